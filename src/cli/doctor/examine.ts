@@ -53,8 +53,8 @@ async function tools({ client, signal }: Session): Promise<CheckJson> {
   if (listed instanceof TaskClientError) return { check, works: false, detail: listed.message };
   if (listed === undefined) return { check, works: false, detail: "the server does not list its tools" };
   const support = taskSupport(client);
-  const takers = listed.filter((tool) => support(tool) === "optional" || support(tool) === "required");
-  const names = takers.map((tool) => `${tool.name} (${support(tool)})`).join(", ");
+  const taskTools = listed.filter((tool) => support(tool) === "optional" || support(tool) === "required");
+  const names = taskTools.map((tool) => `${tool.name} (${support(tool)})`).join(", ");
   const count = `${listed.length} ${listed.length === 1 ? "tool" : "tools"}`;
   if (declaredTasks(client) === undefined) return { check, works: true, detail: count };
   if (client.sdk.getProtocolEra() === "modern") {

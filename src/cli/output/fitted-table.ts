@@ -6,16 +6,16 @@ import { table } from "./table.ts";
 /** A column of a table that keeps to the width of a terminal. */
 export interface Column {
   readonly title: string;
-  /** How narrow it may become, in cells, where the terminal has no room for all of it. */
+  /** How narrow it may become, in cells, where the terminal is too narrow for all of it. */
   readonly least: number;
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   readonly isNumber?: true;
 }
 
 const gap = 2;
 
 /**
- * Rows under their titles, none of which is wider than the terminal: the last column gives way first, and then the widest. For programs (`cells` is
+ * Rows under their titles, none of which is wider than the terminal: the last column is cut first, and then the widest. For programs (`cells` is
  * undefined) tab-separated, whole and without titles.
  */
 export function fittedTable(
@@ -29,11 +29,11 @@ export function fittedTable(
     ...rows.map((row) => row.map((text) => sanitizeLine(text))),
   ];
   const widths = columns.map((_, at) => Math.max(...clean.map((row) => widthOf(row[at] ?? "").width)));
-  giveWay(widths, columns, cells - 1 - gap * (columns.length - 1));
+  shrink(widths, columns, cells - 1 - gap * (columns.length - 1));
   return clean.map((row) => `${line(row, columns, widths)}\n`).join("");
 }
 
-function giveWay(widths: number[], columns: readonly Column[], room: number): void {
+function shrink(widths: number[], columns: readonly Column[], room: number): void {
   const last = widths.length - 1;
   for (;;) {
     const excess = widths.reduce((sum, width) => sum + width, 0) - room;

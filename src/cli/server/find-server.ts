@@ -160,7 +160,7 @@ function unknownName(given: string, config: HostConfig | undefined, known: Known
   return `There is no server ${JSON.stringify(given)} in ${config.path}, which has ${names || "none"}. ${meant}${forms}`;
 }
 
-interface Asking {
+interface ResolveServices {
   readonly io: Pick<Io, "cwd" | "env">;
   readonly output: { note(text: string): void; readonly json: boolean };
   readonly state: { serversGiven(): Promise<readonly string[]> };
@@ -168,7 +168,7 @@ interface Asking {
 
 /** The server that the command line means. Says so where that is not what was typed. */
 export async function resolveServer(
-  { io, output, state }: Asking,
+  { io, output, state }: ResolveServices,
   given: string,
   options: { readonly config?: string },
 ): Promise<FoundServer> {

@@ -40,12 +40,12 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
           askerLabel: () => display.askerLabel,
           ownsServer,
           suspend: () => {
-            const room = display.suspend();
+            const suspended = display.suspend();
             const released = keys?.release();
             return {
               [Symbol.dispose]: () => {
                 released?.[Symbol.dispose]();
-                room[Symbol.dispose]();
+                suspended[Symbol.dispose]();
               },
             };
           },

@@ -24,7 +24,7 @@ interface ListenServices {
 }
 
 interface Listener {
-  /** What the server accepted; false: nothing that is of use. */
+  /** Called with what the server accepted. False ends the stream: nothing that was asked for. */
   readonly onOpen: (notifications: JsonObject) => boolean;
   readonly onPush: (method: string, params: JsonObject) => void;
 }
@@ -50,7 +50,7 @@ export async function listenToTasks(
   return listen(services, { taskIds }, { onOpen, onPush }, signal);
 }
 
-/** Follows a log or an output on a stream of its own, as `TaskProtocol.followLines`: another one where that breaks. */
+/** Follows a log or an output on its own stream, which is opened again if it breaks; see `TaskProtocol.followLines`. */
 export async function followLines(
   services: ListenServices,
   uri: string,

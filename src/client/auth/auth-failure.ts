@@ -2,10 +2,10 @@ import { OAuthError } from "@modelcontextprotocol/client";
 import { describeCause } from "../transport/describe-cause.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
-/** What an authorization server says when it will not answer otherwise later. */
+/** Errors of an authorization server that a repeat would not change. */
 const ends: ReadonlySet<string> = new Set(["invalid_grant", "invalid_client", "unauthorized_client"]);
 
-/** Whether the authorization server no longer takes what a login has. */
+/** Whether the authorization server no longer accepts the login. */
 export function isEnded(cause: unknown): boolean {
   return cause instanceof OAuthError && ends.has(cause.code);
 }

@@ -56,7 +56,7 @@ async function holder(path: string): Promise<string | undefined> {
   return retryWhileInUse(() => readFile(path, "utf8")).catch(() => undefined);
 }
 
-/** Only one process renames a lock away, and it looks whose it was. */
+/** Only one process can rename a lock away; it then checks whose lock it was. */
 async function remove(path: string, seen: string): Promise<void> {
   const aside = `${path}.${crypto.randomUUID()}`;
   try {

@@ -17,7 +17,7 @@ export interface LogOutOptions {
 }
 
 /**
- * What became of a login. `none`: there was none. `revoked`: its tokens are worth nothing any more. `deleted`: it is
+ * What became of a login. `none`: there was none. `revoked`: its tokens are no longer valid. `deleted`: it is
  * forgotten here, and its tokens end by themselves, since the authorization server revokes none, or did not answer.
  */
 export type LogOutResult = "none" | "revoked" | "deleted";
@@ -28,7 +28,7 @@ export async function logOut(server: string | URL, options: LogOutOptions): Prom
   const name = loginName(new URL(server));
   const fetchIt = oauthFetch(options.fetch, systemClock, signal);
   return store.exclusively(name, async () => {
-    // Nothing may keep a user logged in who wants out: not what cannot be read, nor a server that does not answer.
+    // Log out even if the login cannot be read, or the server does not answer.
     const login = await store.load(name).catch(() => null);
     await store.delete(name);
     if (login === undefined) return "none";
@@ -37,7 +37,7 @@ export async function logOut(server: string | URL, options: LogOutOptions): Prom
   });
 }
 
-/** The refresh token first: with it goes the access token, at most servers. */
+/** The refresh token first: most servers revoke its access tokens with it. */
 async function revoke(login: Login, fetchIt: FetchLike): Promise<boolean> {
   const { revocationEndpoint, refreshToken, accessToken } = login;
   if (revocationEndpoint === undefined) return false;

@@ -18,7 +18,7 @@ interface LoginFlowOptions {
   readonly tokenRequest?: () => URLSearchParams;
 }
 
-/** One login under way, as the SDK's client authentication wants to know it. It keeps everything in memory. */
+/** One login in progress, as a provider for the SDK's client authentication. It keeps everything in memory. */
 export class LoginFlow implements OAuthClientProvider {
   readonly redirectUrl: URL | undefined;
   readonly clientMetadata: OAuthClientMetadata;

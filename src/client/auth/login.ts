@@ -1,4 +1,4 @@
-/** What a login to one server has. Whoever has it can call the server as the user, so it belongs into safe places only. */
+/** A login to one server. Whoever has it can call the server as the user, so store it safely. */
 export interface Login {
   /** The authorization server. */
   readonly issuer: string;

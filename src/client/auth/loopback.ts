@@ -6,7 +6,7 @@ const path = "/callback";
 const page = (text: string): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><title>Holdfast</title><p>${text}</p></html>\n`;
 
-/** Where the browser brings the answer of an authorization server: a free port of this machine, for one login. */
+/** Receives an authorization server's answer from the browser, on a free port of this machine, for one login. */
 export class Loopback {
   readonly redirectUrl: URL;
   /** Resolves with the answer that has the right `state`. */
@@ -36,7 +36,7 @@ export class Loopback {
       throw new TaskClientError("connection", "No port of this machine is free for the browser's answer");
     return new Loopback(address.port, promise, () => {
       server.close();
-      // A browser opens connections in advance, which would keep this process.
+      // A browser opens connections in advance, which would keep this process alive.
       server.closeAllConnections();
     });
   }

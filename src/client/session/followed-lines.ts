@@ -12,7 +12,7 @@ interface Services {
   readonly clock: ClientClock;
 }
 
-/** How often a subscription is made again, for the session may be a new one (ms). */
+/** How often to subscribe again, since the session may be a new one (ms). */
 const renewMs = 30_000;
 
 /** How logs and outputs are followed in the session of a server with these capabilities; undefined where it does not push them. */
@@ -25,7 +25,7 @@ export function followerOf(services: Services, server: JsonObject): TaskProtocol
 /** Follows logs and outputs in a session, by subscriptions to their resources. */
 class FollowedLines {
   readonly #services: Services;
-  /** How many follow each URI. */
+  /** The number of followers by URI. */
   readonly #followers = new Map<string, number>();
 
   constructor(services: Services) {

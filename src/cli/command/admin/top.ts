@@ -31,7 +31,7 @@ export async function top(
   return withAdmin(context, { place, options: {}, endsItself: true }, async (session) => {
     const isLive = !output.json && options.once !== true && movesCursor(io.stdout, io.env);
     if (isLive) return watch(context, place, session);
-    const document = await look(session.admin, usualTasks);
+    const document = await readTop(session.admin, usualTasks);
     if (output.json) await output.printJson(document);
     else await output.print(frame(document, place, io.now(), output.columns));
     return exitCodes.done;
@@ -47,7 +47,7 @@ async function watch({ io }: Context, place: string, { admin, interrupts }: Admi
   using _keys = stdin.isTTY ? new KeyWatch(stdin, () => interrupts.press(), onKey) : undefined;
   for (let isFirst = true; !ended.aborted; isFirst = false) {
     try {
-      const document = await look(admin, stdout.rows);
+      const document = await readTop(admin, stdout.rows);
       screen.draw(`${frame(document, place, io.now(), stdout.columns)}\nq ends`);
     } catch (error) {
       const failure = adminFailure(error);
@@ -59,7 +59,7 @@ async function watch({ io }: Context, place: string, { admin, interrupts }: Admi
   return interrupts.signal.aborted ? interruptedBy(interrupts) : exitCodes.done;
 }
 
-async function look(admin: Admin, limit: number): Promise<TopJson> {
+async function readTop(admin: Admin, limit: number): Promise<TopJson> {
   const [counts, { tasks }] = await Promise.all([
     admin.counts(),
     admin.list({ states: openStates, limit: Math.max(1, limit) }),
