@@ -63,20 +63,24 @@ export type StorePlace =
   ({ readonly kind: "postgres" } & PostgresPlace) | { readonly kind: "sqlite"; readonly path: string };
 
 /** Where the store of a URL or a path as above is, whether or not there is one. Throws `store_url` for what is neither. */
-export function placeOfStore(store: string, resolve: (path: string) => string): StorePlace {
+export function placeOfStore(
+  store: string,
+  resolve: (path: string) => string,
+  platform = process.platform,
+): StorePlace {
   const postgres = postgresUrl(store);
   if (postgres !== undefined) return { kind: "postgres", ...postgres };
-  return { kind: "sqlite", path: resolve(pathOfStore(store)) };
+  return { kind: "sqlite", path: resolve(pathOfStore(store, platform)) };
 }
 
-function pathOfStore(store: string): string {
+function pathOfStore(store: string, platform = process.platform): string {
   if (store === "memory:") {
     throw new HoldfastError(
       "store_url",
       "memory: keeps its tasks in its process, where nobody else reads them.",
     );
   }
-  const path = namesScheme.test(store) ? sqlitePath(store) : store;
+  const path = namesScheme.test(store) ? sqlitePath(store, platform) : store;
   if (path === undefined || path === "") throw noStore(store);
   return path;
 }
@@ -97,12 +101,14 @@ export function databaseOfStore(store: string): PostgresPlace {
 /** Of two letters and more: `C:` is a drive. */
 const namesScheme = /^[a-z][a-z\d+.-]+:/i;
 
-function sqlitePath(url: string): string | undefined {
+function sqlitePath(url: string, platform = process.platform): string | undefined {
   const [, rest] = /^sqlite:(.+)$/s.exec(url) ?? [];
   if (rest === undefined) return undefined;
   // With an authority part only an empty one makes sense: `sqlite://tasks.db` would name a host.
-  if (rest.startsWith("//")) return rest.startsWith("///") ? rest.slice(2) : undefined;
-  return rest;
+  if (!rest.startsWith("//")) return rest;
+  if (!rest.startsWith("///")) return undefined;
+  // In `sqlite:///C:/data/tasks.db` the path begins with the drive.
+  return platform === "win32" && /^[a-z]:[/\\]/i.test(rest.slice(3)) ? rest.slice(3) : rest.slice(2);
 }
 
 export function isPostgresUrl(given: string): boolean {

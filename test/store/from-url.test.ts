@@ -1,8 +1,8 @@
 import { access, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join, posix, relative, win32 } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { storeFromUrl } from "../../src/store/from-url.ts";
+import { placeOfStore, storeFromUrl } from "../../src/store/from-url.ts";
 import { createQueued, owner } from "../contract/sample-task.ts";
 
 let directory: string;
@@ -22,6 +22,21 @@ test.each([
   await store.write(createQueued("a"));
   await store.close();
   await access(path);
+});
+
+test.each([
+  ["sqlite:///C:/data/tasks.db", "C:\\data\\tasks.db"],
+  ["sqlite:C:\\data\\tasks.db", "C:\\data\\tasks.db"],
+  ["C:/data/tasks.db", "C:\\data\\tasks.db"],
+  ["sqlite:tasks.db", "D:\\work\\tasks.db"],
+])("%j names a file on Windows", (store, path) => {
+  const place = placeOfStore(store, (name) => win32.resolve("D:\\work", name), "win32");
+  expect(place).toEqual({ kind: "sqlite", path });
+});
+
+test("a folder may have the name of a drive elsewhere", () => {
+  const place = placeOfStore("sqlite:///C:/tasks.db", (name) => posix.resolve(name), "linux");
+  expect(place).toEqual({ kind: "sqlite", path: "/C:/tasks.db" });
 });
 
 test("memory: keeps nothing on disk", async () => {

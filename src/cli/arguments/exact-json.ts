@@ -11,11 +11,16 @@ export function tooLong(numeral: string): string {
 
 /** Like `JSON.parse`, but throws a UsageError for a whole number that would lose digits. */
 export function parseExactJson(text: string): unknown {
-  return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
+  return JSON.parse(withoutMark(text), (_key, value: unknown, context?: { readonly source?: string }) => {
     const source = context?.source;
     if (typeof value === "number" && source !== undefined && losesDigits(source)) {
       throw new UsageError(`${tooLong(source)}.`);
     }
     return value;
   });
+}
+
+/** A text of a file without the byte order mark that programs of Windows put first. */
+export function withoutMark(text: string): string {
+  return text.replace(/^\ufeff/, "");
 }

@@ -1,6 +1,6 @@
 import { copyFile, lstat, mkdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { quote } from "shlex";
+import { quoteWord } from "../arguments/shell-words.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
@@ -55,7 +55,7 @@ export async function init(
     return exitCodes.done;
   }
   const path = relative(io.cwd, folder);
-  const next = [...(path === "" ? [] : [`cd ${quote(path)}`]), "npm install", "npm test", "npm start"];
+  const next = [...(path === "" ? [] : [`cd ${quoteWord(path)}`]), "npm install", "npm test", "npm start"];
   const list = (lines: readonly string[]): string => lines.map((line) => `  ${line}\n`).join("");
   await output.print(`Wrote to ${folder}:\n${list(names)}\nNext:\n${list(next)}`);
   return exitCodes.done;

@@ -7,7 +7,8 @@ export const askedByShells = "complete-words";
 
 /** What a shell is to run for the completion of `holdfast`. Where nothing is found, files are. */
 export const scripts: Readonly<Record<Shell, string>> = {
-  bash: `# For ~/.bashrc: source <(holdfast completion bash)
+  // Not `source <(…)`, of which the bash of macOS, version 3.2, reads nothing.
+  bash: `# For ~/.bashrc: eval "$(holdfast completion bash)"
 _holdfast() {
   local line="\${COMP_LINE:0:COMP_POINT}" word typed before=""
   typed="\${line##* }"

@@ -82,7 +82,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   completion: [
     {
       line: "holdfast completion bash",
-      does: "to be sourced in ~/.bashrc: source <(holdfast completion bash)",
+      does: 'for ~/.bashrc: eval "$(holdfast completion bash)"',
     },
   ],
   init: [{ line: "holdfast init reports", does: "writes a project into the folder reports" }],

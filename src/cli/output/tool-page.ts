@@ -1,8 +1,8 @@
-import { quote } from "shlex";
 import type { Tool } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 import { exampleArguments } from "../arguments/example-arguments.ts";
+import { quoteWord } from "../arguments/shell-words.ts";
 import { wrapped } from "./wrapped.ts";
 
 interface ToolPage {
@@ -35,8 +35,8 @@ export function toolPage({ tool, task, example, columns }: ToolPage): string {
 export function exampleCall(server: string, { name, inputSchema }: Tool): string {
   const [place, behind] = server.startsWith("stdio:")
     ? ["", ` -- ${server.slice("stdio:".length)}`]
-    : [`${quote(server)} `, ""];
-  const words = [name, ...exampleArguments(inputSchema)].map((word) => quote(word));
+    : [`${quoteWord(server)} `, ""];
+  const words = [name, ...exampleArguments(inputSchema)].map((word) => quoteWord(word));
   return `holdfast call ${place}${words.join(" ")}${behind}`;
 }
 

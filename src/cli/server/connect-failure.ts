@@ -5,9 +5,9 @@ import {
   SdkErrorCode,
   SdkHttpError,
 } from "@modelcontextprotocol/client";
-import { quote } from "shlex";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { innermost } from "../../client/transport/describe-cause.ts";
+import { quoteWord } from "../arguments/shell-words.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { commandPrefix, type FoundServer } from "./find-server.ts";
 
@@ -98,8 +98,8 @@ function codeOf(error: Error): string | undefined {
 function loginHint({ cause }: TaskClientError, server: FoundServer): string | undefined {
   if (typeof server.target !== "string") return undefined;
   const scope = cause instanceof InsufficientScopeError ? cause.requiredScope : undefined;
-  const scopes = scope === undefined ? "" : ` --scope ${quote(sanitizeLine(scope))}`;
-  const command = `holdfast login ${quote(asTyped(server))}${scopes}`;
+  const scopes = scope === undefined ? "" : ` --scope ${quoteWord(sanitizeLine(scope))}`;
+  const command = `holdfast login ${quoteWord(asTyped(server))}${scopes}`;
   if (cause instanceof SdkHttpError && cause.data.status === 403)
     return `It may let another caller in: ${command}, or HOLDFAST_TOKEN, --token or --header.`;
   return `Log in with: ${command}\nOr give a token: HOLDFAST_TOKEN, --token or --header.`;

@@ -1,8 +1,8 @@
 import { isAbsolute, resolve } from "node:path";
-import { quote, split } from "shlex";
 import { hasCredentials } from "../../client/transport/server-connection.ts";
 import { processName, type ServerProcess } from "../../client/transport/server-process.ts";
 import { didYouMean } from "../arguments/nearest.ts";
+import { quoteWord, splitWords } from "../arguments/shell-words.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";
 import {
@@ -87,7 +87,7 @@ function hrefOf(url: URL, what: string): string {
 function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundServer {
   let words: readonly string[];
   try {
-    words = split(keepingPaths(line));
+    words = splitWords(line);
   } catch (error) {
     throw new UsageError(`The command line ${line} cannot be read: ${String(error)}`);
   }
@@ -97,15 +97,12 @@ function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundSer
   return { spec, target, name: inFolder(processName(target), spec.cwd), headers: {} };
 }
 
-/** Keeps backslashes before letters, which a shell would drop: they are part of Windows paths. */
-function keepingPaths(line: string): string {
-  const parts = /'[^']*'|"(?:\\.|[^"\\])*"|\\\\|\\(?=[\w.-])/gs;
-  return line.replace(parts, (part) => (part === "\\" ? "\\\\" : part));
-}
-
-/** The name includes the folder: the same command line in another folder is likely to have other tasks. */
+/**
+ * The name includes the folder: the same command line in another folder is likely to have other tasks. The letter of a drive is small in
+ * some terminals of Windows and large in others.
+ */
 function inFolder(name: string, folder: string): string {
-  return `${name}@${encodeURIComponent(folder)}`;
+  return `${name}@${encodeURIComponent(folder.replace(/^[a-z](?=:\\)/, (drive) => drive.toUpperCase()))}`;
 }
 
 /** Starts as an MCP host would: with the file's variables and the few default ones. */
@@ -140,7 +137,7 @@ function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io
 const secrets: ReadonlySet<string> = new Set(["HOLDFAST_TOKEN", "HOLDFAST_CLIENT_SECRET"]);
 
 function withoutSecrets(env: Io["env"]): Record<string, string> {
-  const kept = Object.entries(env).filter(([name]) => !secrets.has(name));
+  const kept = Object.entries(env).filter(([name]) => !secrets.has(name.toUpperCase())); // Windows finds them by any case
   return Object.fromEntries(kept.map(([name, value]) => [name, value ?? ""]));
 }
 
@@ -151,7 +148,7 @@ interface Known extends Pick<Io, "env" | "cwd"> {
 function unknownName(given: string, config: HostConfig | undefined, known: Known): string {
   const all = [...(config?.servers.keys() ?? []), ...known.before];
   const containing = given.length < 3 ? undefined : all.find((other) => other.includes(given));
-  const meant = containing === undefined ? didYouMean(given, all) : `Did you mean ${quote(containing)}? `;
+  const meant = containing === undefined ? didYouMean(given, all) : `Did you mean ${quoteWord(containing)}? `;
   const forms = "SERVER is a URL, a quoted command line, or such a name; a command can also follow after --.";
   if (config === undefined) {
     return `There is no server ${JSON.stringify(given)}: no config file was found (${usualPaths(known).join(", ")}). ${meant}${forms}`;

@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { withoutMark } from "../arguments/exact-json.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";
+import { configFolder } from "../user-folders.ts";
 
 /** A config file with `mcpServers`, as used by MCP hosts. */
 export interface HostConfig {
@@ -35,8 +36,7 @@ export async function readHostConfig(
 }
 
 export function usualPaths({ env, cwd }: Pick<Io, "env" | "cwd">): readonly string[] {
-  const home = env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir(), ".config");
-  return [join(cwd, ".mcp.json"), join(home, "holdfast", "mcp.json")];
+  return [join(cwd, ".mcp.json"), join(configFolder({ env }), "mcp.json")];
 }
 
 /** The server of that name, if there is one. */
@@ -55,7 +55,7 @@ async function readConfigAt(path: string): Promise<HostConfig | undefined> {
   }
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutMark(text));
   } catch (error) {
     throw new UsageError(`${path} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -1,5 +1,4 @@
-import { join, resolve } from "node:path";
-import { homedir } from "node:os";
+import { join } from "node:path";
 import { fileLoginsWith } from "../../client/auth/file-logins.ts";
 import type { LoginStore } from "../../client/auth/login.ts";
 import { fileHandles } from "../../client/handles/file-handles.ts";
@@ -7,6 +6,7 @@ import type { CallName, HandleStore, KeptCall } from "../../client/handles/handl
 import type { Io } from "../io.ts";
 import type { FoundServer, ServerSpec } from "../server/find-server.ts";
 import { UsageError } from "../errors.ts";
+import { stateFolder } from "../user-folders.ts";
 import { ListNumbers } from "./list-numbers.ts";
 import { systemKeyring } from "./keyring.ts";
 import { sealedBy } from "./sealed-logins.ts";
@@ -154,11 +154,4 @@ function beginningWith(prefix: string, tasks: readonly KnownTask[]): readonly Kn
 
 function nameOf({ server, generation, key }: CallName): string {
   return JSON.stringify([server, generation, key]);
-}
-
-/** The folder of this user's unfinished tasks: `HOLDFAST_STATE`, or `holdfast` in the XDG state folder. */
-export function stateFolder({ env, cwd }: Pick<Io, "env" | "cwd">): string {
-  const asked = env["HOLDFAST_STATE"];
-  if (asked !== undefined && asked !== "") return resolve(cwd, asked);
-  return join(env["XDG_STATE_HOME"] || join(env["HOME"] || homedir(), ".local", "state"), "holdfast");
 }

@@ -5,8 +5,9 @@ import { decideAfterInterrupt } from "./decide-after-interrupt.ts";
 import { KeyWatch } from "./key-watch.ts";
 import { LiveDisplay } from "./live-display.ts";
 import { leaveAllOpen } from "./left-open.ts";
+import { showsUnicode } from "./moves-cursor.ts";
 import { Prompts } from "./prompts.ts";
-import { watchSignals } from "./signal-watch.ts";
+import { endBySignal, watchSignals } from "./signal-watch.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface InteractiveOptions {
@@ -21,9 +22,9 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
   const { asks, ownsServer } = options;
   const watch = watchSignals(process, (signal) => {
     close();
-    process.kill(process.pid, signal);
+    endBySignal(signal);
   });
-  const display = new LiveDisplay(stderr, { clock: systemClock, unicode: hasUnicode(env), asks });
+  const display = new LiveDisplay(stderr, { clock: systemClock, unicode: showsUnicode(env), asks });
   const sharesSignals = ownsServer && process.platform === "win32";
   const keys = asks && sharesSignals ? new KeyWatch(stdin, () => watch.press()) : undefined;
   const close = (): void => {
@@ -67,9 +68,4 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
     },
     close,
   };
-}
-
-/** Only the Linux console lacks the characters. */
-function hasUnicode(env: Io["env"]): boolean {
-  return env["TERM"] !== "linux";
 }

@@ -5,3 +5,12 @@ import { isInForeground } from "./in-foreground.ts";
 export function movesCursor(stream: NodeJS.WriteStream, env: Io["env"]): boolean {
   return stream.isTTY && env["TERM"] !== "dumb" && (env["ACCESSIBLE"] ?? "") === "" && isInForeground();
 }
+
+/**
+ * Whether the terminal's font has signs such as ✔: the console of Linux lacks them, and so do the fonts of the old console of Windows, unlike
+ * terminals that say their names.
+ */
+export function showsUnicode(env: Io["env"], platform = process.platform): boolean {
+  if (platform !== "win32") return env["TERM"] !== "linux";
+  return ["WT_SESSION", "TERM_PROGRAM", "ConEmuANSI", "TERM"].some((name) => (env[name] ?? "") !== "");
+}

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { systemProgram } from "../../client/transport/process-group.ts";
 import type { Io } from "../io.ts";
 
 /** Opens a page in the user's browser. Resolves with whether there seems to be one: nothing says whether it has opened. */
@@ -24,6 +25,6 @@ export function browserCommand(env: Io["env"], platform: NodeJS.Platform): reado
   if (env["SSH_CONNECTION"] !== undefined || env["SSH_TTY"] !== undefined) return undefined;
   if (platform === "darwin") return ["open"];
   // Not by `cmd`, which takes `&` in an address for its own.
-  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  if (platform === "win32") return [systemProgram("rundll32.exe", env), "url.dll,FileProtocolHandler"];
   return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? ["xdg-open"] : undefined;
 }

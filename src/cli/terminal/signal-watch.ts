@@ -1,3 +1,5 @@
+import { constants } from "node:os";
+
 /** Ctrl-C and SIGTERM while a command waits, as abort signals. */
 export interface SignalWatch extends Disposable {
   /** Aborts on the first Ctrl-C or SIGTERM. */
@@ -22,7 +24,7 @@ export interface SignalSource {
  */
 export function watchSignals(
   source: SignalSource = process,
-  kill: (signal: "SIGINT" | "SIGTERM") => void = (signal) => process.kill(process.pid, signal),
+  kill: (signal: "SIGINT" | "SIGTERM") => void = endBySignal,
 ): SignalWatch {
   const any = new AbortController();
   const again = new AbortController();
@@ -58,4 +60,10 @@ export function watchSignals(
     press,
     [Symbol.dispose]: stop,
   };
+}
+
+/** Ends this process as the signal does by default. On Windows the exit code would be 1, which stands for a tool's error. */
+export function endBySignal(signal: "SIGINT" | "SIGTERM", platform = process.platform): void {
+  if (platform === "win32") process.exit(128 + constants.signals[signal]);
+  process.kill(process.pid, signal);
 }

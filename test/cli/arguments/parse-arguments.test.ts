@@ -32,6 +32,7 @@ it.each([
   ['tags=["a","b"]', { tags: ["a", "b"] }],
   ["sizes=2", { sizes: [2] }],
   ['where={"x":1}', { where: { x: 1 } }],
+  ['where:=\ufeff{"x":1}', { where: { x: 1 } }],
   ['where:={"x":[1]}', { where: { x: [1] } }],
   ["level=low", { level: "low" }],
   ["limit=null", { limit: null }],

@@ -1,4 +1,4 @@
-# For ~/.bashrc: source <(holdfast completion bash)
+# For ~/.bashrc: eval "$(holdfast completion bash)"
 _holdfast() {
   local line="${COMP_LINE:0:COMP_POINT}" word typed before=""
   typed="${line##* }"

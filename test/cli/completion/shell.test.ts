@@ -25,7 +25,7 @@ describe("holdfast completion", { timeout: 60_000 }, () => {
     const command = join(place, "holdfast");
     await writeFile(command, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, { mode: 0o755 });
     const script = `
-      source <(holdfast completion bash)
+      eval "$(holdfast completion bash)"
       COMP_LINE="$1" COMP_POINT=\${#1}
       _holdfast holdfast
       for word in "\${COMPREPLY[@]}"; do printf '%s\\n' "$word"; done`;

@@ -143,3 +143,25 @@ it("reads the given config file, or that of the working directory, or the user's
     /no config file/,
   );
 });
+
+it("keeps our secrets from the server also where they are spelled otherwise, as Windows allows", async () => {
+  const { target } = await find("./run it", {
+    Holdfast_Token: "s3cret",
+    holdfast_client_secret: "s3cret",
+    OTHER: "1",
+  });
+  expect(JSON.stringify(target)).not.toContain("s3cret");
+  expect(target).toMatchObject({ env: { OTHER: "1" } });
+});
+
+it("knows a folder of Windows by either case of its drive, and others by theirs", async () => {
+  const nameIn = async (cwd: string): Promise<string> =>
+    (await findServer({ given: "stdio:./run", cwd }, {})).name;
+  expect(await nameIn("c:\\work")).toBe(await nameIn("C:\\work"));
+  expect(await nameIn("/work")).not.toBe(await nameIn("/Work"));
+});
+
+it("reads a config file with a byte order mark, as editors of Windows write it", async () => {
+  const text = `\ufeff${JSON.stringify({ mcpServers })}`;
+  expect(await find("with space", {}, text)).toMatchObject({ target: "https://example.com/mcp" });
+});

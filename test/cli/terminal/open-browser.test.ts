@@ -3,7 +3,8 @@ import { browserCommand, openBrowser } from "../../../src/cli/terminal/open-brow
 
 it.each([
   [{}, "darwin", "open"],
-  [{}, "win32", "rundll32"],
+  [{}, "win32", "C:\\Windows\\System32\\rundll32.exe"],
+  [{ SYSTEMROOT: "D:\\WINDOWS" }, "win32", "D:\\WINDOWS\\System32\\rundll32.exe"],
   [{ DISPLAY: ":0" }, "linux", "xdg-open"],
   [{ WAYLAND_DISPLAY: "wayland-0" }, "linux", "xdg-open"],
   [{}, "linux", undefined],

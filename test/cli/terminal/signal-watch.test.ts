@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
 import { watchSignals } from "../../../src/cli/terminal/signal-watch.ts";
@@ -33,6 +34,16 @@ it("aborts on SIGTERM, and ends the process on a second one", () => {
   expect(interrupts.again.aborted).toBe(false);
   source.emit("SIGTERM");
   expect(killed).toEqual(["SIGTERM"]);
+});
+
+it.each([
+  ["linux", { status: null, signal: "SIGINT" }],
+  ["win32", { status: 130, signal: null }],
+] as const)("ends as one ended by Ctrl-C does: %s", (platform, end) => {
+  const module = new URL("../../../src/cli/terminal/signal-watch.ts", import.meta.url).href;
+  const script = `import { endBySignal } from "${module}"; endBySignal("SIGINT", "${platform}");`;
+  const { status, signal } = spawnSync(process.execPath, ["--input-type=module", "--eval", script]);
+  expect({ status, signal }).toEqual(end);
 });
 
 it("removes its listeners when disposed", () => {

@@ -1,0 +1,36 @@
+import { homedir } from "node:os";
+import { posix, win32 } from "node:path";
+import type { Io } from "./io.ts";
+
+/** The folder of this user's unfinished tasks: `HOLDFAST_STATE`, or `holdfast` where his system keeps what programs remember. */
+export function stateFolder({ env, cwd }: Pick<Io, "env" | "cwd">, platform = process.platform): string {
+  const asked = env["HOLDFAST_STATE"];
+  if (asked !== undefined && asked !== "") return pathsOf(platform).resolve(cwd, asked);
+  // Local: a profile that follows its user to other machines would take the logins along.
+  return userFolder(
+    env,
+    platform,
+    ["XDG_STATE_HOME", ".local", "state"],
+    ["LOCALAPPDATA", "AppData", "Local"],
+  );
+}
+
+/** The folder of what this user writes for the command line. */
+export function configFolder({ env }: Pick<Io, "env">, platform = process.platform): string {
+  return userFolder(env, platform, ["XDG_CONFIG_HOME", ".config"], ["APPDATA", "AppData", "Roaming"]);
+}
+
+/** A variable that names a folder, and where that is below the home folder unless it is set. */
+type Usual = readonly [variable: string, ...below: string[]];
+
+/** Whoever sets the variable of XDG means it on Windows too. */
+function userFolder(env: Io["env"], platform: NodeJS.Platform, xdg: Usual, windows: Usual): string {
+  const paths = pathsOf(platform);
+  const [variable, ...below] = platform === "win32" ? windows : xdg;
+  const given = env[xdg[0]] || env[variable];
+  return paths.join(given || paths.join(env["HOME"] || homedir(), ...below), "holdfast");
+}
+
+function pathsOf(platform: NodeJS.Platform): typeof posix {
+  return platform === "win32" ? win32 : posix;
+}
