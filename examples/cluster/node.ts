@@ -15,9 +15,6 @@ function note(event: PageEvent["event"], book: number, page: number): void {
   appendFileSync(log, `${JSON.stringify(entry)}\n`); // synchronous, so that no kill comes in between
 }
 
-// The demo holds the other end of this pipe: however it ends, its nodes end too.
-process.stdin.on("end", () => process.exit(1)).resume();
-
 const tasks = createTasks({
   store: postgresStore(url, { schema, leaseMs }),
   pollIntervalMs: 100,
@@ -46,7 +43,9 @@ try {
     tasks.server(() => new McpServer({ name: "printer", version: "1.0.0" })),
     { port: 0 },
   );
-  process.on("SIGTERM", () => void http.close().finally(() => process.exit(0)));
+  // The demo holds the other end of this pipe, and closes it to end its nodes in order, as no signal does on Windows. However the demo
+  // ends, its nodes end too.
+  process.stdin.on("end", () => void http.close().finally(() => process.exit(0))).resume();
   console.log(http.url);
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));

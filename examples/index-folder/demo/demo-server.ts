@@ -18,11 +18,8 @@ function note(event: ReadEvent["event"], path: string): void {
   appendFileSync(readLog, `${JSON.stringify(entry)}\n`); // synchronous, so that no kill comes in between
 }
 
-// The demo holds the other end of this pipe: however it ends, its server ends too.
-process.stdin.on("end", () => process.exit(1)).resume();
-
 try {
-  const { url } = await serveIndexFolder({
+  const http = await serveIndexFolder({
     tasks: { store: sqliteStore(database), pollIntervalMs: 100 },
     port,
     reportFolder,
@@ -39,7 +36,10 @@ try {
       kept: (path) => note("kept", path),
     },
   });
-  console.log(url);
+  // The demo holds the other end of this pipe, and closes it to end its server in order, as no signal does on Windows. However the
+  // demo ends, its server ends too.
+  process.stdin.on("end", () => void http.close().finally(() => process.exit(0))).resume();
+  console.log(http.url);
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
   process.exit(1);

@@ -47,10 +47,10 @@ export class ServerProcess {
     this.#child.kill("SIGKILL");
   }
 
-  /** Ends it in order. */
+  /** Ends it in order: it closes when its stdin does. */
   async stop(): Promise<void> {
     this.#isAsked = true;
-    this.#child.kill("SIGTERM");
+    this.#child.stdin.end();
     await this.#exited;
     if (this.#child.exitCode !== 0) throw new Error(`The server stopped with code ${this.#child.exitCode}.`);
   }
