@@ -36,9 +36,10 @@ export async function backupSqlite(
     const { schema, tasks } = copyTo(database, copy);
     const original = { ...originalOf(database) };
     const header = { store: "sqlite", schema, tasks, at: new Date(now).toISOString(), original } as const;
-    return { tasks, bytes: await writeBackup(file, header, createReadStream(copy), signal) };
+    return { tasks, bytes: await writeBackup(file, header, contentOf(copy), signal) };
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    // A file that has just been closed may be in use still on Windows.
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
@@ -69,6 +70,11 @@ function copyTo(path: string, copy: string): { readonly schema: number; readonly
   } catch (error) {
     throw unusable(path, error);
   }
+}
+
+/** Opens the copy once it is asked for: where the backup cannot be written nobody would close it. */
+async function* contentOf(copy: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(copy) as AsyncIterable<Uint8Array>;
 }
 
 function contentsOf(copy: string): { readonly schema: number; readonly tasks: number } {
