@@ -36,7 +36,7 @@ it.each([
   ["holdfast result 01a2 --server re", ["reports"]],
   [
     "holdfast ls --",
-    ["--json", "--config", "--token", "--header", "--all", "--refresh", "--server", "--help"],
+    ["--json", "--config", "--token", "--header", "--all", "--refresh", "--server", "--timeout", "--help"],
   ],
   ["holdfast help ans", ["answer"]],
   ["holdfast completion ", ["bash", "zsh", "fish"]],
