@@ -1,5 +1,7 @@
 import { HoldfastError } from "../task/fault.ts";
-import { isJsonObject } from "./json-object.ts";
+import { isJsonObject, type JsonObject } from "./json-object.ts";
+import { metaOf } from "./meta.ts";
+import type { CapabilityPlace } from "./task-lines.ts";
 
 /** Where a requestor puts its idempotency key in `_meta` of a call (A-48). */
 export const idempotencyKeyMeta = "holdfast/idempotencyKey";
@@ -15,9 +17,15 @@ export function recognition(keptMs: number): { readonly keptMs?: number } {
   return Number.isFinite(keptMs) ? { keptMs } : {};
 }
 
-/** For how many ms from its first arrival such a server recognises a call. */
-export function readKeptMs(declared: unknown): number {
-  const keptMs = isJsonObject(declared) ? declared["keptMs"] : undefined;
+/**
+ * What a server with these capabilities declares so, under `place` of them: for how many ms from its first arrival it
+ * recognises a call. Undefined where it recognises none.
+ */
+export function readKeptMs(server: unknown, place: CapabilityPlace): number | undefined {
+  const declared = isJsonObject(server) ? server[place] : undefined;
+  const recognised = isJsonObject(declared) ? declared[idempotencyKeyMeta] : undefined;
+  if (!isJsonObject(recognised)) return undefined;
+  const { keptMs } = recognised;
   return typeof keptMs === "number" && keptMs >= 0 ? keptMs : usualKeptMs;
 }
 
@@ -27,18 +35,21 @@ export function readKeptMs(declared: unknown): number {
  */
 export const repeatMeta = "holdfast/repeat";
 
+/** What a call has in `_meta` of its key. */
+export function idempotencyMeta(key: string, repeat: boolean): JsonObject {
+  return { [idempotencyKeyMeta]: key, ...(repeat && { [repeatMeta]: true }) };
+}
+
 /** In `data` of the error that refuses such a call. */
 export const notRepeatableData = { "holdfast/notRepeatable": true } as const;
 
 export function isRepeat(params: unknown): boolean {
-  const meta = isJsonObject(params) ? params["_meta"] : undefined;
-  return isJsonObject(meta) && meta[repeatMeta] === true;
+  return metaOf(params)[repeatMeta] === true;
 }
 
 /** Whether a call has a key at all; whether it is a good one, `readIdempotencyKey` says. */
 export function hasIdempotencyKey(params: unknown): boolean {
-  const meta = isJsonObject(params) ? params["_meta"] : undefined;
-  return isJsonObject(meta) && meta[idempotencyKeyMeta] !== undefined;
+  return metaOf(params)[idempotencyKeyMeta] !== undefined;
 }
 
 /** 22 characters of base64url hold 132 bits, 22 letters and digits 130: enough that nobody can guess the key. */

@@ -5,7 +5,7 @@ import {
   readGetResult,
 } from "../../src/client/2026-07-28/read-answers.ts";
 import { readTask as readSepTask } from "../../src/client/sep-1686/read-task.ts";
-import { readToolResult } from "../../src/client/session/read-answers.ts";
+import { readToolResult } from "../../src/client/reply/read-members.ts";
 import { checkReference } from "../../src/client/task/check-reference.ts";
 import { immediateResponseOf, readTaskParams } from "../../src/generation/2025-11-25/create.ts";
 import { readCursor } from "../../src/generation/cursor.ts";

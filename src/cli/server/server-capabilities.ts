@@ -3,7 +3,7 @@ import { generation as extension } from "../../generation/2026-07-28/name.ts";
 import { generation as core } from "../../generation/2025-11-25/name.ts";
 import { generation as sep } from "../../generation/sep-1686/name.ts";
 import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
-import { idempotencyKeyMeta } from "../../generation/idempotency-key.ts";
+import { readKeptMs } from "../../generation/idempotency-key.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 
 /** The generation of the Tasks protocol that a connection uses, even if the server has no tasks. */
@@ -24,9 +24,8 @@ export function declaredTasks({ sdk }: TaskClient): "2026-07-28" | "2025-11-25" 
 
 /** Whether the server says that it recognises a repeated call by its idempotency key. */
 export function recognisesRepeats({ sdk }: TaskClient): boolean {
-  const { extensions, experimental } = sdk.getServerCapabilities() ?? {};
-  const place = sdk.getProtocolEra() === "modern" ? extensions : experimental;
-  return place?.[idempotencyKeyMeta] !== undefined;
+  const place = sdk.getProtocolEra() === "modern" ? "extensions" : "experimental";
+  return readKeptMs(sdk.getServerCapabilities(), place) !== undefined;
 }
 
 /** The declared methods of 2025-11-25's tasks. The extension always cancels and never lists. */

@@ -2,17 +2,18 @@ import type { JSONRPCNotification } from "@modelcontextprotocol/client";
 import { generation } from "../../generation/2025-11-25/name.ts";
 import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
 import { relatedTaskOf } from "../../generation/2025-11-25/related-task.ts";
-import { idempotencyKeyMeta, readKeptMs, repeatMeta } from "../../generation/idempotency-key.ts";
+import { idempotencyMeta, readKeptMs } from "../../generation/idempotency-key.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { isUnknown, readReply, Violation, type Reply } from "../reply/reply.ts";
-import { listParams, readTaskPage, readToolResult } from "../session/read-answers.ts";
+import { readToolResult } from "../reply/read-members.ts";
+import { requestTaskPage } from "../session/request-task-page.ts";
 import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import type { TaskSessions } from "../session/task-sessions.ts";
-import { withoutQuestions, TaskInboxes } from "../session/task-inbox.ts";
+import { TaskInboxes } from "../session/task-inbox.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type RemoteTask } from "../task/remote-task.ts";
 import type { CallAnswer, TaskObserver, TaskProtocol, ToolCall } from "../task-protocol.ts";
@@ -57,10 +58,9 @@ export class CoreProtocol implements TaskProtocol {
     this.#hasTasks = serverTakesTasks(server); // C-008, C-014
     this.#cancels = serverCancels(server);
     this.#lists = serverLists(server);
-    const { experimental } = server;
-    const recognition = isJsonObject(experimental) ? experimental[idempotencyKeyMeta] : undefined;
-    this.recognisesRepeats = isJsonObject(recognition);
-    this.#keptMs = readKeptMs(recognition);
+    const keptMs = readKeptMs(server, "experimental");
+    this.recognisesRepeats = keptMs !== undefined;
+    this.#keptMs = keptMs ?? 0;
     this.#support = new TaskSupport(async (params, signal) => this.#request("tools/list", params, signal));
     const makeInbox = (taskId: string): CoreTaskInbox => new CoreTaskInbox(taskId, requester, sessions);
     this.#inboxes = new TaskInboxes({ requester, callbacks, relatedTaskOf, makeInbox });
@@ -101,8 +101,7 @@ export class CoreProtocol implements TaskProtocol {
       case "working":
       case "input_required": {
         const active = { ...value, status: value.status };
-        const task = this.#inboxes.get(taskId)?.update(active);
-        return { kind: "value", value: task ?? withoutQuestions(active), retryAfterMs };
+        return { kind: "value", value: this.#inboxes.withQuestions(active), retryAfterMs };
       }
     }
   }
@@ -113,8 +112,7 @@ export class CoreProtocol implements TaskProtocol {
     result: InputResult,
     signal: AbortSignal,
   ): Promise<Reply<undefined>> {
-    const inbox = this.#inboxes.get(taskId);
-    return inbox === undefined ? done : inbox.questions.answer(key, result, signal);
+    return this.#inboxes.answer(taskId, key, result, signal);
   }
 
   async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
@@ -141,8 +139,7 @@ export class CoreProtocol implements TaskProtocol {
       const message = "The server does not list tasks.";
       return { kind: "error", error: { code: -32601, message } }; // C-010
     }
-    const reply = await this.#request("tasks/list", listParams(cursor), signal);
-    return readReply(reply, (answer) => readTaskPage(answer, readTask));
+    return requestTaskPage(this.#services, cursor, readTask, signal);
   }
 
   observe(taskId: string, observer: TaskObserver, known: RemoteTask | undefined): () => void {
@@ -168,8 +165,7 @@ export class CoreProtocol implements TaskProtocol {
       ...(asTask && { task: ttlMs === undefined ? {} : { ttl: ttlMs } }),
       _meta: {
         ...(progressToken !== undefined && { progressToken }),
-        [idempotencyKeyMeta]: idempotencyKey,
-        ...(repeat && { [repeatMeta]: true }),
+        ...idempotencyMeta(idempotencyKey, repeat),
       },
     };
     // A task is cancelled by `tasks/cancel`, not by cancelling its request (C-084).

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
-import { idempotencyKeyMeta, readKeptMs, repeatMeta } from "../../generation/idempotency-key.ts";
+import { idempotencyMeta, readKeptMs } from "../../generation/idempotency-key.ts";
 import { declaresTaskLines } from "../../generation/task-lines.ts";
 import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
@@ -42,9 +42,9 @@ export class ExtensionProtocol implements TaskProtocol {
     this.#meta = meta;
     this.#headers = headers;
     // Only a server that declares this extension recognises repeated calls.
-    const recognition = server?.extensions?.[idempotencyKeyMeta];
-    this.recognisesRepeats = recognition !== undefined;
-    this.#keptMs = readKeptMs(recognition);
+    const keptMs = readKeptMs(server, "extensions");
+    this.recognisesRepeats = keptMs !== undefined;
+    this.#keptMs = keptMs ?? 0;
     this.followLines = declaresTaskLines(server, "extensions")
       ? async (uri, listener, signal) => followLines({ requester, clock, meta }, uri, listener, signal)
       : undefined;
@@ -72,8 +72,7 @@ export class ExtensionProtocol implements TaskProtocol {
       _meta: {
         ...this.#meta,
         ...(progressToken !== undefined && { progressToken }),
-        [idempotencyKeyMeta]: idempotencyKey,
-        ...(repeat && { [repeatMeta]: true }),
+        ...idempotencyMeta(idempotencyKey, repeat),
       },
     };
     const headers = this.#headers.of(name, args);

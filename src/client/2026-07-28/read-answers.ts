@@ -2,8 +2,15 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { Violation } from "../reply/reply.ts";
 import type { CallAnswer } from "../task-protocol.ts";
-import { toolOf } from "../../generation/tool-meta.ts";
 import { isJsonRpcError } from "../reply/error-body.ts";
+import {
+  directAnswer,
+  readTaskId,
+  readTaskMembers,
+  readToolResult,
+  unknownStatus,
+  violationOfId,
+} from "../reply/read-members.ts";
 import type { RemoteTask, OpenQuestion } from "../task/remote-task.ts";
 
 /**
@@ -13,10 +20,8 @@ import type { RemoteTask, OpenQuestion } from "../task/remote-task.ts";
 export function readCallAnswer(answer: JsonObject): CallAnswer | Violation {
   switch (answer["resultType"]) {
     case undefined:
-    case "complete": {
-      const result = readToolResult(answer);
-      return result instanceof Violation ? result : { kind: "result", result };
-    }
+    case "complete":
+      return directAnswer(readCompleteResult(answer));
     case "task":
       return readCreated(answer);
     case "input_required":
@@ -33,9 +38,8 @@ export function readAcknowledgement(answer: JsonObject): undefined | Violation {
 }
 
 function readCreated(answer: JsonObject): CallAnswer | Violation {
-  const { taskId } = answer;
-  if (typeof taskId !== "string" || taskId === "")
-    return new Violation("The server created a task without a taskId");
+  const taskId = readTaskId(answer, "created");
+  if (taskId instanceof Violation) return taskId;
   // In any other status the answer lacks the result or the questions, and the task is polled at once.
   const task = answer["status"] === "working" ? readTask(answer) : undefined;
   return { kind: "task", taskId, task: task instanceof Violation ? undefined : task };
@@ -59,27 +63,14 @@ export function readGetResult(answer: JsonObject, taskId: string): RemoteTask | 
   if (resultType !== undefined && resultType !== "complete" && resultType !== "task") {
     return unknownResultType(answer);
   }
-  if (answer["taskId"] !== taskId) return new Violation("The server answered for another task");
-  return readTask(answer);
+  return violationOfId(answer, taskId) ?? readTask(answer);
 }
 
 /** Reads a task. Unknown fields are left out, and invalid hints ignored. */
 export function readTask(answer: JsonObject): RemoteTask | Violation {
-  const { taskId, createdAt, lastUpdatedAt, ttlMs, statusMessage, pollIntervalMs } = answer;
-  if (typeof taskId !== "string" || taskId === "")
-    return new Violation("The server sent a task without a taskId");
-  if (typeof createdAt !== "string") return new Violation("The server sent a task without createdAt");
-  const tool = toolOf(answer);
-  const base = {
-    taskId,
-    ...(tool !== undefined && { tool }),
-    createdAt,
-    lastUpdatedAt: typeof lastUpdatedAt === "string" ? lastUpdatedAt : createdAt,
-    ttlMs: isDuration(ttlMs) ? ttlMs : null,
-    ...(typeof statusMessage === "string" && { statusMessage }),
-    ...(isDuration(pollIntervalMs) && { pollIntervalMs }),
-  };
-  const { status } = answer;
+  const { status, ttlMs, pollIntervalMs } = answer;
+  const base = readTaskMembers(answer, ttlMs, pollIntervalMs);
+  if (base instanceof Violation) return base;
   switch (status) {
     case "working":
     case "cancelled":
@@ -92,7 +83,7 @@ export function readTask(answer: JsonObject): RemoteTask | Violation {
     case "completed": {
       if (!isJsonObject(answer["result"]))
         return new Violation("The server sent a completed task without its result");
-      const result = readToolResult(answer["result"]);
+      const result = readCompleteResult(answer["result"]);
       return result instanceof Violation ? result : { ...base, status, result };
     }
     case "failed": {
@@ -101,12 +92,8 @@ export function readTask(answer: JsonObject): RemoteTask | Violation {
       return { ...base, status, error };
     }
     default:
-      return new Violation(`The server sent a task with status ${JSON.stringify(status)}`);
+      return unknownStatus(status);
   }
-}
-
-function isDuration(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }
 
 /** Reads `inputRequests`, with any methods. */
@@ -124,18 +111,10 @@ export function readQuestions(value: unknown): ReadonlyMap<string, OpenQuestion>
 }
 
 /** Reads a tool's result, from a direct answer or a task. In a task it may lack its resultType (A-42). */
-export function readToolResult(answer: JsonObject): CallToolResult | Violation {
+function readCompleteResult(answer: JsonObject): CallToolResult | Violation {
   const { resultType, ...result } = answer;
-  if (resultType !== undefined && resultType !== "complete") return unknownResultType(answer);
-  const withContent = { content: [], ...result };
-  return isToolResult(withContent)
-    ? withContent
-    : new Violation("A tool's result has content that is no list");
-}
-
-// All other members are passed on unchecked.
-function isToolResult(value: JsonObject): value is CallToolResult {
-  return Array.isArray(value["content"]);
+  const isComplete = resultType === undefined || resultType === "complete";
+  return isComplete ? readToolResult(result) : unknownResultType(answer);
 }
 
 export function unknownResultType(answer: JsonObject): Violation {

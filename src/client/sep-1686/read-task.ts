@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../generation/json-object.ts";
 import { toolOf } from "../../generation/tool-meta.ts";
 import { wireStatuses, type WireStatus } from "../../generation/sep-1686/wire-task.ts";
+import { isDuration, readTaskId, unknownStatus, violationOfId } from "../reply/read-members.ts";
 import { Violation } from "../reply/reply.ts";
 import type { TaskSummary } from "../task/listed-task.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
@@ -21,16 +22,14 @@ const statuses: ReadonlySet<unknown> = new Set(wireStatuses);
 
 /** Reads the answer to `tasks/get` for this task. Invalid hints are ignored. */
 export function readTask(answer: JsonObject, taskId: string): ReportedTask | Violation {
-  if (answer["taskId"] !== taskId) return new Violation("The server answered for another task");
-  return readReported(taskId, answer);
+  return violationOfId(answer, taskId) ?? readReported(taskId, answer);
 }
 
 /** Reads a task of the answer to `tasks/list`. */
 export function readListed(task: JsonObject): TaskSummary | Violation {
-  const { taskId, createdAt } = task;
-  if (typeof taskId !== "string" || taskId === "")
-    return new Violation("The server listed a task without a taskId");
-  if (createdAt !== undefined)
+  const taskId = readTaskId(task, "listed");
+  if (taskId instanceof Violation) return taskId;
+  if (task["createdAt"] !== undefined)
     return new Violation("The server lists tasks of 2025-11-25, and none of SEP-1686, in this session");
   const reported = readReported(taskId, task);
   if (reported instanceof Violation) return reported;
@@ -60,7 +59,7 @@ function statusOf(status: WireStatus): RemoteTask["status"] {
 
 function readReported(taskId: string, task: JsonObject): ReportedTask | Violation {
   const { status, keepAlive, pollFrequency, error } = task;
-  if (!isStatus(status)) return new Violation(`The server sent a task with status ${JSON.stringify(status)}`);
+  if (!isStatus(status)) return unknownStatus(status);
   const tool = toolOf(task);
   return {
     taskId,
@@ -74,8 +73,4 @@ function readReported(taskId: string, task: JsonObject): ReportedTask | Violatio
 
 function isStatus(value: unknown): value is WireStatus {
   return statuses.has(value);
-}
-
-function isDuration(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }

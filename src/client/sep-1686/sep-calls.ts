@@ -1,12 +1,12 @@
 import type { JSONRPCNotification } from "@modelcontextprotocol/client";
-import { idempotencyKeyMeta, repeatMeta } from "../../generation/idempotency-key.ts";
+import { idempotencyMeta } from "../../generation/idempotency-key.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { withTask } from "../../generation/sep-1686/create.ts";
 import { requestMethods, type RequestMethod } from "../../generation/sep-1686/negotiate.ts";
 import { relatedTaskOf, withRelatedTask } from "../../generation/sep-1686/related-task.ts";
 import type { ClientClock } from "../clock.ts";
-import { isUnknown, readReply, Violation, type Reply } from "../reply/reply.ts";
-import { readToolResult } from "../session/read-answers.ts";
+import { isUnknown, readReply, type Reply } from "../reply/reply.ts";
+import { directAnswer, readToolResult } from "../reply/read-members.ts";
 import type { CallAnswer, ReadAnswer, ReadRequest, ToolCall } from "../task-protocol.ts";
 import type { SentRequest } from "../transport/raw-request.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
@@ -72,15 +72,13 @@ export class SepCalls {
     const _meta = {
       ...(progressToken !== undefined && { progressToken }),
       // For servers without these tasks that recognise repeated calls.
-      [idempotencyKeyMeta]: taskId,
-      ...(repeat && { [repeatMeta]: true }),
+      ...idempotencyMeta(taskId, repeat),
     };
     const params = { name, arguments: args, _meta };
     const begun = await this.#begin({ ...call, method: "tools/call", params, taskId, keepAliveMs }, signal);
     return readReply(begun, (answer) => {
       if (answer === "created") return { kind: "task", taskId, task: undefined };
-      const result = readToolResult(answer);
-      return result instanceof Violation ? result : { kind: "result", result };
+      return directAnswer(readToolResult(answer));
     });
   }
 

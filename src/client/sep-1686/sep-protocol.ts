@@ -6,11 +6,12 @@ import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { isUnknown, readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";
-import { listParams, readTaskPage, readToolResult } from "../session/read-answers.ts";
+import { readToolResult } from "../reply/read-members.ts";
+import { requestTaskPage } from "../session/request-task-page.ts";
 import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import { PendingQuestions } from "../session/pending-questions.ts";
-import { TaskInbox, withoutQuestions, type ActiveTask, TaskInboxes } from "../session/task-inbox.ts";
+import { TaskInbox, TaskInboxes } from "../session/task-inbox.ts";
 import { pollInterval } from "../task/poll-delays.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.ts";
@@ -100,7 +101,7 @@ export class SepProtocol implements TaskProtocol {
       case "working":
       case "input_required": {
         const status = reported.status === "input_required" ? reported.status : "working";
-        return { kind: "value", value: this.#withQuestions(this.#observed.active(reported, status)) };
+        return { kind: "value", value: this.#inboxes.withQuestions(this.#observed.active(reported, status)) };
       }
       case "completed":
         return this.#completed(reported, signal);
@@ -122,8 +123,7 @@ export class SepProtocol implements TaskProtocol {
     result: InputResult,
     signal: AbortSignal,
   ): Promise<Reply<undefined>> {
-    const inbox = this.#inboxes.get(taskId);
-    return inbox === undefined ? done : inbox.questions.answer(key, result, signal);
+    return this.#inboxes.answer(taskId, key, result, signal);
   }
 
   /** Cancels by the id of the request that created the task, which is valid only in its session (S-063). */
@@ -150,10 +150,8 @@ export class SepProtocol implements TaskProtocol {
     return done;
   }
 
-  /** The request has no related task. */
   async list(cursor: string | undefined, signal: AbortSignal): Promise<Reply<TaskPage<TaskSummary>>> {
-    const reply = await requestWithTimeout(this.#services, "tasks/list", listParams(cursor), signal);
-    return readReply(reply, (answer) => readTaskPage(answer, readListed));
+    return requestTaskPage(this.#services, cursor, readListed, signal);
   }
 
   observe(taskId: string, observer: TaskObserver, known: RemoteTask | undefined): () => void {
@@ -167,10 +165,6 @@ export class SepProtocol implements TaskProtocol {
     if (result !== undefined && !(result instanceof Violation)) {
       this.#taskEnded(this.#observed.completed(taskId, result));
     }
-  }
-
-  #withQuestions(seen: ActiveTask): RemoteTask {
-    return this.#inboxes.get(seen.taskId)?.update(seen) ?? withoutQuestions(seen);
   }
 
   async #completed(reported: ReportedTask, signal: AbortSignal): Promise<Reply<RemoteTask>> {

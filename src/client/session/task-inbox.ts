@@ -2,6 +2,8 @@ import type { JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/
 import type { RemoteTask, WorkingTask } from "../task/remote-task.ts";
 import type { TaskObserver } from "../task-protocol.ts";
 import type { PendingQuestions } from "./pending-questions.ts";
+import type { InputResult } from "../question/input-request.ts";
+import type { Reply } from "../reply/reply.ts";
 import { inputMethods } from "../../task/input.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
@@ -64,7 +66,7 @@ export class TaskInbox {
 }
 
 /** The task if none of its questions are known. */
-export function withoutQuestions(seen: ActiveTask): RemoteTask {
+function withoutQuestions(seen: ActiveTask): RemoteTask {
   return seen.status === "input_required"
     ? { ...seen, status: "input_required", inputRequests: {} }
     : { ...seen, status: "working" };
@@ -113,6 +115,22 @@ export class TaskInboxes<Inbox extends TaskInbox> {
       inbox.removeObserver(observer);
       this.#removeIfEmpty(taskId, inbox);
     };
+  }
+
+  /** An active task as the server reports it, with its pending questions. */
+  withQuestions(seen: ActiveTask): RemoteTask {
+    return this.#inboxes.get(seen.taskId)?.update(seen) ?? withoutQuestions(seen);
+  }
+
+  /** As `TaskProtocol.answer`. Nothing is sent for a task that nobody observes and that asks nothing. */
+  async answer(
+    taskId: string,
+    key: string,
+    result: InputResult,
+    signal: AbortSignal,
+  ): Promise<Reply<undefined>> {
+    const inbox = this.#inboxes.get(taskId);
+    return inbox?.questions.answer(key, result, signal) ?? { kind: "value", value: undefined };
   }
 
   /** Drops the questions of an ended task. */

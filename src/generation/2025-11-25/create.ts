@@ -1,9 +1,9 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
-import { metaOf } from "../meta.ts";
+import { metaOf, type RelatedTask } from "../meta.ts";
 import { readMilliseconds } from "../milliseconds.ts";
-import { relatedTask, type RelatedTask, type relatedTaskKey } from "./related-task.ts";
+import { relatedTask, type relatedTaskKey } from "./related-task.ts";
 import { wireTask, type WireTask } from "./wire-task.ts";
 
 /** What a host may tell its model while the task runs (C-026). */

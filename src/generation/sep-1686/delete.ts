@@ -1,4 +1,5 @@
-import { relatedTask, type RelatedTask, type relatedTaskKey } from "./related-task.ts";
+import type { RelatedTask } from "../meta.ts";
+import { relatedTask, type relatedTaskKey } from "./related-task.ts";
 
 /** The answer to `tasks/delete`, empty but for the task that it is about (S-051). */
 export interface DeleteTaskResult {

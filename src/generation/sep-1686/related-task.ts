@@ -1,12 +1,8 @@
-import { isJsonObject, type JsonObject } from "../json-object.ts";
-import { metaOf, withMeta } from "../meta.ts";
+import type { JsonObject } from "../json-object.ts";
+import { relatedTaskIn, withMeta, type RelatedTask } from "../meta.ts";
 
 /** Where a message says in `_meta` which task it belongs to (S-060): the prefix is not that of later revisions. */
 export const relatedTaskKey = "modelcontextprotocol.io/related-task";
-
-export interface RelatedTask {
-  readonly taskId: string;
-}
 
 /** The entry of `_meta`. */
 export function relatedTask(taskId: string): { readonly [relatedTaskKey]: RelatedTask } {
@@ -20,7 +16,5 @@ export function withRelatedTask(object: JsonObject, taskId: string): JsonObject 
 
 /** The id of the task that params or a result belong to, if they name one. */
 export function relatedTaskOf(object: unknown): string | undefined {
-  const related = metaOf(object)[relatedTaskKey];
-  const taskId = isJsonObject(related) ? related["taskId"] : undefined;
-  return typeof taskId === "string" ? taskId : undefined;
+  return relatedTaskIn(object, relatedTaskKey);
 }

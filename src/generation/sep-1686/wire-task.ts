@@ -5,7 +5,8 @@ import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { statusOf } from "../../task/status.ts";
 import { errorText } from "../error-text.ts";
 import { toolMetaOf, type ToolMeta } from "../tool-meta.ts";
-import { relatedTask, type RelatedTask, type relatedTaskKey } from "./related-task.ts";
+import type { RelatedTask } from "../meta.ts";
+import { relatedTask, type relatedTaskKey } from "./related-task.ts";
 
 /** All statuses that a task can have (S-025). */
 export const wireStatuses = [

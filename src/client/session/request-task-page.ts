@@ -1,23 +1,31 @@
-import type { CallToolResult } from "@modelcontextprotocol/client";
 import { type JsonObject, isJsonObject } from "../../generation/json-object.ts";
-import { Violation } from "../reply/reply.ts";
+import type { ClientClock } from "../clock.ts";
+import { readReply, Violation, type Reply } from "../reply/reply.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
+import type { RawRequester } from "../transport/raw-requester.ts";
+import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 
-/** Reads a tool's result, from a call or `tasks/result`. */
-export function readToolResult(answer: JsonObject): CallToolResult | Violation {
-  const withContent = { content: [], ...answer };
-  return isToolResult(withContent)
-    ? withContent
-    : new Violation("A tool's result has content that is no list");
+interface Services {
+  readonly requester: RawRequester;
+  readonly clock: ClientClock;
 }
 
-// All other members are passed on unchecked.
-function isToolResult(value: JsonObject): value is CallToolResult {
-  return Array.isArray(value["content"]);
+/**
+ * Sends `tasks/list`, whose cursors are opaque (C-070, C-074, S-044, S-048). It has no related task (A-20). Reads the tasks by
+ * `readSummary`: one invalid task makes the page invalid.
+ */
+export async function requestTaskPage(
+  services: Services,
+  cursor: string | undefined,
+  readSummary: (task: JsonObject) => TaskSummary | Violation,
+  signal: AbortSignal,
+): Promise<Reply<TaskPage<TaskSummary>>> {
+  const params = cursor === undefined ? {} : { cursor };
+  const reply = await requestWithTimeout(services, "tasks/list", params, signal);
+  return readReply(reply, (answer) => readTaskPage(answer, readSummary));
 }
 
-/** Reads the answer to `tasks/list`, its tasks by `readSummary`. One invalid task makes the page invalid. */
-export function readTaskPage(
+function readTaskPage(
   answer: JsonObject,
   readSummary: (task: JsonObject) => TaskSummary | Violation,
 ): TaskPage<TaskSummary> | Violation {
@@ -35,9 +43,4 @@ export function readTaskPage(
     summaries.push(summary);
   }
   return { tasks: summaries, ...(nextCursor !== null && { nextCursor }) };
-}
-
-/** The params of `tasks/list`. Cursors are opaque (C-070, C-074, S-044, S-048). */
-export function listParams(cursor: string | undefined): JsonObject {
-  return cursor === undefined ? {} : { cursor };
 }
