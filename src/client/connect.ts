@@ -3,7 +3,7 @@ import { generation as core } from "../generation/2025-11-25/name.ts";
 import type { JsonObject } from "../generation/json-object.ts";
 import { CoreProtocol } from "./2025-11-25/core-protocol.ts";
 import { rewriteHandshake, tasksCapability as coreTasks } from "./2025-11-25/handshake.ts";
-import type { Receiver } from "./2025-11-25/receiver/receiver.ts";
+import type { CoreReceivedTasks } from "./2025-11-25/receiver/received-tasks.ts";
 import { declaredOnConnect, envelope, withoutTasksOnCall } from "./2026-07-28/envelope.ts";
 import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
 import { ToolHeaders } from "./2026-07-28/tool-headers.ts";
@@ -20,10 +20,11 @@ import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ServerTarget } from "./transport/server-connection.ts";
 import { openConnection } from "./transport/open-connection.ts";
 import { declaredBy, defaultCapabilities } from "./question/ask-user.ts";
+import type { Receiver } from "./session/receiver/receiver.ts";
 import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
 import { TaskSessions } from "./session/task-sessions.ts";
 import { readableHandshake, tasksCapability as sepTasks } from "./sep-1686/handshake.ts";
-import type { SepReceiver } from "./sep-1686/receiver/sep-receiver.ts";
+import type { SepReceivedTasks } from "./sep-1686/receiver/received-tasks.ts";
 import { SepProtocol } from "./sep-1686/sep-protocol.ts";
 import { setSdkQuestionHandlers } from "./question/sdk-question-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
@@ -135,9 +136,13 @@ export async function connectWith(
   const receiver =
     shared === undefined || receiveTasks === undefined || protocol instanceof ExtensionProtocol
       ? undefined
-      : new (protocol instanceof CoreProtocol ? shared.Receiver : shared.SepReceiver)(
+      : new shared.Receiver(
           { requester, server: name, callbacks, options: receiveTasks },
           shared.runtime,
+          (parts) =>
+            protocol instanceof CoreProtocol
+              ? new shared.CoreReceivedTasks(parts)
+              : new shared.SepReceivedTasks(parts),
         );
   if (receiver === undefined) await shared?.runtime.release();
   return new ConnectedClient({
@@ -159,17 +164,19 @@ export async function connectWith(
 
 /** Loaded on demand, since it imports the server's runtime. */
 async function loadReceiver(options: ReceiveTasksOptions): Promise<LoadedReceiver> {
-  const [receiver, sepReceiver, { shareRuntime }] = await Promise.all([
-    import("./2025-11-25/receiver/receiver.ts"),
-    import("./sep-1686/receiver/sep-receiver.ts"),
+  const [receiver, ofCore, ofSep, { shareRuntime }] = await Promise.all([
+    import("./session/receiver/receiver.ts"),
+    import("./2025-11-25/receiver/received-tasks.ts"),
+    import("./sep-1686/receiver/received-tasks.ts"),
     import("./session/receiver/shared-runtime.ts"),
   ]);
-  return { ...receiver, ...sepReceiver, runtime: await shareRuntime(options) };
+  return { ...receiver, ...ofCore, ...ofSep, runtime: await shareRuntime(options) };
 }
 
 interface LoadedReceiver {
   readonly Receiver: typeof Receiver;
-  readonly SepReceiver: typeof SepReceiver;
+  readonly CoreReceivedTasks: typeof CoreReceivedTasks;
+  readonly SepReceivedTasks: typeof SepReceivedTasks;
   readonly runtime: SharedRuntime;
 }
 

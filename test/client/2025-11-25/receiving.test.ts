@@ -72,6 +72,20 @@ describe("a client that takes tasks", () => {
     expect(peer.params("notifications/tasks/status")).toMatchObject([{ taskId, status: "completed" }]);
   });
 
+  it("takes a message that comes twice for one", async () => {
+    const user = new User();
+    const { peer, client } = await setUp(user);
+    const { id, answer } = peer.ask("elicitation/create", { ...form, task: {} });
+    void peer.ask("elicitation/create", { ...form, task: {} }, id);
+    await answer;
+    await user.isAsked(1);
+    await peer.settled(client);
+    expect(peer.seen.filter((message) => message["id"] === id)).toHaveLength(1);
+    const { result } = (await ask(peer, "tasks/list", {})) as { result: { tasks: object[] } };
+    expect(result.tasks).toHaveLength(1);
+    expect(user.asked).toHaveLength(1);
+  });
+
   it("keeps an elicitation's content as it is", async () => {
     const user = new User();
     const { peer } = await setUp(user);

@@ -1,13 +1,10 @@
-import type { RequestId } from "@modelcontextprotocol/client";
 import { readTaskParams } from "../../../generation/2025-11-25/create.ts";
 import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
-import type { JsonObject } from "../../../generation/json-object.ts";
 import { questionKeyOf } from "../../../generation/question-key.ts";
 import { requestHash } from "../../../runtime/request-hash.ts";
 import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
-import { traceOf, withoutTrace } from "../../trace-in-params.ts";
-import type { AskedQuestion, QuestionMethod } from "../../session/receiver/question-tools.ts";
+import { questionCall, type Question, type QuestionCall } from "../../session/receiver/question-tools.ts";
 
 interface RequestContext {
   readonly runtime: Runtime;
@@ -26,25 +23,16 @@ const searchLimit = 200;
  */
 export async function findOrCreateTask(
   { runtime, unfetchedAnswers, requestor, server }: RequestContext,
-  id: RequestId,
-  method: QuestionMethod,
-  params: JsonObject,
+  question: Question,
 ): Promise<TaskSnapshot> {
-  const { ttlMs } = readTaskParams(params) ?? {};
-  const { task: _, ...own } = params;
-  const question: AskedQuestion = { server, params: withoutTrace(own), taskId: relatedTaskOf(own) ?? null };
-  const trace = traceOf(own);
-  const same = question.taskId === null ? undefined : await openTask(method, question);
+  const { ttlMs } = readTaskParams(question.params) ?? {};
+  const { task: _, ...own } = question.params;
+  const call = questionCall(server, question, own, relatedTaskOf(own));
+  const same = call.arguments.taskId === null ? undefined : await openTask(call);
   if (same !== undefined) return same;
-  return runtime.create({
-    ...requestor,
-    tool: method,
-    arguments: question,
-    origin: { requestId: id, capabilities: {}, ...(trace !== undefined && { trace }) },
-    ...(ttlMs !== undefined && { ttlMs }),
-  });
+  return runtime.create({ ...requestor, ...call, ...(ttlMs !== undefined && { ttlMs }) });
 
-  async function openTask(tool: string, asked: AskedQuestion): Promise<TaskSnapshot | undefined> {
+  async function openTask({ tool, arguments: asked }: QuestionCall): Promise<TaskSnapshot | undefined> {
     const hash = requestHash(tool, asked);
     const hasName = questionKeyOf(asked.params) !== undefined;
     const tasks = await runtime.list(requestor, { limit: searchLimit });

@@ -1,4 +1,3 @@
-import type { JSONRPCRequest } from "@modelcontextprotocol/client";
 import { readTaskParams, withoutTask, type TaskParams } from "../../../generation/sep-1686/create.ts";
 import { createdNotification } from "../../../generation/sep-1686/notify.ts";
 import { relatedTaskOf } from "../../../generation/sep-1686/related-task.ts";
@@ -6,13 +5,12 @@ import { requestAnswer } from "../../../generation/sep-1686/result.ts";
 import { HoldfastError, isUnknownTask } from "../../../task/fault.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
 import { untilFinished } from "../../session/receiver/runtime-queries.ts";
-import { withAnswer, type AskedQuestion } from "../../session/receiver/question-tools.ts";
-import { traceOf, withoutTrace } from "../../trace-in-params.ts";
+import { questionCall, withAnswer, type Question } from "../../session/receiver/question-tools.ts";
 import { RequestWithdrawn, type Answer } from "../../session/receiver/received-requests.ts";
 import type { RawRequester } from "../../transport/raw-requester.ts";
 import type { RequestorContext } from "./tasks-requests.ts";
 
-interface QuestionContext extends RequestorContext {
+export interface QuestionContext extends RequestorContext {
   readonly requester: RawRequester;
   /** This client's name for the server. */
   readonly server: string;
@@ -26,13 +24,13 @@ interface QuestionContext extends RequestorContext {
  */
 export async function runQuestionAsTask(
   context: QuestionContext,
-  request: JSONRPCRequest,
+  question: Question,
   signal: AbortSignal,
 ): Promise<Answer> {
   const { runtime, requestor, requester } = context;
-  const taskParams = readTaskParams(request.params);
+  const taskParams = readTaskParams(question.params);
   if (taskParams === undefined) throw new HoldfastError("internal", "The question asks for no task.");
-  const { task } = await create(context, request, taskParams);
+  const { task } = await create(context, question, taskParams);
   const { method, params } = createdNotification(task.wireId);
   await requester.sendOnce({ jsonrpc: "2.0", method, params });
   try {
@@ -45,22 +43,15 @@ export async function runQuestionAsTask(
 
 async function create(
   { runtime, requestor, scope, server }: QuestionContext,
-  { id, method, params = {} }: JSONRPCRequest,
+  question: Question,
   { taskId: wireId, keepAliveMs }: TaskParams,
 ): Promise<TaskSnapshot> {
-  const question: AskedQuestion = {
-    server,
-    params: withoutTrace(withoutTask(params)),
-    taskId: relatedTaskOf(params) ?? null,
-  };
-  const trace = traceOf(params);
+  const own = withoutTask(question.params);
   return runtime.create({
     ...requestor,
     scope,
     wireId,
-    tool: method,
-    arguments: question,
-    origin: { requestId: id, capabilities: {}, ...(trace !== undefined && { trace }) },
+    ...questionCall(server, question, own, relatedTaskOf(own)),
     keepAlive: true,
     queued: true,
     ...(keepAliveMs !== undefined && { ttlMs: keepAliveMs }),

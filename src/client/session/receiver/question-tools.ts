@@ -1,11 +1,13 @@
-import { ProtocolError } from "@modelcontextprotocol/client";
+import { ProtocolError, type RequestId } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../../generation/json-object.ts";
 import { questionKeyOf } from "../../../generation/question-key.ts";
 import { requestHash } from "../../../runtime/request-hash.ts";
 import { detailsOf } from "../../../runtime/tool/received-request.ts";
 import { Registry } from "../../../runtime/tool/registry.ts";
 import type { TaskSnapshot } from "../../../task/snapshot.ts";
+import type { TaskCall } from "../../../runtime/runtime.ts";
 import type { UserAnswer } from "../../question/ask-user.ts";
+import { traceOf, withoutTrace } from "../../trace-in-params.ts";
 import { SharedQuestions } from "./shared-questions.ts";
 import type { Responders } from "./responders.ts";
 
@@ -13,6 +15,13 @@ import type { Responders } from "./responders.ts";
 export const questionMethods = ["elicitation/create", "sampling/createMessage"] as const;
 
 export type QuestionMethod = (typeof questionMethods)[number];
+
+/** A server's question, which this client has declared to answer. */
+export interface Question {
+  readonly id: RequestId;
+  readonly method: QuestionMethod;
+  readonly params: JsonObject;
+}
 
 /** A question as it is stored: the arguments of the tool named after its method. */
 export interface AskedQuestion {
@@ -48,6 +57,24 @@ export function questionTools(responders: Responders, unfetchedAnswers: Set<stri
     });
   }
   return registry;
+}
+
+/** The call of the tool that asks a question, which its task runs. */
+export type QuestionCall = Pick<TaskCall, "tool" | "origin"> & { readonly arguments: AskedQuestion };
+
+/** The call for a question. `own` are its params without the wish for a task, and `taskId` is the server's own task that asks. */
+export function questionCall(
+  server: string,
+  { id, method }: Pick<Question, "id" | "method">,
+  own: JsonObject,
+  taskId: string | undefined,
+): QuestionCall {
+  const trace = traceOf(own);
+  return {
+    tool: method,
+    arguments: { server, params: withoutTrace(own), taskId: taskId ?? null },
+    origin: { requestId: id, capabilities: {}, ...(trace !== undefined && { trace }) },
+  };
 }
 
 /** A finished task whose result is the user's answer, without the tool result around it. */

@@ -4,8 +4,6 @@ import { errorReporter, type OnError } from "../../../runtime/error-reporter.ts"
 import { HoldfastError, jsonRpcCodeOf } from "../../../task/fault.ts";
 import type { JsonRpcError } from "../../../task/outcome.ts";
 import type { RawRequester } from "../../transport/raw-requester.ts";
-import type { UserCallbacks } from "../../question/ask-user.ts";
-import type { ReceiveTasksOptions } from "../../connect-options.ts";
 
 export type Answer = { readonly result: JsonObject } | { readonly error: JsonRpcError };
 
@@ -93,13 +91,4 @@ export class ReceivedRequests {
     if (!(thrown instanceof RequestWithdrawn) && !this.#requester.closed.aborted) this.#onError(thrown);
     return { code: -32603, message: "Internal error" };
   }
-}
-
-/** What a receiver needs to run a server's questions as tasks on one connection. */
-export interface ReceiverOptions {
-  readonly requester: RawRequester;
-  /** The server's name in this client. Its tasks are hidden from other servers (C-118, S-085). */
-  readonly server: string;
-  readonly callbacks: UserCallbacks;
-  readonly options: ReceiveTasksOptions;
 }
