@@ -1,5 +1,6 @@
 import type { AdminStore, EndedAs, TaskRange } from "../store/admin-store.ts";
-import type { GenerationName, TaskRecord } from "../task/record.ts";
+import { generationNames } from "../task/generations.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { encryptedText } from "../task/sealed.ts";
 import type { TaskSelection, TaskStanding } from "./admin.ts";
 import { encrypted } from "./refusals.ts";
@@ -11,8 +12,6 @@ const mostAtOnce = 1_000;
 
 /** How many tasks one page passes that are not meant: what stands in no index is found in several pages. */
 const mostPassed = 2_000;
-
-const generations: readonly GenerationName[] = ["2026-07-28", "2025-11-25", "sep-1686", "plain", "child"];
 
 /** The index does not say of a settled task of an older version how that ended: its record does. */
 const ends: ReadonlyMap<TaskStanding, readonly EndedAs[]> = new Map([
@@ -58,7 +57,7 @@ function idAt(ms: number): string {
 async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<readonly TaskRange[]> {
   const { states, tool, principal } = selection;
   if (principal !== undefined)
-    return generations.map((generation) => ({ of: "principal", generation, principal }));
+    return generationNames.map((generation) => ({ of: "principal", generation, principal }));
   if (states === undefined && tool === undefined) return [{ of: "all" }];
   const open = states?.filter((standing) => !ends.has(standing));
   const endedAs = new Set(

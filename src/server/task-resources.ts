@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
-import { generation as sep } from "../generation/sep-1686/name.ts";
 import { linesMimeType, taskResourceAt, type TaskResource } from "../generation/task-lines.ts";
 import type { Requestor, Runtime } from "../runtime/runtime.ts";
 import { HoldfastError, isUnknownTask } from "../task/fault.ts";
-import type { GenerationName, TaskRecord } from "../task/record.ts";
+import { generations as known, type GenerationName } from "../task/generations.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { shownLine } from "../task/task-line.ts";
-import { generation as plain, scopeOf, type PlainOwner } from "./plain/plain-call.ts";
+import { scopeOf, type PlainOwner } from "./plain/plain-call.ts";
 
 /** The method that reads a resource. */
 export const readMethod = "resources/read";
@@ -83,8 +83,8 @@ async function ofTask<T>(
   const { principal, scopes, generations } = reader;
   const scope = scopeOf(reader);
   for (const generation of generations) {
-    // Requestors know tasks of these two by names that are unique only among their own.
-    const hasNames = scope !== undefined && (generation === sep || generation === plain);
+    // The names that requestors choose are unique only among their own tasks.
+    const hasNames = scope !== undefined && known[generation].requestorsNameTasks;
     const found = hasNames ? await runtime.find({ generation, scope, wireId: task }) : undefined;
     try {
       return await read(found ?? task, { generation, principal, scopes });

@@ -1,6 +1,7 @@
 import type { StoredAction } from "../task/action.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
-import type { GenerationName, TaskRecord } from "../task/record.ts";
+import type { GenerationName } from "../task/generations.ts";
+import type { TaskRecord } from "../task/record.ts";
 import type { QueueLength } from "./queue-length.ts";
 
 /** How a task ended. `settled`: with an outcome, of which an older schema does not say in its index what it is. */

@@ -1,6 +1,7 @@
 import type { Delivery, DeliveryEvent, StoredDelivery } from "../task/delivery.ts";
 import type { WaitingDeliveries } from "./outbox.ts";
-import { columnsOf, generations, integer, integerOrNull, oneOf, text, textOrNull, type Row } from "./row.ts";
+import { generations } from "../task/generations.ts";
+import { columnsOf, integer, integerOrNull, oneOf, text, textOrNull, type Row } from "./row.ts";
 
 /** Of a new delivery. */
 export const deliveryColumns = [
@@ -40,7 +41,7 @@ const events: Readonly<Record<DeliveryEvent, true>> = {
   deleted: true,
 };
 
-const textsOf = (known: Readonly<Record<string, true>>): string =>
+const textsOf = (known: Readonly<Record<string, unknown>>): string =>
   Object.keys(known)
     .map((word) => `'${word}'`)
     .join(", ");

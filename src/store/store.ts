@@ -1,5 +1,6 @@
 import type { JournalEnd, JournalEntry, JournalHead } from "../task/journal.ts";
-import type { GenerationName, TaskRecord, TaskRequest } from "../task/record.ts";
+import type { GenerationName } from "../task/generations.ts";
+import type { TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { CommandResult } from "../task/command-result.ts";
 import type { TaskCommand, TaskCommandName } from "../task/command.ts";

@@ -1,4 +1,5 @@
-import type { GenerationName, TaskRecord } from "./record.ts";
+import type { GenerationName } from "./generations.ts";
+import type { TaskRecord } from "./record.ts";
 import { statusOf } from "./status.ts";
 
 /** What webhooks are told of a task: that it was created, that its status changed, or that it was deleted before its time. */

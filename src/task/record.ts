@@ -1,11 +1,9 @@
 import type { TaskAttempt } from "./attempts.ts";
 import type { Expiry } from "./expiry.ts";
+import type { GenerationName } from "./generations.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import type { TaskState } from "./status.ts";
 import type { TraceContext } from "./trace-context.ts";
-
-/** One wire form of tasks. `plain` is for callers that have none, and `child` for tasks that other tasks made, which no requestor sees. */
-export type GenerationName = "sep-1686" | "2025-11-25" | "2026-07-28" | "plain" | "child";
 
 /**
  * Request types that a task can stand for; a list, so that more can be added. `other` is one that only the

@@ -1,14 +1,6 @@
-import type { GenerationName, TaskRecord } from "./record.ts";
+import { generations } from "./generations.ts";
+import type { TaskRecord } from "./record.ts";
 import { latestTime, storable } from "./time.ts";
-
-/** Where clients see a ttl from creation. `keepAlive` of SEP-1686 counts from the end, and plain calls and tasks of tasks show neither. */
-const showsTtl: Readonly<Record<GenerationName, boolean>> = {
-  "sep-1686": false,
-  "2025-11-25": true,
-  "2026-07-28": true,
-  plain: false,
-  child: false,
-};
 
 interface GrowingTtl {
   /** From creation, in ms. */
@@ -25,7 +17,7 @@ interface GrowingTtl {
  */
 function growingTtl(task: TaskRecord, now: number): GrowingTtl | undefined {
   const { generation, expiry, createdAt, updatedAt, runUntil } = task;
-  if (!showsTtl[generation] || expiry.from === "created" || expiry.ms === null) return undefined;
+  if (!generations[generation].showsTtl || expiry.from === "created" || expiry.ms === null) return undefined;
   const step = Math.min(Math.max(expiry.ms, 1), latestTime - createdAt);
   const longest = Math.max(step, (runUntil ?? latestTime) - createdAt);
   const age = Math.max(now, updatedAt, createdAt) - createdAt;

@@ -1,4 +1,5 @@
 import type { TaskAttempt } from "../../task/attempts.ts";
+import { generationNames } from "../../task/generations.ts";
 import type {
   AdminAction,
   BulkOptions,
@@ -42,7 +43,7 @@ const summary: Members<TaskSummary> = {
   tool: text,
   state: reference("TaskStanding"),
   principal: textOrNull,
-  generation: oneOf(["2026-07-28", "2025-11-25", "sep-1686", "plain", "child"]),
+  generation: oneOf(generationNames),
   method: text,
   createdAt: time,
   startedAt: timeOrNull,

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { GenerationName, Origin } from "../../task/record.ts";
+import { generations, type GenerationName } from "../../task/generations.ts";
+import type { Origin } from "../../task/record.ts";
 import { assertMayCall } from "../../task/required-scopes.ts";
 import type { Tool } from "../tool/tool.ts";
 
@@ -21,8 +22,7 @@ export function assertCallable(tool: Tool, { origin, generation }: CallingTask):
   const missing = tool.requires.filter((capability) => origin.capabilities[capability] === undefined);
   if (missing.length === 0) return;
   throw new HoldfastError(
-    // As for a question: only there it is an error of the protocol.
-    generation === "2026-07-28" ? "missing_capability" : "input_failed",
+    generations[generation].undeclared,
     `Tool "${tool.name}" cannot be called: the client of this task did not declare ${missing.join(", ")}.`,
     { data: { requiredCapabilities: Object.fromEntries(missing.map((name) => [name, {}])) } },
   );

@@ -2,6 +2,7 @@ import { cutStack } from "../../task/attempts.ts";
 import type { TaskChanges } from "../../task/new-task.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import { generations } from "../../task/generations.ts";
 import type { JsonRpcError, Outcome } from "../../task/outcome.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
@@ -71,7 +72,7 @@ export class HeldRun {
     this.task = run.hold({ services, task: record, entries, parks, onRest, onStir, onUnreadable });
     this.#updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
       if (ttlMs === undefined) return this.#write(changes);
-      const from = record.generation === "sep-1686" ? "terminal" : "created";
+      const from = generations[record.generation].handlerTtlFrom;
       return this.#write({ ...changes, expiry: { from, ms: ttlMs } });
     });
     this.#limit = new LifeLimit(endOfLife(record), () => this.#updates.written());

@@ -2,7 +2,8 @@ import { HoldfastError } from "../../task/fault.ts";
 import { missingForInput, type InputMethod } from "../../task/input.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/json.ts";
-import type { GenerationName, Origin } from "../../task/record.ts";
+import { generations, type GenerationName } from "../../task/generations.ts";
+import type { Origin } from "../../task/record.ts";
 import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { inputFailed, isClientError } from "./answers.ts";
@@ -72,8 +73,7 @@ export class Questions {
     const missing = missingForInput(method, params, this.#setup.origin.capabilities);
     if (missing === undefined) return;
     throw new HoldfastError(
-      // Only there it is an error of the protocol; before, the tool's result says what went wrong.
-      this.#setup.generation === "2026-07-28" ? "missing_capability" : "input_failed",
+      generations[this.#setup.generation].undeclared,
       `The client of this task cannot be asked: it did not declare ${Object.keys(missing).join(", ")}.`,
       { data: { requiredCapabilities: missing } },
     );

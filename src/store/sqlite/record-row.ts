@@ -1,3 +1,4 @@
+import { generations } from "../../task/generations.ts";
 import type { SQLInputValue } from "node:sqlite";
 import type { Expiry } from "../../task/expiry.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
@@ -9,7 +10,6 @@ import { readTask } from "./read-task.ts";
 import {
   columnsOf,
   flag,
-  generations,
   integer,
   integerOrNull,
   isNull,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { memoryStore } from "holdfast/memory";
-import type { GenerationName } from "../../../src/task/record.ts";
+import type { GenerationName } from "../../../src/task/generations.ts";
 import { withTask } from "../../../src/generation/sep-1686/create.ts";
 import { Peer, text } from "../peer.ts";
 import { SessionPeer } from "../session-peer.ts";
