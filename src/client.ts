@@ -8,7 +8,8 @@ export { logOut } from "./client/auth/log-out.ts";
 export type { LogOutOptions, LogOutResult } from "./client/auth/log-out.ts";
 export { memoryLogins } from "./client/auth/memory-logins.ts";
 export { connect } from "./client/connect.ts";
-export type { ConnectOptions, ProtocolVersion } from "./client/connect-options.ts";
+export type { ConnectOptions } from "./client/connect-options.ts";
+export type { ProtocolVersion } from "./generation/generations.ts";
 export type { ClientEvent, WaitOutcome } from "./client/client-events.ts";
 export type {
   InputFailure,

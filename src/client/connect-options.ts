@@ -4,6 +4,12 @@ import type {
   Implementation,
   OAuthClientProvider,
 } from "@modelcontextprotocol/client";
+import {
+  askableGenerations,
+  isSpokenIn,
+  protocolVersions,
+  type ProtocolVersion,
+} from "../generation/generations.ts";
 import type { LoginStore } from "./auth/login.ts";
 import type { HandleStore } from "./handles/handle-store.ts";
 import type { ClientEvent } from "./client-events.ts";
@@ -11,17 +17,6 @@ import type { ClientTelemetry } from "./client-telemetry.ts";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
 import type { TaskStore } from "../store/store.ts";
 import { optionProblem, type OptionNames } from "../task/option-names.ts";
-
-/** The protocol versions that this client speaks. The first two define tasks; with the others it uses those of SEP-1686. */
-export const protocolVersions = [
-  "2026-07-28",
-  "2025-11-25",
-  "2025-06-18",
-  "2025-03-26",
-  "2024-11-05",
-] as const;
-
-export type ProtocolVersion = (typeof protocolVersions)[number];
 
 /** Options of `connect`. */
 export interface ConnectOptions {
@@ -158,10 +153,11 @@ export function assertConnectOptions(options: ConnectOptions): void {
     throw new RangeError(`protocolVersion has to be one of ${known}, not ${String(protocolVersion)}.`);
   }
   if (generation === undefined) return;
-  if (generation !== "sep-1686") {
-    throw new RangeError(`generation has to be "sep-1686", not ${JSON.stringify(generation)}.`);
+  if (!askableGenerations.includes(generation)) {
+    const known = askableGenerations.map((name) => JSON.stringify(name)).join(" or ");
+    throw new RangeError(`generation has to be ${known}, not ${JSON.stringify(generation)}.`);
   }
-  if (protocolVersion === "2026-07-28") {
-    throw new RangeError("Protocol 2026-07-28 has no tasks of SEP-1686.");
+  if (protocolVersion !== undefined && !isSpokenIn(generation, protocolVersion)) {
+    throw new RangeError(`Protocol ${protocolVersion} has no tasks of ${generation}.`);
   }
 }

@@ -1,12 +1,6 @@
 import type { ReadResourceResult } from "@modelcontextprotocol/client";
-import { generation as core } from "../generation/2025-11-25/name.ts";
+import { generationAt, type WireGenerationName } from "../generation/generations.ts";
 import type { JsonObject } from "../generation/json-object.ts";
-import { CoreProtocol } from "./2025-11-25/core-protocol.ts";
-import { rewriteHandshake, tasksCapability as coreTasks } from "./2025-11-25/handshake.ts";
-import type { CoreReceivedTasks } from "./2025-11-25/receiver/received-tasks.ts";
-import { declaredOnConnect, envelope, withoutTasksOnCall } from "./2026-07-28/envelope.ts";
-import { ExtensionProtocol } from "./2026-07-28/extension-protocol.ts";
-import { ToolHeaders } from "./2026-07-28/tool-headers.ts";
 import { plainRead } from "./call/read.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
@@ -14,18 +8,22 @@ import { fileHandles } from "./handles/file-handles.ts";
 import { assertConnectOptions, type ConnectOptions, type ReceiveTasksOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { ClientEvents } from "./client-events.ts";
+import {
+  clientGenerations,
+  declaredCapabilities,
+  loadReceiving,
+  PreparedGenerations,
+  type LoadedReceiving,
+} from "./generations.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
 import { packageVersion } from "../task/package-version.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ServerTarget } from "./transport/server-connection.ts";
 import { openConnection } from "./transport/open-connection.ts";
 import { declaredBy, defaultCapabilities } from "./question/ask-user.ts";
+import { rewriteInitialize } from "./session/initialize.ts";
 import type { Receiver } from "./session/receiver/receiver.ts";
 import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
-import { TaskSessions } from "./session/task-sessions.ts";
-import { readableHandshake, tasksCapability as sepTasks } from "./sep-1686/handshake.ts";
-import type { SepReceivedTasks } from "./sep-1686/receiver/received-tasks.ts";
-import { SepProtocol } from "./sep-1686/sep-protocol.ts";
 import { setSdkQuestionHandlers } from "./question/sdk-question-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
@@ -76,10 +74,11 @@ export async function connectWith(
   const events = new ClientEvents(options.onEvent, clock);
   const tracing = options.telemetry?.client;
   const callbacks = { onInput, onInputError, declares: declaredBy(capabilities), events, tracing };
-  const hasCore = (version: unknown): boolean => options.generation === undefined && version === core;
-  const tasksCapability = (version: unknown, own: JsonObject): object =>
-    hasCore(version) ? coreTasks(own) : sepTasks(own);
-  const headers = new ToolHeaders();
+  const generationOf = (version: unknown): WireGenerationName =>
+    generationAt(typeof version === "string" ? version : undefined, options.generation);
+  const receivedTasks = (version: unknown, own: JsonObject): object | undefined =>
+    clientGenerations[generationOf(version)].receiving?.capability(own);
+  const generations = new PreparedGenerations({ capabilities, clientInfo });
   // Before connecting: the first question may come with the handshake.
   const shared = receives ? await loadReceiver(receiveTasks) : undefined;
   const { sdk, requester, name } = await openConnection(
@@ -87,15 +86,10 @@ export async function connectWith(
     {
       ...options,
       clientInfo,
-      capabilities: declaredOnConnect(capabilities, listen),
-      rewriteOutgoing: (message) => {
-        headers.sent(message);
-        return withoutTasksOnCall(rewriteHandshake(message, receives ? tasksCapability : undefined));
-      },
-      rewriteIncoming: (message) => {
-        headers.received(message);
-        return readableHandshake(message);
-      },
+      capabilities: declaredCapabilities(capabilities, listen),
+      rewriteOutgoing: (message) =>
+        generations.rewriteOutgoing(rewriteInitialize(message, receives ? receivedTasks : undefined)),
+      rewriteIncoming: (message) => generations.rewriteIncoming(message),
       prepare: (client) => {
         if (onInput !== undefined) setSdkQuestionHandlers(client, capabilities, onInput, tracing);
       },
@@ -107,42 +101,30 @@ export async function connectWith(
   });
   const onError = errorReporter((error) => requester.onerror?.(toError(error)));
   const progress = new ProgressTokens(onError);
-  const services = { requester, clock };
-  const declared = sdk.getServerCapabilities();
-  const legacy = { ...services, callbacks, server: { ...declared } };
+  const protocolVersion = sdk.getNegotiatedProtocolVersion();
+  const generation = generationOf(protocolVersion);
   const store = typeof handles === "string" ? fileHandles(handles) : handles;
   const storedSession = async (taskId: string): Promise<string | undefined> => {
     try {
-      return (await store?.find({ server: name, generation: core, taskId }))?.sessionId;
+      return (await store?.find({ server: name, generation, taskId }))?.sessionId;
     } catch (cause) {
       onError(new TaskClientError("handles", "The handle store cannot read a call", { cause }));
       return undefined;
     }
   };
-  const protocol =
-    sdk.getProtocolEra() === "modern"
-      ? new ExtensionProtocol({
-          ...services,
-          meta: envelope(capabilities, clientInfo),
-          server: declared,
-          headers,
-        })
-      : hasCore(sdk.getNegotiatedProtocolVersion())
-        ? new CoreProtocol({ ...legacy, sessions: new TaskSessions({ requester, storedSession }) })
-        : new SepProtocol(legacy);
+  const capabilitiesOfServer = { ...sdk.getServerCapabilities() };
+  const parts = { requester, clock, callbacks, server: capabilitiesOfServer, storedSession };
+  const protocol = generations.protocol(generation, parts);
   requester.handlers.onNotification((notification) => progress.handle(notification));
-  const protocolVersion = sdk.getNegotiatedProtocolVersion();
-  events.emit({ type: "connected", protocolVersion, generation: protocol.generation });
+  events.emit({ type: "connected", protocolVersion, generation });
+  const makeTasks = shared?.receiving[generation];
   const receiver =
-    shared === undefined || receiveTasks === undefined || protocol instanceof ExtensionProtocol
+    shared === undefined || receiveTasks === undefined || makeTasks === undefined
       ? undefined
       : new shared.Receiver(
           { requester, server: name, callbacks, options: receiveTasks },
           shared.runtime,
-          (parts) =>
-            protocol instanceof CoreProtocol
-              ? new shared.CoreReceivedTasks(parts)
-              : new shared.SepReceivedTasks(parts),
+          makeTasks,
         );
   if (receiver === undefined) await shared?.runtime.release();
   return new ConnectedClient({
@@ -164,19 +146,17 @@ export async function connectWith(
 
 /** Loaded on demand, since it imports the server's runtime. */
 async function loadReceiver(options: ReceiveTasksOptions): Promise<LoadedReceiver> {
-  const [receiver, ofCore, ofSep, { shareRuntime }] = await Promise.all([
+  const [{ Receiver: Loaded }, { shareRuntime }, receiving] = await Promise.all([
     import("./session/receiver/receiver.ts"),
-    import("./2025-11-25/receiver/received-tasks.ts"),
-    import("./sep-1686/receiver/received-tasks.ts"),
     import("./session/receiver/shared-runtime.ts"),
+    loadReceiving(),
   ]);
-  return { ...receiver, ...ofCore, ...ofSep, runtime: await shareRuntime(options) };
+  return { Receiver: Loaded, receiving, runtime: await shareRuntime(options) };
 }
 
 interface LoadedReceiver {
   readonly Receiver: typeof Receiver;
-  readonly CoreReceivedTasks: typeof CoreReceivedTasks;
-  readonly SepReceivedTasks: typeof SepReceivedTasks;
+  readonly receiving: LoadedReceiving;
   readonly runtime: SharedRuntime;
 }
 

@@ -2,7 +2,7 @@ import type { Task } from "@modelcontextprotocol/sdk/types.js";
 import type { TaskFilter, TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { isSdkV1Task } from "./task-commands.ts";
+import { generation, isSdkV1Task } from "./task-commands.ts";
 import { sdkTask } from "./sdk-task.ts";
 import type { SdkV1Services } from "./options.ts";
 
@@ -10,8 +10,6 @@ const pageSize = 10;
 
 /** A cursor is the id of a page's last task. It stays valid when that task is deleted. */
 const cursorForm = /^[\da-f]{12}[\w-]{22}$/;
-
-const generation = "2025-11-25";
 
 /**
  * One page of the tasks that an owner may see, newest first: its own and those without an owner, or all if `owner`

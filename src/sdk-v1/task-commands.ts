@@ -3,6 +3,7 @@ import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk
 import type { Clock } from "../runtime/clock.ts";
 import { storedHash, type HashingStore } from "../runtime/request-hash.ts";
 import type { TaskCommand } from "../task/command.ts";
+import type { GenerationName } from "../task/generations.ts";
 import type { HandlerName } from "../task/owner.ts";
 import type { TaskMethod, TaskRecord } from "../task/record.ts";
 import { taskId } from "../task/task-id.ts";
@@ -14,9 +15,12 @@ const scope = "sdk-v1";
 /** The token of these records. It is the same in every process, since no attempt holds it. */
 export const token = "sdk-v1";
 
+/** Its experimental tasks are those in the core of protocol 2025-11-25. */
+export const generation = "2025-11-25" as const satisfies GenerationName;
+
 /** Whether a record belongs to an SDK v1 server. */
 export function isSdkV1Task(task: TaskRecord): boolean {
-  return task.scope === scope && task.generation === "2025-11-25";
+  return task.scope === scope && task.generation === generation;
 }
 
 /** Whether only tasks of SDK v1 servers name it, of which no process says that it runs them. */
@@ -60,7 +64,7 @@ export function createTask(
     task: {
       id,
       wireId: id,
-      generation: "2025-11-25",
+      generation,
       scope,
       principal: owner ?? null,
       method: methodOf(request),

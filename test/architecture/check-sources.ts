@@ -1,7 +1,17 @@
 import { posix } from "node:path";
 import { findCycles } from "./find-cycles.ts";
-import { codeOnly, parseImports, type ImportEdge } from "./parse-imports.ts";
-import { actsOnTheWorld, choosers, edgeOnly, edges, layers, maxLines } from "./rules.ts";
+import { codeOnly, parseImports, withoutComments, type ImportEdge } from "./parse-imports.ts";
+import { wireGenerations } from "../../src/generation/generations.ts";
+import {
+  actsOnTheWorld,
+  choosers,
+  edgeOnly,
+  edges,
+  layers,
+  maxLines,
+  namesGenerations,
+  namesGenerationsIn,
+} from "./rules.ts";
 
 /** Every way in which `files` (path from the root of the repository to text) break the rules, one line each. */
 export function checkSources(files: ReadonlyMap<string, string>): readonly string[] {
@@ -22,6 +32,7 @@ export function checkSources(files: ReadonlyMap<string, string>): readonly strin
     }
     graph.set(path, targets);
     problems.push(...checkText(path, text));
+    if (!namesGenerations.has(path)) problems.push(...generationsNamedIn(path, text));
   }
   for (const cycle of findCycles(graph)) problems.push(`import cycle: ${cycle.join(" → ")}`);
   return problems;
@@ -66,6 +77,24 @@ function checkEdge(path: string, target: string, edge: ImportEdge): string[] {
       return [`${path}: the port must not know ${target}`];
   }
   return [];
+}
+
+const generationNames = Object.keys(wireGenerations);
+
+/** Where a file names a generation, by its name in quotes or by the constant that has it, and is not in its folder. */
+export function generationsNamedIn(path: string, text: string): string[] {
+  const { layer, part } = place(path);
+  if (layer === namesGenerationsIn) return [];
+  const code = withoutComments(text);
+  const imported = parseImports(text).map(({ specifier }) => specifier);
+  return generationNames
+    .filter((name) => name !== part)
+    .filter(
+      (name) =>
+        ['"', "'", "`"].some((quote) => code.includes(quote + name + quote)) ||
+        imported.some((specifier) => specifier.endsWith(`/${name}/name.ts`)),
+    )
+    .map((name) => `${path} names the generation ${name}: ask a table of generations`);
 }
 
 function checkText(path: string, text: string): string[] {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { sourceFiles } from "../source-files.ts";
-import { checkSources } from "./check-sources.ts";
+import { checkSources, generationsNamedIn } from "./check-sources.ts";
 import { parseImports } from "./parse-imports.ts";
-import { edgeOnly, edges } from "./rules.ts";
+import { edgeOnly, edges, namesGenerations } from "./rules.ts";
 
 it("src keeps its layers, its purity and its size", async () => {
   const files = await sourceFiles("src", [".ts"]);
@@ -14,6 +14,14 @@ it("src keeps its layers, its purity and its size", async () => {
 it("every edge is still one", async () => {
   const files = await sourceFiles("src", [".ts"]);
   const idle = [...edges.keys()].filter((path) => files.get(path)?.search(edgeOnly) === -1);
+  expect(idle).toEqual([]);
+});
+
+it("every file that may name generations does", async () => {
+  const files = await sourceFiles("src", [".ts"]);
+  const idle = [...namesGenerations.keys()].filter(
+    (path) => generationsNamedIn(path, files.get(path) ?? "").length === 0,
+  );
   expect(idle).toEqual([]);
 });
 
@@ -196,6 +204,28 @@ describe("the checker", () => {
       /has no rule/,
     ],
     ["src stands alone", "src/task/a.ts", 'import "../../test/b.ts";', [], /no file of src/],
+    [
+      "no file compares with a generation",
+      "src/cli/a.ts",
+      'if (name === "sep-1686") x();',
+      [],
+      /names the generation sep-1686/,
+    ],
+    [
+      "nor by the constant that has its name",
+      "src/server/a.ts",
+      'import { generation as core } from "../generation/2025-11-25/name.ts";',
+      ["src/generation/2025-11-25/name.ts"],
+      /names the generation 2025-11-25/,
+    ],
+    [
+      "but what is in its folder",
+      "src/server/2025-11-25/a.ts",
+      'import { generation } from "../../generation/2025-11-25/name.ts";',
+      ["src/generation/2025-11-25/name.ts"],
+      undefined,
+    ],
+    ["or a comment", "src/cli/a.ts", '// as "sep-1686" has it\n', [], undefined],
     ["the clock is an edge", "src/server/a.ts", "const t = Date.now();", [], /uses Date\.now/],
     ["also inside a template", "src/server/a.ts", "const t = `${Date.now()}`;", [], /uses Date\.now/],
     ["not in a comment", "src/server/a.ts", "// Date.now() is for clocks\n", [], undefined],

@@ -64,8 +64,35 @@ export const layers: Readonly<Record<string, LayerRule>> = {
 export const choosers: readonly string[] = [
   "src/store/from-url.ts",
   "src/store/data-care.ts",
-  "src/client/connect.ts",
+  "src/client/generations.ts",
 ];
+
+const speaksBoth = "a session speaks 2025-11-25 and SEP-1686, whose requests have the same methods";
+
+/**
+ * Files that name a generation of tasks, beside its folders, with the reason. All others ask a table: a generation more is an entry in
+ * the first three, and a folder below `generation`, `client` and `server`.
+ */
+export const namesGenerations: ReadonlyMap<string, string> = new Map([
+  ["src/task/generations.ts", "the table of what the core has to know of each"],
+  ["src/generation/generations.ts", "the table of the protocol versions of each, for both sides"],
+  ["src/client/generations.ts", "the table of how the client speaks each"],
+  ["src/client/connect-options.ts", "the type of the option that asks for one"],
+  ["src/sdk-v1/task-commands.ts", "SDK v1 has the tasks of one"],
+  ["src/server/listen/task-feed.ts", "only one has pushes that a request asks for"],
+  ["src/server/http/fast-path.ts", "only one has requests that can be answered without more than themselves"],
+  ["src/server/http/sessions/session-transport.ts", "the protocol version in which streams begin with an id"],
+  ["src/server/server-identity.ts", "the handshake with the author's server, which speaks every version"],
+  ["src/server/dispatch/merge.ts", "adds what each declares to the answers of the author's server"],
+  ["src/server/named-tasks.ts", "only one names tasks in the params of other requests"],
+  ["src/server/sessions/client.ts", speaksBoth],
+  ["src/server/sessions/session-requests.ts", speaksBoth],
+  ["src/server/sessions/session-dispatcher.ts", speaksBoth],
+  ["src/server/sessions/earlier-requests.ts", speaksBoth],
+]);
+
+/** Makes sample data of each generation. */
+export const namesGenerationsIn = "testing";
 
 /** Where the clock, randomness and the environment come in; all other files are given them. */
 export const edges: ReadonlyMap<string, string> = new Map([

@@ -8,7 +8,7 @@ import type { Output } from "../output/output.ts";
 import { howLong } from "../output/login-text.ts";
 import { resolveServer, type FoundServer } from "../server/find-server.ts";
 import { hasAuthorization, readCredentials } from "../server/credentials.ts";
-import { declaredTasks } from "../server/server-capabilities.ts";
+import { declaredTasks, generationOf } from "../server/server-capabilities.ts";
 import { withServer } from "../server/with-server.ts";
 import { sanitizeText } from "../terminal/sanitize.ts";
 
@@ -31,7 +31,7 @@ export async function doctor(context: Context, { server, options }: DoctorComman
       const checks = await examine(session, { sendsToken, login });
       terminal.display.end();
       const protocolVersion = client.sdk.getNegotiatedProtocolVersion() ?? "";
-      const tasks = declaredTasks(client) ?? null;
+      const tasks = declaredTasks(client) === undefined ? null : generationOf(client);
       await print({ server, connected: true, protocolVersion, tasks, checks }, output);
     });
     return exitCodes.done;

@@ -1,3 +1,4 @@
+import { clientGenerations, generationNamed } from "../../client/generations.ts";
 import type { OnInput } from "../../client/question/input-request.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
@@ -109,10 +110,11 @@ export async function serverOf(
 /** Adds a hint: SDK v1 servers with tasks in memory do not know the tasks of earlier sessions. */
 function explainUnknown(error: unknown, { client }: Session): unknown {
   const isUnknown = error instanceof TaskClientError && error.code === "unknown_task";
-  if (!isUnknown || generationOf(client) !== "2025-11-25") return error;
+  const generation = generationOf(client);
+  if (!isUnknown || !clientGenerations[generation].mayBindToSession) return error;
   return withMessage(
     error,
-    `${error.message}. Some servers of protocol 2025-11-25 show a task only to the session that started it.`,
+    `${error.message}. Some servers of protocol ${generation} show a task only to the session that started it.`,
   );
 }
 
@@ -122,9 +124,7 @@ function withMessage({ code, cause, reference, error }: TaskClientError, message
 
 /** A task is visible only in the generation that created it, even if the server speaks a later one now. */
 export function protocolFor(known: KnownTask | undefined): ProtocolChoice {
-  const generation = known?.call.generation;
-  if (generation === "2025-11-25") return { protocolVersion: generation };
-  return generation === "sep-1686" ? { generation } : {};
+  return known === undefined ? {} : (generationNamed(known.call.generation)?.options ?? {});
 }
 
 async function handleOf(

@@ -1,8 +1,9 @@
+import { clientGenerations } from "../../client/generations.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { listTools } from "../command/find-tool.ts";
 import { taskSupport } from "../command/tools.ts";
 import type { CheckJson } from "../output/json-shapes.ts";
-import { coreTaskMethods, declaredTasks, recognisesRepeats } from "../server/server-capabilities.ts";
+import { declaredTasks, generationOf, recognisesRepeats } from "../server/server-capabilities.ts";
 import type { Session } from "../server/with-server.ts";
 import { probe, probeListening } from "./probe.ts";
 
@@ -65,33 +66,31 @@ async function tools({ client, signal }: Session): Promise<CheckJson> {
 
 async function tasks(session: Session): Promise<readonly CheckJson[]> {
   const { client } = session;
-  const generation = declaredTasks(client);
-  if (generation === undefined) {
-    const version = client.sdk.getNegotiatedProtocolVersion() ?? "";
-    const reason =
-      version < "2025-11-25" ? `protocol ${version} has none` : "the server does not declare them for tools";
+  const declared = declaredTasks(client);
+  if (declared === undefined) {
+    const canBeDeclared = clientGenerations[generationOf(client)].serverTasks !== undefined;
+    const reason = canBeDeclared
+      ? "the server does not declare them for tools"
+      : `protocol ${client.sdk.getNegotiatedProtocolVersion()} has none`;
     return [{ check: "tasks", works: false, detail: `${reason}: a call ends with its connection` }];
   }
   const known = await probe(session, "tasks/get", { taskId: "holdfast-doctor" });
-  const isExtension = generation === "2026-07-28";
-  const name = isExtension ? "the extension of 2026-07-28" : "the core of 2025-11-25";
+  const { title, cancels, lists, listens } = declared;
   const answers = known.kind === "error" && known.code !== -32601;
   const get: CheckJson = {
     check: "tasks",
     works: answers,
     detail: answers
-      ? `declared, as in ${name}`
-      : `declared, as in ${name}, but tasks/get for no task gave ${known.description}`,
+      ? `declared, as in ${title}`
+      : `declared, as in ${title}, but tasks/get for no task gave ${known.description}`,
   };
-  const core = coreTaskMethods(client);
-  const cancels = isExtension || core.cancel;
   return [
     get,
     { check: "cancel", works: cancels, detail: cancels ? "tasks can be cancelled" : "not declared" },
-    isExtension
+    lists === undefined
       ? { check: "list", works: false, detail: "the extension has no list" }
-      : await list(session, core.list),
-    isExtension
+      : await list(session, lists),
+    listens
       ? await probeListening(session)
       : {
           check: "pushes",

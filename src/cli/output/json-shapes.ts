@@ -8,6 +8,7 @@ import type {
   TaskSummary,
   WebhookBacklog,
 } from "../../admin/admin.ts";
+import type { WireGenerationName } from "../../generation/generations.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskClientErrorCode } from "../../client/task-client-error.ts";
@@ -145,7 +146,7 @@ export interface DoctorJson {
   /** Such as `2026-07-28`; missing where there is no connection. */
   readonly protocolVersion?: string;
   /** The generation of the Tasks protocol; `null` for a server without tasks. */
-  readonly tasks?: "2026-07-28" | "2025-11-25" | null;
+  readonly tasks?: WireGenerationName | null;
   readonly checks: readonly CheckJson[];
 }
 

@@ -1,35 +1,21 @@
-import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
-import { generation as extension } from "../../generation/2026-07-28/name.ts";
-import { generation as core } from "../../generation/2025-11-25/name.ts";
-import { generation as sep } from "../../generation/sep-1686/name.ts";
-import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { generationAt, wireGenerations, type WireGenerationName } from "../../generation/generations.ts";
 import { readKeptMs } from "../../generation/idempotency-key.ts";
+import type { ServerTasks } from "../../client/generation.ts";
+import { clientGenerations } from "../../client/generations.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 
 /** The generation of the Tasks protocol that a connection uses, even if the server has no tasks. */
-export function generationOf({ sdk }: TaskClient): string {
-  if (sdk.getProtocolEra() === "modern") return extension;
-  return sdk.getNegotiatedProtocolVersion() === core ? core : sep;
+export function generationOf({ sdk }: TaskClient): WireGenerationName {
+  return generationAt(sdk.getNegotiatedProtocolVersion());
 }
 
-/** The generation in which the server declares tasks. */
-export function declaredTasks({ sdk }: TaskClient): "2026-07-28" | "2025-11-25" | undefined {
-  const capabilities = sdk.getServerCapabilities() ?? {};
-  if (sdk.getProtocolEra() === "modern") {
-    return capabilities.extensions?.[extensionId] === undefined ? undefined : "2026-07-28";
-  }
-  const hasCore = sdk.getNegotiatedProtocolVersion() === core && serverTakesTasks({ ...capabilities });
-  return hasCore ? "2025-11-25" : undefined;
+/** What the server declares of its tasks; undefined where it declares none. */
+export function declaredTasks(client: TaskClient): ServerTasks | undefined {
+  return clientGenerations[generationOf(client)].serverTasks?.({ ...client.sdk.getServerCapabilities() });
 }
 
 /** Whether the server says that it recognises a repeated call by its idempotency key. */
-export function recognisesRepeats({ sdk }: TaskClient): boolean {
-  const place = sdk.getProtocolEra() === "modern" ? "extensions" : "experimental";
-  return readKeptMs(sdk.getServerCapabilities(), place) !== undefined;
-}
-
-/** The declared methods of 2025-11-25's tasks. The extension always cancels and never lists. */
-export function coreTaskMethods({ sdk }: TaskClient): { readonly list: boolean; readonly cancel: boolean } {
-  const capabilities = { ...sdk.getServerCapabilities() };
-  return { list: serverLists(capabilities), cancel: serverCancels(capabilities) };
+export function recognisesRepeats(client: TaskClient): boolean {
+  const { declaresUnder } = wireGenerations[generationOf(client)];
+  return readKeptMs(client.sdk.getServerCapabilities(), declaresUnder) !== undefined;
 }

@@ -5,11 +5,10 @@ import {
   isJSONRPCRequest,
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/client";
+import { generation } from "../../generation/2026-07-28/name.ts";
 import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
 import { taskLinesCapability } from "../../generation/task-lines.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
-
-export const protocolVersion = "2026-07-28";
 
 /** Adds the tasks extension to the capabilities. It has no settings. */
 export function withTasks(capabilities: ClientCapabilities): ClientCapabilities {
@@ -33,7 +32,7 @@ export function envelope(
   clientInfo: Implementation,
 ): Record<string, unknown> {
   return {
-    [PROTOCOL_VERSION_META_KEY]: protocolVersion,
+    [PROTOCOL_VERSION_META_KEY]: generation,
     [CLIENT_CAPABILITIES_META_KEY]: withTasks(capabilities),
     [CLIENT_INFO_META_KEY]: clientInfo,
   };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ServerCapabilities } from "@modelcontextprotocol/client";
-import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
+import { generation } from "../../generation/2026-07-28/name.ts";
+import { declaresTasks } from "../../generation/2026-07-28/negotiate.ts";
 import { idempotencyMeta, readKeptMs } from "../../generation/idempotency-key.ts";
 import { declaresTaskLines } from "../../generation/task-lines.ts";
 import type { ClientClock } from "../clock.ts";
@@ -11,7 +11,6 @@ import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import { readReply, type Reply } from "../reply/reply.ts";
 import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
-import { protocolVersion } from "./envelope.ts";
 import { followLines, listenToTasks } from "./listen.ts";
 import { readAcknowledgement, readCallAnswer, readGetResult } from "./read-answers.ts";
 import { headerMismatchCode, type ToolHeaders } from "./tool-headers.ts";
@@ -21,13 +20,14 @@ interface ExtensionProtocolOptions {
   readonly clock: ClientClock;
   /** The `_meta` of every request. */
   readonly meta: JsonObject;
-  readonly server: ServerCapabilities | undefined;
+  /** The server's capabilities. */
+  readonly server: JsonObject;
   readonly headers: ToolHeaders;
 }
 
 /** The extension `io.modelcontextprotocol/tasks` on protocol 2026-07-28. */
 export class ExtensionProtocol implements TaskProtocol {
-  readonly generation = protocolVersion;
+  readonly generation = generation;
   readonly keepsQuestionKeys = true; // X-068, X-069
   readonly recognisesRepeats: boolean;
   readonly listen?: NonNullable<TaskProtocol["listen"]>;
@@ -49,7 +49,7 @@ export class ExtensionProtocol implements TaskProtocol {
       ? async (uri, listener, signal) => followLines({ requester, clock, meta }, uri, listener, signal)
       : undefined;
     // Whether the server pushes tasks shows only in its answer.
-    if (server?.extensions?.[extensionId] === undefined) return;
+    if (!declaresTasks(server)) return;
     this.listen = async (taskIds, listener, signal) =>
       listenToTasks({ requester, clock, meta }, taskIds, listener, signal);
   }

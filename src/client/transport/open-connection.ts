@@ -5,7 +5,8 @@ import {
   Client,
 } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
-import type { ConnectOptions, ProtocolVersion } from "../connect-options.ts";
+import { hasSessions, type ProtocolVersion } from "../../generation/generations.ts";
+import type { ConnectOptions } from "../connect-options.ts";
 import { connectError } from "./connect-error.ts";
 import { connectionTo, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
@@ -91,6 +92,6 @@ function negotiation(
 ): ConstructorParameters<typeof Client>[1] {
   if (version === undefined) return { versionNegotiation: { mode: "auto" } };
   if (version === "earlier") return { versionNegotiation: { mode: "legacy" } };
-  if (version >= "2026") return { versionNegotiation: { mode: { pin: version } } };
+  if (!hasSessions(version)) return { versionNegotiation: { mode: { pin: version } } };
   return { versionNegotiation: { mode: "legacy" }, supportedProtocolVersions: [version] };
 }

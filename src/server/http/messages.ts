@@ -4,7 +4,7 @@ import {
   SERVER_INFO_META_KEY,
   type ServerNotifier,
 } from "@modelcontextprotocol/server";
-import { generation as newest } from "../../generation/2026-07-28/name.ts";
+import { hasSessions } from "../../generation/generations.ts";
 import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28/listen.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
 import { systemClock } from "../../runtime/clock.ts";
@@ -192,8 +192,9 @@ function isRequest(body: unknown): body is ExactMessage {
   return isJsonObject(body) && typeof body["method"] === "string" && body["id"] !== undefined;
 }
 
-/** A client of 2026-07-28 has no streams to GET, and no session to DELETE: the SDK tells it so. */
+/** A client without sessions has no streams to GET, and no session to DELETE: the SDK tells it so. */
 async function isOfEarlierRevision(request: Request, body: unknown): Promise<boolean> {
-  if (request.headers.get("mcp-protocol-version") === newest && request.method !== "POST") return false;
+  const version = request.headers.get("mcp-protocol-version");
+  if (version !== null && !hasSessions(version) && request.method !== "POST") return false;
   return isLegacyRequest(request, body);
 }

@@ -1,11 +1,12 @@
 import { generation as core } from "../../generation/2025-11-25/name.ts";
 import { declaresTasks } from "../../generation/2025-11-25/negotiate.ts";
+import { generation as sep } from "../../generation/sep-1686/name.ts";
 import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
 import { declaresTaskLines } from "../../generation/task-lines.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** The generations of tasks that a client of an earlier revision may know. */
-type Spoken = "2025-11-25" | "sep-1686";
+type Spoken = typeof core | typeof sep;
 
 /** Which tasks the client of a connection of an earlier revision knows, as far as its requests show. */
 export class Client {
@@ -34,7 +35,7 @@ export class Client {
 
   /** The generation of which it asked for a task last, or else declares tasks. */
   get speaks(): Spoken {
-    return this.#asked ?? (this.#declaresSep ? "sep-1686" : "2025-11-25");
+    return this.#asked ?? (this.#declaresSep ? sep : core);
   }
 
   /** It asked for a task of this generation. */

@@ -54,7 +54,7 @@ export class SessionRequests {
     let work = this.#lines(method, params, extra);
     if (work === undefined && (method === "resources/read" || method === "prompts/get")) {
       if (sep === undefined || !asksForTask(params) || !serves(method)) return undefined;
-      client.asked("sep-1686");
+      client.asked(sepGeneration);
       return (context) => sep.forwarded.answer(request, method, context);
     }
     try {
@@ -130,7 +130,7 @@ export class SessionRequests {
 
   #sepCall(tool: Tool, params: JsonObject): Work | undefined {
     const { client, core, sep } = this.#context;
-    client.asked("sep-1686");
+    client.asked(sepGeneration);
     refuseSepCall(params, tool, core.connection.capabilities);
     return sep && ((request) => callTool(tool, request, sep.session));
   }
@@ -140,7 +140,7 @@ export class SessionRequests {
     const { calls, requireTasks } = this.#services;
     const { connection } = core;
     const asTask = client.hasCore && params["task"] !== undefined;
-    if (asTask) client.asked("2025-11-25");
+    if (asTask) client.asked(coreGeneration);
     const { hasCore, isPlain } = client;
     const { capabilities } = connection;
     const isPollingTool = kind !== undefined;
@@ -197,7 +197,7 @@ export class SessionRequests {
       case "tasks/result":
         return !client.hasCore || relatedTaskOf(params) !== undefined;
       case "tasks/list":
-        return !client.hasCore || client.speaks === "sep-1686";
+        return !client.hasCore || client.speaks === sepGeneration;
       default:
         return method === "tasks/delete";
     }

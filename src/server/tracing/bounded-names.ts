@@ -1,5 +1,5 @@
 import { PROTOCOL_VERSION_META_KEY, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
-import { generation as newest } from "../../generation/2026-07-28/name.ts";
+import { protocolVersions } from "../../generation/generations.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { reservedMethods } from "../author-server.ts";
 
@@ -23,7 +23,7 @@ const methods: ReadonlySet<string> = new Set([
   ...reservedMethods,
 ]);
 
-const versions: ReadonlySet<string> = new Set([newest, ...SUPPORTED_PROTOCOL_VERSIONS]);
+const versions: ReadonlySet<string> = new Set([...protocolVersions, ...SUPPORTED_PROTOCOL_VERSIONS]);
 
 /** What a method is called in traces: a client may send any, and names are to be few. */
 export function tracedMethod(method: string): string {

@@ -5,13 +5,13 @@ import { taskLinesCapability, withTaskLines } from "../../generation/task-lines.
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 
 /**
- * Rewrites the handshake of this revision and earlier ones: removes the tasks extension, which only later ones
- * have, declares in their place that it wants to hear of logs and outputs, and adds the declaration of the tasks that this client runs, if any. `tasks` makes it for a protocol
- * version.
+ * Rewrites the handshake of revisions with sessions: removes the tasks extension, which only later ones have, declares in its place that
+ * it wants to hear of logs and outputs, and adds the declaration of the tasks that this client runs, if any. `tasks` makes it for a
+ * protocol version.
  */
-export function rewriteHandshake(
+export function rewriteInitialize(
   message: JSONRPCMessage,
-  tasks: ((version: unknown, declared: JsonObject) => object) | undefined,
+  tasks: ((version: unknown, declared: JsonObject) => object | undefined) | undefined,
 ): JSONRPCMessage {
   if (!isJSONRPCRequest(message) || message.method !== "initialize") return message;
   const { capabilities, protocolVersion } = message.params ?? {};
@@ -22,19 +22,11 @@ export function rewriteHandshake(
     [taskLinesCapability]: lines,
     ...others
   } = isJsonObject(extensions) ? extensions : {};
+  const received = tasks?.(protocolVersion, declared);
   const kept = {
     ...(lines === undefined ? declared : withTaskLines(declared, "experimental")),
     ...(Object.keys(others).length > 0 && { extensions: others }),
-    ...(tasks !== undefined && { tasks: tasks(protocolVersion, declared) }),
+    ...(received !== undefined && { tasks: received }),
   };
   return { ...message, params: { ...message.params, capabilities: kept } };
-}
-
-/** Declares the requests that a client with these capabilities runs as tasks (C-004, C-006). */
-export function tasksCapability({ elicitation, sampling }: JsonObject): object {
-  const requests = {
-    ...(elicitation !== undefined && { elicitation: { create: {} } }),
-    ...(sampling !== undefined && { sampling: { createMessage: {} } }),
-  };
-  return { list: {}, cancel: {}, requests };
 }

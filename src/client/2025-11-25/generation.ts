@@ -1,0 +1,44 @@
+import { generation } from "../../generation/2025-11-25/name.ts";
+import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import type { ClientGeneration } from "../generation.ts";
+import { TaskSessions } from "../session/task-sessions.ts";
+import { CoreProtocol } from "./core-protocol.ts";
+
+/** The tasks in the core of protocol 2025-11-25. */
+export const core: ClientGeneration = {
+  options: { protocolVersion: generation },
+  mayBindToSession: true,
+  serverTasks: (server) =>
+    serverTakesTasks(server)
+      ? {
+          title: "the core of 2025-11-25",
+          cancels: serverCancels(server),
+          lists: serverLists(server),
+          listens: false,
+        }
+      : undefined,
+  receiving: {
+    capability: tasksCapability,
+    load: async () => {
+      const { CoreReceivedTasks } = await import("./receiver/received-tasks.ts");
+      return (parts) => new CoreReceivedTasks(parts);
+    },
+  },
+  prepare: () => ({
+    protocol: ({ storedSession, ...parts }) =>
+      new CoreProtocol({
+        ...parts,
+        sessions: new TaskSessions({ requester: parts.requester, storedSession }),
+      }),
+  }),
+};
+
+/** Declares the requests that a client with these capabilities runs as tasks (C-004, C-006). */
+function tasksCapability({ elicitation, sampling }: JsonObject): object {
+  const requests = {
+    ...(elicitation !== undefined && { elicitation: { create: {} } }),
+    ...(sampling !== undefined && { sampling: { createMessage: {} } }),
+  };
+  return { list: {}, cancel: {}, requests };
+}

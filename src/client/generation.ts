@@ -1,0 +1,67 @@
+import type { ClientCapabilities, Implementation, JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { JsonObject } from "../generation/json-object.ts";
+import type { ClientClock } from "./clock.ts";
+import type { ConnectOptions } from "./connect-options.ts";
+import type { UserCallbacks } from "./question/ask-user.ts";
+import type { MakeReceivedTasks } from "./session/receiver/receiver.ts";
+import type { TaskProtocol } from "./task-protocol.ts";
+import type { RawRequester } from "./transport/raw-requester.ts";
+
+/** A generation of tasks as this client speaks it: an entry of `generations.ts`, in a folder of its own. */
+export interface ClientGeneration {
+  /** Options of `connect` for a server that may speak newer generations too, which do not show the tasks of this one. */
+  readonly options: Pick<ConnectOptions, "protocolVersion" | "generation">;
+  /** Whether some servers show a task only in the session that made it. */
+  readonly mayBindToSession: boolean;
+  /** What the client declares in this generation beside its own capabilities, on any connection. */
+  declared?(capabilities: ClientCapabilities, listen: boolean): ClientCapabilities;
+  /** What a server with these capabilities says of its tasks, if it has any. Left out where only the use of tasks tells. */
+  serverTasks?(server: JsonObject): ServerTasks | undefined;
+  /** How this client runs a server's questions as tasks. Left out where servers cannot ask for that. */
+  readonly receiving?: Receiving;
+  /** Called before each connection: which generation it speaks is not known yet. */
+  prepare(caller: Caller): PreparedGeneration;
+}
+
+/** What a server declares of its tasks. */
+export interface ServerTasks {
+  /** The name of the tasks, for people. */
+  readonly title: string;
+  readonly cancels: boolean;
+  /** Undefined where the generation has no lists. */
+  readonly lists: boolean | undefined;
+  /** Whether its changes can be listened to, apart from the answers to requests. */
+  readonly listens: boolean;
+}
+
+interface Receiving {
+  /** The value of `capabilities.tasks` for a client that declares these other capabilities. */
+  capability(declared: JsonObject): object;
+  /** Loaded on demand, since it imports the server's runtime. */
+  load(): Promise<MakeReceivedTasks>;
+}
+
+export interface Caller {
+  readonly capabilities: ClientCapabilities;
+  readonly clientInfo: Implementation;
+}
+
+/** A generation on one connection, whether or not that turns out to speak it. */
+export interface PreparedGeneration {
+  /** Changes a message of the SDK's client before it is sent. */
+  readonly rewriteOutgoing?: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** Changes a message before the SDK's client gets it. */
+  readonly rewriteIncoming?: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** Speaks it. */
+  protocol(parts: ProtocolParts): TaskProtocol;
+}
+
+export interface ProtocolParts {
+  readonly requester: RawRequester;
+  readonly clock: ClientClock;
+  readonly callbacks: UserCallbacks;
+  /** The server's capabilities. */
+  readonly server: JsonObject;
+  /** The id of the session that created a task, if it is stored. */
+  readonly storedSession: (taskId: string) => Promise<string | undefined>;
+}

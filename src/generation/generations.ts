@@ -1,0 +1,69 @@
+import type { GenerationName } from "../task/generations.ts";
+import { generation as core } from "./2025-11-25/name.ts";
+import { generation as extension } from "./2026-07-28/name.ts";
+import { generation as sep } from "./sep-1686/name.ts";
+import type { CapabilityPlace } from "./task-lines.ts";
+
+/** How a generation of tasks is spoken. */
+interface WireGeneration {
+  /** The protocol versions whose tasks these are, newest first. */
+  readonly versions: readonly string[];
+  /** Protocol versions with tasks of their own in which a client may ask for these. */
+  readonly alsoIn: readonly string[];
+  /** Whether a connection begins with `initialize`, which makes a session; otherwise each request stands for itself. */
+  readonly hasSessions: boolean;
+  /** Where both sides declare what the protocol does not have. */
+  readonly declaresUnder: CapabilityPlace;
+}
+
+/** The generations by their names, newest first. */
+export const wireGenerations = {
+  [extension]: { versions: ["2026-07-28"], alsoIn: [], hasSessions: false, declaresUnder: "extensions" },
+  [core]: { versions: ["2025-11-25"], alsoIn: [], hasSessions: true, declaresUnder: "experimental" },
+  [sep]: {
+    versions: ["2025-06-18", "2025-03-26", "2024-11-05"],
+    alsoIn: ["2025-11-25"], // A-46
+    hasSessions: true,
+    declaresUnder: "experimental",
+  },
+} as const satisfies Readonly<Partial<Record<GenerationName, WireGeneration>>>;
+
+export type WireGenerationName = keyof typeof wireGenerations;
+
+export type ProtocolVersion = (typeof wireGenerations)[WireGenerationName]["versions"][number];
+
+const entries = Object.entries(wireGenerations) as readonly [WireGenerationName, WireGeneration][];
+
+/** The protocol versions that are spoken, newest first. */
+export const protocolVersions: readonly string[] = entries.flatMap(([, { versions }]) => versions);
+
+/** Whether `name` is that of a generation with a wire form. */
+export function isWireGeneration(name: string): name is WireGenerationName {
+  return Object.hasOwn(wireGenerations, name);
+}
+
+/** The generations that a client may ask for in protocol versions with tasks of their own. */
+export const askableGenerations: readonly WireGenerationName[] = entries
+  .filter(([, { alsoIn }]) => alsoIn.length > 0)
+  .map(([name]) => name);
+
+/** Whether connections of a protocol version begin with `initialize`. */
+export function hasSessions(version: string): boolean {
+  return wireGenerations[generationAt(version)].hasSessions;
+}
+
+/** Whether tasks of this generation can be had in a protocol version. */
+export function isSpokenIn(name: WireGenerationName, version: string): boolean {
+  const { versions, alsoIn }: WireGeneration = wireGenerations[name];
+  return versions.includes(version) || alsoIn.includes(version);
+}
+
+/**
+ * The generation of a connection by its protocol version: that which was asked for, where it can be had there, otherwise that of the
+ * version. Of other versions it is the oldest, which is recognised by its use alone.
+ */
+export function generationAt(version: string | undefined, asked?: WireGenerationName): WireGenerationName {
+  if (version !== undefined && asked !== undefined && isSpokenIn(asked, version)) return asked;
+  const own = entries.find(([, { versions }]) => version !== undefined && versions.includes(version));
+  return own?.[0] ?? sep;
+}
