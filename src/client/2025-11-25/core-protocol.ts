@@ -6,7 +6,6 @@ import { idempotencyMeta, readKeptMs } from "../../generation/idempotency-key.ts
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
-import type { InputResult } from "../question/input-request.ts";
 import { isUnknown, readReply, Violation, type Reply } from "../reply/reply.ts";
 import { readToolResult } from "../reply/read-members.ts";
 import { requestTaskPage } from "../session/request-task-page.ts";
@@ -16,7 +15,7 @@ import type { TaskSessions } from "../session/task-sessions.ts";
 import { TaskInboxes } from "../session/task-inbox.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type RemoteTask } from "../task/remote-task.ts";
-import type { CallAnswer, TaskObserver, TaskProtocol, ToolCall } from "../task-protocol.ts";
+import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import { CoreTaskInbox } from "./core-task-inbox.ts";
@@ -49,6 +48,8 @@ export class CoreProtocol implements TaskProtocol {
   /** Tasks that this client knows as cancelled, since their server may have deleted them (C-082, C-083). */
   readonly #cancelled = new BoundedMap<RemoteTask>(1_000);
 
+  readonly answer: TaskProtocol["answer"];
+  readonly observe: NonNullable<TaskProtocol["observe"]>;
   readonly followLines: TaskProtocol["followLines"];
 
   constructor({ requester, clock, callbacks, server, sessions }: CoreProtocolOptions) {
@@ -64,6 +65,8 @@ export class CoreProtocol implements TaskProtocol {
     this.#support = new TaskSupport(async (params, signal) => this.#request("tools/list", params, signal));
     const makeInbox = (taskId: string): CoreTaskInbox => new CoreTaskInbox(taskId, requester, sessions);
     this.#inboxes = new TaskInboxes({ requester, callbacks, relatedTaskOf, makeInbox });
+    this.answer = this.#inboxes.answer;
+    this.observe = this.#inboxes.observe;
     requester.handlers.onNotification((notification) => this.#onNotification(notification));
   }
 
@@ -106,15 +109,6 @@ export class CoreProtocol implements TaskProtocol {
     }
   }
 
-  async answer(
-    taskId: string,
-    key: string,
-    result: InputResult,
-    signal: AbortSignal,
-  ): Promise<Reply<undefined>> {
-    return this.#inboxes.answer(taskId, key, result, signal);
-  }
-
   async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
     if (!this.#cancels) {
       const message = "The server has tasks but cannot cancel them.";
@@ -140,10 +134,6 @@ export class CoreProtocol implements TaskProtocol {
       return { kind: "error", error: { code: -32601, message } }; // C-010
     }
     return requestTaskPage(this.#services, cursor, readTask, signal);
-  }
-
-  observe(taskId: string, observer: TaskObserver, known: RemoteTask | undefined): () => void {
-    return this.#inboxes.observe(taskId, observer, known);
   }
 
   /** Returns false: the host's handlers get the notification too. */

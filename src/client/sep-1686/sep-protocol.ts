@@ -4,7 +4,6 @@ import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
 import { relatedTaskOf, withRelatedTask } from "../../generation/sep-1686/related-task.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
-import type { InputResult } from "../question/input-request.ts";
 import { isUnknown, readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";
 import { readToolResult } from "../reply/read-members.ts";
 import { requestTaskPage } from "../session/request-task-page.ts";
@@ -15,14 +14,7 @@ import { TaskInbox, TaskInboxes } from "../session/task-inbox.ts";
 import { pollInterval } from "../task/poll-delays.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.ts";
-import type {
-  CallAnswer,
-  ReadAnswer,
-  ReadRequest,
-  TaskObserver,
-  TaskProtocol,
-  ToolCall,
-} from "../task-protocol.ts";
+import type { CallAnswer, ReadAnswer, ReadRequest, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import { cancelledNotification, SepCalls } from "./sep-calls.ts";
@@ -59,6 +51,8 @@ export class SepProtocol implements TaskProtocol {
   readonly #observed: ObservedTasks;
   readonly #ended = new BoundedMap<EndedTask>(maxEnded);
 
+  readonly answer: TaskProtocol["answer"];
+  readonly observe: NonNullable<TaskProtocol["observe"]>;
   readonly followLines: TaskProtocol["followLines"];
 
   constructor({ requester, clock, callbacks, server }: SepProtocolOptions) {
@@ -68,6 +62,8 @@ export class SepProtocol implements TaskProtocol {
     const makeInbox = (taskId: string): TaskInbox =>
       new TaskInbox(new PendingQuestions(taskId, requester, withRelatedTask));
     this.#inboxes = new TaskInboxes({ requester, callbacks, relatedTaskOf, makeInbox });
+    this.answer = this.#inboxes.answer;
+    this.observe = this.#inboxes.observe;
     this.#calls = new SepCalls({
       requester,
       clock,
@@ -117,15 +113,6 @@ export class SepProtocol implements TaskProtocol {
     }
   }
 
-  async answer(
-    taskId: string,
-    key: string,
-    result: InputResult,
-    signal: AbortSignal,
-  ): Promise<Reply<undefined>> {
-    return this.#inboxes.answer(taskId, key, result, signal);
-  }
-
   /** Cancels by the id of the request that created the task, which is valid only in its session (S-063). */
   async cancel(taskId: string, signal: AbortSignal): Promise<Reply<undefined>> {
     const { requester } = this.#services;
@@ -152,10 +139,6 @@ export class SepProtocol implements TaskProtocol {
 
   async list(cursor: string | undefined, signal: AbortSignal): Promise<Reply<TaskPage<TaskSummary>>> {
     return requestTaskPage(this.#services, cursor, readListed, signal);
-  }
-
-  observe(taskId: string, observer: TaskObserver, known: RemoteTask | undefined): () => void {
-    return this.#inboxes.observe(taskId, observer, known);
   }
 
   #answered(taskId: string, answer: Reply<JsonObject>): void {

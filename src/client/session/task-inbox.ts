@@ -1,9 +1,7 @@
 import type { JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/client";
 import type { RemoteTask, WorkingTask } from "../task/remote-task.ts";
-import type { TaskObserver } from "../task-protocol.ts";
+import type { TaskObserver, TaskProtocol } from "../task-protocol.ts";
 import type { PendingQuestions } from "./pending-questions.ts";
-import type { InputResult } from "../question/input-request.ts";
-import type { Reply } from "../reply/reply.ts";
 import { inputMethods } from "../../task/input.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
@@ -107,15 +105,15 @@ export class TaskInboxes<Inbox extends TaskInbox> {
     return this.#inboxes.get(taskId);
   }
 
-  /** Returns a function that removes the observer. */
-  observe(taskId: string, observer: TaskObserver, known: RemoteTask | undefined): () => void {
+  /** As `TaskProtocol.observe`. */
+  readonly observe: NonNullable<TaskProtocol["observe"]> = (taskId, observer, known) => {
     const inbox = this.#inboxOf(taskId);
     inbox.addObserver(observer, known);
     return () => {
       inbox.removeObserver(observer);
       this.#removeIfEmpty(taskId, inbox);
     };
-  }
+  };
 
   /** An active task as the server reports it, with its pending questions. */
   withQuestions(seen: ActiveTask): RemoteTask {
@@ -123,15 +121,10 @@ export class TaskInboxes<Inbox extends TaskInbox> {
   }
 
   /** As `TaskProtocol.answer`. Nothing is sent for a task that nobody observes and that asks nothing. */
-  async answer(
-    taskId: string,
-    key: string,
-    result: InputResult,
-    signal: AbortSignal,
-  ): Promise<Reply<undefined>> {
+  readonly answer: TaskProtocol["answer"] = async (taskId, key, result, signal) => {
     const inbox = this.#inboxes.get(taskId);
     return inbox?.questions.answer(key, result, signal) ?? { kind: "value", value: undefined };
-  }
+  };
 
   /** Drops the questions of an ended task. */
   taskEnded(taskId: string): void {

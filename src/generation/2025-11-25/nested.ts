@@ -2,12 +2,6 @@ import type { InputMethod } from "../../task/input.ts";
 import type { JsonObject } from "../json-object.ts";
 import { withRelatedTask } from "./related-task.ts";
 
-/** A request to the client on behalf of a task. */
-export interface NestedRequest {
-  readonly method: InputMethod;
-  readonly params: JsonObject;
-}
-
 /**
  * A question of a task: it says whose it is (C-092, C-099). It becomes a task on the client only where `task` is
  * given, whatever its author wrote there: who asks has to know first that the client takes it (C-007).
@@ -17,7 +11,7 @@ export function nestedRequest(
   params: JsonObject,
   taskId: string,
   task?: { readonly ttl?: number },
-): NestedRequest {
+): { readonly method: InputMethod; readonly params: JsonObject } {
   const { task: _unasked, ...own } = params;
   const augmented = task === undefined ? own : { ...own, task };
   return { method, params: withRelatedTask(augmented, taskId) };
