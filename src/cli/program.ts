@@ -1,4 +1,13 @@
-import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { Argument, Command } from "commander";
+import { addBaseCommands } from "./base-program.ts";
+import {
+  jsonHelp,
+  pairForms,
+  serverCommand as command,
+  saveOption,
+  serverForms,
+  timeoutOption,
+} from "./common-options.ts";
 import { addDashboardCommand } from "./dashboard-program.ts";
 import { addAdminCommands } from "./admin-program.ts";
 import { restoreId } from "./arguments/rewrite-argv.ts";
@@ -18,18 +27,14 @@ import { list, type ListOptions } from "./command/list.ts";
 import { migrate, type MigrateOptions } from "./command/migrate.ts";
 import { tools } from "./command/tools.ts";
 import { logs, type LogsOptions } from "./command/logs.ts";
-import { result, watch } from "./command/watch.ts";
+import { result, watch, type OutcomeOptions } from "./command/watch.ts";
 import { shells, type Shell } from "./completion/scripts.ts";
-import type { Context, ServerOptions, TaskOptions } from "./context.ts";
+import type { Context, ServerOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
-
-const serverForms = "a URL, a command line in quotes, or a name from a config file with mcpServers";
 
 const storeForms = "the server's SQLite file, sqlite:PATH, or postgres://HOST/DATABASE";
 
 const taskForms = "the task's id or the beginning of it, its number in the last list, or last";
-
-const jsonHelp = "print JSON; docs/cli.md describes it";
 
 /** The commands and their options. `end` is called with the exit code. */
 export function makeProgram(context: Context, end: (code: ExitCode) => void): Command {
@@ -47,13 +52,11 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
   command(program, "call", "call a tool and wait for its result")
     .argument("<server>", serverForms)
     .argument("<tool>", "the tool's name")
-    .argument(
-      "[pairs...]",
-      "key=value, converted by the tool's schema, or key:=json; repeat a key to make a list",
-    )
+    .argument("[pairs...]", pairForms)
     .option("--args <json>", "more arguments: a JSON object, @file, or - for stdin")
     .option("--detach", "print the task's id and do not wait")
-    .addOption(timeout())
+    .addOption(saveOption().conflicts("detach"))
+    .addOption(timeoutOption())
     .action(async (server: string, tool: string, pairs: string[], options: CallOptions) =>
       end(await call(context, { server, tool, pairs, options })),
     );
@@ -68,14 +71,14 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--all", "also those that ended earlier, and that their servers still keep")
     .option("--refresh", "ask each server for the state of its tasks")
     .option("--server <server>", "only tasks of this server")
-    .addOption(seconds("how long each server may take with --refresh, 30 by default"))
+    .addOption(timeoutOption("how long each server may take with --refresh, 30 by default"))
     .action(async (options: ListOptions) => end(await list(context, { options })));
 
   const aboutTask = (name: string, description: string): Command =>
     command(program, name, description)
       .argument("<id>", taskForms, restoreId)
       .option("--server <server>", "the server, for a task that was started elsewhere")
-      .addOption(timeout());
+      .addOption(timeoutOption());
   const simple = { get, watch, result, cancel };
   const descriptions = {
     get: "show the state of a task",
@@ -84,7 +87,9 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     cancel: "cancel a task",
   };
   for (const name of ["get", "watch", "result", "cancel"] as const) {
-    aboutTask(name, descriptions[name]).action(async (id: string, options: TaskOptions) =>
+    const about = aboutTask(name, descriptions[name]);
+    if (name === "watch" || name === "result") about.addOption(saveOption());
+    about.action(async (id: string, options: OutcomeOptions) =>
       end(await simple[name](context, { id, options })),
     );
   }
@@ -93,7 +98,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--output", "print its output so far instead")
     .action(async (id: string, options: LogsOptions) => end(await logs(context, { id, options })));
   aboutTask("answer", "answer a task's question, with the given values or on the terminal")
-    .argument("[pairs...]", "key=value, converted by the question's schema, or key:=json")
+    .argument("[pairs...]", "key=value, converted by the question's schema, key:=json, or key=@file")
     .option("--args <json>", "more values: a JSON object, @file, or - for stdin")
     .option("--accept", "agree to a question that asks for no values")
     .option("--decline", "refuse to answer")
@@ -109,6 +114,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--json", jsonHelp)
     .action(async (id: string) => end(await forget(context, { id })));
 
+  addBaseCommands(program, context, end);
   addAdminCommands(program, context, end);
   addDashboardCommand(program, context, end);
   addLoginCommands(program, context, end);
@@ -164,35 +170,4 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .action(async (shell: Shell) => end(await completion(context, { shell })));
   layOutHelp(program, stdout.isTTY ? stdout.columns : undefined);
   return program;
-}
-
-/** A command with the common options. */
-function command(program: Command, name: string, description: string): Command {
-  return program
-    .command(name)
-    .description(description)
-    .option("--json", jsonHelp)
-    .option("--config <file>", "a file with mcpServers, instead of .mcp.json and your own")
-    .option(
-      "--token <token>",
-      "a bearer token; other users of this machine can see it, but not HOLDFAST_TOKEN",
-    )
-    .option("--header <line>", 'an HTTP header, "Name: value"; can be repeated', collect);
-}
-
-function timeout(): Option {
-  return seconds("stop waiting; the task goes on");
-}
-
-function seconds(description: string): Option {
-  return new Option("--timeout <seconds>", description).argParser((text) => {
-    const value = Number(text);
-    if (text.trim() === "" || !(value >= 0))
-      throw new InvalidArgumentError("It has to be a number of at least 0.");
-    return value;
-  });
-}
-
-function collect(line: string, before: readonly string[] = []): readonly string[] {
-  return [...before, line];
 }

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { UsageError } from "../errors.ts";
 import { follow, readInputSchema, typesOf, type InputSchema } from "./input-schema.ts";
 import { parseArguments } from "./parse-arguments.ts";
+import { withoutFile, type Pair } from "./read-pairs.ts";
 
 /** Lists and objects in an example are this deep at most. */
 const maxDepth = 5;
@@ -19,13 +20,14 @@ export function exampleArguments(inputSchema: JsonObject): readonly string[] {
 /** `key=value`, for a list once for each item, where that is read as the same value; otherwise as JSON. */
 function wordsOf(key: string, value: unknown, schema: InputSchema): readonly string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const words = items.map((item) => `${key}=${String(item)}`);
-  return isReadAs(value, key, words, schema) ? words : [`${key}:=${JSON.stringify(value)}`];
+  const pairs = items.map((item) => ({ key, isJson: false, value: String(item) }));
+  if (!isReadAs(value, key, pairs, schema)) return [`${key}:=${JSON.stringify(value)}`];
+  return pairs.map((pair) => `${key}=${withoutFile(pair.value)}`);
 }
 
-function isReadAs(value: unknown, key: string, words: readonly string[], schema: InputSchema): boolean {
+function isReadAs(value: unknown, key: string, pairs: readonly Pair[], schema: InputSchema): boolean {
   try {
-    return isDeepStrictEqual(parseArguments(words, schema, {})[key], value);
+    return isDeepStrictEqual(parseArguments(pairs, schema, {})[key], value);
   } catch (error) {
     if (error instanceof UsageError) return false;
     throw error;

@@ -75,6 +75,19 @@ export function typesOf(
   return each.some((types) => types.size === 0) ? new Set() : new Set(each.flatMap((types) => [...types]));
 }
 
+/** How the bytes of a file are given as text, if the schema says so of the value, of one of its choices or of a list's items. */
+export function base64In(schema: JsonObject, root: JsonObject): "base64" | "base64url" | undefined {
+  const { anyOf, oneOf, items } = schema;
+  const choices: readonly unknown[] = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : [];
+  for (const part of [schema, items, ...choices]) {
+    const { contentEncoding, format } = follow(part, root);
+    // `byte` is what OpenAPI calls it.
+    const said = contentEncoding ?? (format === "byte" ? "base64" : format);
+    if (said === "base64" || said === "base64url") return said;
+  }
+  return undefined;
+}
+
 /** Whether a value fits the schema's types and enum. */
 export function fits(value: unknown, schema: JsonObject, root: JsonObject): boolean {
   const { enum: values } = schema;

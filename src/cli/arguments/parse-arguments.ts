@@ -1,25 +1,21 @@
+import { isUtf8 } from "node:buffer";
 import { UsageError } from "../errors.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import { parseExactJson } from "./exact-json.ts";
 import { didYouMean } from "./nearest.ts";
-import { describeType, fits, typesOf, type InputSchema } from "./input-schema.ts";
-import { readValue } from "./read-value.ts";
-
-/** `key=text`, or `key:=json`. */
-interface Pair {
-  readonly key: string;
-  readonly text: string;
-  readonly isJson: boolean;
-}
+import { base64In, describeType, fits, typesOf, type InputSchema } from "./input-schema.ts";
+import type { FileContent, Pair } from "./read-pairs.ts";
+import { quoted, readValue } from "./read-value.ts";
 
 /**
  * Adds the arguments in `pairs` to `given`. The schema decides the type of each value; a repeated key makes a list.
  * Throws a UsageError that names the key.
  */
-export function parseArguments(pairs: readonly string[], schema: InputSchema, given: JsonObject): JsonObject {
+export function parseArguments(pairs: readonly Pair[], schema: InputSchema, given: JsonObject): JsonObject {
   const found = new Map<string, unknown>();
-  for (const { key, text, isJson } of pairs.map(readPair)) {
-    const value = isJson ? parseJson(text, key) : readText(key, text, schema);
+  for (const pair of pairs) {
+    const { key } = pair;
+    const value = readPairValue(pair, schema);
     found.set(key, found.has(key) ? repeated(key, found.get(key), value, schema) : value);
   }
   return { ...given, ...Object.fromEntries(found) };
@@ -44,7 +40,7 @@ export function completeArguments(given: JsonObject, schema: InputSchema): JsonO
     // A schema without properties may be incomplete; --args passes any keys.
     if (known === undefined && schema.isClosed && properties.size > 0) throw unknownKey(key, schema);
     if (known !== undefined && !fits(value, known, root))
-      throw new UsageError(`${key} has to be ${describeType(known, root)}, not ${JSON.stringify(value)}.`);
+      throw new UsageError(`${key} has to be ${describeType(known, root)}, not ${quoted(value)}.`);
   }
   return args;
 }
@@ -54,12 +50,18 @@ function unknownKey(key: string, schema: InputSchema): UsageError {
   return new UsageError(`There is no argument ${JSON.stringify(key)}. ${meant}${describeArguments(schema)}`);
 }
 
-function readPair(word: string): Pair {
-  const { key, sign, text } = /^(?<key>[^=]+?)(?<sign>:?=)(?<text>.*)$/s.exec(word)?.groups ?? {};
-  if (key === undefined || text === undefined) {
-    throw new UsageError(`Write arguments as key=value or key:=json, not ${JSON.stringify(word)}.`);
-  }
-  return { key, text, isJson: sign === ":=" };
+function readPairValue({ key, value, isJson }: Pair, schema: InputSchema): unknown {
+  if (typeof value === "string") return isJson ? parseJson(value, key) : readText(key, value, schema);
+  if (isJson) return parseJson(textOf(value, key), key);
+  const encoding = base64In(schema.properties.get(key) ?? {}, schema.root);
+  return readText(key, encoding === undefined ? textOf(value, key) : value.bytes.toString(encoding), schema);
+}
+
+function textOf({ path, bytes }: FileContent, key: string): string {
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  throw new UsageError(
+    `${key}: ${path} is no text in UTF-8, and the schema does not say that ${key} is base64. Where it is nevertheless, give ${key}="$(base64 -w0 FILE)".`,
+  );
 }
 
 function parseJson(text: string, key: string): unknown {
@@ -67,9 +69,7 @@ function parseJson(text: string, key: string): unknown {
     return parseExactJson(text);
   } catch (error) {
     if (error instanceof UsageError) throw new UsageError(`${key}: ${error.message}`);
-    throw new UsageError(
-      `${key}:= takes JSON, and ${JSON.stringify(text)} is none; a text is written ${key}=…`,
-    );
+    throw new UsageError(`${key}:= takes JSON, and ${quoted(text)} is none; a text is written ${key}=…`);
   }
 }
 

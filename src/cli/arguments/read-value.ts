@@ -24,13 +24,21 @@ export function readValue(
     if (losesDigits(text) && (types.has("number") || types.has("integer")))
       return problem(`takes a number, and ${tooLong(text)}`);
     const hint = types.has("object") || types.has("array") ? "; write it as JSON with :=" : "";
-    return problem(`has to be ${describeType(schema, root)}, not ${JSON.stringify(text)}${hint}`);
+    return problem(`has to be ${describeType(schema, root)}, not ${quoted(text)}${hint}`);
   }
   if (Array.isArray(choices) && !choices.includes(value.value)) {
-    return problem(`has to be one of ${describeType(schema, root)}, not ${JSON.stringify(text)}`);
+    return problem(`has to be one of ${describeType(schema, root)}, not ${quoted(text)}`);
   }
   return { kind: "value", value: value.value };
 }
+
+/** A value in an error: whole files can be values. */
+export function quoted(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length <= longestQuoted ? text : `${text.slice(0, longestQuoted).toWellFormed()}…`;
+}
+
+const longestQuoted = 200;
 
 function problem(text: string): ReadValue {
   return { kind: "problem", text };

@@ -9,6 +9,7 @@ const aboutTask: ReadonlySet<string | undefined> = new Set([
   "watch",
   "result",
   "cancel",
+  "logs",
   "answer",
   "forget",
 ]);
@@ -26,7 +27,17 @@ export function restoreId(id: string): string {
 }
 
 /** Commands whose first argument is SERVER; the others have the option `--server`. */
-const serverFirst: ReadonlySet<string | undefined> = new Set(["call", "tools", "doctor"]);
+const serverFirst: ReadonlySet<string | undefined> = new Set([
+  "call",
+  "tools",
+  "doctor",
+  "resources",
+  "read",
+  "prompts",
+  "prompt",
+  "complete",
+  "ping",
+]);
 
 /** Moves the server's command line, which follows `--`, to the place of SERVER. */
 export function moveServerFirst(argv: readonly string[]): readonly string[] {

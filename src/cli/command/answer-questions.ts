@@ -7,6 +7,7 @@ import type { TaskSession } from "./with-task.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
+import type { Pair } from "../arguments/read-pairs.ts";
 
 /** Answers the chosen question of a task, or all open ones if the user can be asked. */
 export class QuestionAnswerer {
@@ -112,7 +113,7 @@ export class QuestionAnswerer {
 /** The answer that the command line gives. */
 export interface GivenAnswer {
   readonly action: "accept" | "decline" | "cancel";
-  readonly pairs: readonly string[];
+  readonly pairs: readonly Pair[];
   /** From `--args`. */
   readonly given: JsonObject;
 }

@@ -1,5 +1,6 @@
 import type { RemoteTask } from "../../client/task/remote-task.ts";
 import { readJsonArgument } from "../arguments/read-json-argument.ts";
+import { readPairs } from "../arguments/read-pairs.ts";
 import type { Context, TaskOptions } from "../context.ts";
 import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
 import { taskJson } from "../output/task-json.ts";
@@ -64,7 +65,8 @@ async function readGiven(
     throw new UsageError("Give values, --accept, --decline or --cancel-question, only one of them.");
   }
   const action = actions[0] ?? (hasContent ? "accept" : undefined);
-  return action === undefined ? undefined : { action, pairs, given: await readJsonArgument(args, io) };
+  if (action === undefined) return undefined;
+  return { action, pairs: await readPairs(pairs, io.cwd), given: await readJsonArgument(args, io) };
 }
 
 /** Follows the task until all chosen questions are answered. */

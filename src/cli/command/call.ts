@@ -1,8 +1,10 @@
 import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { readJsonArgument } from "../arguments/read-json-argument.ts";
+import { readPairs, type Pair } from "../arguments/read-pairs.ts";
 import type { Context, WaitingOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { SaveFolder } from "../output/save-folder.ts";
 import { taskJson } from "../output/task-json.ts";
 import { resolveServer } from "../server/find-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
@@ -14,6 +16,8 @@ import { waitForTask } from "./wait-for-task.ts";
 export interface CallOptions extends WaitingOptions {
   readonly args?: string;
   readonly detach?: true;
+  /** A folder. */
+  readonly save?: string;
 }
 
 interface CallCommand {
@@ -26,18 +30,20 @@ interface CallCommand {
 /** `holdfast call SERVER TOOL key=value …` */
 export async function call(context: Context, command: CallCommand): Promise<ExitCode> {
   const { tool, options } = command;
-  const { output } = context;
+  const { output, io } = context;
   const asked = await resolveServer(context, command.server, options);
-  const given = await readJsonArgument(options.args, context.io);
+  const pairs = await readPairs(command.pairs, io.cwd);
+  const given = await readJsonArgument(options.args, io);
+  const folder = await SaveFolder.open(options.save, io.cwd);
   return withServer(context, { server: asked }, options, async (session) => {
     const { client, terminal, server, signal } = session;
     const { display } = terminal;
-    const args = await readArguments(command, given, session, context);
+    const args = await readArguments({ tool, pairs, given }, session, context);
     const onProgress = display.progress.bind(display);
     display.calling(tool);
     const handle = await client.startTool(tool, args, { signal, onProgress });
     const origin = { server: server.spec.given, tool };
-    if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session });
+    if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session, folder });
     const serverEnds = typeof server.target !== "string";
     if (options.detach === true) {
       if (serverEnds)
@@ -52,13 +58,19 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     const { taskId } = handle;
     const shown = { taskId, tool, watchCommand: watchCommand(taskId), serverEnds };
     const task = await waitForTask(shown, handle, session);
-    return showOutcome(task, { origin, output, session });
+    return showOutcome(task, { origin, output, session, folder });
   });
 }
 
+interface GivenArguments {
+  readonly tool: string;
+  readonly pairs: readonly Pair[];
+  /** From `--args`. */
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
 async function readArguments(
-  { tool, pairs }: CallCommand,
-  given: Readonly<Record<string, unknown>>,
+  { tool, pairs, given }: GivenArguments,
   { client, server, signal }: Session,
   { state }: Context,
 ): Promise<Readonly<Record<string, unknown>>> {

@@ -4,7 +4,10 @@ import { isExpiredError } from "../../task/expired-error.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { Output } from "../output/output.ts";
 import { urlsToVisit } from "../output/url-elicitations.ts";
+import { saveContent, type SavedContent } from "../output/save-content.ts";
+import type { SaveFolder } from "../output/save-folder.ts";
 import { showContent } from "../output/show-content.ts";
+import { showResultFor } from "../output/show-structured.ts";
 import { directJson, taskJson, type TaskOrigin } from "../output/task-json.ts";
 import type { Session } from "../server/with-server.ts";
 
@@ -14,34 +17,49 @@ interface ShowOptions {
   readonly session: Session;
   /** Whether it is one of several JSON documents, each on a line. */
   readonly line?: boolean;
+  /** Where the result's files go. */
+  readonly folder?: SaveFolder | undefined;
 }
 
-/** Prints the outcome of a task, removes the task from the list, and returns the exit code. */
-export async function showOutcome(
-  task: EndedTask,
-  { origin, output, session, line = false }: ShowOptions,
-): Promise<ExitCode> {
+/**
+ * Prints the outcome of a task, and returns the exit code. Removes the task from the list, unless something of it was not
+ * saved.
+ */
+export async function showOutcome(task: EndedTask, options: ShowOptions): Promise<ExitCode> {
+  const { origin, output, session, line = false } = options;
   session.terminal.display.end();
-  if (output.json) await output.printJson(taskJson(task, origin), { line });
-  const code = await showEnd(task, output);
-  await session.printed();
+  const files = task.status === "completed" ? await savedFrom(task.result, options) : undefined;
+  if (output.json) await output.printJson({ ...taskJson(task, origin), ...savedJson(files) }, { line });
+  const code = await showEnd(task, output, files);
+  if (files === undefined || files.problems.length === 0) await session.printed();
   return code;
 }
 
 /** The same for a call that was answered directly. */
-export async function showDirect(
-  result: CallToolResult,
-  { origin, output, session }: ShowOptions,
-): Promise<ExitCode> {
+export async function showDirect(result: CallToolResult, options: ShowOptions): Promise<ExitCode> {
+  const { origin, output, session } = options;
   session.terminal.display.end();
-  if (output.json) await output.printJson(directJson(result, origin));
-  return showResult(result, output);
+  const files = await savedFrom(result, options);
+  if (output.json) await output.printJson({ ...directJson(result, origin), ...savedJson(files) });
+  return showResult(result, output, files);
 }
 
-async function showEnd(task: EndedTask, output: Output): Promise<ExitCode> {
+async function savedFrom(
+  { content }: CallToolResult,
+  { folder, session: { client, signal } }: ShowOptions,
+): Promise<SavedContent | undefined> {
+  if (folder === undefined) return undefined;
+  return saveContent(content, folder, async (uri) => client.readResource(uri, { signal }));
+}
+
+function savedJson(files: SavedContent | undefined): { readonly saved?: readonly string[] } {
+  return files === undefined ? {} : { saved: files.saved };
+}
+
+async function showEnd(task: EndedTask, output: Output, files: SavedContent | undefined): Promise<ExitCode> {
   switch (task.status) {
     case "completed":
-      return showResult(task.result, output);
+      return showResult(task.result, output, files);
     case "failed": {
       const { message, code } = task.error;
       if (!output.json) output.note(`holdfast: failed: ${message} (${code})${urlsToVisit(task.error)}`);
@@ -53,7 +71,26 @@ async function showEnd(task: EndedTask, output: Output): Promise<ExitCode> {
   }
 }
 
-async function showResult(result: CallToolResult, output: Output): Promise<ExitCode> {
-  if (!output.json) await output.print(showContent(result));
-  return result.isError === true ? exitCodes.errorResult : exitCodes.done;
+async function showResult(
+  result: CallToolResult,
+  output: Output,
+  files: SavedContent | undefined,
+): Promise<ExitCode> {
+  if (!output.json) await printResult(result, output, files);
+  for (const problem of files?.problems ?? []) output.note(`holdfast: ${problem}`);
+  if (result.isError === true) return exitCodes.errorResult;
+  return files === undefined || files.problems.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+async function printResult(
+  result: CallToolResult,
+  output: Output,
+  files: SavedContent | undefined,
+): Promise<void> {
+  if (files !== undefined && result.content.length > 0) return output.print(files.text);
+  const { columns } = output;
+  if (columns === undefined) return output.print(showContent(result));
+  const { text, isCut } = showResultFor(result, columns);
+  await output.print(text);
+  if (isCut) output.note("holdfast: cut to the terminal's width; --json has all of it");
 }

@@ -5,7 +5,7 @@ import type { Context, ServerOptions } from "../context.ts";
 import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ToolJson, ToolsJson } from "../output/json-shapes.ts";
-import { declaredTasks } from "../server/server-capabilities.ts";
+import { declaredTasks, serverInfo } from "../server/server-capabilities.ts";
 import { resolveServer } from "../server/find-server.ts";
 import { exampleCall, toolPage } from "../output/tool-page.ts";
 import { withServer } from "../server/with-server.ts";
@@ -32,10 +32,9 @@ export async function tools(context: Context, { server, tool, options }: ToolsCo
     );
     const shown = tool === undefined ? undefined : pickTool(tool, listed);
     const support = taskSupport(client);
-    const { name = "", version = "" } = client.sdk.getServerVersion() ?? {};
     if (output.json) {
       const document: ToolsJson = {
-        server: { name, version },
+        server: serverInfo(client),
         tools:
           shown === undefined
             ? listed.map((each) => toolJson(each, support(each)))

@@ -65,10 +65,8 @@ async function wordsFor(
       return command.parent === program ? known.tools(given[0]) : [];
     case "id":
       return command.parent === program ? ["last", ...(await known.tasks())] : [];
-    case "shell":
-      return argument.argChoices ?? [];
     default:
-      return [];
+      return argument?.argChoices ?? [];
   }
 }
 

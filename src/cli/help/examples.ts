@@ -35,10 +35,38 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       line: `holdfast call reports search 'where:={"year":2026}' tag=new tag=big`,
       does: "gives an object and a list to a server that .mcp.json names",
     },
+    {
+      line: "holdfast call reports summarise text=@notes.md --save out",
+      does: "takes the text from a file, and saves images and files that come back",
+    },
   ],
   tools: [
     { line: `holdfast tools ${url}`, does: "lists all tools with their arguments" },
     { line: `holdfast tools ${url} publish_report`, does: "shows one, with a call to copy" },
+  ],
+  ping: [{ line: `holdfast ping ${url}`, does: "says how fast it answers" }],
+  resources: [{ line: `holdfast resources ${url}`, does: "lists what can be read, and templates of more" }],
+  read: [
+    { line: "holdfast read reports reports://2026-10", does: "prints it, if it is text" },
+    {
+      line: "holdfast read reports reports://2026-10/chart --save .",
+      does: "saves it under a name of its own",
+    },
+  ],
+  prompts: [{ line: "holdfast prompts reports", does: "lists prompts with their arguments" }],
+  prompt: [
+    { line: "holdfast prompt reports review month=2026-10", does: "prints what a model is to be told" },
+    {
+      line: "holdfast prompt reports review month=2026-10 text=@notes.md",
+      does: "takes an argument from a file",
+    },
+  ],
+  complete: [
+    { line: "holdfast complete reports prompt review month=2026-", does: "lists the months that begin so" },
+    {
+      line: "holdfast complete reports resource 'reports://{year}/{month}' year=2",
+      does: "lists the years; add month= for the months of one",
+    },
   ],
   login: [
     { line: "holdfast login https://reports.example.com/mcp", does: "opens a page where you log in" },
@@ -64,6 +92,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   result: [
     { line: "holdfast result 2", does: "waits for the result of number 2 of the last list" },
     { line: "holdfast result 01a200 --timeout 60", does: "waits for a minute at most; the task goes on" },
+    { line: "holdfast result last --save out", does: "saves images and files of the result" },
   ],
   cancel: [{ line: "holdfast cancel 01a200", does: "asks the server to end the task" }],
   logs: [{ line: "holdfast logs 01a200 -f", does: "prints each line as the tool logs it" }],

@@ -3,8 +3,9 @@ import { examples, firstCommands, type Example } from "./examples.ts";
 
 /** Commands in the order of the help, under their headings. Others follow. */
 const groups: readonly (readonly [string, readonly string[]])[] = [
-  ["Tools:", ["tools", "call", "login", "logout", "doctor"]],
+  ["Tools:", ["tools", "call", "login", "logout", "doctor", "ping"]],
   ["Tasks:", ["ls", "result", "watch", "get", "logs", "answer", "cancel", "forget"]],
+  ["Resources and prompts:", ["resources", "read", "prompts", "prompt", "complete"]],
   ["Servers of your own:", ["init", "dashboard", "admin", "journal", "migrate"]],
 ];
 
@@ -42,6 +43,9 @@ export function layOutHelp(program: Command, columns: number | undefined): void 
   program.addHelpText("after", "\nholdfast help COMMAND shows one of them, with examples.");
 }
 
+/** Beside longer ones no description has room. */
+const widestTerm = 33;
+
 /** Without the options, which most commands have, and the store, which comes before the commands of `admin`. */
 function termOf(command: Command): string {
   const isAdmins = command.parent?.name() === "admin";
@@ -51,7 +55,12 @@ function termOf(command: Command): string {
       const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
       return argument.required ? `<${name}>` : `[${name}]`;
     });
-  return [command.name(), ...words].join(" ");
+  const term = [command.name(), ...words].join(" ");
+  if (term.length <= widestTerm) return term;
+  const fitting = words.filter(
+    (_, at) => [command.name(), ...words.slice(0, at + 1), "..."].join(" ").length <= widestTerm,
+  );
+  return [command.name(), ...fitting, "..."].join(" ");
 }
 
 function exampleLines(shown: readonly Example[]): string {

@@ -31,6 +31,8 @@ export interface TaskJson {
   readonly questions?: readonly QuestionJson[];
   /** With the status `completed`: as the server sent it. */
   readonly result?: CallToolResult;
+  /** With `--save`: the files of what the result has besides text. */
+  readonly saved?: readonly string[];
   /** With the status `failed`. */
   readonly error?: JsonRpcError;
 }
@@ -122,9 +124,14 @@ export interface MigrationJson {
   readonly dryRun: boolean;
 }
 
+export interface ServerJson {
+  readonly name: string;
+  readonly version: string;
+}
+
 /** What `tools --json` prints. */
 export interface ToolsJson {
-  readonly server: { readonly name: string; readonly version: string };
+  readonly server: ServerJson;
   readonly tools: readonly ToolJson[];
 }
 

@@ -30,6 +30,11 @@ export class Output {
     await this.#write(this.#io.stdout.isTTY ? sanitizeText(text) : text);
   }
 
+  /** Writes to a pipe or a file, as it is. */
+  async writeBytes(bytes: Uint8Array): Promise<void> {
+    await this.#write(bytes);
+  }
+
   /** Prints a JSON document: indented on a terminal; on one line for programs, or with `line`. */
   async printJson(document: object, { line = false } = {}): Promise<void> {
     // JSON escapes only C0 control characters; terminals obey others too.
@@ -42,7 +47,7 @@ export class Output {
     this.#io.stderr.write(`${sanitizeText(text)}\n`);
   }
 
-  async #write(text: string): Promise<void> {
+  async #write(text: string | Uint8Array): Promise<void> {
     const { stdout } = this.#io;
     await new Promise<void>((resolve, reject) => {
       stdout.write(text, (error) => {

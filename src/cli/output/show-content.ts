@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import { sizeText } from "./amounts.ts";
 
 type Block = CallToolResult["content"][number];
 
@@ -11,27 +12,30 @@ export function showContent({ content, structuredContent }: CallToolResult): str
   return content.map((block) => withNewline(showBlock(block))).join("");
 }
 
-function showBlock(block: Block): string {
+export function showBlock(block: Block): string {
   switch (block.type) {
     case "text":
       return block.text;
     case "image":
     case "audio":
-      return `[${block.type} ${block.mimeType}, ${bytesOf(block.data)} bytes]`;
-    case "resource_link":
-      return `[resource ${block.uri}${block.mimeType === undefined ? "" : `, ${block.mimeType}`}]`;
+      return `[${block.type} ${block.mimeType}, ${sizeOf(block.data)}]`;
+    case "resource_link": {
+      const { uri, mimeType, size } = block;
+      const facts = [uri, mimeType, size === undefined ? undefined : sizeText(size)];
+      return `[resource ${facts.filter((fact) => fact !== undefined).join(", ")}]`;
+    }
     case "resource": {
       const { resource } = block;
       if ("text" in resource) return resource.text;
-      return `[resource ${resource.uri}, ${resource.mimeType ?? "binary"}, ${bytesOf(resource.blob)} bytes]`;
+      return `[resource ${resource.uri}, ${resource.mimeType ?? "binary"}, ${sizeOf(resource.blob)}]`;
     }
   }
 }
 
-function bytesOf(base64: string): number {
-  return Buffer.byteLength(base64, "base64");
+function sizeOf(base64: string): string {
+  return sizeText(Buffer.byteLength(base64, "base64"));
 }
 
-function withNewline(text: string): string {
+export function withNewline(text: string): string {
   return text.endsWith("\n") ? text : `${text}\n`;
 }

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { exampleArguments } from "../../../src/cli/arguments/example-arguments.ts";
 import { readInputSchema } from "../../../src/cli/arguments/input-schema.ts";
 import { completeArguments, parseArguments } from "../../../src/cli/arguments/parse-arguments.ts";
+import { readPairs } from "../../../src/cli/arguments/read-pairs.ts";
 
 it.each([
   [{ type: "string" }, ["it=..."]],
@@ -33,7 +34,8 @@ it.each([
   [{ $ref: "#/$defs/size" }, ["it=2"]],
   [{ $ref: "#/$defs/tree" }, ['it:={"below":[{"below":[{"below":[]}]}]}']],
   [{}, ["it=..."]],
-])("are read as values that fit %j", (property, words) => {
+  [{ type: "string", examples: ["@ann"] }, ["it=@@ann"]],
+])("are read as values that fit %j", async (property, words) => {
   const root = {
     type: "object",
     properties: { other: { type: "string" }, it: property },
@@ -49,7 +51,8 @@ it.each([
   };
   expect(exampleArguments(root)).toEqual(words);
   const schema = readInputSchema(root);
-  expect(() => completeArguments(parseArguments(words, schema, {}), schema)).not.toThrow();
+  const pairs = await readPairs(words, "/");
+  expect(() => completeArguments(parseArguments(pairs, schema, {}), schema)).not.toThrow();
 });
 
 it("are the first one where none is required, and none where there are none", () => {

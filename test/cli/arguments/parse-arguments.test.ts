@@ -1,6 +1,19 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { describeType, readInputSchema } from "../../../src/cli/arguments/input-schema.ts";
+import { describeType, readInputSchema, type InputSchema } from "../../../src/cli/arguments/input-schema.ts";
 import { completeArguments, parseArguments } from "../../../src/cli/arguments/parse-arguments.ts";
+import { readPairs } from "../../../src/cli/arguments/read-pairs.ts";
+import { folder } from "../run-cli.ts";
+
+async function parse(
+  words: readonly string[],
+  schema: InputSchema,
+  given: Record<string, unknown>,
+  cwd = "/",
+): Promise<Record<string, unknown>> {
+  return parseArguments(await readPairs(words, cwd), schema, given);
+}
 
 const schema = readInputSchema({
   type: "object",
@@ -41,9 +54,11 @@ it.each([
   ["either=9007199254740993", { either: "9007199254740993" }],
   ["any=5", { any: "5" }],
   ["any:=5", { any: 5 }],
+  ["text=@@ann", { text: "@ann" }],
+  ["text=a@b", { text: "a@b" }],
   ["__proto__:=1", JSON.parse('{ "__proto__": 1 }')],
-])("reads %s", (pair, args) => {
-  expect(JSON.stringify(parseArguments([pair], schema, {}))).toBe(JSON.stringify(args));
+])("reads %s", async (pair, args) => {
+  expect(JSON.stringify(await parse([pair], schema, {}))).toBe(JSON.stringify(args));
 });
 
 it.each([
@@ -67,28 +82,28 @@ it.each([
     "other=1",
     /There is no argument "other"\. It takes text \(string, required\), count \(integer, required\), size/,
   ],
-])("refuses %s", (pair, message) => {
-  expect(() => parseArguments([pair], schema, {})).toThrow(message);
+])("refuses %s", async (pair, message) => {
+  await expect(parse([pair], schema, {})).rejects.toThrow(message);
 });
 
-it("makes a list of a repeated key, if the schema allows a list", () => {
-  expect(parseArguments(["tags=a", "tags=b", "sizes=1", "sizes=2"], schema, {})).toEqual({
+it("makes a list of a repeated key, if the schema allows a list", async () => {
+  expect(await parse(["tags=a", "tags=b", "sizes=1", "sizes=2"], schema, {})).toEqual({
     tags: ["a", "b"],
     sizes: [1, 2],
   });
-  expect(() => parseArguments(["count=1", "count=2"], schema, {})).toThrow("count is given twice");
+  await expect(parse(["count=1", "count=2"], schema, {})).rejects.toThrow("count is given twice");
 });
 
-it("adds them to the given object, and then reports missing ones", () => {
-  const args = parseArguments(["count=2"], schema, { text: "a", count: 1 });
+it("adds them to the given object, and then reports missing ones", async () => {
+  const args = await parse(["count=2"], schema, { text: "a", count: 1 });
   expect(args).toEqual({ text: "a", count: 2 });
   expect(completeArguments(args, schema)).toEqual(args);
   expect(() => completeArguments({ text: "a" }, schema)).toThrow(/Missing: count\. It takes/);
 });
 
-it("passes keys that other keywords of the schema may allow", () => {
+it("passes keys that other keywords of the schema may allow", async () => {
   const open = readInputSchema({ type: "object", properties: {}, additionalProperties: true });
-  expect(parseArguments(["x=1"], open, {})).toEqual({ x: "1" });
+  expect(await parse(["x=1"], open, {})).toEqual({ x: "1" });
 });
 
 it.each([
@@ -119,7 +134,7 @@ it("adds the defaults of required arguments", () => {
   expect(completeArguments({ width: 5 }, withDefault)).toEqual({ width: 5 });
 });
 
-it("ends for recursive schemas", () => {
+it("ends for recursive schemas", async () => {
   const recursive = readInputSchema({
     type: "object",
     properties: { list: { $ref: "#/$defs/list" }, choice: { $ref: "#/$defs/choice" } },
@@ -131,6 +146,57 @@ it("ends for recursive schemas", () => {
   const { properties, root } = recursive;
   const described = [...properties.values()].map((property) => describeType(property, root));
   expect(described).toEqual(["list", "any"]);
-  expect(() => parseArguments(["list=x"], recursive, {})).toThrow(/list has to be list/);
-  expect(parseArguments(["list=[[]]", "choice=x"], recursive, {})).toEqual({ list: [[]], choice: "x" });
+  await expect(parse(["list=x"], recursive, {})).rejects.toThrow(/list has to be list/);
+  expect(await parse(["list=[[]]", "choice=x"], recursive, {})).toEqual({ list: [[]], choice: "x" });
+});
+
+/** Not UTF-8. */
+const bytes = Buffer.from([0xff, 0xd8, 0xfb, 0xef]);
+
+it.each([
+  ["text=@note.txt", { text: "Grüße\n" }],
+  ["tags=@note.txt", { tags: ["Grüße\n"] }],
+  ["count=@five.json", { count: 5 }],
+  ["where:=@where.json", { where: { x: [1] } }],
+  ["photo=@photo", { photo: "/9j77w==" }],
+  ["photo=@note.txt", { photo: "R3LDvMOfZQo=" }],
+  ["photo=R3LDvMOfZQo=", { photo: "R3LDvMOfZQo=" }],
+  ["maybe=@photo", { maybe: "/9j77w==" }],
+  ["photos=@photo", { photos: ["/9j77w=="] }],
+  ["forUrls=@photo", { forUrls: "_9j77w" }],
+  ["openApi=@photo", { openApi: "/9j77w==" }],
+])("takes the content of a file, encoded as the schema says: %s", async (word, args) => {
+  const cwd = await folder();
+  await writeFile(join(cwd, "note.txt"), "Grüße\n");
+  await writeFile(join(cwd, "five.json"), "5");
+  await writeFile(join(cwd, "where.json"), '{ "x": [1] }\n');
+  await writeFile(join(cwd, "photo"), bytes);
+  const base64 = { type: "string", contentEncoding: "base64" };
+  const files = readInputSchema({
+    type: "object",
+    properties: {
+      ...Object.fromEntries(schema.properties),
+      photo: base64,
+      maybe: { anyOf: [base64, { type: "null" }] },
+      photos: { type: "array", items: { $ref: "#/$defs/photo" } },
+      forUrls: { type: "string", contentEncoding: "base64url" },
+      openApi: { type: "string", format: "byte" },
+    },
+    $defs: { photo: base64 },
+  });
+  expect(await parse([word], files, {}, cwd)).toEqual(args);
+});
+
+it.each([
+  ["text=@photo", /text: photo is no text in UTF-8, and the schema does not say that text is base64/],
+  ["where:=@photo", /photo is no text in UTF-8/],
+  ["where:=@note.txt", /where:= takes JSON/],
+  ["text=@missing.txt", /text=@ takes the value from a file: .*missing\.txt.* written text=@@…/],
+  ["text=@", /text=@ takes the value from a file/],
+  ["where:=@@note.txt", /where:=@ takes the value from a file: .*@note\.txt/],
+])("refuses %s", async (word, message) => {
+  const cwd = await folder();
+  await writeFile(join(cwd, "note.txt"), "Grüße\n");
+  await writeFile(join(cwd, "photo"), bytes);
+  await expect(parse([word], schema, {}, cwd)).rejects.toThrow(message);
 });

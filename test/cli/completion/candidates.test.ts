@@ -17,7 +17,7 @@ const program = makeProgram({ io, output: { json: true } } as unknown as Context
 
 it.each([
   ["holdfast ca", ["call", "cancel"]],
-  ["/usr/bin/holdfast compl", ["completion"]],
+  ["/usr/bin/holdfast completi", ["completion"]],
   ["holdfast call ", [url, "reports", "node server.js"]],
   ["holdfast call re", ["reports"]],
   [`holdfast call ${url} `, ["publish", "greet", "$(reboot)"]],
@@ -38,6 +38,9 @@ it.each([
     "holdfast ls --",
     ["--json", "--config", "--token", "--header", "--all", "--refresh", "--server", "--timeout", "--help"],
   ],
+  ["holdfast read ", [url, "reports", "node server.js"]],
+  ["holdfast complete reports ", ["prompt", "resource"]],
+  ["holdfast result last --sa", ["--save"]],
   ["holdfast help ans", ["answer"]],
   ["holdfast completion ", ["bash", "zsh", "fish"]],
   ["holdfast journal ", ["ls", "export"]],

@@ -2,6 +2,7 @@ import type { TaskDetails } from "../../../admin/admin.ts";
 import { isJsonObject } from "../../../generation/json-object.ts";
 import { readInputSchema } from "../../arguments/input-schema.ts";
 import { completeArguments, parseArguments } from "../../arguments/parse-arguments.ts";
+import { readPairs, type Pair } from "../../arguments/read-pairs.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import type { ExitCode } from "../../exit-code.ts";
@@ -30,9 +31,10 @@ export async function answerTask(context: Context, command: AnswerTask): Promise
   const { accept, decline } = options;
   const ways = [value, accept, decline].filter((way) => way !== undefined);
   if (ways.length !== 1) throw new UsageError("Give the answer as JSON, or --accept, or --decline.");
+  const pairs = await readPairs(Array.isArray(accept) ? accept : [], context.io.cwd);
   return actOn(context, command, async (id, { admin, acts }) => {
     const question = openQuestion(await admin.show(id), key);
-    const task = await acts().answer(id, { [question.key]: answerTo(question, command) });
+    const task = await acts().answer(id, { [question.key]: answerTo(question, command, pairs) });
     return { task, said: `answered "${question.key}" of ${id}, which is ${task.state} now` };
   });
 }
@@ -51,7 +53,8 @@ function openQuestion(
 
 function answerTo(
   { method, params }: TaskDetails["questions"][number],
-  { value, options: { accept, decline } }: AnswerTask,
+  { value, options: { decline } }: AnswerTask,
+  pairs: readonly Pair[],
 ): unknown {
   if (value !== undefined) return json("An answer", value);
   if (method !== "elicitation/create")
@@ -59,6 +62,6 @@ function answerTo(
   if (decline === true) return { action: "decline" };
   const schema = isJsonObject(params) ? params["requestedSchema"] : undefined;
   const form = readInputSchema(isJsonObject(schema) ? schema : {});
-  const content = completeArguments(parseArguments(Array.isArray(accept) ? accept : [], form, {}), form);
+  const content = completeArguments(parseArguments(pairs, form, {}), form);
   return isJsonObject(schema) ? { action: "accept", content } : { action: "accept" };
 }

@@ -1,0 +1,155 @@
+import type { GetPromptResult, Prompt } from "@modelcontextprotocol/client";
+import type { TaskClient } from "../../client/task-client.ts";
+import type { JsonObject } from "../../generation/json-object.ts";
+import { readInputSchema } from "../arguments/input-schema.ts";
+import { didYouMean } from "../arguments/nearest.ts";
+import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
+import { readPairs, type Pair } from "../arguments/read-pairs.ts";
+import type { Context, WaitingOptions } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import type { PromptJson, PromptsJson } from "../output/base-json-shapes.ts";
+import { saveContent, type ReadLink, type SavedContent } from "../output/save-content.ts";
+import { SaveFolder } from "../output/save-folder.ts";
+import { showContent } from "../output/show-content.ts";
+import { resolveServer } from "../server/find-server.ts";
+import { serverInfo } from "../server/server-capabilities.ts";
+import { allPages, request } from "../server/request.ts";
+import { withServer } from "../server/with-server.ts";
+
+interface PromptsCommand {
+  readonly server: string;
+  readonly options: WaitingOptions;
+}
+
+/** `holdfast prompts SERVER` */
+export async function prompts(context: Context, { server, options }: PromptsCommand): Promise<ExitCode> {
+  const asked = await resolveServer(context, server, options);
+  const { output } = context;
+  return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
+    const listed = await listPrompts(client, signal);
+    terminal.display.end();
+    if (output.json) {
+      const document: PromptsJson = { server: serverInfo(client), prompts: listed };
+      await output.printJson(document);
+    } else await output.print(listed.map(promptLines).join(""));
+    if (!output.json && listed.length === 0) output.note("holdfast: the server has no prompts");
+    return exitCodes.done;
+  });
+}
+
+async function listPrompts({ sdk }: TaskClient, signal: AbortSignal): Promise<readonly Prompt[]> {
+  if (sdk.getServerCapabilities()?.prompts === undefined) return [];
+  return allPages(async (params) => {
+    const page = await request(async (how) => sdk.request({ method: "prompts/list", params }, how), signal);
+    return { items: page.prompts, nextCursor: page.nextCursor };
+  });
+}
+
+/** A line for the prompt, and one for each of its arguments. */
+function promptLines({ name, title, description = "", arguments: all = [] }: Prompt): string {
+  const about = [title === name ? "" : (title ?? ""), firstLine(description)].filter((text) => text !== "");
+  const lines = all.map(
+    (each) =>
+      `    ${each.name}${each.required === true ? "" : "?"}${withGap(firstLine(each.description ?? ""))}\n`,
+  );
+  return `${name}${withGap(about.join(": "))}\n${lines.join("")}`;
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n")[0] ?? "";
+}
+
+function withGap(text: string): string {
+  return text === "" ? "" : `  ${text}`;
+}
+
+export interface PromptOptions extends WaitingOptions {
+  /** A folder. */
+  readonly save?: string;
+}
+
+interface PromptCommand extends PromptsCommand {
+  readonly name: string;
+  readonly pairs: readonly string[];
+  readonly options: PromptOptions;
+}
+
+/** `holdfast prompt SERVER NAME key=value …` */
+export async function prompt(context: Context, command: PromptCommand): Promise<ExitCode> {
+  const { name, options } = command;
+  const { output, io } = context;
+  const asked = await resolveServer(context, command.server, options);
+  const pairs = await readPairs(command.pairs, io.cwd);
+  const folder = await SaveFolder.open(options.save, io.cwd);
+  return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
+    const args = readArguments(pairs, pick(name, await listPrompts(client, signal)));
+    terminal.display.about(undefined);
+    const result = await client.getPrompt(name, args, { signal });
+    terminal.display.end();
+    const readLink: ReadLink = async (uri) => client.readResource(uri, { signal });
+    const messages = await messagesOf(result, folder, readLink);
+    if (output.json) {
+      const saved = folder && { saved: messages.flatMap((message) => message.saved) };
+      const document: PromptJson = { server: asked.spec.given, prompt: name, result, ...saved };
+      await output.printJson(document);
+    } else await output.print(textOf(messages));
+    const problems = messages.flatMap((message) => message.problems);
+    for (const problem of problems) output.note(`holdfast: ${problem}`);
+    return problems.length === 0 ? exitCodes.done : exitCodes.failed;
+  });
+}
+
+/** The prompt of that name; throws a UsageError that names the others. */
+function pick(name: string, listed: readonly Prompt[]): Prompt {
+  const found = listed.find((each) => each.name === name);
+  if (found !== undefined) return found;
+  const names = listed.map((each) => each.name);
+  const meant = didYouMean(name, names);
+  throw new UsageError(
+    `The server has no prompt ${JSON.stringify(name)}. ${meant}It has ${names.join(", ") || "none"}.`,
+  );
+}
+
+/** All arguments of a prompt are texts. */
+function readArguments(
+  pairs: readonly Pair[],
+  { arguments: all = [] }: Prompt,
+): Readonly<Record<string, string>> {
+  const schema: JsonObject = {
+    type: "object",
+    properties: Object.fromEntries(all.map((each) => [each.name, { type: "string" }])),
+    required: all.filter((each) => each.required === true).map((each) => each.name),
+    additionalProperties: false,
+  };
+  const form = readInputSchema(schema);
+  const read = completeArguments(parseArguments(pairs, form, {}), form);
+  return Object.fromEntries(Object.entries(read).map(([key, value]) => [key, String(value)]));
+}
+
+interface Message extends SavedContent {
+  readonly role: string;
+}
+
+async function messagesOf(
+  { messages }: GetPromptResult,
+  folder: SaveFolder | undefined,
+  readLink: ReadLink,
+): Promise<readonly Message[]> {
+  const all: Message[] = [];
+  for (const { role, content } of messages) {
+    const saved =
+      folder === undefined
+        ? { text: showContent({ content: [content] }), saved: [], problems: [] }
+        : await saveContent([content], folder, readLink);
+    all.push({ role, ...saved });
+  }
+  return all;
+}
+
+/** What the only message says, or each message under the role that says it. */
+function textOf(messages: readonly Message[]): string {
+  const [first] = messages;
+  if (first !== undefined && messages.length === 1) return first.text;
+  return messages.map(({ role, text }) => `${role}:\n${text}`).join("\n");
+}

@@ -1,0 +1,153 @@
+import type { ReadResourceResult, Resource, ResourceTemplateType } from "@modelcontextprotocol/client";
+import type { TaskClient } from "../../client/task-client.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
+import type { Context, WaitingOptions } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { sizeText } from "../output/amounts.ts";
+import { fittedTable, type Column } from "../output/fitted-table.ts";
+import type { ReadJson, ResourcesJson } from "../output/base-json-shapes.ts";
+import type { Output } from "../output/output.ts";
+import { saveResource } from "../output/save-content.ts";
+import { SaveFolder } from "../output/save-folder.ts";
+import { withNewline } from "../output/show-content.ts";
+import { resolveServer } from "../server/find-server.ts";
+import { serverInfo } from "../server/server-capabilities.ts";
+import { allPages, request } from "../server/request.ts";
+import { withServer } from "../server/with-server.ts";
+
+interface ResourcesCommand {
+  readonly server: string;
+  readonly options: WaitingOptions;
+}
+
+/** `holdfast resources SERVER` */
+export async function resources(context: Context, { server, options }: ResourcesCommand): Promise<ExitCode> {
+  const asked = await resolveServer(context, server, options);
+  const { output } = context;
+  return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
+    const listed = await listResources(client, signal);
+    const templates = await listTemplates(client, signal);
+    terminal.display.end();
+    if (output.json) {
+      const document: ResourcesJson = {
+        server: serverInfo(client),
+        resources: listed,
+        resourceTemplates: templates,
+      };
+      await output.printJson(document);
+    } else await printLists(listed, templates, output);
+    return exitCodes.done;
+  });
+}
+
+async function listResources({ sdk }: TaskClient, signal: AbortSignal): Promise<readonly Resource[]> {
+  if (sdk.getServerCapabilities()?.resources === undefined) return [];
+  return allPages(async (params) => {
+    const page = await request(async (how) => sdk.request({ method: "resources/list", params }, how), signal);
+    return { items: page.resources, nextCursor: page.nextCursor };
+  });
+}
+
+/** None where the server does not know the request: many have resources only. */
+async function listTemplates(
+  { sdk }: TaskClient,
+  signal: AbortSignal,
+): Promise<readonly ResourceTemplateType[]> {
+  if (sdk.getServerCapabilities()?.resources === undefined) return [];
+  const method = "resources/templates/list";
+  return allPages(async (params) => {
+    const page = await request(async (how) => sdk.request({ method, params }, how), signal);
+    return { items: page.resourceTemplates, nextCursor: page.nextCursor };
+  }).catch((error: unknown) => {
+    if (error instanceof TaskClientError && error.error?.code === -32601) return [];
+    throw error;
+  });
+}
+
+/** What is copied into another command is never cut. */
+const whole = Number.POSITIVE_INFINITY;
+
+async function printLists(
+  listed: readonly Resource[],
+  templates: readonly ResourceTemplateType[],
+  output: Output,
+): Promise<void> {
+  const columns = (title: string): readonly Column[] => [
+    { title, least: whole },
+    { title: "TYPE", least: 4 },
+    { title: "ABOUT", least: 10 },
+  ];
+  const rows = listed.map((each) => {
+    const size = each.size === undefined ? "" : sizeText(each.size);
+    return [each.uri, [each.mimeType ?? "", size].filter((part) => part !== "").join(", "), aboutOf(each)];
+  });
+  const templateRows = templates.map((each) => [each.uriTemplate, each.mimeType ?? "", aboutOf(each)]);
+  const tables = [
+    rows.length === 0 ? "" : fittedTable(columns("RESOURCE"), rows, output.columns),
+    templateRows.length === 0 ? "" : fittedTable(columns("TEMPLATE"), templateRows, output.columns),
+  ].filter((text) => text !== "");
+  await output.print(tables.join(output.columns === undefined ? "" : "\n"));
+  if (tables.length === 0) output.note("holdfast: the server has no resources");
+}
+
+/** Its title, or its name, and what is said of it. */
+function aboutOf({ name, title = name, description = "" }: Resource | ResourceTemplateType): string {
+  return [title, description].filter((text) => text !== "").join(": ");
+}
+
+export interface ReadOptions extends WaitingOptions {
+  /** A folder. */
+  readonly save?: string;
+}
+
+interface ReadCommand {
+  readonly server: string;
+  readonly uri: string;
+  readonly options: ReadOptions;
+}
+
+/** `holdfast read SERVER URI` */
+export async function read(context: Context, { server, uri, options }: ReadCommand): Promise<ExitCode> {
+  const asked = await resolveServer(context, server, options);
+  const { output, io } = context;
+  const folder = await SaveFolder.open(options.save, io.cwd);
+  return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
+    const result = await client.readResource(uri, { signal });
+    terminal.display.end();
+    const files = folder && (await saveResource(result, folder));
+    if (output.json) {
+      const saved = files && { saved: files.saved };
+      const document: ReadJson = { server: asked.spec.given, uri, result, ...saved };
+      await output.printJson(document);
+    } else if (files !== undefined) await output.print(files.text);
+    else await printContents(uri, result, output);
+    return exitCodes.done;
+  });
+}
+
+type Content = ReadResourceResult["contents"][number];
+
+/** Text as it is, and bytes to a pipe. */
+async function printContents(uri: string, { contents }: ReadResourceResult, output: Output): Promise<void> {
+  const [first] = contents;
+  if (contents.length === 1 && first !== undefined && "blob" in first && !output.isTerminal) {
+    await output.writeBytes(Buffer.from(first.blob, "base64"));
+    return;
+  }
+  const binary = contents.find((content) => "blob" in content);
+  if (binary !== undefined) {
+    const what = output.isTerminal ? "is not written to a terminal" : "cannot be told from the other parts";
+    const how = output.isTerminal ? ", pipe it" : "";
+    throw new UsageError(`${uri} has ${describe(binary)}, which ${what}: use --save DIR${how}, or --json.`);
+  }
+  const isOnly = contents.length === 1 && !output.isTerminal;
+  const texts = contents.map((content) => ("text" in content ? content.text : ""));
+  await output.print(texts.map((text) => (isOnly ? text : withNewline(text))).join(""));
+  if (contents.length === 0) output.note("holdfast: the resource is empty");
+}
+
+function describe(content: Content): string {
+  const size = "blob" in content ? Buffer.byteLength(content.blob, "base64") : 0;
+  return `${content.mimeType ?? "binary data"} of ${sizeText(size)}`;
+}

@@ -1,0 +1,41 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+
+export const serverForms = "a URL, a command line in quotes, or a name from a config file with mcpServers";
+
+export const pairForms =
+  "key=value, converted by the tool's schema, key:=json, or key=@file; repeat a key to make a list";
+
+export const jsonHelp = "print JSON; docs/cli.md describes it";
+
+/** A command with the options of all commands that reach a server. */
+export function serverCommand(program: Command, name: string, description: string): Command {
+  return program
+    .command(name)
+    .description(description)
+    .option("--json", jsonHelp)
+    .option("--config <file>", "a file with mcpServers, instead of .mcp.json and your own")
+    .option(
+      "--token <token>",
+      "a bearer token; other users of this machine can see it, but not HOLDFAST_TOKEN",
+    )
+    .option("--header <line>", 'an HTTP header, "Name: value"; can be repeated', collect);
+}
+
+/** `--timeout`, where `goesOn` says what becomes of the work. */
+export function timeoutOption(goesOn = "stop waiting; the task goes on"): Option {
+  return new Option("--timeout <seconds>", goesOn).argParser((text) => {
+    const seconds = Number(text);
+    if (text.trim() === "" || !(seconds >= 0))
+      throw new InvalidArgumentError("It has to be a number of at least 0.");
+    return seconds;
+  });
+}
+
+/** `--save`. */
+export function saveOption(): Option {
+  return new Option("--save <dir>", "save images, audio and resources there, and print their paths");
+}
+
+function collect(line: string, before: readonly string[] = []): readonly string[] {
+  return [...before, line];
+}

@@ -1,0 +1,100 @@
+import { isDeepStrictEqual } from "node:util";
+import widthOf from "fast-string-truncated-width";
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { sanitizeLine } from "../terminal/sanitize.ts";
+import { fittedTable } from "./fitted-table.ts";
+import { showContent } from "./show-content.ts";
+import { wrapped } from "./wrapped.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** A result for a person. */
+export interface ShownResult {
+  readonly text: string;
+  /** Whether the terminal had no room for all of it. */
+  readonly isCut: boolean;
+}
+
+/**
+ * A result on a terminal of so many columns: what is structured as a table, where it is flat enough for one. Texts that
+ * only repeat it as JSON are left out.
+ */
+export function showResultFor({ content, structuredContent }: CallToolResult, columns: number): ShownResult {
+  const rows = structuredContent === undefined ? undefined : rowsIn(structuredContent);
+  const table =
+    rows === undefined
+      ? fieldsIn(structuredContent, columns)
+      : { text: rowTable(rows, columns), isCut: isCut(rows, columns) };
+  if (table === undefined) return { text: showContent({ content, structuredContent }), isCut: false };
+  const repeated = rows === undefined ? [structuredContent] : [structuredContent, rows, ...rows];
+  const others = content.filter(
+    (block) =>
+      block.type !== "text" || !repeated.some((value) => isDeepStrictEqual(parsed(block.text), value)),
+  );
+  const before = others.length === 0 ? "" : `${showContent({ content: others })}\n`;
+  return { ...table, text: `${before}${table.text}` };
+}
+
+/** The rows of a list, or of an object that has nothing but one, as servers wrap a list in `result`. */
+function rowsIn(value: unknown): readonly Row[] | undefined {
+  const [only, ...others] = isJsonObject(value) ? Object.values(value) : [value];
+  if (!Array.isArray(only) || only.length === 0 || others.length > 0) return undefined;
+  const rows: readonly unknown[] = only;
+  return rows.every((row): row is Row => isJsonObject(row) && isFlat(row)) ? rows : undefined;
+}
+
+function isFlat(row: JsonObject): boolean {
+  const values = Object.values(row);
+  return values.length > 0 && values.every((value) => cell(value) !== undefined);
+}
+
+/** The text of a value that has no parts, or only a list of such. */
+function cell(value: unknown): string | undefined {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value;
+  if (typeof value !== "object") return JSON.stringify(value);
+  if (!Array.isArray(value) || value.some((item) => typeof item === "object" && item !== null))
+    return undefined;
+  return value.map((item) => cell(item) ?? "").join(", ");
+}
+
+function rowTable(rows: readonly Row[], columns: number): string {
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const titles = keys.map((key) => {
+    const values = rows.map((row) => row[key]).filter((value) => value !== undefined && value !== null);
+    const isNumber = values.length > 0 && values.every((value) => typeof value === "number");
+    return { title: sanitizeLine(key), least: 4, ...(isNumber && { isNumber: true as const }) };
+  });
+  const cells = rows.map((row) => keys.map((key) => cell(row[key]) ?? ""));
+  return fittedTable(titles, cells, columns);
+}
+
+function isCut(rows: readonly Row[], columns: number): boolean {
+  return rowTable(rows, columns) !== rowTable(rows, Number.POSITIVE_INFINITY);
+}
+
+/** A line for each key of a flat object; undefined for others, and for a value that a server wrapped in `result`. */
+function fieldsIn(value: unknown, columns: number): ShownResult | undefined {
+  if (!isJsonObject(value) || !isFlat(value)) return undefined;
+  if (Object.keys(value).every((key) => key === "result")) return undefined;
+  const fields = Object.entries(value).map(([key, field]) => [sanitizeLine(key), cell(field) ?? ""] as const);
+  const indent =
+    2 + Math.min(Math.max(...fields.map(([key]) => widthOf(key).width)), Math.floor(columns / 2));
+  const lines = fields.map(([key, text]) => {
+    const rest = wrapped(text, indent, columns);
+    const room = indent - widthOf(key).width;
+    return room >= 2
+      ? `${`${key}${" ".repeat(room)}${rest.slice(indent)}`.trimEnd()}\n`
+      : `${key}\n${rest}\n`;
+  });
+  return { text: lines.join(""), isCut: false };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
