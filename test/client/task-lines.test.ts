@@ -1,5 +1,6 @@
 import { connect, type CompletedTask, type ConnectOptions, type LogLine } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
+import { ClientEvents } from "../../src/client/client-events.ts";
 import { systemClock } from "../../src/client/clock.ts";
 import { readLines } from "../../src/client/task/task-lines.ts";
 import { taskResourceOf } from "../../src/server/task-resources.ts";
@@ -112,6 +113,7 @@ it("names a task whose requestor chose an id with other characters than those of
     get: async () => ended,
     follow: false,
     run: () => undefined,
+    events: new ClientEvents(undefined, systemClock),
   };
   expect(await allOf(readLines("log", reader, new AbortController().signal))).toEqual([]);
   expect(read).toEqual(["task://a%2Fb%3Fc%20%23d/log?after=0"]);
@@ -147,6 +149,7 @@ it.each<["log" | "output", readonly unknown[]]>([
     get: async (): Promise<CompletedTask> => ended,
     follow: true,
     run: () => undefined,
+    events: new ClientEvents(undefined, systemClock),
   };
   const read = allOf(readLines(list, reader, new AbortController().signal));
   await expect(read).rejects.toMatchObject({ code: "protocol" });

@@ -1,8 +1,11 @@
 import type { LogLine, OutputPart } from "../../client/task/task-lines.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, TaskOptions } from "../context.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { Stopped } from "../errors.ts";
+import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
 import { showContent } from "../output/show-content.ts";
-import { withTask } from "./with-task.ts";
+import { howToResume } from "../terminal/terminal.ts";
+import { withTask, type TaskSession } from "./with-task.ts";
 
 export interface LogsOptions extends TaskOptions {
   readonly follow?: true;
@@ -15,21 +18,44 @@ export async function logs(
   { id, options }: { readonly id: string; readonly options: LogsOptions },
 ): Promise<ExitCode> {
   const { output } = context;
-  return withTask(context, { id, options }, async ({ handle, terminal, signal }) => {
-    const how = { signal, follow: options.follow === true };
+  return withTask(context, { id, options }, async (session) => {
+    const { handle, terminal, signal, saw, shown } = session;
+    const { display } = terminal;
+    const follow = options.follow === true;
+    const how = { signal, follow };
     const lines: AsyncIterable<LogLine | OutputPart> =
       options.output === true ? handle.output(how) : handle.logs(how);
-    for await (const line of lines) {
-      terminal.display.end();
-      if (output.json) await output.printJson(line, { line: true });
-      else await output.print(shown(line));
+    display.about(shown.tool);
+    try {
+      for await (const line of lines) {
+        using _room = display.suspend();
+        if (output.json) await output.printJson(line, { line: true });
+        else await output.print(textOf(line));
+      }
+    } catch (error) {
+      throw error === signal.reason && !(error instanceof TaskClientError) ? stopped(session) : error;
     }
-    terminal.display.end();
+    // All lines are printed: how the task ended is only told as well.
+    const task = follow ? await handle.get({ signal }).catch(() => undefined) : undefined;
+    if (task !== undefined) {
+      saw(handle.reference, task);
+      display.update(task);
+    }
+    display.end();
     return exitCodes.done;
   });
 }
 
-function shown(line: LogLine | OutputPart): string {
+/** Ctrl-C ends the reading at once, and never the task. */
+function stopped({ terminal: { interrupts }, shown }: TaskSession): Stopped {
+  const { taskId } = shown;
+  const resume = howToResume(shown);
+  return interrupts.signal.aborted
+    ? new Stopped(interruptedBy(interrupts), `Interrupted. ${resume}`, { taskId })
+    : new Stopped(exitCodes.unfinished, `Timed out. ${resume}`, { taskId });
+}
+
+function textOf(line: LogLine | OutputPart): string {
   if ("content" in line) return showContent({ content: [line.content] });
   const { at, level, text, data } = line;
   const more = data === undefined ? "" : ` ${JSON.stringify(data)}`;

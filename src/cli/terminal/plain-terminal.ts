@@ -89,8 +89,12 @@ export class PlainDisplay implements Display {
     this.#line(line);
   }
 
+  suspend(): Disposable {
+    return { [Symbol.dispose]: () => undefined }; // there is no live line
+  }
+
   end(): void {
-    // There is no live line.
+    // The same.
   }
 
   #line(line: string): void {

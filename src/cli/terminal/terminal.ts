@@ -47,6 +47,8 @@ export interface Display {
   about(tool: string | undefined): void;
   /** Prints a line, without text of the server. */
   note(line: string): void;
+  /** Hides the live line while something else is printed, until the result is disposed. */
+  suspend(): Disposable;
   /** Removes the live line before the result or an error. Can be called several times. */
   end(): void;
 }

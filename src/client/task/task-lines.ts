@@ -3,6 +3,7 @@ import { isJsonObject } from "../../generation/json-object.ts";
 import { logLevelOf } from "../../generation/log-message.ts";
 import { taskResourceUri } from "../../generation/task-lines.ts";
 import type { LineList, LogLevel } from "../../task/task-line.ts";
+import { rpcCodeOf, type ClientEvents } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
@@ -42,6 +43,8 @@ export interface LineReader {
   readonly run: (work: Promise<void>) => void;
   /** Whether to go on until the task has ended. */
   readonly follow: boolean;
+  /** Is told when the server cannot be reached, and when it answers again. */
+  readonly events: Pick<ClientEvents, "emit">;
 }
 
 /** The pause before reading on if the task has no poll interval, or if the server could not be reached (ms). */
@@ -50,7 +53,7 @@ const pauseMs = 1_000;
 /** The lines of a task's list from the first that the server keeps; with `follow` also each further line, until the task has ended. */
 export async function* readLines<Read extends Line>(
   list: LineList,
-  { taskId, clock, readText, get, follow, followLines, run }: LineReader,
+  { taskId, clock, readText, get, follow, followLines, run, events }: LineReader,
   signal: AbortSignal,
 ): AsyncGenerator<Read, void, undefined> {
   const uri = taskResourceUri(taskId, list);
@@ -60,6 +63,11 @@ export async function* readLines<Read extends Line>(
     // If that fails, the list is polled.
     run(followLines(uri, updates, AbortSignal.any([signal, finished.signal])).catch(() => undefined));
   }
+  let failures = 0;
+  const lost = ({ error }: TaskClientError): void => {
+    failures++;
+    events.emit({ type: "poll_failed", taskId, failures, ...rpcCodeOf(error), retryInMs: pauseMs });
+  };
   try {
     for (let after = 0; ;) {
       const read = await unlessLost(async () => {
@@ -67,7 +75,11 @@ export async function* readLines<Read extends Line>(
         const task = await get(signal);
         const text = await readText(`${uri}?after=${after}`, signal);
         return { task, lines: linesIn<Read>(text, list, after) };
-      });
+      }, lost);
+      if (read !== undefined && failures > 0) {
+        failures = 0;
+        events.emit({ type: "poll_recovered", taskId });
+      }
       for (const line of read?.lines ?? []) {
         yield line;
         after = line.seq;
@@ -83,12 +95,16 @@ export async function* readLines<Read extends Line>(
   }
 }
 
-async function unlessLost<T>(read: () => Promise<T>): Promise<T | undefined> {
+async function unlessLost<T>(
+  read: () => Promise<T>,
+  onLost: (error: TaskClientError) => void,
+): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof TaskClientError && error.code === "connection") return undefined;
-    throw error;
+    if (!(error instanceof TaskClientError) || error.code !== "connection") throw error;
+    onLost(error);
+    return undefined;
   }
 }
 

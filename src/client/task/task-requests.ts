@@ -52,10 +52,11 @@ export class TaskRequests {
     get: (signal: AbortSignal) => Promise<RemoteTask>,
     signal: AbortSignal,
   ): AsyncGenerator<Read, void, undefined> {
-    const { protocol, clock, background, readText } = this.#services;
+    const { protocol, clock, background, readText, events } = this.#services;
     const { followLines } = protocol;
     const run = (work: Promise<void>): void => background.run(work);
-    return readLines<Read>(list, { taskId, clock, readText, get, run, follow, followLines }, signal);
+    const reader = { taskId, clock, readText, get, run, follow, followLines, events };
+    return readLines<Read>(list, reader, signal);
   }
 }
 
