@@ -25,6 +25,7 @@ export type {
   HandleStore,
   KeptCall,
   KeptCalls,
+  KeptSession,
 } from "./client/handles/handle-store.ts";
 export { memoryHandles } from "./client/handles/memory-handles.ts";
 export type { PendingCall } from "./client/call/pending-call.ts";

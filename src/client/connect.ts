@@ -5,6 +5,7 @@ import { plainRead } from "./call/read.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
+import type { KeptCall } from "./handles/handle-store.ts";
 import { assertConnectOptions, type ConnectOptions, type ReceiveTasksOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { ClientEvents } from "./client-events.ts";
@@ -22,6 +23,7 @@ import type { ServerTarget } from "./transport/server-connection.ts";
 import { openConnection } from "./transport/open-connection.ts";
 import { declaredBy, defaultCapabilities } from "./question/ask-user.ts";
 import { rewriteInitialize } from "./session/initialize.ts";
+import { TaskSessions } from "./session/task-sessions.ts";
 import type { Receiver } from "./session/receiver/receiver.ts";
 import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
 import { setSdkQuestionHandlers } from "./question/sdk-question-handlers.ts";
@@ -79,12 +81,14 @@ export async function connectWith(
   const receivedTasks = (version: unknown, own: JsonObject): object | undefined =>
     clientGenerations[generationOf(version)].receiving?.capability(own);
   const generations = new PreparedGenerations({ capabilities, clientInfo });
+  const store = typeof handles === "string" ? fileHandles(handles) : handles;
   // Before connecting: the first question may come with the handshake.
   const shared = receives ? await loadReceiver(receiveTasks) : undefined;
   const { sdk, requester, name } = await openConnection(
     server,
     {
       ...options,
+      handles: store,
       clientInfo,
       capabilities: declaredCapabilities(capabilities, listen),
       rewriteOutgoing: (message) =>
@@ -103,17 +107,17 @@ export async function connectWith(
   const progress = new ProgressTokens(onError);
   const protocolVersion = sdk.getNegotiatedProtocolVersion();
   const generation = generationOf(protocolVersion);
-  const store = typeof handles === "string" ? fileHandles(handles) : handles;
-  const storedSession = async (taskId: string): Promise<string | undefined> => {
+  const storedCall = async (taskId: string): Promise<KeptCall | undefined> => {
     try {
-      return (await store?.find({ server: name, generation, taskId }))?.sessionId;
+      return await store?.find({ server: name, generation, taskId });
     } catch (cause) {
       onError(new TaskClientError("handles", "The handle store cannot read a call", { cause }));
       return undefined;
     }
   };
   const capabilitiesOfServer = { ...sdk.getServerCapabilities() };
-  const parts = { requester, clock, callbacks, server: capabilitiesOfServer, storedSession };
+  const sessions = new TaskSessions({ requester, storedCall });
+  const parts = { requester, clock, callbacks, server: capabilitiesOfServer, sessions };
   const protocol = generations.protocol(generation, parts);
   requester.handlers.onNotification((notification) => progress.handle(notification));
   events.emit({ type: "connected", protocolVersion, generation });

@@ -13,7 +13,7 @@ import { failureOf } from "./client-events.ts";
 import { ListenStreams } from "./task/listen-streams.ts";
 import { ClientPollLimit } from "./task/poll-limits.ts";
 import { CallJournal } from "./handles/call-journal.ts";
-import type { HandleStore } from "./handles/handle-store.ts";
+import type { HandleStore, KeptCall } from "./handles/handle-store.ts";
 import type { PendingCall } from "./call/pending-call.ts";
 import { readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
 import { ToolCalls } from "./call/tool-calls.ts";
@@ -74,7 +74,7 @@ export class ConnectedClient implements TaskClient {
       server,
       generation: protocol.generation,
       now: () => clock.now(),
-      sessionId: () => requester.sessionId,
+      session: () => sessionOf(requester),
       background,
     });
     const { events, tracing } = callbacks;
@@ -102,7 +102,7 @@ export class ConnectedClient implements TaskClient {
       progress,
       handle: (...task) => this.#handle(...task),
     });
-    requester.isSessionNeeded = async () => journal.needsSession();
+    requester.keepSession = async (session) => journal.keepSession(session);
     this.#endWith(requester.closed);
   }
 
@@ -206,4 +206,9 @@ export class ConnectedClient implements TaskClient {
     this.#background.close(reason);
     this.#watches.close(reason);
   }
+}
+
+/** The session that tasks are made in. */
+function sessionOf({ sessionId, origin }: RawRequester): Pick<KeptCall, "sessionId" | "sessionOrigin"> {
+  return sessionId === undefined || origin === undefined ? {} : { sessionId, sessionOrigin: origin };
 }

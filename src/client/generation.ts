@@ -5,6 +5,7 @@ import type { ConnectOptions } from "./connect-options.ts";
 import type { UserCallbacks } from "./question/ask-user.ts";
 import type { MakeReceivedTasks } from "./session/receiver/receiver.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
+import type { TaskSessions } from "./session/task-sessions.ts";
 import type { RawRequester } from "./transport/raw-requester.ts";
 
 /** A generation of tasks as this client speaks it: an entry of `generations.ts`, in a folder of its own. */
@@ -62,6 +63,6 @@ export interface ProtocolParts {
   readonly callbacks: UserCallbacks;
   /** The server's capabilities. */
   readonly server: JsonObject;
-  /** The id of the session that created a task, if it is stored. */
-  readonly storedSession: (taskId: string) => Promise<string | undefined>;
+  /** Of tasks that only their own session shows. */
+  readonly sessions: TaskSessions;
 }

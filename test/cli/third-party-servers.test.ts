@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { text as bodyOf } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import {
@@ -112,7 +114,8 @@ async function serveV1(): Promise<string> {
 
 it("an SDK v1 server with tasks in memory: runs what is no task, and cancels what is at a second Ctrl-C", async () => {
   const url = await serveV1();
-  const run = await user();
+  const state = await folder();
+  const run = async (...args: string[]): Promise<Run> => runMain(args, { env: { HOLDFAST_STATE: state } });
   expect(await run("call", url, "echo")).toEqual({ code: 0, stdout: "echo\n", stderr: "" });
   // That store shows a task to the session that made it, and to no other.
   const id = (await run("call", url, "ask", "--detach")).stdout.trim();
@@ -123,7 +126,10 @@ it("an SDK v1 server with tasks in memory: runs what is no task, and cancels wha
   expect(await run("answer", id, "--accept")).toMatchObject({ code: 0 });
   expect(await run("result", id)).toMatchObject({ code: 0, stdout: "said accept\n" });
   expect((await run("ls", "--json")).stdout).toBe('{"tasks":[]}\n');
-  // With the session the server has lost the task, which is said where its result is asked for again.
+  // Its session goes on, so that its result can be read again.
+  expect(await run("result", id)).toMatchObject({ code: 0, stdout: "said accept\n" });
+  // In another session the server has lost the task, which is said where its result is asked for again.
+  await rm(join(state, "handles", "sessions"), { recursive: true });
   const over = await run("result", id);
   expect(over).toMatchObject({ code: 5, stdout: "" });
   expect(over.stderr).toContain("It has ended, and servers keep a result for a while only.");

@@ -6,6 +6,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { connect, memoryHandles, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
+import { countingProxy } from "../cli/counting-proxy.ts";
 import { serveSessions } from "../sdk-v1/http.ts";
 
 const text = (said: string) => ({ content: [{ type: "text" as const, text: said }] });
@@ -128,12 +129,20 @@ it("cancels a task that waits for an answer", async () => {
   await expect(result).rejects.toMatchObject({ code: "cancelled" });
 });
 
-it("takes up a task, and its question, in a session that an earlier client has left", async () => {
-  const { url } = await serve();
+it.each([
+  ["was closed", 1],
+  ["was killed", 2],
+])("takes up a task, and its question, of an earlier client that %s", async (how, sessions) => {
+  const { url: target } = await serve();
+  const proxy = await countingProxy(target.href);
+  const url = new URL(proxy.url);
   const handles = memoryHandles();
-  const first = await connectTo(url, { handles });
+  const onInputOfFirst = async (): Promise<never> => new Promise<never>(() => undefined);
+  const first = await connectTo(url, { handles, onInput: onInputOfFirst });
   await first.startTool("ask");
   await first.close();
+  const session = await handles.findSession(url.href, "2025-11-25");
+  if (how === "was killed" && session !== undefined) await handles.dropSession(session);
   const asked: string[] = [];
   const second = await connectTo(url, {
     handles,
@@ -146,4 +155,5 @@ it("takes up a task, and its question, in a session that an earlier client has l
   expect(await (await call?.take())?.result()).toMatchObject(text("said accept"));
   expect(asked).toEqual(["elicitation/create"]);
   expect(await second.pending()).toEqual([]);
+  expect(proxy.count("initialize")).toBe(sessions);
 });

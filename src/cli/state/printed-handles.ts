@@ -1,4 +1,11 @@
-import type { CallName, HandleStore, KeptCall, KeptCalls } from "../../client/handles/handle-store.ts";
+import { isMadeIn } from "../../client/handles/entry-format.ts";
+import type {
+  CallName,
+  HandleStore,
+  KeptCall,
+  KeptCalls,
+  KeptSession,
+} from "../../client/handles/handle-store.ts";
 import type { InputResult } from "../../client/question/input-request.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
 import type { TaskReference } from "../../client/task/task-reference.ts";
@@ -47,6 +54,24 @@ export class PrintedHandles implements HandleStore {
 
   async find(task: TaskReference): Promise<KeptCall | undefined> {
     return this.#store.find(task);
+  }
+
+  /** Tasks that are over are on the list too: their results can be read again while their session goes on. */
+  async usesSession(session: KeptSession): Promise<boolean> {
+    if (await this.#store.usesSession(session)) return true;
+    return (await this.#seen.readable()).some(({ call }) => isMadeIn(call, session));
+  }
+
+  async keepSession(session: KeptSession): Promise<void> {
+    await this.#store.keepSession(session);
+  }
+
+  async findSession(server: string, generation: string): Promise<KeptSession | undefined> {
+    return this.#store.findSession(server, generation);
+  }
+
+  async dropSession(session: KeptSession): Promise<boolean> {
+    return this.#store.dropSession(session);
   }
 
   async keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void> {

@@ -62,6 +62,14 @@ export class SeenTasks {
     return all.filter(isKept);
   }
 
+  /** Those whose results their servers may still have, and that are on the list. */
+  async readable(): Promise<readonly SeenTask[]> {
+    const now = this.#now();
+    return (await this.#readAll()).filter(
+      ({ seen: { at, keptUntil } }) => at + listedMs > now && (keptUntil === null || keptUntil > now),
+    );
+  }
+
   async drop(call: CallName): Promise<void> {
     await rm(this.#file(call), { force: true }).catch(() => undefined);
   }

@@ -209,21 +209,11 @@ export class CoreProtocol implements TaskProtocol {
 
   /** Sends a request about a task. It has no related-task in `_meta` (C-101). */
   async #about(method: string, taskId: string, signal: AbortSignal): Promise<Reply<JsonObject>> {
-    const send = async (): Promise<Reply<JsonObject>> =>
-      requestWithTimeout(this.#services, method, { taskId }, signal, this.#sessions.of(taskId));
-    const hadOtherSession = this.#sessions.of(taskId).headers !== undefined;
-    const reply = await send();
-    const isAnswered = reply.kind === "value" || reply.kind === "lost" || method === "tasks/result";
-    if (hadOtherSession && !isAnswered) {
-      // The stored session may be gone: try the connection's own. An error of tasks/result is the task's own.
-      this.#sessions.forget(taskId);
-      return this.#about(method, taskId, signal);
-    }
-    if (!isUnknown(reply) || !(await this.#sessions.find(taskId))) return reply;
-    const retried = await send();
-    if (retried.kind === "value" || retried.kind === "lost") return retried;
-    this.#sessions.forget(taskId);
-    return reply;
+    return this.#sessions.ask(
+      taskId,
+      async (options) => requestWithTimeout(this.#services, method, { taskId }, signal, options),
+      { mayFail: method === "tasks/result" },
+    );
   }
 
   async #request(method: string, params: JsonObject, signal: AbortSignal): Promise<Reply<JsonObject>> {

@@ -2,7 +2,6 @@ import { generation } from "../../generation/2025-11-25/name.ts";
 import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { ClientGeneration } from "../generation.ts";
-import { TaskSessions } from "../session/task-sessions.ts";
 import { CoreProtocol } from "./core-protocol.ts";
 
 /** The tasks in the core of protocol 2025-11-25. */
@@ -26,11 +25,7 @@ export const core: ClientGeneration = {
     },
   },
   prepare: () => ({
-    protocol: ({ storedSession, ...parts }) =>
-      new CoreProtocol({
-        ...parts,
-        sessions: new TaskSessions({ requester: parts.requester, storedSession }),
-      }),
+    protocol: (parts) => new CoreProtocol(parts),
   }),
 };
 

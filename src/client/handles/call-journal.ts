@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../generation/json-object.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import type { InputResult } from "../question/input-request.ts";
@@ -5,6 +6,7 @@ import { expiryTime } from "../task/poll-delays.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import type { AnsweredRound } from "../task-protocol.ts";
 import type { TaskReference } from "../task/task-reference.ts";
+import type { OpenSession } from "../transport/session-renewal.ts";
 import type { HandleStore, KeptCall } from "./handle-store.ts";
 
 interface CallJournalOptions {
@@ -14,8 +16,8 @@ interface CallJournalOptions {
   readonly generation: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** The id of the current session, if there is one. */
-  readonly sessionId: () => string | undefined;
+  /** The current session, if there is one. */
+  readonly session: () => Pick<KeptCall, "sessionId" | "sessionOrigin">;
   readonly background: BackgroundWork;
 }
 
@@ -37,8 +39,6 @@ export class CallJournal {
   readonly #removals = new Set<Promise<void>>();
   /** By task id. */
   readonly #expiryWrites = new Map<string, Promise<unknown>>();
-  /** The sessions of tasks that became known here, by task id. */
-  readonly #sessions = new Map<string, string>();
 
   constructor(options: CallJournalOptions) {
     this.#options = options;
@@ -81,11 +81,9 @@ export class CallJournal {
 
   /** Await this before the task is used. Rejects with `handles` and the reference. */
   async recordTask(call: KeptCall, taskId: string, task?: RemoteTask): Promise<void> {
-    const sessionId = this.#options.sessionId();
-    if (this.isPersistent && sessionId !== undefined) this.#sessions.set(taskId, sessionId);
     try {
       const expiry = task === undefined ? {} : this.#expiry(task);
-      await this.#store.keep({ ...call, taskId, ...expiry, ...(sessionId !== undefined && { sessionId }) });
+      await this.#store.keep({ ...call, taskId, ...expiry, ...this.#options.session() });
     } catch (cause) {
       const message = "The task runs, and the handle store could not keep its reference";
       throw new TaskClientError("handles", message, { cause, reference: this.referenceTo(taskId) });
@@ -98,19 +96,19 @@ export class CallJournal {
     background.run(this.recordTask(call, taskId).catch(background.onError));
   }
 
-  /** Whether a stored task was created in this session: some servers show it in no other. */
-  async needsSession(): Promise<boolean> {
-    const now = this.#options.sessionId();
+  /** Stores the session for the next client if a stored task was made in it. Resolves with whether that is so. */
+  async keepSession({ id, origin, params, result }: OpenSession): Promise<boolean> {
+    const { server, generation } = this.#options;
+    const declared = params["capabilities"];
+    const capabilities = isJsonObject(declared) ? declared : {};
+    const session = { server, generation, origin, id, capabilities, result };
     try {
-      for (const [taskId, sessionId] of this.#sessions) {
-        if (sessionId !== now) continue;
-        if ((await this.#store.find(this.referenceTo(taskId))) !== undefined) return true;
-      }
-      return false;
+      if (!(await this.#store.usesSession(session))) return false;
+      await this.#store.keepSession(session);
     } catch (cause) {
-      this.#reportError("The handle store cannot read a call", cause);
-      return true;
+      this.#reportError("The handle store could not keep a session", cause);
     }
+    return true;
   }
 
   /** Removes a call that ended without a task. */
@@ -220,11 +218,7 @@ export class CallJournal {
   async #removeTask(taskId: string): Promise<void> {
     await this.#remove(async () => {
       await this.#expiryWrites.get(taskId);
-      const reference = this.referenceTo(taskId);
-      await this.#store.dropTask(reference);
-      // A store may delay the removal.
-      if (this.#sessions.has(taskId) && (await this.#store.find(reference)) === undefined)
-        this.#sessions.delete(taskId);
+      await this.#store.dropTask(this.referenceTo(taskId));
     });
   }
 
@@ -252,4 +246,8 @@ const noStore: HandleStore = {
   find: async () => undefined,
   keepAnswer: async () => undefined,
   answer: async () => undefined,
+  usesSession: async () => false,
+  keepSession: async () => undefined,
+  findSession: async () => undefined,
+  dropSession: async () => false,
 };

@@ -1,13 +1,20 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { readdir, readFile, rm, stat, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isJsonObject } from "../../generation/json-object.ts";
 import { systemClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 import { limitConcurrency } from "./limit-concurrency.ts";
-import type { CallName, DamagedEntry, HandleStore, KeptCall, KeptCalls } from "./handle-store.ts";
-import { decodeCall, decodeEntry, encodeEntry } from "./entry-format.ts";
+import type {
+  CallName,
+  DamagedEntry,
+  HandleStore,
+  KeptCall,
+  KeptCalls,
+  KeptSession,
+} from "./handle-store.ts";
+import { decodeCall, decodeEntry, decodeSession, encodeEntry, isMadeIn } from "./entry-format.ts";
 import { retryWhileInUse } from "./retry-while-in-use.ts";
 import { isTemporaryFile, makeFolder, writeAtomically } from "./write-atomically.ts";
 
@@ -88,6 +95,36 @@ class FileHandles implements HandleStore {
     return found;
   }
 
+  async usesSession(session: KeptSession): Promise<boolean> {
+    for await (const { calls } of this.#batches("tasks")) {
+      if (calls.some((call) => isMadeIn(call, session))) return true;
+    }
+    return false;
+  }
+
+  async keepSession(session: KeptSession): Promise<void> {
+    await makeFolder(join(this.#folder, "sessions"));
+    await writeAtomically(this.#sessionFile(session), encodeEntry(session));
+  }
+
+  async findSession(server: string, generation: string): Promise<KeptSession | undefined> {
+    const found = await read(this.#sessionFile({ server, generation }), decodeSession);
+    // One that cannot be read is worth no more than a new one.
+    return found instanceof Error ? undefined : found;
+  }
+
+  async dropSession(session: KeptSession): Promise<boolean> {
+    const found = await this.findSession(session.server, session.generation);
+    if (found?.id !== session.id) return false;
+    try {
+      await retryWhileInUse(() => unlink(this.#sessionFile(session)));
+      return true;
+    } catch (error) {
+      if (isAbsent(error)) return false;
+      throw error;
+    }
+  }
+
   async keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void> {
     const folder = this.#answersFolder(task);
     await makeFolder(folder);
@@ -108,20 +145,28 @@ class FileHandles implements HandleStore {
   }
 
   async #readAll(subfolder: Subfolder, damaged: DamagedEntry[]): Promise<KeptCall[]> {
+    const calls: KeptCall[] = [];
+    for await (const batch of this.#batches(subfolder)) {
+      calls.push(...batch.calls);
+      damaged.push(...batch.damaged);
+    }
+    return calls;
+  }
+
+  async *#batches(subfolder: Subfolder): AsyncGenerator<KeptCalls> {
     const folder = join(this.#folder, subfolder);
     const names = await readdir(folder).catch(noneIfAbsent);
     await Promise.all(names.filter(isTemporaryFile).map((name) => removeOld(join(folder, name))));
     const entries = names.filter((name) => name.endsWith(".json"));
-    const calls: KeptCall[] = [];
     for (let from = 0; from < entries.length; from += readsPerBatch) {
       const files = entries.slice(from, from + readsPerBatch).map((name) => join(folder, name));
       const found = await Promise.all(files.map((file) => read(file, decodeCall)));
-      for (const [index, entry] of found.entries()) {
-        if (entry instanceof Error) damaged.push({ name: files[index] ?? "", error: entry });
-        else if (entry !== undefined) calls.push(entry);
-      }
+      const damaged = found.map((error, at) => ({ name: files[at] ?? "", error }));
+      yield {
+        calls: found.filter((entry): entry is KeptCall => entry !== undefined && !(entry instanceof Error)),
+        damaged: damaged.filter((entry): entry is DamagedEntry => entry.error instanceof Error),
+      };
     }
-    return calls;
   }
 
   #callFile(call: CallName): string {
@@ -130,6 +175,10 @@ class FileHandles implements HandleStore {
 
   #taskFile(task: TaskReference): string {
     return join(this.#folder, "tasks", fileName(partsOf(task)));
+  }
+
+  #sessionFile({ server, generation }: Pick<KeptSession, "server" | "generation">): string {
+    return join(this.#folder, "sessions", fileName([server, generation]));
   }
 
   #answersFolder(task: TaskReference): string {

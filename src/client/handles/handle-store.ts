@@ -23,10 +23,26 @@ export interface KeptCall {
   readonly expiresAt?: number | undefined;
   /** The session that the task was made in, before 2026-07-28: some servers show it in no other. */
   readonly sessionId?: string | undefined;
+  /** The origin that the session's id came from. It is sent to no other. */
+  readonly sessionOrigin?: string | undefined;
 }
 
 /** Identifies a call among those of all servers. */
 export type CallName = Pick<KeptCall, "server" | "generation" | "key">;
+
+/** A session at a server, before 2026-07-28. Plain JSON; its id can be all that it takes to see its tasks. */
+export interface KeptSession {
+  /** As in a reference: see `TaskReference`. Together with the generation it names the session. */
+  readonly server: string;
+  readonly generation: string;
+  /** The origin that the id came from. It is sent to no other. */
+  readonly origin: string;
+  readonly id: string;
+  /** The capabilities that the client declared. */
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  /** The server's answer to `initialize`. */
+  readonly result: Readonly<Record<string, unknown>>;
+}
 
 /** An entry that cannot be read; `name` says where it is. */
 export interface DamagedEntry {
@@ -62,6 +78,16 @@ export interface HandleStore {
   list(): Promise<KeptCalls>;
   /** The call of this task, if it is stored. Rejects if it cannot be read. */
   find(task: TaskReference): Promise<KeptCall | undefined>;
+  /** Whether a stored task was made in this session. */
+  usesSession(session: KeptSession): Promise<boolean>;
+  /** Stores the session that the next client takes up, one for each server and generation: the newest one stays. */
+  keepSession(session: KeptSession): Promise<void>;
+  findSession(server: string, generation: string): Promise<KeptSession | undefined>;
+  /**
+   * Removes this session, before a client takes it up or if its server has lost it. Resolves with false if it is not stored:
+   * of several clients at a time one gets true.
+   */
+  dropSession(session: KeptSession): Promise<boolean>;
   /** Stores the answer to one question of a task. */
   keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void>;
   /** The answer, if one is stored. Rejects if it cannot be read. */

@@ -10,6 +10,10 @@ export function limitConcurrency(store: HandleStore, most: number): HandleStore 
     dropTask: async (task) => limit.run(async () => store.dropTask(task)),
     list: async () => limit.run(async () => store.list()),
     find: async (task) => limit.run(async () => store.find(task)),
+    usesSession: async (session) => limit.run(async () => store.usesSession(session)),
+    keepSession: async (session) => limit.run(async () => store.keepSession(session)),
+    findSession: async (server, generation) => limit.run(async () => store.findSession(server, generation)),
+    dropSession: async (session) => limit.run(async () => store.dropSession(session)),
     keepAnswer: async (task, question, answer) =>
       limit.run(async () => store.keepAnswer(task, question, answer)),
     answer: async (task, question) => limit.run(async () => store.answer(task, question)),

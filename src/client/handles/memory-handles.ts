@@ -1,6 +1,7 @@
 import type { InputResult } from "../question/input-request.ts";
 import type { TaskReference } from "../task/task-reference.ts";
-import type { CallName, HandleStore, KeptCall } from "./handle-store.ts";
+import { isMadeIn } from "./entry-format.ts";
+import type { CallName, HandleStore, KeptCall, KeptSession } from "./handle-store.ts";
 
 /**
  * A handle store for as long as this process lives: for tests, and for tasks that outlive a connection but need not
@@ -13,6 +14,7 @@ import type { CallName, HandleStore, KeptCall } from "./handle-store.ts";
  */
 export function memoryHandles(): HandleStore {
   const calls = new Map<string, KeptCall>();
+  const sessions = new Map<string, KeptSession>();
   const answers = new Map<string, Map<string, InputResult>>();
   return {
     async keep(call) {
@@ -37,6 +39,19 @@ export function memoryHandles(): HandleStore {
     async find(task) {
       return structuredClone([...calls.values()].find((call) => isOf(call, task)));
     },
+    async usesSession(session) {
+      return [...calls.values()].some((call) => isMadeIn(call, session));
+    },
+    async keepSession(session) {
+      sessions.set(nameOfSession(session), structuredClone(session));
+    },
+    async findSession(server, generation) {
+      return structuredClone(sessions.get(nameOfSession({ server, generation })));
+    },
+    async dropSession(session) {
+      const name = nameOfSession(session);
+      return sessions.get(name)?.id === session.id && sessions.delete(name);
+    },
     async keepAnswer(task, question, answer) {
       const name = nameOfTask(task);
       const ofTask = answers.get(name) ?? new Map<string, InputResult>();
@@ -55,6 +70,10 @@ function isOf(call: KeptCall, { server, generation, taskId }: TaskReference): bo
 
 function nameOfCall({ server, generation, key }: CallName): string {
   return JSON.stringify([server, generation, key]);
+}
+
+function nameOfSession({ server, generation }: Pick<KeptSession, "server" | "generation">): string {
+  return JSON.stringify([server, generation]);
 }
 
 function nameOfTask({ server, generation, taskId }: TaskReference): string {

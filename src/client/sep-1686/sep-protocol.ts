@@ -11,6 +11,7 @@ import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import { PendingQuestions } from "../session/pending-questions.ts";
 import { TaskInbox, TaskInboxes } from "../session/task-inbox.ts";
+import type { TaskSessions } from "../session/task-sessions.ts";
 import { pollInterval } from "../task/poll-delays.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.ts";
@@ -27,6 +28,7 @@ interface SepProtocolOptions {
   readonly callbacks: UserCallbacks;
   /** The server's capabilities. It may have tasks without declaring them. */
   readonly server: JsonObject;
+  readonly sessions: TaskSessions;
 }
 
 /** How many ended tasks are kept for later reads. */
@@ -49,18 +51,20 @@ export class SepProtocol implements TaskProtocol {
   readonly #inboxes: TaskInboxes<TaskInbox>;
   readonly #calls: SepCalls;
   readonly #observed: ObservedTasks;
+  readonly #sessions: TaskSessions;
   readonly #ended = new BoundedMap<EndedTask>(maxEnded);
 
   readonly answer: TaskProtocol["answer"];
   readonly observe: NonNullable<TaskProtocol["observe"]>;
   readonly followLines: TaskProtocol["followLines"];
 
-  constructor({ requester, clock, callbacks, server }: SepProtocolOptions) {
+  constructor({ requester, clock, callbacks, server, sessions }: SepProtocolOptions) {
     this.#services = { requester, clock };
+    this.#sessions = sessions;
     this.followLines = followerOf(this.#services, server);
     this.#observed = new ObservedTasks(clock);
     const makeInbox = (taskId: string): TaskInbox =>
-      new TaskInbox(new PendingQuestions(taskId, requester, withRelatedTask));
+      new TaskInbox(new PendingQuestions(taskId, requester, withRelatedTask, () => sessions.of(taskId)));
     this.#inboxes = new TaskInboxes({ requester, callbacks, relatedTaskOf, makeInbox });
     this.answer = this.#inboxes.answer;
     this.observe = this.#inboxes.observe;
@@ -198,7 +202,12 @@ export class SepProtocol implements TaskProtocol {
   }
 
   async #request(method: string, taskId: string, signal: AbortSignal): Promise<Reply<JsonObject>> {
-    return requestWithTimeout(this.#services, method, withRelatedTask({ taskId }, taskId), signal);
+    const params = withRelatedTask({ taskId }, taskId);
+    return this.#sessions.ask(
+      taskId,
+      async (options) => requestWithTimeout(this.#services, method, params, signal, options),
+      { mayFail: method === "tasks/result" },
+    );
   }
 }
 

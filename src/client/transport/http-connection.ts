@@ -1,4 +1,4 @@
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StreamableHTTPClientTransport, type FetchLike } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import { fetchWithAuth } from "../auth/fetch-with-auth.ts";
 import type { ConnectOptions } from "../connect-options.ts";
@@ -14,10 +14,15 @@ const maxResumptions = 5;
 /** How long the DELETE that ends the session may take. */
 const endSessionTimeoutMs = 1_000;
 
+export interface HttpOptions extends Pick<ConnectOptions, "auth" | "fetch" | "headers" | "token"> {
+  /** Stands between the requests to the server, with their tokens, and what sends them. */
+  readonly wrapFetch?: (fetchIt: FetchLike) => FetchLike;
+}
+
 /** A connection by the SDK's HTTP transport, which also records responses and keeps the standalone stream open. */
 export function httpConnection(
   url: URL,
-  { fetch: given, headers, token, auth }: Pick<ConnectOptions, "auth" | "fetch" | "headers" | "token">,
+  { fetch: given, wrapFetch = (fetchIt) => fetchIt, headers, token, auth }: HttpOptions,
   clock: ClientClock,
 ): {
   readonly transport: StreamableHTTPClientTransport;
@@ -26,7 +31,7 @@ export function httpConnection(
   readonly onStreamLost: (listener: () => void) => void;
 } {
   const responses = new ResponseRecords();
-  const plainFetch = given ?? fetchWithoutTimeout;
+  const plainFetch = wrapFetch(given ?? fetchWithoutTimeout);
   const fetchIt =
     auth === undefined ? plainFetch : fetchWithAuth({ auth, server: url, fetch: plainFetch, given, clock });
   let streamLost = (): void => undefined;

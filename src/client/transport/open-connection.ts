@@ -8,11 +8,15 @@ import type { ClientClock } from "../clock.ts";
 import { hasSessions, type ProtocolVersion } from "../../generation/generations.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { connectError } from "./connect-error.ts";
-import { connectionTo, type ServerTarget } from "./server-connection.ts";
+import type { HandleStore } from "../handles/handle-store.ts";
+import { findSession, SessionTakeUp } from "../session/session-take-up.ts";
+import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
 import { tracedConnection } from "./traced-transport.ts";
 
-export interface OpenOptions extends ConnectOptions {
+export interface OpenOptions extends Omit<ConnectOptions, "handles">, Pick<ConnectionOptions, "wrapFetch"> {
+  /** Has the session that is taken up, if there is one. */
+  readonly handles: HandleStore | undefined;
   readonly clientInfo: Implementation;
   readonly capabilities: ClientCapabilities;
   /** Changes each message of the SDK's client before it is sent. */
@@ -31,14 +35,16 @@ export interface OpenConnection {
 }
 
 /**
- * Connects with protocol 2026-07-28 if the server speaks it, otherwise with the handshake of earlier revisions.
- * Rejects with a TaskClientError or the signal's reason.
+ * Connects in the session of an earlier client, if that is stored and goes on; else with protocol 2026-07-28 if the server
+ * speaks it, otherwise with the handshake of earlier revisions. Rejects with a TaskClientError or the signal's reason.
  */
 export async function openConnection(
   server: ServerTarget,
   options: OpenOptions,
   clock: ClientClock,
 ): Promise<OpenConnection> {
+  const takenUp = await takeUpSession(server, options, clock);
+  if (takenUp !== undefined) return takenUp;
   const { protocolVersion, generation } = options;
   const version = protocolVersion ?? (generation === undefined ? undefined : "earlier");
   const first = await tryToConnect(server, options, clock, version);
@@ -50,6 +56,32 @@ export async function openConnection(
   const second = await tryToConnect(server, options, clock, "earlier");
   if ("sdk" in second) return second;
   throw second.error;
+}
+
+/** Undefined if there is no session to take up, or its server does not know it any more. */
+async function takeUpSession(
+  target: ServerTarget,
+  options: OpenOptions,
+  clock: ClientClock,
+): Promise<OpenConnection | undefined> {
+  const { handles: store, rewriteOutgoing, rewriteIncoming } = options;
+  const server = httpAddress(target, options);
+  if (store === undefined || server === undefined) return undefined;
+  const session = await findSession(store, server, options);
+  if (session === undefined) return undefined;
+  const takeUp = new SessionTakeUp({ store, session, clock });
+  const attempt = await tryToConnect(
+    target,
+    {
+      ...options,
+      wrapFetch: (fetchIt) => takeUp.wrapFetch(fetchIt),
+      rewriteOutgoing: (message) => takeUp.rewriteOutgoing(rewriteOutgoing(message)),
+      rewriteIncoming: (message) => rewriteIncoming(takeUp.rewriteIncoming(message)),
+    },
+    clock,
+    options.protocolVersion ?? "earlier",
+  );
+  return "sdk" in attempt ? attempt : undefined;
 }
 
 interface FailedAttempt {
@@ -64,6 +96,7 @@ async function tryToConnect(
   version: ProtocolVersion | "earlier" | undefined,
 ): Promise<OpenConnection | FailedAttempt> {
   const { clientInfo, capabilities, rewriteOutgoing, rewriteIncoming, prepare, signal, telemetry } = options;
+  signal?.throwIfAborted();
   const untraced = connectionTo(server, options, clock);
   const connection = telemetry === undefined ? untraced : tracedConnection(untraced, telemetry.client);
   const requester = new RawRequester(connection, { clock, rewriteOutgoing, rewriteIncoming });

@@ -15,7 +15,7 @@ import type { ServerConnection } from "./server-connection.ts";
 import { requestIdHeader, sessionHeader } from "./recording-fetch.ts";
 import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
 import { PendingRequests, type RawRequest, type RawRequestOptions } from "./raw-request.ts";
-import { SessionRenewal } from "./session-renewal.ts";
+import { SessionRenewal, type OpenSession } from "./session-renewal.ts";
 import { MessageHandlers } from "./message-handlers.ts";
 
 interface RawRequesterOptions {
@@ -41,8 +41,8 @@ export class RawRequester implements Transport {
   onmessage?: NonNullable<Transport["onmessage"]>;
   /** Handlers for the server's own requests and notifications. */
   readonly handlers = new MessageHandlers();
-  /** Whether to keep the session on the server when the connection is closed. */
-  isSessionNeeded: () => Promise<boolean> = async () => false;
+  /** Keeps the session for the next client. Resolves with false if nobody needs it: then it is ended. */
+  keepSession: (session: OpenSession) => Promise<boolean> = async () => false;
   readonly #connection: ServerConnection;
   readonly #options: RawRequesterOptions;
   readonly #pending: PendingRequests;
@@ -58,6 +58,7 @@ export class RawRequester implements Transport {
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
     this.#renewal = new SessionRenewal({
       clock: options.clock,
+      origin: connection.origin,
       sessionId: () => transport.sessionId,
       closed: this.closed,
       initialize: async (params) => {
@@ -76,6 +77,7 @@ export class RawRequester implements Transport {
       this.#end("connection", "The connection ended: the server, or its process, is gone");
     transport.onerror = (error) => this.onerror?.(error);
     transport.onmessage = (message, extra) => {
+      this.#renewal.received(message);
       if (!this.#pending.handle(message) && !this.handlers.handle(message))
         this.onmessage?.(options.rewriteIncoming(message), extra);
     };
@@ -95,6 +97,11 @@ export class RawRequester implements Transport {
   /** The id of the session, over HTTP before 2026-07-28. */
   get sessionId(): string | undefined {
     return this.#connection.responses === undefined ? undefined : this.#connection.transport.sessionId;
+  }
+
+  /** The origin that the session's id goes to. */
+  get origin(): string | undefined {
+    return this.#connection.origin;
   }
 
   /** The number of the session: the ids of a server's requests are unique only within one. */
@@ -233,7 +240,8 @@ export class RawRequester implements Transport {
   }
 
   async #disconnect(): Promise<void> {
-    if (!(await this.isSessionNeeded())) await this.#connection.endSession?.();
+    const session = this.#renewal.openSession;
+    if (session === undefined || !(await this.keepSession(session))) await this.#connection.endSession?.();
     await this.#connection.transport.close();
   }
 

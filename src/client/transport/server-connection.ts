@@ -2,7 +2,7 @@ import type { Transport } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { TracedPeer } from "../client-telemetry.ts";
 import type { ConnectOptions } from "../connect-options.ts";
-import { httpConnection } from "./http-connection.ts";
+import { httpConnection, type HttpOptions } from "./http-connection.ts";
 import type { ResponseRecords } from "./recording-fetch.ts";
 import { ProcessTransport } from "./process-transport.ts";
 import { processName, type ServerProcess } from "./server-process.ts";
@@ -16,6 +16,8 @@ export interface ServerConnection {
   readonly name: string;
   readonly transport: Transport;
   readonly peer: TracedPeer;
+  /** Undefined on other transports than HTTP. */
+  readonly origin?: string;
   /** The HTTP response of each request; undefined on other transports. */
   readonly responses?: ResponseRecords;
   /** Ends the session on the server; gives up after a second. */
@@ -24,7 +26,7 @@ export interface ServerConnection {
   readonly onStreamLost?: (listener: () => void) => void;
 }
 
-type ConnectionOptions = Pick<ConnectOptions, "auth" | "fetch" | "headers" | "token" | "serverName">;
+export interface ConnectionOptions extends HttpOptions, Pick<ConnectOptions, "serverName"> {}
 
 export function connectionTo(
   target: ServerTarget,
@@ -40,7 +42,8 @@ export function connectionTo(
         "The server's URL contains a user name or password: pass them in `headers`, or a `token`",
       );
     }
-    return { name: serverName ?? url.href, peer: httpPeer(url), ...httpConnection(url, options, clock) };
+    const { href, origin } = url;
+    return { name: serverName ?? href, origin, peer: httpPeer(url), ...httpConnection(url, options, clock) };
   }
   if (typeof target !== "object" || target === null)
     throw new TypeError(`connect takes ${targets}, not ${typeof target}.`);
@@ -49,6 +52,16 @@ export function connectionTo(
     return { name: serverName ?? processName(target), peer: { transport: "stdio" }, transport };
   }
   return { name: serverName ?? "transport", peer: {}, transport: target };
+}
+
+/** How references name a server over HTTP, and where it is; undefined for others. */
+export function httpAddress(
+  target: ServerTarget,
+  { serverName }: Pick<ConnectionOptions, "serverName">,
+): { readonly server: string; readonly origin: string } | undefined {
+  if (typeof target !== "string" && !(target instanceof URL)) return undefined;
+  const { href, origin } = httpUrl(target);
+  return { server: serverName ?? href, origin };
 }
 
 function httpPeer({ hostname, port, protocol }: URL): TracedPeer {

@@ -1,4 +1,9 @@
-import { type JSONRPCMessage, isJSONRPCRequest, SdkHttpError } from "@modelcontextprotocol/client";
+import {
+  type JSONRPCMessage,
+  type RequestId,
+  isJSONRPCRequest,
+  SdkHttpError,
+} from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
 import { errorInBody } from "../reply/error-body.ts";
@@ -6,9 +11,19 @@ import type { Reply } from "../reply/reply.ts";
 import { retryDelay } from "../task/poll-delays.ts";
 import { sendFailure } from "./send-failure.ts";
 
+/** A session at the server, and what was said in its handshake. */
+export interface OpenSession {
+  readonly id: string;
+  readonly origin: string;
+  readonly params: JsonObject;
+  readonly result: JsonObject;
+}
+
 /** What a renewal needs of its connection. */
 export interface Handshake {
   readonly clock: ClientClock;
+  /** Where the server is; undefined if not over HTTP. */
+  readonly origin: string | undefined;
   /** The id of the current session, if the server gave one. */
   readonly sessionId: () => string | undefined;
   /** Aborts when the connection has ended. */
@@ -39,7 +54,9 @@ function isSessionGone(failure: unknown): boolean {
  */
 export class SessionRenewal {
   readonly #handshake: Handshake;
-  #initialize: JsonObject | undefined;
+  #initialize: { readonly id: RequestId; readonly params: JsonObject } | undefined;
+  /** The server's answer to the latest handshake. */
+  #result: JsonObject | undefined;
   #renewing: Promise<Reply<JsonObject>> | undefined;
   #count = 0;
   /** The id of the newest session in which the server accepted a message. */
@@ -62,9 +79,26 @@ export class SessionRenewal {
     return this.#initialize !== undefined;
   }
 
+  /** The current session, once its handshake was answered. */
+  get openSession(): OpenSession | undefined {
+    const { origin } = this.#handshake;
+    const id = this.#handshake.sessionId();
+    const params = this.#initialize?.params;
+    const result = this.#result;
+    if (id === undefined || origin === undefined || params === undefined || result === undefined)
+      return undefined;
+    return { id, origin, params, result };
+  }
+
   /** Remembers the handshake of the SDK's client. */
   observe(message: JSONRPCMessage): void {
-    if (isJSONRPCRequest(message) && message.method === "initialize") this.#initialize = message.params ?? {};
+    if (isJSONRPCRequest(message) && message.method === "initialize")
+      this.#initialize = { id: message.id, params: message.params ?? {} };
+  }
+
+  /** Remembers the answer to it. */
+  received(message: JSONRPCMessage): void {
+    if ("result" in message && message.id === this.#initialize?.id) this.#result = message.result;
   }
 
   /** The server accepted a message that was sent under this session id. */
@@ -104,8 +138,9 @@ export class SessionRenewal {
     this.#shortLived = clock.elapsed() - this.#renewedAt >= steadyMs ? 0 : this.#shortLived + 1;
     if (this.#shortLived > 0) await clock.sleep(retryDelay(this.#shortLived, clock.random()), closed);
     this.#renewedAt = clock.elapsed();
-    const reply = await this.#handshake.initialize(this.#initialize ?? {});
+    const reply = await this.#handshake.initialize(this.#initialize?.params ?? {});
     if (reply.kind !== "value") return reply;
+    this.#result = reply.value;
     this.#count += 1;
     await this.#handshake.initialized();
     return reply;

@@ -222,20 +222,142 @@ describe("a task that is kept with its session", () => {
       (message.session === session ? usual : unknown)(response, message);
   };
 
-  /** A client has started it and is closed. */
-  async function leftTask(): Promise<{ server: SessionServer; handles: HandleStore }> {
+  /** A client has started it, and was closed, or was killed before it could keep the session. */
+  async function leftTask({ killed = false } = {}): Promise<{ server: SessionServer; handles: HandleStore }> {
     const server = await SessionServer.start();
     const handles = memoryHandles();
     const first = await server.connect({ handles });
     server.script("tools/call", created);
     await first.startTool("publish_report");
     await first.close();
+    const session = await handles.findSession(server.url, "2025-11-25");
+    if (killed && session !== undefined) await handles.dropSession(session);
     return { server, handles };
   }
 
-  it("leaves its session at the server, which is taken up by the next client", async () => {
+  it("leaves its session at the server, which the next client takes up and ends", async () => {
     const { server, handles } = await leftTask();
     expect(server.of("DELETE")).toEqual([]);
+    const second = await server.connect({ handles });
+    expect(second.sdk.getServerCapabilities()).toMatchObject({ tools: {} });
+    expect(second.sdk.getNegotiatedProtocolVersion()).toBe("2025-11-25");
+    server.script("tasks/get", only("session-1", json(task("completed"))));
+    server.script("tasks/result", only("session-1", json(sent)));
+    const [call] = await second.pending();
+    expect(await (await call?.take())?.result()).toEqual(sent);
+    expect(await second.pending()).toEqual([]);
+    await second.close();
+    expect(server.of("initialize")).toHaveLength(1);
+    expect(server.of("notifications/initialized")).toHaveLength(1);
+    expect(server.of("DELETE").map(({ session }) => session)).toEqual(["session-1"]);
+    expect(await handles.findSession(server.url, "2025-11-25")).toBeUndefined();
+  });
+
+  it("asks on the session's own stream, which the next client opens", async () => {
+    const server = await SessionServer.start();
+    const handles = memoryHandles();
+    const onInput = async () => accept;
+    const [own, next] = [new SessionStream(), new SessionStream()];
+    server.script("GET", own.begin, next.begin);
+    server.script("tools/call", created);
+    const first = await server.connect({ handles, onInput });
+    await first.startTool("publish_report");
+    await server.sees("GET");
+    await first.close();
+    const second = await server.connect({ handles, onInput });
+    const input = { ...task("input_required"), pollInterval: 10 };
+    server.script("tasks/get", ...Array.from({ length: 400 }, () => json(input)));
+    server.script("tasks/result", new SessionStream().begin);
+    const [call] = await second.pending();
+    const result = (await call?.take())?.result();
+    await next.send({ id: 7, method: "elicitation/create", params: approval });
+    await server.sees("answer");
+    expect(server.of("answer")[0]).toMatchObject({ session: "session-1", body: { id: 7, result: accept } });
+    expect(server.of("initialize")).toHaveLength(1);
+    server.script("tasks/get", json(task("completed", {}, 9)));
+    server.script("tasks/result", json(sent));
+    expect(await result).toEqual(sent);
+  });
+
+  it("keeps its session from a client that declares other capabilities", async () => {
+    const { server, handles } = await leftTask();
+    server.knows("session-1");
+    const second = await server.connect({ handles, onInput: async () => accept });
+    await second.sdk.listTools();
+    expect(server.of("tools/list").at(-1)?.session).toBe("session-2");
+    await second.close();
+    expect(await handles.findSession(server.url, "2025-11-25")).toMatchObject({ id: "session-1" });
+  });
+
+  it("has a session with ids that none of its clients used before", async () => {
+    const { server, handles } = await leftTask();
+    for (let times = 0; times < 2; times++) {
+      const next = await server.connect({ handles });
+      await next.sdk.listTools();
+      await next.close();
+    }
+    const requests = server.seen.filter(({ what, body }) => what !== "answer" && body["id"] !== undefined);
+    const ids = requests.map(({ body }) => body["id"]);
+    expect(server.of("tools/list").length).toBeGreaterThan(1);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(requests.slice(1).map(({ session }) => session))).toEqual(new Set(["session-1"]));
+  });
+
+  it("has a session that is taken up by one client at a time", async () => {
+    const { server, handles } = await leftTask();
+    server.knows("session-1");
+    const [second, third] = [await server.connect({ handles }), await server.connect({ handles })];
+    await second.sdk.listTools();
+    await third.sdk.listTools();
+    const sessions = server.of("tools/list").map(({ session }) => session);
+    expect(sessions.slice(-2)).toEqual(["session-1", "session-2"]);
+    await third.close();
+    await second.close();
+    expect(server.of("DELETE").map(({ session }) => session)).toEqual(["session-2"]);
+    expect(await handles.findSession(server.url, "2025-11-25")).toMatchObject({ id: "session-1" });
+  });
+
+  it("begins a new session where the server has lost the old one, and forgets that", async () => {
+    const { server, handles } = await leftTask();
+    server.forgetSession();
+    const second = await server.connect({ handles });
+    await second.sdk.listTools();
+    expect(server.of("tools/list").at(-1)?.session).toBe("session-2");
+    expect(await handles.findSession(server.url, "2025-11-25")).toBeUndefined();
+  });
+
+  it("keeps its session for later where the server does not say whether it knows it", async () => {
+    const { server, handles } = await leftTask();
+    server.knows("session-1");
+    server.script("ping", (response) => void response.writeHead(503).end());
+    const second = await server.connect({ handles });
+    await second.close();
+    expect(server.of("DELETE").map(({ session }) => session)).toEqual(["session-2"]);
+    const third = await server.connect({ handles });
+    await third.sdk.listTools();
+    expect(server.of("tools/list").at(-1)?.session).toBe("session-1");
+  });
+
+  it("has a session that no other origin is told of", async () => {
+    const [one, other] = [await SessionServer.start(), await SessionServer.start()];
+    const handles = memoryHandles();
+    const first = await one.connect({ handles, serverName: "reports" });
+    one.script("tools/call", created);
+    await first.startTool("publish_report");
+    await first.close();
+    // Its own session has the number after that.
+    await (await other.connect()).close();
+    const second = await other.connect({ handles, serverName: "reports" });
+    other.script("tasks/get", unknown, unknown);
+    const [call] = await second.pending();
+    await expect((await call?.take())?.result()).rejects.toMatchObject({ code: "expired" });
+    await second.close();
+    expect(other.of("ping")).toEqual([]);
+    expect(other.of("tasks/get").map(({ session }) => session)).toEqual(["session-2"]);
+  });
+
+  it("is asked for in its session by the client after one that was killed", async () => {
+    const { server, handles } = await leftTask({ killed: true });
     server.knows("session-1");
     const second = await server.connect({ handles });
     server.script("tasks/get", unknown, only("session-1", json(task("completed"))));
@@ -243,14 +365,16 @@ describe("a task that is kept with its session", () => {
     const [call] = await second.pending();
     expect(await (await call?.take())?.result()).toEqual(sent);
     expect(server.of("tasks/get").map(({ session }) => session)).toEqual(["session-2", "session-1"]);
-    expect(await second.pending()).toEqual([]);
     await second.close();
     expect(server.of("DELETE").map(({ session }) => session)).toEqual(["session-2"]);
   });
 
   it("leaves its session where the handle store fails, which keeps no client from closing", async () => {
     const server = await SessionServer.start();
-    const failing = { ...memoryHandles(), find: async () => Promise.reject(new Error("the disk is gone")) };
+    const failing = {
+      ...memoryHandles(),
+      usesSession: async () => Promise.reject(new Error("the disk is gone")),
+    };
     const client = await server.connect({ handles: failing });
     server.script("tools/call", created);
     await client.startTool("publish_report");
@@ -271,7 +395,7 @@ describe("a task that is kept with its session", () => {
   });
 
   it("is unknown once its session is gone while somebody waits", async () => {
-    const { server, handles } = await leftTask();
+    const { server, handles } = await leftTask({ killed: true });
     const second = await server.connect({ handles });
     server.script("tasks/get", unknown, json(task("working")), noSession, unknown, noSession);
     const [call] = await second.pending();
@@ -282,7 +406,7 @@ describe("a task that is kept with its session", () => {
   });
 
   it("is unknown, and kept, where its session is gone too, which ends no other session", async () => {
-    const { server, handles } = await leftTask();
+    const { server, handles } = await leftTask({ killed: true });
     const second = await server.connect({ handles });
     server.script("tasks/get", unknown, noSession, unknown, noSession);
     for (let times = 0; times < 2; times++) {

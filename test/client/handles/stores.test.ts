@@ -49,6 +49,37 @@ describe.each(stores)("%s", (_name, make) => {
     expect(await store.find({ ...taskOf("t1"), server: "http://127.0.0.1:3001/mcp" })).toBeUndefined();
   });
 
+  it("keeps a session for each server and generation, and gives it away once", async () => {
+    const store = await make();
+    const session = { server, generation: "2025-11-25", origin: "http://127.0.0.1:3000", id: "s1" };
+    const kept = { ...session, capabilities: { roots: {} }, result: { protocolVersion: "2025-11-25" } };
+    expect(await store.findSession(server, "2025-11-25")).toBeUndefined();
+    expect(await store.dropSession(kept)).toBe(false);
+    await store.keepSession({ ...kept, id: "s0" });
+    await store.keepSession(kept);
+    expect(await store.findSession(server, "2025-11-25")).toEqual(kept);
+    expect(await store.findSession(server, "sep-1686")).toBeUndefined();
+    expect(await store.dropSession({ ...kept, id: "s0" })).toBe(false);
+    const dropped = await Promise.all([store.dropSession(kept), store.dropSession(kept)]);
+    expect(dropped.toSorted()).toEqual([false, true]);
+    expect(await store.findSession(server, "2025-11-25")).toBeUndefined();
+  });
+
+  it("knows whether a session has tasks", async () => {
+    const store = await make();
+    const origin = "http://127.0.0.1:3000";
+    const session = { server, generation, origin, id: "s1", capabilities: {}, result: {} };
+    const made = { sessionId: "s1", sessionOrigin: origin };
+    await store.keep(keptCall({ key: "a", ...made }));
+    await store.keep(keptCall({ key: "b", taskId: "t0", ...made, sessionOrigin: "http://127.0.0.1:3001" }));
+    await store.keep(keptCall({ key: "c", taskId: "t2", ...made, sessionId: "s2" }));
+    expect(await store.usesSession(session)).toBe(false);
+    await store.keep(keptCall({ key: "d", taskId: "t1", ...made }));
+    expect(await store.usesSession(session)).toBe(true);
+    await store.dropTask(taskOf("t1"));
+    expect(await store.usesSession(session)).toBe(false);
+  });
+
   it("tells calls of one key apart by server and generation", async () => {
     const store = await make();
     await store.keep(keptCall());

@@ -16,6 +16,10 @@ function reach(name: string): void {
 const files = fileHandles(folder);
 const handles: HandleStore = {
   list: async () => files.list(),
+  usesSession: async (session) => files.usesSession(session),
+  keepSession: async (session) => files.keepSession(session),
+  findSession: async (server, generation) => files.findSession(server, generation),
+  dropSession: async (session) => files.dropSession(session),
   find: async (task) => files.find(task),
   drop: async (call) => files.drop(call),
   answer: async (task, question) => files.answer(task, question),
