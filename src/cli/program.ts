@@ -46,6 +46,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .showHelpAfterError("(add --help for help)")
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, "holdfast: ")),
       writeErr: (text) => void (context.output.json || stderr.write(text)),
     });
 

@@ -83,7 +83,7 @@ describe("a server that cannot be reached", { timeout: 60_000 }, () => {
     const call = ["call", url, "add", "a=1", "b=2"];
     const refused = await runMain(["doctor", url]);
     expect(refused.code).toBe(6);
-    expect(refused.stdout).toMatch(/^connection {5}no .*\n.*holdfast login .*\n.*HOLDFAST_TOKEN/);
+    expect(refused.stdout).toMatch(/^connection {5}no .*\n.*\n.*holdfast login .*\n.*HOLDFAST_TOKEN/);
     const env = { HOLDFAST_STATE: await folder(), HOLDFAST_TOKEN: "s3cret" };
     expect(await runMain(call, { env })).toMatchObject({ code: 0, stdout: "3\n" });
     const other = { HOLDFAST_STATE: await folder() };
@@ -178,7 +178,7 @@ it("refuses unknown arguments, in text and in JSON", async () => {
   expect(unknown).toMatchObject({ code: 2, stderr: "" });
   expect(parse(unknown)).toMatchObject({ error: { kind: "usage" }, exitCode: 2 });
   // No option, but what a task can be called.
-  expect((await runMain(["forget", "-hJ8"])).stderr).toContain('No task on the list begins with "-hJ8"');
+  expect((await runMain(["forget", "-hJ8"])).stderr).toContain('The list has no task "-hJ8"');
   expect(await runMain(["--version"])).toMatchObject({ code: 0, stderr: "" });
   expect((await runMain(["call", "--help"])).stdout).toContain("other users of this machine can see");
 });

@@ -45,7 +45,7 @@ it("logs in by the browser, for all commands from then on, until it logs out", s
   const { url, oauth, start, run, state } = await setUp();
   const refused = await run(["call", url, "shout", "word=a"]);
   expect(refused).toMatchObject({ code: 6, stdout: "" });
-  expect(refused.stderr).toContain(`Log in with: holdfast login ${url}`);
+  expect(refused.stderr).toContain(`Log in with:\n  holdfast login ${url}`);
   const login = await start(["login", url]).ended;
   expect(login).toMatchObject({ code: 0, stdout: "" });
   expect(login.stderr).toContain(`Log in to ${url} at:\n  ${oauth.issuer}/authorize?`);
@@ -77,7 +77,7 @@ it("renews a token that has ended, and says when the login has", slow, async () 
   const ended = await run(["call", url, "shout", "word=a"]);
   expect(ended).toMatchObject({ code: 6, stdout: "" });
   expect(ended.stderr).toContain(`The login to ${url} has ended`);
-  expect(ended.stderr).toContain(`Log in with: holdfast login ${url}`);
+  expect(ended.stderr).toContain(`Log in with:\n  holdfast login ${url}`);
 });
 
 it("logs in with a code that is entered on another device", slow, async () => {
@@ -119,7 +119,7 @@ it("says how to log in with the scopes that a tool wants", slow, async () => {
   await start(["login", url, "--scope", "quiet"]).ended;
   const refused = await run(["call", url, "shout", "word=a"]);
   expect(refused).toMatchObject({ code: 6 });
-  expect(refused.stderr).toContain(`Log in with: holdfast login ${url} --scope 'quiet loud'`);
+  expect(refused.stderr).toContain(`Log in with:\n  holdfast login ${url} --scope 'quiet loud'`);
   await start(["login", url, "--scope", "quiet loud"]).ended;
   expect(await run(["call", url, "shout", "word=a"])).toMatchObject({ code: 0 });
 });

@@ -70,7 +70,7 @@ it.each([[], ["--token", "s3cret"]])(
     expect(refused.stderr).toMatch(
       status === 403
         ? /403: Only for staff\nIt may let another caller in: /
-        : /^holdfast: Unauthorized\nLog in with: /,
+        : /^holdfast: Unauthorized\nLog in with:\n {2}/,
     );
   },
 );

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { connect, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { onTestFinished } from "vitest";
@@ -25,19 +26,26 @@ export async function everythingOver(way: "stdio" | "http", options: ConnectOpti
 
 /** Starts it over HTTP for this test, and gives its URL. */
 export async function startHttp(): Promise<string> {
+  return startOnPort([script, "streamableHttp"], "PORT");
+}
+
+/** Starts a script that is told its port by a variable, and says when it listens. Gives its URL. */
+export async function startOnPort(args: readonly string[], variable: string): Promise<string> {
   const port = await freePort();
-  const child = spawn(process.execPath, [script, "streamableHttp"], {
-    env: { ...process.env, PORT: String(port) },
-    stdio: ["ignore", "ignore", "pipe"],
+  const child = spawn(process.execPath, [...args], {
+    env: { ...process.env, [variable]: String(port) },
+    stdio: ["ignore", "pipe", "pipe"],
   });
+  const output = new PassThrough();
+  for (const stream of [child.stdout, child.stderr]) stream.pipe(output, { end: false });
   onTestFinished(async () => {
     if (child.exitCode !== null) return;
     const ended = once(child, "exit");
     child.kill("SIGKILL");
     await ended;
   });
-  for await (const line of createInterface(child.stderr)) if (line.includes("listening")) break;
-  child.stderr.resume();
+  for await (const line of createInterface(output)) if (line.includes("listening")) break;
+  output.resume();
   return `http://127.0.0.1:${port}/mcp`;
 }
 

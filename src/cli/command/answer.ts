@@ -45,7 +45,7 @@ export async function answer(context: Context, { id, pairs, options }: AnswerCom
     if (output.json) await output.printJson(taskJson(after, origin));
     else
       await output.print(`${answerer.hasAnswered ? "answered" : "left open"}; the task is ${after.status}\n`);
-    if (!output.json) output.note(`Wait for it with: ${shown.watchCommand}`);
+    if (!output.json) output.note(`Wait for it with:\n  ${shown.watchCommand}`);
     return exitCodes.done;
   });
 }

@@ -10,7 +10,7 @@ import { resolveServer, type FoundServer } from "../server/find-server.ts";
 import { hasAuthorization, readCredentials } from "../server/credentials.ts";
 import { declaredTasks, generationOf } from "../server/server-capabilities.ts";
 import { withServer } from "../server/with-server.ts";
-import { sanitizeText } from "../terminal/sanitize.ts";
+import { wrapped } from "../output/wrapped.ts";
 
 interface DoctorCommand {
   readonly server: string;
@@ -51,12 +51,11 @@ async function loginTo({ target }: FoundServer, { state, io }: Context): Promise
 
 async function print(document: DoctorJson, output: Output): Promise<void> {
   if (output.json) await output.printJson(document);
-  else await output.print(document.checks.map(line).join(""));
+  else await output.print(document.checks.map((check) => lines(check, output.columns)).join(""));
 }
 
-function line({ check, works, detail }: CheckJson): string {
+function lines({ check, works, detail }: CheckJson, columns: number | undefined): string {
   const sign = works === null ? "-" : works ? "yes" : "no";
-  const [first = "", ...rest] = sanitizeText(detail).split("\n");
-  const more = rest.map((text) => `${" ".repeat(20)}${text}\n`).join("");
-  return `${check.padEnd(15)}${sign.padEnd(5)}${first}\n${more}`;
+  const head = `${check.padEnd(15)}${sign.padEnd(5)}`;
+  return `${head}${wrapped(detail, head.length, columns).slice(head.length)}\n`;
 }

@@ -9,6 +9,7 @@ import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
 import type { LoginJson } from "../output/json-shapes.ts";
 import { howLong } from "../output/login-text.ts";
 import { resolveServer } from "../server/find-server.ts";
+import { movesCursor } from "../terminal/moves-cursor.ts";
 import { openBrowser } from "../terminal/open-browser.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
 import { urlToLogInTo } from "./login-url.ts";
@@ -34,7 +35,7 @@ interface LoginCommand {
 
 /** `holdfast login SERVER`: from then on commands show the server who calls. */
 export async function login(context: Context, { server, options }: LoginCommand): Promise<ExitCode> {
-  const { output, state } = context;
+  const { io, output, state } = context;
   const url = urlToLogInTo(await resolveServer(context, server, options));
   const asked = await logInOptions(context, options);
   using watch = watchSignals();
@@ -45,6 +46,7 @@ export async function login(context: Context, { server, options }: LoginCommand)
     onAddress: async (address) => tell(context, { url, address, options }),
   }).catch((error: unknown) => {
     if (error !== watch.signal.reason) throw error;
+    if (movesCursor(io.stderr, io.env)) io.stderr.write("\r\u001b[K"); // the terminal has shown ^C
     throw new Stopped(interruptedBy(watch), `Interrupted: not logged in to ${url.href}`);
   });
   if (output.json) await output.printJson(loginJson(server, made));

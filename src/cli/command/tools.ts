@@ -9,6 +9,7 @@ import { declaredTasks, serverInfo } from "../server/server-capabilities.ts";
 import { resolveServer } from "../server/find-server.ts";
 import { exampleCall, toolPage } from "../output/tool-page.ts";
 import { withServer } from "../server/with-server.ts";
+import { hanging } from "../output/wrapped.ts";
 import { listTools, pickTool } from "./find-tool.ts";
 
 interface ToolsCommand {
@@ -45,7 +46,7 @@ export async function tools(context: Context, { server, tool, options }: ToolsCo
       const task = taskFact(support(shown));
       const example = exampleCall(asked.spec.given, shown);
       await output.print(toolPage({ tool: shown, task, example, columns: output.columns }));
-    } else await output.print(listed.map((each) => toolLines(each, support(each))).join(""));
+    } else await output.print(listed.map((each) => toolLines(each, support(each), output.columns)).join(""));
     return exitCodes.done;
   });
 }
@@ -70,7 +71,11 @@ function toolJson({ name, description, inputSchema }: Tool, task: ToolJson["task
 }
 
 /** A line for the tool, and one for each of its arguments. */
-function toolLines({ name, description = "", inputSchema }: Tool, task: ToolJson["task"]): string {
+function toolLines(
+  { name, description = "", inputSchema }: Tool,
+  task: ToolJson["task"],
+  columns: number | undefined,
+): string {
   const { properties, required, root } = readInputSchema(inputSchema);
   const [firstLine = ""] = description.trim().split("\n");
   const head = [name, firstLine, task === "required" || task === "optional" ? `(task: ${task})` : ""];
@@ -78,7 +83,7 @@ function toolLines({ name, description = "", inputSchema }: Tool, task: ToolJson
     const type = describeType(schema, root);
     const about =
       typeof schema["description"] === "string" ? `  ${schema["description"].split("\n")[0]}` : "";
-    return `    ${key}=${type}${required.includes(key) ? "" : "?"}${about}\n`;
+    return hanging(`    ${key}=${type}${required.includes(key) ? "" : "?"}${about}`, 8, columns);
   });
-  return `${head.filter((part) => part !== "").join("  ")}\n${args.join("")}`;
+  return hanging(head.filter((part) => part !== "").join("  "), 6, columns) + args.join("");
 }

@@ -43,7 +43,7 @@ export async function withTask<Value>(
   const known = await state.find(id, asked?.name);
   if (known === undefined && asked === undefined) {
     throw new UsageError(
-      `No task on the list begins with ${JSON.stringify(id)}; see holdfast ls. For one from elsewhere give its whole id and --server.`,
+      `The list has no task ${JSON.stringify(id)}; see holdfast ls. For one from elsewhere give its whole id and --server.`,
     );
   }
   if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
@@ -69,7 +69,7 @@ export async function withTask<Value>(
     }
   });
   return working.catch(async (error: unknown) => {
-    throw await explainKept(error, known, state);
+    throw await explainKept(error, known, { state, server });
   });
 }
 
@@ -77,7 +77,11 @@ export async function withTask<Value>(
  * Adds a hint to the error for an unknown task that stays on the list, which is known once the connection is
  * closed.
  */
-async function explainKept(error: unknown, known: KnownTask | undefined, state: State): Promise<unknown> {
+async function explainKept(
+  error: unknown,
+  known: KnownTask | undefined,
+  { state, server }: { readonly state: State; readonly server: FoundServer },
+): Promise<unknown> {
   if (!(error instanceof TaskClientError) || error.error?.code !== -32602) return error;
   const isUnknown = error.code === "unknown_task" || error.code === "expired";
   if (!isUnknown || known === undefined) return error;
@@ -86,12 +90,18 @@ async function explainKept(error: unknown, known: KnownTask | undefined, state: 
   if (!(await state.isWaitedFor(known))) return error;
   return withMessage(
     error,
-    `${error.message}, with these credentials; it is kept on the list. Use those that it was started with. To take it off the list, use holdfast forget.`,
+    `${error.message}. ${whyUnknown(server)} The task is kept on the list; to take it off, use holdfast forget.`,
   );
 }
 
+function whyUnknown({ target }: FoundServer): string {
+  return typeof target === "string"
+    ? "Perhaps it was started with other credentials: use those."
+    : "A server that keeps tasks in memory loses them when its command ends.";
+}
+
 function noTaskYet(id: string): string {
-  return `The call was never answered, so no task of it is known yet: nothing was sent. To send it again where its server recognises that, and wait for it: ${watchCommand(id)}. To take it off the list, use holdfast forget.`;
+  return `The call was never answered, so no task of it is known yet: nothing was sent. To send it again where its server recognises that, and wait for it:\n  ${watchCommand(id)}\nTo take it off the list, use holdfast forget.`;
 }
 
 /** The server that has the task. */
@@ -107,14 +117,15 @@ export async function serverOf(
   return findServer({ ...known.server, ...(config !== undefined && { config }) }, io.env);
 }
 
-/** Adds a hint: SDK v1 servers with tasks in memory do not know the tasks of earlier sessions. */
-function explainUnknown(error: unknown, { client }: Session): unknown {
+/** Adds a hint: SDK v1 servers with tasks in memory do not know the tasks of earlier sessions. A process has one session. */
+function explainUnknown(error: unknown, { client, server }: Session): unknown {
   const isUnknown = error instanceof TaskClientError && error.code === "unknown_task";
   const generation = generationOf(client);
-  if (!isUnknown || !clientGenerations[generation].mayBindToSession) return error;
+  const mayBeOfAnother = typeof server.target === "string" && clientGenerations[generation].mayBindToSession;
+  if (!isUnknown || !mayBeOfAnother) return error;
   return withMessage(
     error,
-    `${error.message}. Some servers of protocol ${generation} show a task only to the session that started it.`,
+    `${error.message}. Some servers of protocol ${generation} show a task only to the session that started it`,
   );
 }
 

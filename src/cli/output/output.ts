@@ -1,5 +1,6 @@
 import type { Io } from "../io.ts";
 import { sanitizeText } from "../terminal/sanitize.ts";
+import { wrappedNote } from "./wrapped.ts";
 
 /** The reader closed stdout. */
 export class BrokenPipe extends Error {
@@ -44,7 +45,9 @@ export class Output {
 
   /** Prints a line for people on stderr. */
   note(text: string): void {
-    this.#io.stderr.write(`${sanitizeText(text)}\n`);
+    const { stderr } = this.#io;
+    const line = sanitizeText(text);
+    stderr.write(`${stderr.isTTY ? wrappedNote(line, stderr.columns) : line}\n`);
   }
 
   async #write(text: string | Uint8Array): Promise<void> {

@@ -12,6 +12,38 @@ export function wrapped(text: string, indent: number, cells: number | undefined)
     .join("\n");
 }
 
+/** A line whose rows after the first one are indented. */
+export function hanging(line: string, indent: number, cells: number | undefined): string {
+  const [first = ""] = wrapped(line, 0, cells).split("\n");
+  const rest = sanitizeText(line).slice(first.length).trimStart();
+  return rest === "" ? `${first}\n` : `${first}\n${wrapped(rest, indent, cells)}\n`;
+}
+
+/**
+ * A line for people, broken between its words. An indented line has something to copy, a command or an address, and stays whole; so
+ * does a word that is longer than a row.
+ */
+export function wrappedNote(text: string, cells: number): string {
+  const room = Math.max(20, cells - 1);
+  return text
+    .split("\n")
+    .flatMap((line) => (line.startsWith(" ") || widthOf(line).width <= room ? [line] : filled(line, room)))
+    .join("\n");
+}
+
+function filled(line: string, room: number): readonly string[] {
+  const lines: string[] = [];
+  let row = "";
+  for (const word of line.split(" ")) {
+    const longer = row === "" ? word : `${row} ${word}`;
+    if (row !== "" && widthOf(longer).width > room) {
+      lines.push(row);
+      row = word;
+    } else row = longer;
+  }
+  return [...lines, row];
+}
+
 function broken(line: string, room: number): readonly string[] {
   const lines: string[] = [];
   for (let rest = line; ;) {

@@ -59,7 +59,9 @@ function withLines(error: TaskClientError, lines: readonly (string | undefined)[
 }
 
 function serverLog(log: string): string | undefined {
-  const said = log.trim().slice(-maxLogCharacters);
+  // A server that ends at once is started again for the older protocols, and says the same again.
+  const half = log.slice(0, log.length / 2);
+  const said = (half.repeat(2) === log ? half : log).trim().slice(-maxLogCharacters);
   return said === "" ? undefined : `The server wrote:\n${said}`;
 }
 
@@ -102,7 +104,7 @@ function loginHint({ cause }: TaskClientError, server: FoundServer): string | un
   const command = `holdfast login ${quoteWord(asTyped(server))}${scopes}`;
   if (cause instanceof SdkHttpError && cause.data.status === 403)
     return `It may let another caller in: ${command}, or HOLDFAST_TOKEN, --token or --header.`;
-  return `Log in with: ${command}\nOr give a token: HOLDFAST_TOKEN, --token or --header.`;
+  return `Log in with:\n  ${command}\nOr give a token: HOLDFAST_TOKEN, --token or --header.`;
 }
 
 function hint(error: TaskClientError, server: FoundServer): string | undefined {

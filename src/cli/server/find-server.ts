@@ -1,4 +1,4 @@
-import { isAbsolute, resolve } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
 import { hasCredentials } from "../../client/transport/server-connection.ts";
 import { processName, type ServerProcess } from "../../client/transport/server-process.ts";
 import { didYouMean } from "../arguments/nearest.ts";
@@ -154,7 +154,13 @@ function unknownName(given: string, config: HostConfig | undefined, known: Known
     return `There is no server ${JSON.stringify(given)}: no config file was found (${usualPaths(known).join(", ")}). ${meant}${forms}`;
   }
   const names = [...config.servers.keys()].map((name) => JSON.stringify(name)).join(", ");
-  return `There is no server ${JSON.stringify(given)} in ${config.path}, which has ${names || "none"}. ${meant}${forms}`;
+  return `There is no server ${JSON.stringify(given)} in ${fromHere(config.path, known.cwd)}, which has ${names || "none"}. ${meant}${forms}`;
+}
+
+/** A path below this folder as it is seen from there. */
+function fromHere(path: string, cwd: string): string {
+  const seen = relative(cwd, path);
+  return seen.startsWith("..") || isAbsolute(seen) ? path : seen;
 }
 
 interface ResolveServices {

@@ -49,7 +49,7 @@ async function ask(request: InputRequest, context: PromptContext): Promise<Input
     if (answer.action === "later") {
       // A stdio server has one client at a time.
       const first = context.ownsServer ? "End this command by Ctrl-C, and then answer" : "Answer";
-      context.note(`The question stays open. ${first} it with: ${answerCommand(request.taskId ?? "")}`);
+      context.note(`The question stays open. ${first} it with:\n  ${answerCommand(request.taskId ?? "")}`);
       return undefined;
     }
     return answer.action === "accept" && isForm ? answer : { action: answer.action };

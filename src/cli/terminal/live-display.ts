@@ -6,6 +6,7 @@ import { LiveLine } from "./live-line.ts";
 import { sanitizeLine } from "./sanitize.ts";
 import { duration, statusLine } from "./status-line.ts";
 import { answerCommand } from "../output/suggested-commands.ts";
+import { wrappedNote } from "../output/wrapped.ts";
 import { askerLabel, type Display, type ShownTask } from "./terminal.ts";
 
 interface LiveOptions {
@@ -82,7 +83,7 @@ export class LiveDisplay implements Display {
       this.#what = this.#tool ?? this.#what;
     }
     if (asked && !this.#options.asks) {
-      this.note(`${this.askerLabel} asks a question. Answer with: ${answerCommand(task.taskId)}`);
+      this.note(`${this.askerLabel} asks a question. Answer with:\n  ${answerCommand(task.taskId)}`);
     }
     this.#line.draw();
   }
@@ -98,7 +99,7 @@ export class LiveDisplay implements Display {
   }
 
   note(line: string): void {
-    this.#line.print(line);
+    this.#line.print(wrappedNote(line, this.#stream.columns));
   }
 
   suspend(): Disposable {

@@ -69,7 +69,7 @@ export class PlainDisplay implements Display {
     const asks = status === "input_required" && this.#task !== undefined;
     this.#line(
       asks
-        ? `${state}\n${askerLabel(this.#server, this.#tool)} asks a question. Answer with: ${answerCommand(taskId)}`
+        ? `${state}\n${askerLabel(this.#server, this.#tool)} asks a question. Answer with:\n  ${answerCommand(taskId)}`
         : state,
     );
   }

@@ -1,4 +1,8 @@
 import type * as Clack from "@clack/prompts";
+import { wrappedNote } from "../output/wrapped.ts";
+
+/** Of the line that clack draws before each row. */
+const markWidth = 3;
 
 /** The user left the prompt by Escape or Ctrl-D. */
 export const escaped = Symbol("escaped");
@@ -28,7 +32,7 @@ export class Prompts {
   /** Prints text between prompts. */
   async message(text: string): Promise<void> {
     const { log } = await import("@clack/prompts");
-    log.step(text, { output: this.#output });
+    log.step(wrappedNote(text, this.#output.columns - markWidth), { output: this.#output });
   }
 
   /** Asks for one line. `check` returns what is wrong with it, as a sentence. */

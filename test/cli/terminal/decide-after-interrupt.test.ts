@@ -34,7 +34,7 @@ async function decided(
 it("says how to return to the task, waits for another Ctrl-C, and detaches", async () => {
   const { decision, lines } = await decided(task, ({ clock }) => clock.passDeadlines());
   expect(lines).toEqual([
-    "The task goes on. Come back to it with: holdfast watch K7",
+    "The task goes on. Come back to it with:\n  holdfast watch K7",
     "Press Ctrl-C again within 3 seconds to cancel the task.",
   ]);
   expect(decision).toBe("detach");
@@ -49,7 +49,7 @@ it("cancels at the second", async () => {
 it("says what happens to a server process that ends with the command", async () => {
   const { lines } = await decided({ ...task, serverEnds: true }, ({ clock }) => clock.passDeadlines());
   expect(lines).toEqual([
-    expect.stringMatching(/^Its server ends with this command.*in memory.*holdfast watch K7$/),
+    expect.stringMatching(/^Its server ends with this command.*in memory.*\n {2}holdfast watch K7$/),
     "Press Ctrl-C again within 3 seconds to cancel the task.",
   ]);
 });

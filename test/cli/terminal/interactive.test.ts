@@ -57,7 +57,7 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     const id = await idOn(pty);
     await pty.sees(/^\S slow_compute.* \d+s$/m);
     pty.type(ctrlC);
-    await pty.sees(new RegExp(`Come back to it with: holdfast watch ${id}`));
+    await pty.sees(new RegExp(`Come back to it with:\\n  holdfast watch ${id}`));
     await pty.sees(/Press Ctrl-C again within 3 seconds/);
     expect(await pty.ends()).toBe(130);
     const back = await Pty.holdfast(["watch", id], { state });

@@ -83,5 +83,5 @@ it("says whose question it is where it cannot be asked", async () => {
     display.calling("render");
     display.update({ ...task, status: "input_required", inputRequests: {} });
   });
-  expect(shown).toContain("reports, tool render, asks a question. Answer with: holdfast answer t1\n");
+  expect(shown).toContain("reports, tool render, asks a question. Answer with:\n  holdfast answer t1\n");
 });

@@ -20,7 +20,7 @@ it("prints a question once, even if the same state comes again", () => {
   display.update({ ...asking, lastUpdatedAt: "2026-10-01T10:00:01Z" });
   display.update({ ...asking, status: "working" });
   display.update(asking);
-  const asks = "input_required\nreports, tool ask, asks a question. Answer with: holdfast answer t1\n";
+  const asks = "input_required\nreports, tool ask, asks a question. Answer with:\n  holdfast answer t1\n";
   expect(written.join("")).toBe(`task t1\n${asks}working\n${asks}`);
 });
 

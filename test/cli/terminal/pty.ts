@@ -7,6 +7,7 @@ interface PtyOptions {
   readonly columns?: number;
   readonly rows?: number;
   readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
   /** Where the program keeps what it knows of tasks. Default: a fresh folder. */
   readonly state?: string;
   /** Started by a shell that lets nobody else have the keys, as with `&`. */
@@ -52,13 +53,19 @@ export class Pty {
   }
 
   static async holdfast(args: readonly string[], options: PtyOptions = {}): Promise<Pty> {
-    const { columns = 80, rows = 24, env = {}, state = await folder(), background = false } = options;
     const command = [process.execPath, program, ...args].map((word) => `'${word}'`).join(" ");
-    const run = background ? `set -m; ${command} & wait $!` : command;
-    const pty = spawn("/bin/sh", ["-c", `trap : INT TERM; ${run}; ${afterwards}`], {
+    const run = options.background === true ? `set -m; ${command} & wait $!` : command;
+    return Pty.shell(["-c", `trap : INT TERM; ${run}; ${afterwards}`], options);
+  }
+
+  /** A shell with these arguments. */
+  static async shell(args: readonly string[], options: Omit<PtyOptions, "background">): Promise<Pty> {
+    const { columns = 80, rows = 24, env = {}, cwd, state = await folder() } = options;
+    const pty = spawn("/bin/sh", [...args], {
       name: env["TERM"] ?? "xterm-256color",
       cols: columns,
       rows,
+      ...(cwd !== undefined && { cwd }),
       env: {
         ...process.env,
         HOLDFAST_STATE: state,
@@ -75,11 +82,18 @@ export class Pty {
 
   /** Resolves with what `pattern` finds once that is on the screen. */
   async sees(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.until((text) => {
+      const found = pattern.exec(text);
+      if (found === null && over.test(text)) throw new Error(`It ended without ${String(pattern)}:\n${text}`);
+      return found;
+    });
+  }
+
+  /** Resolves with what `find` finds in the text on the screen. */
+  async until<T>(find: (text: string) => T | null): Promise<T> {
     for (;;) {
-      const found = pattern.exec(this.screen.text);
+      const found = find(this.screen.text);
       if (found !== null) return found;
-      if (over.test(this.screen.text))
-        throw new Error(`It ended without ${String(pattern)}:\n${this.screen.text}`);
       await new Promise<void>((changed) => this.#watchers.add(changed));
     }
   }

@@ -126,7 +126,7 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     other.type(up); // from the first option round to the last
     await other.sees(/● Leave open/);
     other.type(enter);
-    await other.sees(new RegExp(`stays open\\. Answer it with: holdfast answer ${open}`));
+    await other.sees(new RegExp(`stays open\\. Answer it with:\\n  holdfast answer ${open}`));
     await other.sees(/^\S confirm_delete · waits for an answer/m);
     await cancelTask(open);
     expect(await other.ends()).toBe(4);
@@ -179,6 +179,6 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     await late.sees(/● No/);
     await cancelTask(id);
     expect(await late.ends()).toBe(2);
-    expect(late.screen.text).toContain("it was not answered from here: it is cancelled");
+    expect(late.screen.text).toMatch(/it was not answered from\s+here: it is cancelled/);
   });
 });

@@ -24,7 +24,9 @@ export class Screen {
     for (let index = 0; index < active.length; index++) {
       const line = active.getLine(index);
       if (line === undefined) continue;
-      text += `${line.isWrapped || index === 0 ? "" : "\n"}${line.translateToString(true)}`;
+      // The spaces at the end of a row that goes on in the next one are part of the line.
+      const isWhole = active.getLine(index + 1)?.isWrapped !== true;
+      text += `${line.isWrapped || index === 0 ? "" : "\n"}${line.translateToString(isWhole)}`;
     }
     return text.trimEnd();
   }
