@@ -1,6 +1,6 @@
 import type { InputRequest, InputResult } from "../../client/question/input-request.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
-import { LeftOpen, keepQuestionsOpen } from "../terminal/left-open.ts";
+import { Unanswered, keepQuestionsOpen } from "../terminal/unanswered.ts";
 import { UsageError } from "../errors.ts";
 import { describeQuestion } from "./describe-question.ts";
 import type { TaskSession } from "./with-task.ts";
@@ -33,7 +33,7 @@ export class QuestionAnswerer {
 
   readonly onInput = keepQuestionsOpen(async (request) => {
     const session = await this.#session.promise;
-    if (!this.#isChosen(request.key)) throw new LeftOpen();
+    if (!this.#isChosen(request.key)) throw new Unanswered();
     try {
       const result = await this.#resultFor(request, session);
       this.#answered.add(request.key);
@@ -41,9 +41,9 @@ export class QuestionAnswerer {
     } catch (error) {
       // The question was withdrawn or the command interrupted; other code reports that.
       if (request.signal.aborted || session.signal.aborted) throw error;
-      if (error instanceof LeftOpen) this.#leaveOpen(request.key);
+      if (error instanceof Unanswered) this.#leaveOpen(request.key);
       else this.#leftAllOpen.reject(error);
-      throw new LeftOpen();
+      throw new Unanswered();
     }
   });
 

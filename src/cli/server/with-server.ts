@@ -9,7 +9,7 @@ import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
 import type { PrintedHandles } from "../state/printed-handles.ts";
 import { Stopped } from "../errors.ts";
-import { keepQuestionsOpen } from "../terminal/left-open.ts";
+import { keepQuestionsOpen } from "../terminal/unanswered.ts";
 import { openTerminal } from "../terminal/open-terminal.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { FoundServer } from "./find-server.ts";

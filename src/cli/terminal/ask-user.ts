@@ -1,7 +1,7 @@
 import type { InputRequest, InputResult, OnInput } from "../../client/question/input-request.ts";
 import { askForm } from "./form/ask-form.ts";
 import { questionOf } from "./form/question-text.ts";
-import { LeftOpen } from "./left-open.ts";
+import { Unanswered } from "./unanswered.ts";
 import type { Prompts } from "./prompts.ts";
 import { answerCommand } from "../output/suggested-commands.ts";
 
@@ -20,7 +20,7 @@ export interface PromptContext {
 }
 
 /**
- * Asks the user at the terminal, one question after the other. Rejects with `LeftOpen` for a question that is left
+ * Asks the user at the terminal, one question after the other. Rejects with `Unanswered` for a question that is left
  * open or interrupted.
  */
 export function askUser(context: PromptContext): OnInput {
@@ -29,7 +29,7 @@ export function askUser(context: PromptContext): OnInput {
     const turn = last.then(async () => ask(request, context));
     last = turn.catch(() => {});
     const answer = await turn;
-    if (answer === undefined) throw new LeftOpen();
+    if (answer === undefined) throw new Unanswered();
     return answer;
   };
 }

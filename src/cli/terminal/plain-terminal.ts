@@ -2,7 +2,7 @@ import type { Progress } from "@modelcontextprotocol/client";
 import { systemClock } from "../../client/clock.ts";
 import type { Io } from "../io.ts";
 import { decideAfterInterrupt } from "./decide-after-interrupt.ts";
-import { leaveAllOpen } from "./left-open.ts";
+import { leaveAllOpen } from "./unanswered.ts";
 import { watchSignals } from "./signal-watch.ts";
 import { askerLabel, type Terminal, type Display, type ShownTask } from "./terminal.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";

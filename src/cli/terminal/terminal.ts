@@ -69,7 +69,7 @@ export interface Interrupts {
 /** What a command can show and ask: on a terminal, or on plain streams without a user. */
 export interface Terminal {
   readonly display: Display;
-  /** Answers the server's questions. Rejects with `LeftOpen` if a question stays open. */
+  /** Answers the server's questions. Rejects with `Unanswered` if a question stays open. */
   readonly askUser: OnInput;
   /** Whether a user can be asked. */
   readonly isInteractive: boolean;

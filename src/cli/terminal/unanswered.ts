@@ -1,8 +1,8 @@
 import type { InputRequest, OnInput } from "../../client/question/input-request.ts";
 
 /** The user did not answer the question; it stays open for other clients. */
-export class LeftOpen extends Error {
-  override readonly name = "LeftOpen";
+export class Unanswered extends Error {
+  override readonly name = "Unanswered";
 
   constructor() {
     super("The question stays open");
@@ -21,7 +21,7 @@ export function keepQuestionsOpen(
     try {
       return await onInput(request);
     } catch (error) {
-      if (!(error instanceof LeftOpen)) throw error;
+      if (!(error instanceof Unanswered)) throw error;
       if (request.taskId === null) giveUp(request);
       return withdrawn(request.signal);
     }
@@ -39,5 +39,5 @@ async function withdrawn(signal: AbortSignal): Promise<never> {
 
 /** Without a user to ask, every question stays open. */
 export const leaveAllOpen: OnInput = async () => {
-  throw new LeftOpen();
+  throw new Unanswered();
 };
