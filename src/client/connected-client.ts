@@ -30,7 +30,7 @@ import { TaskRequests } from "./task/task-requests.ts";
 import { TaskWatches } from "./task/task-watches.ts";
 import { assertWait } from "./task/wait-limit.ts";
 import type { RawRequester } from "./transport/raw-requester.ts";
-import { WatchedHandle, type HandleOptions } from "./task/watched-handle.ts";
+import { WatchedHandle, type HandleOptions, type HandleServices } from "./task/watched-handle.ts";
 
 interface ConnectedClientOptions {
   readonly sdk: Client;
@@ -61,7 +61,7 @@ export class ConnectedClient implements TaskClient {
   readonly #background: BackgroundWork;
   readonly #journal: CallJournal;
   readonly #watches: TaskWatches;
-  readonly #requests: TaskRequests;
+  readonly #handleServices: HandleServices;
   readonly #calls: ToolCalls;
 
   constructor(options: ConnectedClientOptions) {
@@ -91,7 +91,8 @@ export class ConnectedClient implements TaskClient {
     this.#watches = new TaskWatches({ polling, callbacks, journal, background }, (taskId) =>
       progress.taskEnded(taskId),
     );
-    this.#requests = new TaskRequests({ protocol, clock, events, background, readText });
+    const requests = new TaskRequests({ protocol, clock, events, background, readText });
+    this.#handleServices = { clock, journal, background, requests };
     this.#calls = new ToolCalls({
       protocol,
       clock,
@@ -179,13 +180,7 @@ export class ConnectedClient implements TaskClient {
 
   #handle(taskId: string, origin: TaskOrigin, known: KnownTask, options: HandleOptions = {}): TaskHandle {
     const watch = this.#watches.watch(taskId, origin, known);
-    const services = {
-      clock: this.#options.clock,
-      journal: this.#journal,
-      background: this.#background,
-      requests: this.#requests,
-    };
-    return new WatchedHandle(watch, services, options);
+    return new WatchedHandle(watch, this.#handleServices, options);
   }
 
   /** Ends the client with its connection. */

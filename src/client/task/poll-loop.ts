@@ -63,17 +63,36 @@ export class PollLoop {
 
   /** Resolves once the task has ended or is unknown. */
   async run(signal: AbortSignal): Promise<void> {
-    const { limit, state, onUnknown } = this.#task;
-    let unknown: Reply<unknown> | undefined;
+    const { taskId, limit, state, onState, onUnknown } = this.#task;
+    let isGone = false;
     limit.onChange = () => this.#reschedule();
     const unsubscribe = this.#subscribe(signal);
     const unregister = this.#services.limit.register();
     try {
-      unknown = await this.#untilEnded(signal);
-      if (unknown !== undefined) onUnknown(unknown);
+      for (let internalErrors = 0; ;) {
+        const polled = await this.#poll(signal);
+        if (polled === undefined) return;
+        const { reply, source } = polled;
+        if (reply.kind === "value") {
+          if (this.#failed !== undefined) this.#services.events.emit({ type: "poll_recovered", taskId });
+          this.#failed = undefined;
+          internalErrors = 0;
+          onState(reply.value, source, "poll");
+          continue;
+        }
+        if (isUnknown(reply)) {
+          isGone = true;
+          return onUnknown(reply);
+        }
+        const isInternal = reply.kind === "error" && reply.error.code === -32603;
+        if (reply.kind !== "lost" && !(isInternal && ++internalErrors < maxInternalErrors)) {
+          throw replyError(reply, taskId);
+        }
+        this.#scheduleRetry(reply);
+      }
     } finally {
       unregister();
-      unsubscribe(state.hasEnded || unknown !== undefined);
+      unsubscribe(isGone || state.hasEnded);
     }
   }
 
@@ -117,29 +136,6 @@ export class PollLoop {
   /** Computes again when the next poll is due. */
   #reschedule(): void {
     this.#sleeping?.abort();
-  }
-
-  /** Polls until the task has ended, or until the server does not know it; resolves with that reply. */
-  async #untilEnded(signal: AbortSignal): Promise<Reply<unknown> | undefined> {
-    const { taskId, onState } = this.#task;
-    for (let internalErrors = 0; ;) {
-      const polled = await this.#poll(signal);
-      if (polled === undefined) return undefined;
-      const { reply, source } = polled;
-      if (reply.kind === "value") {
-        if (this.#failed !== undefined) this.#services.events.emit({ type: "poll_recovered", taskId });
-        this.#failed = undefined;
-        internalErrors = 0;
-        onState(reply.value, source, "poll");
-        continue;
-      }
-      if (isUnknown(reply)) return reply;
-      const isInternal = reply.kind === "error" && reply.error.code === -32603;
-      if (reply.kind !== "lost" && !(isInternal && ++internalErrors < maxInternalErrors)) {
-        throw replyError(reply, taskId);
-      }
-      this.#scheduleRetry(reply);
-    }
   }
 
   /** Polls once when it is due. Resolves with undefined if the task has ended. */

@@ -11,7 +11,7 @@ import {
  * lives as long as a handle or a wait for its task, so a client that only starts calls does not grow.
  */
 export class TaskWatches implements WatchLifetimes {
-  readonly #services: Omit<WatchServices, "watches">;
+  readonly #services: WatchServices;
   readonly #onForget: (taskId: string) => void;
   readonly #byId = new Map<string, WeakRef<TaskWatch>>();
   /** Watches that live without a handle. */
@@ -22,7 +22,7 @@ export class TaskWatches implements WatchLifetimes {
   });
 
   constructor(services: Omit<WatchServices, "watches">, onForget: (taskId: string) => void) {
-    this.#services = services;
+    this.#services = { ...services, watches: this };
     this.#onForget = onForget;
   }
 
@@ -30,7 +30,7 @@ export class TaskWatches implements WatchLifetimes {
   watch(taskId: string, origin: TaskOrigin, known: KnownTask): TaskWatch {
     const existing = this.#byId.get(taskId)?.deref();
     if (existing !== undefined) return existing;
-    const watch = new TaskWatch(taskId, origin, { ...this.#services, watches: this }, known);
+    const watch = new TaskWatch(taskId, origin, this.#services, known);
     this.#byId.set(taskId, new WeakRef(watch));
     this.#collected.register(watch, taskId);
     return watch;
