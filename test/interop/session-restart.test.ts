@@ -11,7 +11,15 @@ import { KilledServer } from "../peers/killed-server.ts";
 /** For a busy machine; a test takes a few seconds. */
 const timeout = 120_000;
 
-/** The official client of SDK v1 as it comes, whose stream of the session is open, and what it sends and hears. */
+/** On a busy machine a server takes longer to start than the two tries that the client makes by itself. */
+const reconnectionOptions = {
+  initialReconnectionDelay: 500,
+  maxReconnectionDelay: 1_000,
+  reconnectionDelayGrowFactor: 1.5,
+  maxRetries: 200,
+};
+
+/** The official client of SDK v1, whose stream of the session is open, and what it sends and hears. */
 async function connected() {
   const server = await KilledServer.start();
   const sent: string[] = [];
@@ -32,7 +40,9 @@ async function connected() {
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) =>
     updated.resolve(params.uri),
   );
-  await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { fetch: recorded }));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(server.url), { fetch: recorded, reconnectionOptions }),
+  );
   onTestFinished(() => client.close());
   await streamOpened.promise; // the client does not try again if it cannot be opened at first
   const call = async (name: string, word: string): Promise<string> => {
