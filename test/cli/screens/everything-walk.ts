@@ -32,7 +32,4 @@ export async function everythingWalk(shell: Shell, server: string): Promise<void
   await shell.runs(`holdfast call ${server} simulate-research-query topic=bees --detach`);
   await shell.runs("holdfast ls");
   await shell.runs("holdfast result last");
-  await shell.runs(`holdfast call ${server} simulate-research-query topic=ants --detach`);
-  await shell.runs("holdfast cancel last");
-  await shell.runs("holdfast ls");
 }
