@@ -90,13 +90,18 @@ export class Reporter {
           this.#failed = false;
         },
         (error: unknown) => {
-          if (!this.#failed) onError(error);
+          if (!this.#failed && !this.#closed) onError(error);
           this.#failed = true;
         },
       )
       .finally(() => {
         this.#writing = undefined;
       });
+  }
+
+  /** Says nothing more: the store may be closed already, when a stop could not wait for the last report. */
+  get #closed(): boolean {
+    return this.#process === undefined;
   }
 
   /** A minute that is over is said once more, and whole. */
@@ -108,6 +113,7 @@ export class Reporter {
     const said = new Map(counts.minutes());
     if (!said.has(current)) said.set(current, new MinuteCounts());
     for (const [minute, { tools, refusals }] of said) {
+      if (this.#closed) return;
       const body = reportText({ ...stands, tools, refusals });
       await reports.write({ minute, body }, current - keptMinutes);
       if (minute < current) counts.forget(minute);

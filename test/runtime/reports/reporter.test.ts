@@ -212,6 +212,31 @@ it("waits for no store that does not answer", async () => {
   await stopping;
 });
 
+it("writes no further minute to a store that a late stop has closed", async () => {
+  let last = Promise.withResolvers<void>();
+  last.resolve();
+  const { clock, end, runtime, errors } = await reporting(memoryDatabase(), {
+    reports: (own) => ({
+      ...own,
+      write: async (...report) => {
+        await own.write(...report);
+        await last.promise;
+      },
+    }),
+  });
+  await clock.advance(minute - (clock.now() % minute) - 1);
+  await end("ok");
+  await clock.advance(1);
+  await end("ok");
+  last = Promise.withResolvers();
+  const stopping = runtime.stop(100);
+  await clock.advance(100);
+  await stopping;
+  last.resolve();
+  await rest();
+  expect(errors).toEqual([]);
+});
+
 it("leaves out reports that are damaged, or that another version wrote", async () => {
   const database = memoryDatabase();
   const { clock, admin, end } = await reporting(database);
