@@ -23,9 +23,9 @@ export type {
   CallName,
   DamagedEntry,
   HandleStore,
-  KeptCall,
-  KeptCalls,
-  KeptSession,
+  StoredCall,
+  StoredCalls,
+  ResumableSession,
 } from "./client/handles/handle-store.ts";
 export { memoryHandles } from "./client/handles/memory-handles.ts";
 export type { PendingCall } from "./client/call/pending-call.ts";

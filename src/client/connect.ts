@@ -5,7 +5,7 @@ import { plainRead } from "./call/read.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
-import type { KeptCall } from "./handles/handle-store.ts";
+import type { StoredCall } from "./handles/handle-store.ts";
 import { assertConnectOptions, type ConnectOptions, type ReceiveTasksOptions } from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { ClientEvents } from "./client-events.ts";
@@ -103,11 +103,11 @@ export async function connectWith(
     await shared?.runtime.release();
     throw error;
   });
-  const onError = errorReporter((error) => requester.onerror?.(toError(error)));
+  const onError = errorReporter((error) => requester.listener?.onError(toError(error)));
   const progress = new ProgressTokens(onError);
   const protocolVersion = sdk.getNegotiatedProtocolVersion();
   const generation = generationOf(protocolVersion);
-  const storedCall = async (taskId: string): Promise<KeptCall | undefined> => {
+  const storedCall = async (taskId: string): Promise<StoredCall | undefined> => {
     try {
       return await store?.find({ server: name, generation, taskId });
     } catch (cause) {

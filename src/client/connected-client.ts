@@ -13,7 +13,7 @@ import { failureOf } from "./client-events.ts";
 import { ListenStreams } from "./task/listen-streams.ts";
 import { ClientPollLimit } from "./task/poll-limits.ts";
 import { CallJournal } from "./handles/call-journal.ts";
-import type { HandleStore, KeptCall } from "./handles/handle-store.ts";
+import type { HandleStore, StoredCall } from "./handles/handle-store.ts";
 import type { PendingCall } from "./call/pending-call.ts";
 import { readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
 import { ToolCalls } from "./call/tool-calls.ts";
@@ -204,6 +204,6 @@ export class ConnectedClient implements TaskClient {
 }
 
 /** The session that tasks are made in. */
-function sessionOf({ sessionId, origin }: RawRequester): Pick<KeptCall, "sessionId" | "sessionOrigin"> {
+function sessionOf({ sessionId, origin }: RawRequester): Pick<StoredCall, "sessionId" | "sessionOrigin"> {
   return sessionId === undefined || origin === undefined ? {} : { sessionId, sessionOrigin: origin };
 }

@@ -145,7 +145,7 @@ describe("a server of Holdfast", { timeout: 60_000 }, () => {
     const { code, stdout } = await runMain(["ping", url]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^everything 1\.0\.0 answers in \d+ ms, over MCP 2026-07-28; connecting took \d+ ms\n$/,
+      /^everything 1\.0\.0 answers in \d+ ms, over MCP 2026-07-28\nconnecting took \d+ ms\n$/,
     );
     expect(await runMain(["ping", "http://127.0.0.1:1/mcp"])).toMatchObject({ code: 6, stdout: "" });
   });

@@ -10,11 +10,7 @@ async function connected() {
   const received: JSONRPCMessage[] = [];
   server.onmessage = (message) => void received.push(message);
   await server.start();
-  const unchanged = (message: JSONRPCMessage): JSONRPCMessage => message;
-  const requester = new RawRequester(
-    { name: "test", transport, peer: {} },
-    { clock: systemClock, rewriteOutgoing: unchanged, rewriteIncoming: unchanged },
-  );
+  const requester = new RawRequester({ name: "test", transport, peer: {} }, systemClock);
   await requester.start();
   onTestFinished(() => requester.close());
   return { requester, received, answer: (message: JSONRPCMessage) => transport.onmessage?.(message) };

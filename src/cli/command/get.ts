@@ -1,4 +1,5 @@
 import type { RemoteTask } from "../../client/task/remote-task.ts";
+import { describeRpcError } from "../../client/reply/reply.ts";
 import type { Context, TaskOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import { taskJson, type TaskOrigin } from "../output/task-json.ts";
@@ -33,7 +34,7 @@ function lines(task: RemoteTask, { server, tool = task.tool }: TaskOrigin): stri
     ["updated", lastUpdatedAt],
     ["kept until", ttlMs === null ? "without end" : endOf(createdAt, ttlMs)],
     ...questions.map(([key, question]) => ["question", describeQuestion(key, question)] as const),
-    ["error", task.status === "failed" ? `${task.error.message} (${task.error.code})` : undefined],
+    ["error", task.status === "failed" ? describeRpcError(task.error) : undefined],
   ];
   return all.map(([name, text]) => (text === undefined ? "" : `${name.padEnd(11)} ${text}\n`)).join("");
 }

@@ -42,5 +42,5 @@ async function askForAnything({ sdk }: TaskClient, signal: AbortSignal): Promise
 
 function text({ server, protocolVersion, connectMs, pingMs }: PingJson): string {
   const name = [server.name, server.version].filter((part) => part !== "").join(" ") || "the server";
-  return `${name} answers in ${pingMs} ms, over MCP ${protocolVersion}; connecting took ${connectMs} ms\n`;
+  return `${name} answers in ${pingMs} ms, over MCP ${protocolVersion}\nconnecting took ${connectMs} ms\n`;
 }

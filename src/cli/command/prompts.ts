@@ -11,6 +11,7 @@ import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { PromptJson, PromptsJson } from "../output/base-json-shapes.ts";
 import { saveContent, type ReadLink, type SavedContent } from "../output/save-content.ts";
 import { SaveFolder } from "../output/save-folder.ts";
+import { hanging } from "../output/wrapped.ts";
 import { showContent } from "../output/show-content.ts";
 import { resolveServer } from "../server/find-server.ts";
 import { serverInfo } from "../server/server-capabilities.ts";
@@ -32,7 +33,7 @@ export async function prompts(context: Context, { server, options }: PromptsComm
     if (output.json) {
       const document: PromptsJson = { server: serverInfo(client), prompts: listed };
       await output.printJson(document);
-    } else await output.print(listed.map(promptLines).join(""));
+    } else await output.print(listed.map((each) => promptLines(each, output.columns)).join(""));
     if (!output.json && listed.length === 0) output.note("holdfast: the server has no prompts");
     return exitCodes.done;
   });
@@ -47,13 +48,16 @@ async function listPrompts({ sdk }: TaskClient, signal: AbortSignal): Promise<re
 }
 
 /** A line for the prompt, and one for each of its arguments. */
-function promptLines({ name, title, description = "", arguments: all = [] }: Prompt): string {
+function promptLines(
+  { name, title, description = "", arguments: all = [] }: Prompt,
+  columns: number | undefined,
+): string {
   const about = [title === name ? "" : (title ?? ""), firstLine(description)].filter((text) => text !== "");
-  const lines = all.map(
-    (each) =>
-      `    ${each.name}${each.required === true ? "" : "?"}${withGap(firstLine(each.description ?? ""))}\n`,
-  );
-  return `${name}${withGap(about.join(": "))}\n${lines.join("")}`;
+  const lines = all.map((each) => {
+    const mark = each.required === true ? "" : "?";
+    return hanging(`    ${each.name}${mark}${withGap(firstLine(each.description ?? ""))}`, 8, columns);
+  });
+  return `${hanging(`${name}${withGap(about.join(": "))}`, 6, columns)}${lines.join("")}`;
 }
 
 function firstLine(text: string): string {

@@ -1,3 +1,4 @@
+import { describeRpcError } from "../../client/reply/reply.ts";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { EndedTask } from "../../client/task/remote-task.ts";
 import { isExpiredError } from "../../task/expired-error.ts";
@@ -60,11 +61,10 @@ async function showEnd(task: EndedTask, output: Output, files: SavedContent | un
   switch (task.status) {
     case "completed":
       return showResult(task.result, output, files);
-    case "failed": {
-      const { message, code } = task.error;
-      if (!output.json) output.note(`holdfast: failed: ${message} (${code})${urlsToVisit(task.error)}`);
+    case "failed":
+      if (!output.json)
+        output.note(`holdfast: failed: ${describeRpcError(task.error)}${urlsToVisit(task.error)}`);
       return isExpiredError(task.error) ? exitCodes.expired : exitCodes.failed;
-    }
     case "cancelled":
       if (!output.json) output.note("holdfast: cancelled");
       return exitCodes.cancelled;

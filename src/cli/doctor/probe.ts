@@ -1,4 +1,5 @@
 import { ProtocolError } from "@modelcontextprotocol/client";
+import { describeRpcError } from "../../client/reply/reply.ts";
 import type { CheckJson } from "../output/json-shapes.ts";
 import { throwIfLost } from "../server/sdk-errors.ts";
 import type { Session } from "../server/with-server.ts";
@@ -24,9 +25,10 @@ export async function probe(
   } catch (error) {
     signal.throwIfAborted();
     throwIfLost(error);
-    const message = error instanceof Error ? error.message : String(error);
-    if (!(error instanceof ProtocolError)) return { kind: "error", code: undefined, description: message };
-    return { kind: "error", code: error.code, description: `${message} (${error.code})` };
+    if (error instanceof ProtocolError)
+      return { kind: "error", code: error.code, description: describeRpcError(error) };
+    const description = error instanceof Error ? error.message : String(error);
+    return { kind: "error", code: undefined, description };
   }
 }
 

@@ -7,7 +7,7 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import { describeQuestion } from "../command/describe-question.ts";
 import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
-import type { PrintedHandles } from "../state/printed-handles.ts";
+import type { CommandHandles } from "../state/command-handles.ts";
 import { Stopped } from "../errors.ts";
 import { keepQuestionsOpen } from "../terminal/unanswered.ts";
 import { openTerminal } from "../terminal/open-terminal.ts";
@@ -123,7 +123,7 @@ export async function withConnection<Value>(
 
 async function workOn<Value>(
   session: Session,
-  handles: PrintedHandles,
+  handles: CommandHandles,
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
   const { client, signal } = session;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { decodeCall, decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
-import type { CallName, KeptCall } from "../../client/handles/handle-store.ts";
+import type { CallName, StoredCall } from "../../client/handles/handle-store.ts";
 import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
@@ -28,7 +28,7 @@ export interface Seen {
 /** A task and how it stood. */
 export interface SeenTask {
   /** Without its arguments. */
-  readonly call: KeptCall;
+  readonly call: StoredCall;
   readonly seen: Seen;
 }
 
@@ -42,7 +42,7 @@ export class SeenTasks {
     this.#now = now;
   }
 
-  async keep({ round: _round, ...call }: KeptCall, task: RemoteTask): Promise<void> {
+  async keep({ round: _round, ...call }: StoredCall, task: RemoteTask): Promise<void> {
     const at = this.#now();
     const keptUntil = task.ttlMs === null ? null : call.startedAt + task.ttlMs;
     const isError = task.status === "completed" && task.result.isError === true;

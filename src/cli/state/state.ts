@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fileLoginsWith } from "../../client/auth/file-logins.ts";
 import type { LoginStore } from "../../client/auth/login.ts";
 import { fileHandles } from "../../client/handles/file-handles.ts";
-import type { CallName, HandleStore, KeptCall } from "../../client/handles/handle-store.ts";
+import type { CallName, HandleStore, StoredCall } from "../../client/handles/handle-store.ts";
 import type { Io } from "../io.ts";
 import type { FoundServer, ServerSpec } from "../server/find-server.ts";
 import { UsageError } from "../errors.ts";
@@ -11,7 +11,7 @@ import { ListNumbers } from "./list-numbers.ts";
 import { systemKeyring } from "./keyring.ts";
 import { sealedBy } from "./sealed-logins.ts";
 import { KnownServers } from "./known-servers.ts";
-import { PrintedHandles } from "./printed-handles.ts";
+import { CommandHandles } from "./command-handles.ts";
 import { SeenTasks, type Seen } from "./seen-tasks.ts";
 
 /** A task that was started here, or a call without an answer. */
@@ -19,7 +19,7 @@ export interface KnownTask {
   /** The task's id; for a call without an answer its idempotency key. */
   readonly id: string;
   /** Without its arguments if the task is over. */
-  readonly call: KeptCall;
+  readonly call: StoredCall;
   /** Undefined if the record of the server is lost, and its name is no URL. */
   readonly server: ServerSpec | undefined;
   /** How the task stood when a command last saw it. */
@@ -49,8 +49,8 @@ export class State {
   }
 
   /** The handle store for a connection to that server. */
-  handlesFor(server: FoundServer): PrintedHandles {
-    return new PrintedHandles(this.#store, this.#seen, async () => this.#servers.keep(server));
+  handlesFor(server: FoundServer): CommandHandles {
+    return new CommandHandles(this.#store, this.#seen, async () => this.#servers.keep(server));
   }
 
   /** What SERVER was in earlier commands. */

@@ -1,7 +1,7 @@
 import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
-import type { KeptCall } from "../handles/handle-store.ts";
+import type { StoredCall } from "../handles/handle-store.ts";
 import { assertWait } from "../task/wait-limit.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
@@ -35,11 +35,11 @@ interface TakeServices {
   /** The handle of a stored call's task. */
   readonly resume: (taskId: string, tool: string) => TaskHandle;
   /** Sends a call again that may have arrived. */
-  readonly sendAgain: (call: KeptCall, options: WaitOptions) => Promise<TaskHandle>;
+  readonly sendAgain: (call: StoredCall, options: WaitOptions) => Promise<TaskHandle>;
 }
 
 /** A stored call, as `client.pending()` returns it. */
-export function pendingCall(call: KeptCall, services: TakeServices): PendingCall {
+export function pendingCall(call: StoredCall, services: TakeServices): PendingCall {
   const { tool, args, startedAt, taskId } = call;
   const { journal } = services;
   return {
@@ -60,7 +60,7 @@ export function pendingCall(call: KeptCall, services: TakeServices): PendingCall
   };
 }
 
-function whyNotRepeatable({ startedAt, ttlMs }: KeptCall, services: TakeServices): string | undefined {
+function whyNotRepeatable({ startedAt, ttlMs }: StoredCall, services: TakeServices): string | undefined {
   const { protocol, now } = services;
   if (protocol.looksForTaskFirst === true) return undefined;
   if (!protocol.recognisesRepeats) {

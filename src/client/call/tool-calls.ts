@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { BackgroundWork } from "../background-work.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
-import type { KeptCall } from "../handles/handle-store.ts";
+import type { StoredCall } from "../handles/handle-store.ts";
 import type { CallAndWaitOptions, CallOptions } from "../task-client.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import type { AnsweredRound } from "../task-protocol.ts";
@@ -100,7 +100,7 @@ export class ToolCalls {
         background.closing.throwIfAborted();
         return handle(taskId, "stored", { tool });
       },
-      sendAgain: async (call: KeptCall, options: WaitOptions) =>
+      sendAgain: async (call: StoredCall, options: WaitOptions) =>
         this.#start(call, { kind: "again" }, options),
     };
     return (await journal.list()).map((call) => pendingCall(call, services));
@@ -122,7 +122,7 @@ export class ToolCalls {
   }
 
   async #start(
-    call: KeptCall,
+    call: StoredCall,
     sending: Sending,
     { onProgress, deleteAfterFetch, ...waiting }: StartOptions,
   ): Promise<TaskHandle> {
@@ -151,7 +151,7 @@ export class ToolCalls {
    * has no task. A call without an answer stays stored, since it may have a task.
    */
   async #send(
-    entry: KeptCall,
+    entry: StoredCall,
     sending: Sending,
     progressToken: string | undefined,
     signal: AbortSignal,

@@ -7,7 +7,7 @@ import type { RemoteTask } from "../task/remote-task.ts";
 import type { AnsweredRound } from "../task-protocol.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 import type { OpenSession } from "../transport/session-renewal.ts";
-import type { HandleStore, KeptCall } from "./handle-store.ts";
+import type { HandleStore, StoredCall } from "./handle-store.ts";
 
 interface CallJournalOptions {
   /** Without it nothing is stored. */
@@ -17,7 +17,7 @@ interface CallJournalOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** The current session, if there is one. */
-  readonly session: () => Pick<KeptCall, "sessionId" | "sessionOrigin">;
+  readonly session: () => Pick<StoredCall, "sessionId" | "sessionOrigin">;
   readonly background: BackgroundWork;
 }
 
@@ -51,9 +51,11 @@ export class CallJournal {
   }
 
   /** The call as it is stored, with a copy of its arguments. */
-  entryFor(call: Omit<KeptCall, "server" | "generation" | "taskId">): KeptCall {
+  entryFor(call: Omit<StoredCall, "server" | "generation" | "taskId">): StoredCall {
     const { server, generation } = this.#options;
-    const args = this.isPersistent ? (JSON.parse(JSON.stringify(call.args)) as KeptCall["args"]) : call.args;
+    const args = this.isPersistent
+      ? (JSON.parse(JSON.stringify(call.args)) as StoredCall["args"])
+      : call.args;
     return { ...call, args, server, generation, taskId: null };
   }
 
@@ -61,7 +63,7 @@ export class CallJournal {
    * Await this before the call is sent. Resolves with whether it is new; false: it may have been sent before.
    * Rejects with `handles`.
    */
-  async recordCall(call: KeptCall): Promise<boolean> {
+  async recordCall(call: StoredCall): Promise<boolean> {
     try {
       return await this.#store.keep(call);
     } catch (cause) {
@@ -71,7 +73,7 @@ export class CallJournal {
   }
 
   /** Await this before the answers are sent. They are also sent if the store fails. */
-  async recordRound(call: KeptCall, round: AnsweredRound): Promise<void> {
+  async recordRound(call: StoredCall, round: AnsweredRound): Promise<void> {
     try {
       await this.#store.keep({ ...call, round });
     } catch (cause) {
@@ -80,7 +82,7 @@ export class CallJournal {
   }
 
   /** Await this before the task is used. Rejects with `handles` and the reference. */
-  async recordTask(call: KeptCall, taskId: string, task?: RemoteTask): Promise<void> {
+  async recordTask(call: StoredCall, taskId: string, task?: RemoteTask): Promise<void> {
     try {
       const expiry = task === undefined ? {} : this.#expiry(task);
       await this.#store.keep({ ...call, taskId, ...expiry, ...this.#options.session() });
@@ -91,7 +93,7 @@ export class CallJournal {
   }
 
   /** The same for an answer that came after the caller had given up. */
-  recordLateTask(call: KeptCall, taskId: string): void {
+  recordLateTask(call: StoredCall, taskId: string): void {
     const { background } = this.#options;
     background.run(this.recordTask(call, taskId).catch(background.onError));
   }
@@ -112,7 +114,7 @@ export class CallJournal {
   }
 
   /** Removes a call that ended without a task. */
-  removeCall(call: KeptCall): void {
+  removeCall(call: StoredCall): void {
     void this.#remove(async () => this.#store.drop(call));
   }
 
@@ -140,8 +142,9 @@ export class CallJournal {
    */
   async removeIfExpired(taskId: string): Promise<void> {
     try {
-      const kept = await this.#store.find(this.referenceTo(taskId));
-      if (kept?.expiresAt === undefined || this.#options.now() < kept.expiresAt + keepAfterExpiryMs) return;
+      const stored = await this.#store.find(this.referenceTo(taskId));
+      if (stored?.expiresAt === undefined || this.#options.now() < stored.expiresAt + keepAfterExpiryMs)
+        return;
     } catch (cause) {
       return this.#reportError("The handle store cannot read a call", cause);
     }
@@ -149,7 +152,7 @@ export class CallJournal {
   }
 
   /** Rejects with `handles`. */
-  async forget(call: KeptCall): Promise<void> {
+  async forget(call: StoredCall): Promise<void> {
     const { taskId } = call;
     try {
       await (taskId === null ? this.#store.drop(call) : this.#store.dropTask(this.referenceTo(taskId)));
@@ -159,7 +162,7 @@ export class CallJournal {
   }
 
   /** This server's calls, the oldest first. Rejects with `handles`. */
-  async list(): Promise<readonly KeptCall[]> {
+  async list(): Promise<readonly StoredCall[]> {
     const { server, generation, background } = this.#options;
     await Promise.all(this.#removals);
     try {
@@ -203,14 +206,14 @@ export class CallJournal {
   }
 
   async #writeExpiry(task: RemoteTask): Promise<void> {
-    const kept = await this.#store.find(this.referenceTo(task.taskId));
-    if (kept === undefined) return;
+    const stored = await this.#store.find(this.referenceTo(task.taskId));
+    if (stored === undefined) return;
     const { expiresAt } = this.#expiry(task);
-    const moved = Math.abs((expiresAt ?? Infinity) - (kept.expiresAt ?? Infinity));
-    if (moved > expiryToleranceMs) await this.#store.keep({ ...kept, expiresAt });
+    const moved = Math.abs((expiresAt ?? Infinity) - (stored.expiresAt ?? Infinity));
+    if (moved > expiryToleranceMs) await this.#store.keep({ ...stored, expiresAt });
   }
 
-  #expiry(task: RemoteTask): Pick<KeptCall, "expiresAt"> {
+  #expiry(task: RemoteTask): Pick<StoredCall, "expiresAt"> {
     const expiresAt = expiryTime(task, this.#options.now());
     return { expiresAt: Number.isFinite(expiresAt) ? expiresAt : undefined };
   }

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import type { KeptCall, KeptSession } from "./handle-store.ts";
+import type { StoredCall, ResumableSession } from "./handle-store.ts";
 
 /** Incremented by changes that an earlier version could not read. */
 const format = 1;
@@ -17,31 +17,31 @@ export function decodeEntry(text: string): JsonObject {
   return value;
 }
 
-export function decodeCall(text: string): KeptCall {
+export function decodeCall(text: string): StoredCall {
   const { format: _format, ...call } = decodeEntry(text);
-  if (!isKeptCall(call)) throw new TypeError("It is no kept call");
+  if (!isStoredCall(call)) throw new TypeError("It is no stored call");
   return call;
 }
 
-export function decodeSession(text: string): KeptSession {
+export function decodeSession(text: string): ResumableSession {
   const { format: _format, ...session } = decodeEntry(text);
-  if (!isKeptSession(session)) throw new TypeError("It is no kept session");
+  if (!isResumableSession(session)) throw new TypeError("It is no stored session");
   return session;
 }
 
 /** Whether the task of the call was made in this session. */
-export function isMadeIn(call: KeptCall, { server, origin, id }: KeptSession): boolean {
+export function isMadeIn(call: StoredCall, { server, origin, id }: ResumableSession): boolean {
   const isOfSession = call.sessionId === id && call.sessionOrigin === origin;
   return isOfSession && call.server === server && call.taskId !== null;
 }
 
-function isKeptSession(value: JsonObject): value is JsonObject & KeptSession {
+function isResumableSession(value: JsonObject): value is JsonObject & ResumableSession {
   const { server, generation, origin, id, capabilities, result } = value;
   const hasNames = [server, generation, origin, id].every((name) => typeof name === "string");
   return hasNames && isJsonObject(capabilities) && isJsonObject(result);
 }
 
-function isKeptCall(value: JsonObject): value is JsonObject & KeptCall {
+function isStoredCall(value: JsonObject): value is JsonObject & StoredCall {
   const { key, server, generation, tool, args, ttlMs, startedAt, round, taskId, expiresAt } = value;
   const { sessionId, sessionOrigin } = value;
   return (

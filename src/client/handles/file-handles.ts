@@ -10,9 +10,9 @@ import type {
   CallName,
   DamagedEntry,
   HandleStore,
-  KeptCall,
-  KeptCalls,
-  KeptSession,
+  StoredCall,
+  StoredCalls,
+  ResumableSession,
 } from "./handle-store.ts";
 import { decodeCall, decodeEntry, decodeSession, encodeEntry, isMadeIn } from "./entry-format.ts";
 import { retryWhileInUse } from "./retry-while-in-use.ts";
@@ -50,15 +50,15 @@ class FileHandles implements HandleStore {
     this.#folder = resolve(folder);
   }
 
-  async keep(call: KeptCall): Promise<boolean> {
+  async keep(call: StoredCall): Promise<boolean> {
     const { taskId } = call;
     const file = this.#callFile(call);
     const known = await read(file, decodeCall);
     const { startedAt } = known === undefined || known instanceof Error ? call : known;
-    const kept = { ...call, startedAt };
-    if (taskId === null) await this.#write("calls", file, kept);
+    const stored = { ...call, startedAt };
+    if (taskId === null) await this.#write("calls", file, stored);
     else {
-      await this.#write("tasks", this.#taskFile({ ...call, taskId }), kept);
+      await this.#write("tasks", this.#taskFile({ ...call, taskId }), stored);
       await this.drop(call);
     }
     return known === undefined;
@@ -78,7 +78,7 @@ class FileHandles implements HandleStore {
     await remove(file);
   }
 
-  async list(): Promise<KeptCalls> {
+  async list(): Promise<StoredCalls> {
     const damaged: DamagedEntry[] = [];
     // Calls first: one that moves to `tasks` in between is then read twice rather than never.
     const unanswered = await this.#readAll("calls", damaged);
@@ -88,32 +88,32 @@ class FileHandles implements HandleStore {
     return { calls: calls.toSorted((one, other) => one.startedAt - other.startedAt), damaged };
   }
 
-  async find(task: TaskReference): Promise<KeptCall | undefined> {
+  async find(task: TaskReference): Promise<StoredCall | undefined> {
     const file = this.#taskFile(task);
     const found = await read(file, decodeCall);
     if (found instanceof Error) throw new Error(`${file} cannot be read`, { cause: found });
     return found;
   }
 
-  async usesSession(session: KeptSession): Promise<boolean> {
+  async usesSession(session: ResumableSession): Promise<boolean> {
     for await (const { calls } of this.#batches("tasks")) {
       if (calls.some((call) => isMadeIn(call, session))) return true;
     }
     return false;
   }
 
-  async keepSession(session: KeptSession): Promise<void> {
+  async keepSession(session: ResumableSession): Promise<void> {
     await makeFolder(join(this.#folder, "sessions"));
     await writeAtomically(this.#sessionFile(session), encodeEntry(session));
   }
 
-  async findSession(server: string, generation: string): Promise<KeptSession | undefined> {
+  async findSession(server: string, generation: string): Promise<ResumableSession | undefined> {
     const found = await read(this.#sessionFile({ server, generation }), decodeSession);
     // One that cannot be read is worth no more than a new one.
     return found instanceof Error ? undefined : found;
   }
 
-  async dropSession(session: KeptSession): Promise<boolean> {
+  async dropSession(session: ResumableSession): Promise<boolean> {
     const found = await this.findSession(session.server, session.generation);
     if (found?.id !== session.id) return false;
     try {
@@ -139,13 +139,13 @@ class FileHandles implements HandleStore {
     throw new Error(`${file} cannot be read`, { cause: found });
   }
 
-  async #write(subfolder: Subfolder, file: string, call: KeptCall): Promise<void> {
+  async #write(subfolder: Subfolder, file: string, call: StoredCall): Promise<void> {
     await makeFolder(join(this.#folder, subfolder));
     await writeAtomically(file, encodeEntry(call));
   }
 
-  async #readAll(subfolder: Subfolder, damaged: DamagedEntry[]): Promise<KeptCall[]> {
-    const calls: KeptCall[] = [];
+  async #readAll(subfolder: Subfolder, damaged: DamagedEntry[]): Promise<StoredCall[]> {
+    const calls: StoredCall[] = [];
     for await (const batch of this.#batches(subfolder)) {
       calls.push(...batch.calls);
       damaged.push(...batch.damaged);
@@ -153,7 +153,7 @@ class FileHandles implements HandleStore {
     return calls;
   }
 
-  async *#batches(subfolder: Subfolder): AsyncGenerator<KeptCalls> {
+  async *#batches(subfolder: Subfolder): AsyncGenerator<StoredCalls> {
     const folder = join(this.#folder, subfolder);
     const names = await readdir(folder).catch(noneIfAbsent);
     await Promise.all(names.filter(isTemporaryFile).map((name) => removeOld(join(folder, name))));
@@ -163,7 +163,7 @@ class FileHandles implements HandleStore {
       const found = await Promise.all(files.map((file) => read(file, decodeCall)));
       const damaged = found.map((error, at) => ({ name: files[at] ?? "", error }));
       yield {
-        calls: found.filter((entry): entry is KeptCall => entry !== undefined && !(entry instanceof Error)),
+        calls: found.filter((entry): entry is StoredCall => entry !== undefined && !(entry instanceof Error)),
         damaged: damaged.filter((entry): entry is DamagedEntry => entry.error instanceof Error),
       };
     }
@@ -177,7 +177,7 @@ class FileHandles implements HandleStore {
     return join(this.#folder, "tasks", fileName(partsOf(task)));
   }
 
-  #sessionFile({ server, generation }: Pick<KeptSession, "server" | "generation">): string {
+  #sessionFile({ server, generation }: Pick<ResumableSession, "server" | "generation">): string {
     return join(this.#folder, "sessions", fileName([server, generation]));
   }
 

@@ -3,7 +3,7 @@ import type { AnsweredRound } from "../task-protocol.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 
 /** A call whose outcome was not delivered yet. Plain JSON. */
-export interface KeptCall {
+export interface StoredCall {
   /** The call's idempotency key. Together with server and generation it identifies the call. */
   readonly key: string;
   /** As in a reference: see `TaskReference`. */
@@ -28,10 +28,10 @@ export interface KeptCall {
 }
 
 /** Identifies a call among those of all servers. */
-export type CallName = Pick<KeptCall, "server" | "generation" | "key">;
+export type CallName = Pick<StoredCall, "server" | "generation" | "key">;
 
 /** A session at a server, before 2026-07-28. Plain JSON; its id can be all that it takes to see its tasks. */
-export interface KeptSession {
+export interface ResumableSession {
   /** As in a reference: see `TaskReference`. Together with the generation it names the session. */
   readonly server: string;
   readonly generation: string;
@@ -50,9 +50,9 @@ export interface DamagedEntry {
   readonly error: Error;
 }
 
-export interface KeptCalls {
+export interface StoredCalls {
   /** Oldest first. */
-  readonly calls: readonly KeptCall[];
+  readonly calls: readonly StoredCall[];
   readonly damaged: readonly DamagedEntry[];
 }
 
@@ -70,24 +70,24 @@ export interface HandleStore {
    * keeps its task and its `startedAt`. Resolves with false if it was stored before without a task, so that it may have
    * been sent already.
    */
-  keep(call: KeptCall): Promise<boolean>;
+  keep(call: StoredCall): Promise<boolean>;
   /** Removes a call that ended without a task. Does nothing if it is not stored, or has a task. */
   drop(call: CallName): Promise<void>;
   /** Removes the calls of a task that is over, and the answers to its questions. */
   dropTask(task: TaskReference): Promise<void>;
-  list(): Promise<KeptCalls>;
+  list(): Promise<StoredCalls>;
   /** The call of this task, if it is stored. Rejects if it cannot be read. */
-  find(task: TaskReference): Promise<KeptCall | undefined>;
+  find(task: TaskReference): Promise<StoredCall | undefined>;
   /** Whether a stored task was made in this session. */
-  usesSession(session: KeptSession): Promise<boolean>;
+  usesSession(session: ResumableSession): Promise<boolean>;
   /** Stores the session that the next client takes up, one for each server and generation: the newest one stays. */
-  keepSession(session: KeptSession): Promise<void>;
-  findSession(server: string, generation: string): Promise<KeptSession | undefined>;
+  keepSession(session: ResumableSession): Promise<void>;
+  findSession(server: string, generation: string): Promise<ResumableSession | undefined>;
   /**
    * Removes this session, before a client takes it up or if its server has lost it. Resolves with false if it is not stored:
    * of several clients at a time one gets true.
    */
-  dropSession(session: KeptSession): Promise<boolean>;
+  dropSession(session: ResumableSession): Promise<boolean>;
   /** Stores the answer to one question of a task. */
   keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void>;
   /** The answer, if one is stored. Rejects if it cannot be read. */

@@ -1,7 +1,7 @@
 import type { InputResult } from "../question/input-request.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 import { isMadeIn } from "./entry-format.ts";
-import type { CallName, HandleStore, KeptCall, KeptSession } from "./handle-store.ts";
+import type { CallName, HandleStore, StoredCall, ResumableSession } from "./handle-store.ts";
 
 /**
  * A handle store for as long as this process lives: for tests, and for tasks that outlive a connection but need not
@@ -13,8 +13,8 @@ import type { CallName, HandleStore, KeptCall, KeptSession } from "./handle-stor
  * ```
  */
 export function memoryHandles(): HandleStore {
-  const calls = new Map<string, KeptCall>();
-  const sessions = new Map<string, KeptSession>();
+  const calls = new Map<string, StoredCall>();
+  const sessions = new Map<string, ResumableSession>();
   const answers = new Map<string, Map<string, InputResult>>();
   return {
     async keep(call) {
@@ -33,8 +33,8 @@ export function memoryHandles(): HandleStore {
       answers.delete(nameOfTask(task));
     },
     async list() {
-      const kept = [...calls.values()].map((call) => structuredClone(call));
-      return { calls: kept.toSorted((one, other) => one.startedAt - other.startedAt), damaged: [] };
+      const stored = [...calls.values()].map((call) => structuredClone(call));
+      return { calls: stored.toSorted((one, other) => one.startedAt - other.startedAt), damaged: [] };
     },
     async find(task) {
       return structuredClone([...calls.values()].find((call) => isOf(call, task)));
@@ -64,7 +64,7 @@ export function memoryHandles(): HandleStore {
   };
 }
 
-function isOf(call: KeptCall, { server, generation, taskId }: TaskReference): boolean {
+function isOf(call: StoredCall, { server, generation, taskId }: TaskReference): boolean {
   return call.server === server && call.generation === generation && call.taskId === taskId;
 }
 
@@ -72,7 +72,7 @@ function nameOfCall({ server, generation, key }: CallName): string {
   return JSON.stringify([server, generation, key]);
 }
 
-function nameOfSession({ server, generation }: Pick<KeptSession, "server" | "generation">): string {
+function nameOfSession({ server, generation }: Pick<ResumableSession, "server" | "generation">): string {
   return JSON.stringify([server, generation]);
 }
 

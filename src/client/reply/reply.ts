@@ -89,7 +89,13 @@ export function replyError(
 
 function rpcError(error: JsonRpcError, taskId: string | undefined): TaskClientError {
   const code = isMissingCapability(error) ? "missing_capability" : "rpc";
-  return new TaskClientError(code, `${error.message} (${error.code})`, { error, taskId });
+  return new TaskClientError(code, describeRpcError(error), { error, taskId });
+}
+
+/** An error in one line. Servers on the SDK's first version write the code before the message too, which once is enough. */
+export function describeRpcError({ message, code }: Pick<JsonRpcError, "message" | "code">): string {
+  const prefix = `MCP error ${code}: `;
+  return `${message.startsWith(prefix) ? message.slice(prefix.length) : message} (${code})`;
 }
 
 function isMissingCapability({ code, data }: JsonRpcError): boolean {

@@ -4,7 +4,7 @@ import { generationAt, wireGenerations } from "../../generation/generations.ts";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import type { ClientClock } from "../clock.ts";
 import type { ConnectOptions } from "../connect-options.ts";
-import type { HandleStore, KeptSession } from "../handles/handle-store.ts";
+import type { HandleStore, ResumableSession } from "../handles/handle-store.ts";
 
 /** How long the server may take to say whether it knows the session. */
 const probeMs = 10_000;
@@ -21,7 +21,7 @@ function sessionGenerations({
 
 interface TakeUpOptions {
   readonly store: HandleStore;
-  readonly session: KeptSession;
+  readonly session: ResumableSession;
   readonly clock: ClientClock;
 }
 
@@ -106,9 +106,9 @@ export class SessionTakeUp {
 /** The session that a client of this server can take up. A store that fails has none. */
 export async function findSession(
   store: HandleStore,
-  { server, origin }: Pick<KeptSession, "server" | "origin">,
+  { server, origin }: Pick<ResumableSession, "server" | "origin">,
   options: Pick<ConnectOptions, "protocolVersion" | "generation">,
-): Promise<KeptSession | undefined> {
+): Promise<ResumableSession | undefined> {
   const { protocolVersion } = options;
   for (const generation of sessionGenerations(options)) {
     const found = await store.findSession(server, generation).catch(() => undefined);

@@ -1,4 +1,4 @@
-import type { KeptCall } from "../handles/handle-store.ts";
+import type { StoredCall } from "../handles/handle-store.ts";
 import { isUnknown, type Reply } from "../reply/reply.ts";
 import { sessionHeader } from "../transport/recording-fetch.ts";
 import type { RawRequestOptions } from "../transport/raw-request.ts";
@@ -8,7 +8,7 @@ import { BoundedMap } from "./bounded-map.ts";
 interface TaskSessionsOptions {
   readonly requester: Pick<RawRequester, "sessionId" | "origin">;
   /** The stored call of a task. */
-  readonly storedCall: (taskId: string) => Promise<KeptCall | undefined>;
+  readonly storedCall: (taskId: string) => Promise<StoredCall | undefined>;
 }
 
 /** Options of messages about a task. */

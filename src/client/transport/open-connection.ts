@@ -1,9 +1,4 @@
-import {
-  type ClientCapabilities,
-  type Implementation,
-  type JSONRPCMessage,
-  Client,
-} from "@modelcontextprotocol/client";
+import { type ClientCapabilities, type Implementation, Client } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import { hasSessions, type ProtocolVersion } from "../../generation/generations.ts";
 import type { ConnectOptions } from "../connect-options.ts";
@@ -12,17 +7,15 @@ import type { HandleStore } from "../handles/handle-store.ts";
 import { findSession, SessionTakeUp } from "../session/session-take-up.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
+import { SdkTransport, type MessageRewrites } from "./sdk-transport.ts";
 import { tracedConnection } from "./traced-transport.ts";
 
-export interface OpenOptions extends Omit<ConnectOptions, "handles">, Pick<ConnectionOptions, "wrapFetch"> {
+export interface OpenOptions
+  extends Omit<ConnectOptions, "handles">, Pick<ConnectionOptions, "wrapFetch">, MessageRewrites {
   /** Has the session that is taken up, if there is one. */
   readonly handles: HandleStore | undefined;
   readonly clientInfo: Implementation;
   readonly capabilities: ClientCapabilities;
-  /** Changes each message of the SDK's client before it is sent. */
-  readonly rewriteOutgoing: (message: JSONRPCMessage) => JSONRPCMessage;
-  /** Changes each message before the SDK's client gets it. */
-  readonly rewriteIncoming: (message: JSONRPCMessage) => JSONRPCMessage;
   /** Called before the first message, to add handlers. */
   readonly prepare: (sdk: Client, requester: RawRequester) => void;
 }
@@ -99,14 +92,14 @@ async function tryToConnect(
   signal?.throwIfAborted();
   const untraced = connectionTo(server, options, clock);
   const connection = telemetry === undefined ? untraced : tracedConnection(untraced, telemetry.client);
-  const requester = new RawRequester(connection, { clock, rewriteOutgoing, rewriteIncoming });
+  const requester = new RawRequester(connection, clock);
   const sdk = new Client(clientInfo, { capabilities, ...negotiation(version) });
   prepare(sdk, requester);
   // The SDK ignores signals during negotiation; closing the transport ends it.
   const onAbort = (): void => void requester.close().catch(() => undefined);
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
-    await sdk.connect(requester);
+    await sdk.connect(new SdkTransport(requester, { rewriteOutgoing, rewriteIncoming }));
     signal?.throwIfAborted();
     return { sdk, requester, name: connection.name };
   } catch (cause) {

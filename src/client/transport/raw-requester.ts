@@ -3,7 +3,7 @@ import {
   type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCResultResponse,
-  type Transport,
+  type MessageExtraInfo,
   type TransportSendOptions,
   isJSONRPCResponse,
 } from "@modelcontextprotocol/client";
@@ -18,51 +18,47 @@ import { PendingRequests, type RawRequest, type RawRequestOptions } from "./raw-
 import { SessionRenewal, type OpenSession } from "./session-renewal.ts";
 import { MessageHandlers } from "./message-handlers.ts";
 
-interface RawRequesterOptions {
-  readonly clock: ClientClock;
-  /** Changes each message of the SDK's client before it is sent. */
-  readonly rewriteOutgoing: (message: JSONRPCMessage) => JSONRPCMessage;
-  /** Changes each message before the SDK's client gets it. */
-  readonly rewriteIncoming: (message: JSONRPCMessage) => JSONRPCMessage;
-}
-
 /** How long a handshake may take. */
 const handshakeMs = 30_000;
 
+/** Who gets what the requester does not handle itself. */
+export interface ConnectionListener {
+  /** A message that answers no request of the requester and has no handler. */
+  onMessage(message: JSONRPCMessage, extra?: MessageExtraInfo): void;
+  onError(error: Error): void;
+  onClosed(): void;
+}
+
 /**
- * The transport of the SDK's client, which sends requests of its own on the same connection: `request` uses
- * separate ids and returns the raw result, since the SDK's client throws if a task answers a call.
+ * Sends requests on a connection that it shares with the SDK's client, and begins a new session where the server has lost
+ * the old one: `request` uses separate ids and returns the raw result, since the SDK's client throws if a task answers a call.
  */
-export class RawRequester implements Transport {
+export class RawRequester {
   /** Whether aborting a request closes its stream; otherwise it has to be cancelled by a notification. */
   readonly hasPerRequestStream: boolean;
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport["onmessage"]>;
+  listener: ConnectionListener | undefined;
   /** Handlers for the server's own requests and notifications. */
   readonly handlers = new MessageHandlers();
   /** Keeps the session for the next client. Resolves with false if nobody needs it: then it is ended. */
   keepSession: (session: OpenSession) => Promise<boolean> = async () => false;
   readonly #connection: ServerConnection;
-  readonly #options: RawRequesterOptions;
   readonly #pending: PendingRequests;
   readonly #renewal: SessionRenewal;
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
 
-  constructor(connection: ServerConnection, options: RawRequesterOptions) {
+  constructor(connection: ServerConnection, clock: ClientClock) {
     const { transport } = connection;
     this.#connection = connection;
-    this.#options = options;
-    this.#pending = new PendingRequests({ clock: options.clock, responses: connection.responses });
+    this.#pending = new PendingRequests({ clock, responses: connection.responses });
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
     this.#renewal = new SessionRenewal({
-      clock: options.clock,
+      clock,
       origin: connection.origin,
       sessionId: () => transport.sessionId,
       closed: this.closed,
       initialize: async (params) => {
-        const deadline = options.clock.deadline(handshakeMs);
+        const deadline = clock.deadline(handshakeMs);
         const reply = this.request("initialize", params, deadline.signal);
         return reply.finally(() => deadline.clear());
       },
@@ -75,11 +71,11 @@ export class RawRequester implements Transport {
     connection.onStreamLost?.(() => void this.request("ping", {}, this.closed).catch(() => undefined));
     transport.onclose = () =>
       this.#end("connection", "The connection ended: the server, or its process, is gone");
-    transport.onerror = (error) => this.onerror?.(error);
+    transport.onerror = (error) => this.listener?.onError(error);
     transport.onmessage = (message, extra) => {
       this.#renewal.received(message);
       if (!this.#pending.handle(message) && !this.handlers.handle(message))
-        this.onmessage?.(options.rewriteIncoming(message), extra);
+        this.listener?.onMessage(message, extra);
     };
   }
 
@@ -113,17 +109,17 @@ export class RawRequester implements Transport {
     await this.#connection.transport.start();
   }
 
+  /** Sends a message of the SDK's client, again if the server had lost the session. */
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    const rewritten = this.#options.rewriteOutgoing(message);
-    this.#renewal.observe(rewritten);
+    this.#renewal.observe(message);
     const { session } = this;
     try {
-      await this.#transmit(rewritten, options);
+      await this.#transmit(message, options);
     } catch (error) {
       const renewed = await this.#renewal.renewAfter(error, session);
       if (renewed?.kind !== "value") throw error;
       // An answer belongs to a request of the lost session.
-      if (!isJSONRPCResponse(rewritten)) await this.#transmit(rewritten, options);
+      if (!isJSONRPCResponse(message)) await this.#transmit(message, options);
     }
   }
 
@@ -248,7 +244,7 @@ export class RawRequester implements Transport {
   #end(code: "closed" | "connection", message: string): void {
     if (this.closed.aborted) return;
     this.#closed.abort(new TaskClientError(code, message));
-    this.onclose?.();
+    this.listener?.onClosed();
   }
 }
 

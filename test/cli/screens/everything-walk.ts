@@ -12,6 +12,15 @@ export async function everythingWalk(shell: Shell, server: string): Promise<void
   await shell.runs(`holdfast call ${server} get-sum a=2`);
   await shell.runs(`holdfast call ${server} get-structured-content location=Chicago`);
   await shell.runs(`holdfast call ${server} get-tiny-image`);
+  await shell.runs(`holdfast call ${server} get-tiny-image --save pictures`);
+
+  await shell.runs(`holdfast ping ${server}`);
+  await shell.runs(`holdfast resources ${server}`);
+  await shell.runs(`holdfast read ${server} demo://resource/static/document/extension.md`);
+  await shell.runs(`holdfast read ${server} demo://resource/static/document/none.md`);
+  await shell.runs(`holdfast prompts ${server}`);
+  await shell.runs(`holdfast prompt ${server} args-prompt city=Paris`);
+  await shell.runs(`holdfast complete ${server} prompt completable-prompt department=En`);
 
   shell.types(`holdfast call ${server} trigger-long-running-operation duration=600 steps=2`);
   await shell.sees(/calling trigger-long-running-operation.*s$/m);

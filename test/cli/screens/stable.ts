@@ -13,6 +13,7 @@ const differing: readonly Replacement[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, filled("DATE")],
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ/g, filled("DATE")],
   [/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, "⠋"],
+  [/\d+(?= ms\b)/g, "?"],
   // A column of ages is as wide as its widest.
   [/(?<= {2})AGE +/g, "AGE  "],
   [new RegExp(`(?<= {2})${time} +(?=\\S)`, "g"), "?s   "],

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/p
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileHandles } from "../../../src/client/handles/file-handles.ts";
-import { keptCall, taskOf } from "./calls.ts";
+import { storedCall, taskOf } from "./calls.ts";
 import { folderForHandles } from "./folder.ts";
 
 async function filesIn(folder: string): Promise<string[]> {
@@ -16,8 +16,8 @@ it("makes its folder when it is first written to, and lets nobody else read what
   const store = fileHandles(folder);
   await store.list();
   await expect(stat(folder)).rejects.toMatchObject({ code: "ENOENT" });
-  await store.keep(keptCall());
-  await store.keep(keptCall({ key: "b", taskId: "t1" }));
+  await store.keep(storedCall());
+  await store.keep(storedCall({ key: "b", taskId: "t1" }));
   await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   for (const entry of entries) {
@@ -31,8 +31,8 @@ it("makes its folder when it is first written to, and lets nobody else read what
 it("leaves nothing behind of what was dropped", async () => {
   const folder = await folderForHandles();
   const store = fileHandles(folder);
-  await store.keep(keptCall());
-  await store.keep(keptCall({ taskId: "t1" }));
+  await store.keep(storedCall());
+  await store.keep(storedCall({ taskId: "t1" }));
   await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
   await store.dropTask(taskOf("t1"));
   expect(await filesIn(folder)).toEqual([]);
@@ -41,7 +41,7 @@ it("leaves nothing behind of what was dropped", async () => {
 it("drops a task after all else of it, so that what a crash leaves can be found and dropped", async () => {
   const folder = await folderForHandles();
   const store = fileHandles(folder);
-  await store.keep(keptCall({ taskId: "t1" }));
+  await store.keep(storedCall({ taskId: "t1" }));
   const [entry = ""] = await readdir(join(folder, "tasks"));
   await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
   const inTheWay = join(folder, "tasks", entry);
@@ -54,8 +54,8 @@ it("drops a task after all else of it, so that what a crash leaves can be found 
 it("takes the task's word where a crash left the call beside it, and drops both", async () => {
   const folder = await folderForHandles();
   const store = fileHandles(folder);
-  await store.keep(keptCall({ taskId: "t1" }));
-  await store.keep(keptCall()); // as if the process had died before it took the call away
+  await store.keep(storedCall({ taskId: "t1" }));
+  await store.keep(storedCall()); // as if the process had died before it took the call away
   expect(await filesIn(folder)).toHaveLength(2);
   expect((await store.list()).calls).toMatchObject([{ taskId: "t1" }]);
   await store.dropTask(taskOf("t1"));
@@ -65,16 +65,16 @@ it("takes the task's word where a crash left the call beside it, and drops both"
 it("tells of entries that it cannot read, by their names, and gives all others", async () => {
   const folder = await folderForHandles();
   const store = fileHandles(folder);
-  await store.keep(keptCall({ key: "whole" }));
-  await store.keep(keptCall({ key: "whole task", taskId: "t1" }));
+  await store.keep(storedCall({ key: "whole" }));
+  await store.keep(storedCall({ key: "whole task", taskId: "t1" }));
   const damages = {
     "cut.json": '{"format":1,"key":"a","ser',
     "empty.json": "",
     "list.json": "[]",
-    "newer.json": JSON.stringify({ format: 2, ...keptCall() }),
-    "less.json": JSON.stringify({ format: 1, ...keptCall(), args: undefined }),
-    "wrong.json": JSON.stringify({ format: 1, ...keptCall(), taskId: 7 }),
-    "round.json": JSON.stringify({ format: 1, ...keptCall(), round: { requestState: 7 } }),
+    "newer.json": JSON.stringify({ format: 2, ...storedCall() }),
+    "less.json": JSON.stringify({ format: 1, ...storedCall(), args: undefined }),
+    "wrong.json": JSON.stringify({ format: 1, ...storedCall(), taskId: 7 }),
+    "round.json": JSON.stringify({ format: 1, ...storedCall(), round: { requestState: 7 } }),
   };
   for (const [name, text] of Object.entries(damages)) await writeFile(join(folder, "calls", name), text);
   await mkdir(join(folder, "tasks", "folder.json"));
@@ -102,7 +102,7 @@ it("rejects for an answer that cannot be read, and can be given another", async 
 it("passes over what a write left whose process died, and takes it away when it is old", async () => {
   const folder = await folderForHandles();
   const store = fileHandles(folder);
-  await store.keep(keptCall());
+  await store.keep(storedCall());
   const [young, old] = ["0", "1"].map((digit) =>
     join(folder, "calls", `.${digit}a2b3c4d-0000-4000-8000-000000000000.tmp`),
   );
@@ -120,21 +120,21 @@ it("passes over what a write left whose process died, and takes it away when it 
 it("rejects, and leaves no file behind, where it cannot write", async () => {
   const folder = await folderForHandles();
   const store = fileHandles(folder);
-  await store.keep(keptCall());
+  await store.keep(storedCall());
   const before = await filesIn(folder);
   // What is asked for stands where its file belongs, which no process may overwrite.
   const [entry = ""] = before;
-  await store.drop(keptCall());
+  await store.drop(storedCall());
   await mkdir(entry);
   await writeFile(join(entry, "inside"), "");
-  await expect(store.keep(keptCall())).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST|EPERM/);
+  await expect(store.keep(storedCall())).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST|EPERM/);
   expect(await filesIn(folder)).toEqual([join(entry, "inside")]);
 });
 
 it("lists ten thousand calls", async () => {
   const folder = await folderForHandles();
   const store = fileHandles(folder);
-  await store.keep(keptCall({ key: "0", startedAt: 0 }));
+  await store.keep(storedCall({ key: "0", startedAt: 0 }));
   const [file = ""] = await filesIn(folder);
   const text = await readFile(file, "utf8");
   const first = text.replace('"key":"0"', '"key":"KEY"').replace('"startedAt":0', '"startedAt":AT');

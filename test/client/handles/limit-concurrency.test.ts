@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { limitConcurrency } from "../../../src/client/handles/limit-concurrency.ts";
 import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
-import { keptCall } from "./calls.ts";
+import { storedCall } from "./calls.ts";
 
 it("asks a store for no more than so many things at once, and for all of them in the end", async () => {
   const memory = memoryHandles();
@@ -19,7 +19,7 @@ it("asks a store for no more than so many things at once, and for all of them in
   };
   const store = limitConcurrency(slow, 4);
   const keys = Array.from({ length: 50 }, (_, number) => String(number));
-  const kept = await Promise.allSettled(keys.map(async (key) => store.keep(keptCall({ key }))));
+  const kept = await Promise.allSettled(keys.map(async (key) => store.keep(storedCall({ key }))));
   expect(most).toBe(4);
   expect(kept.filter(({ status }) => status === "rejected")).toHaveLength(1);
   expect((await store.list()).calls).toHaveLength(49);

@@ -17,7 +17,7 @@ import {
 } from "../answers.ts";
 import { discoveredHoldfast, discoveredKeeping, type Answer, type SeenRequest } from "../scripted-server.ts";
 import { connectTo, setUp } from "../setup.ts";
-import { keptCall } from "./calls.ts";
+import { storedCall } from "./calls.ts";
 import { folderForHandles } from "./folder.ts";
 
 const completedAsAsked = ({ params }: SeenRequest): Answer => completed(sent, { taskId: params["taskId"] });
@@ -265,9 +265,9 @@ it("forgets a call before the client is closed that was to be sent just then", a
 it("lists only calls of its own server and generation", async () => {
   const handles = memoryHandles();
   const { server, client } = await setUp({ handles });
-  await handles.keep(keptCall());
-  await handles.keep(keptCall({ server: server.url, generation: "2025-11-25" }));
-  await handles.keep(keptCall({ server: server.url, taskId: "mine" }));
+  await handles.keep(storedCall());
+  await handles.keep(storedCall({ server: server.url, generation: "2025-11-25" }));
+  await handles.keep(storedCall({ server: server.url, taskId: "mine" }));
   expect(await client.pending()).toMatchObject([{ reference: { taskId: "mine" } }]);
 });
 
@@ -279,7 +279,7 @@ it("tells of entries that cannot be read, and gives the others", async () => {
   });
   const told: unknown[] = [];
   client.sdk.onerror = (error) => void told.push(error);
-  await handles.keep(keptCall({ server: server.url }));
+  await handles.keep(storedCall({ server: server.url }));
   expect(await client.pending()).toHaveLength(1);
   expect(told).toMatchObject([{ code: "handles", message: /calls\/a\.json/, cause: damaged[0]?.error }]);
 });
@@ -288,8 +288,8 @@ it("does not send a call again of which the server may know nothing any more", a
   const handles = memoryHandles();
   const { server, client, clock } = await setUp({ handles }, discoveredHoldfast);
   const day = 24 * 3_600_000;
-  await handles.keep(keptCall({ server: server.url, startedAt: clock.now() - day - 1 }));
-  await handles.keep(keptCall({ server: server.url, key: "b", startedAt: clock.now() - day }));
+  await handles.keep(storedCall({ server: server.url, startedAt: clock.now() - day - 1 }));
+  await handles.keep(storedCall({ server: server.url, key: "b", startedAt: clock.now() - day }));
   server.script("tools/call", created());
   const [old, young] = await client.pending();
   await expect(old?.take()).rejects.toMatchObject({ code: "connection" });
@@ -300,8 +300,8 @@ it("does not send a call again of which the server may know nothing any more", a
 it("does not send a call again for longer than the server says that it knows of it [A-48]", async () => {
   const handles = memoryHandles();
   const { server, client, clock } = await setUp({ handles }, discoveredKeeping(1_500));
-  await handles.keep(keptCall({ server: server.url, startedAt: clock.now() - 1_501 }));
-  await handles.keep(keptCall({ server: server.url, key: "b", startedAt: clock.now() - 1_000 }));
+  await handles.keep(storedCall({ server: server.url, startedAt: clock.now() - 1_501 }));
+  await handles.keep(storedCall({ server: server.url, key: "b", startedAt: clock.now() - 1_000 }));
   server.script("tools/call", ...Array.from({ length: 20 }, () => ({ status: 502 })));
   const forgotten = { code: "connection", message: expect.stringContaining("may have forgotten") as unknown };
   const [old, young] = await client.pending();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { fileHandles } from "../../../src/client/handles/file-handles.ts";
-import type { HandleStore, KeptCall } from "../../../src/client/handles/handle-store.ts";
+import type { HandleStore, StoredCall } from "../../../src/client/handles/handle-store.ts";
 import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
-import { generation, keptCall, server, taskOf } from "./calls.ts";
+import { generation, storedCall, server, taskOf } from "./calls.ts";
 import { folderForHandles } from "./folder.ts";
 
 const stores: readonly (readonly [name: string, make: () => Promise<HandleStore>])[] = [
@@ -12,7 +12,7 @@ const stores: readonly (readonly [name: string, make: () => Promise<HandleStore>
 
 const accepted = { action: "accept" as const, content: { ok: true } };
 
-async function callsOf(store: HandleStore): Promise<readonly KeptCall[]> {
+async function callsOf(store: HandleStore): Promise<readonly StoredCall[]> {
   const { calls, damaged } = await store.list();
   expect(damaged).toEqual([]);
   return calls;
@@ -21,7 +21,7 @@ async function callsOf(store: HandleStore): Promise<readonly KeptCall[]> {
 describe.each(stores)("%s", (_name, make) => {
   it("has nothing at first, and nothing to drop", async () => {
     const store = await make();
-    await store.drop(keptCall());
+    await store.drop(storedCall());
     await store.dropTask(taskOf("t1"));
     expect(await callsOf(store)).toEqual([]);
     expect(await store.find(taskOf("t1"))).toBeUndefined();
@@ -32,9 +32,9 @@ describe.each(stores)("%s", (_name, make) => {
     const store = await make();
     const round = { inputResponses: { approve: accepted }, requestState: "sealed" };
     const calls = [
-      keptCall({ key: "b", startedAt: 1, ttlMs: 60_000, round }),
-      keptCall({ key: "c", startedAt: 2, taskId: "t2" }),
-      keptCall({ key: "a", startedAt: 3 }),
+      storedCall({ key: "b", startedAt: 1, ttlMs: 60_000, round }),
+      storedCall({ key: "c", startedAt: 2, taskId: "t2" }),
+      storedCall({ key: "a", startedAt: 3 }),
     ];
     for (const call of calls.toReversed()) await store.keep(call);
     expect(await callsOf(store)).toEqual(calls);
@@ -42,9 +42,9 @@ describe.each(stores)("%s", (_name, make) => {
 
   it("finds a call by its task", async () => {
     const store = await make();
-    const call = keptCall({ taskId: "t1", expiresAt: 5 });
+    const call = storedCall({ taskId: "t1", expiresAt: 5 });
     await store.keep(call);
-    await store.keep(keptCall({ key: "b", taskId: "t2" }));
+    await store.keep(storedCall({ key: "b", taskId: "t2" }));
     expect(await store.find(taskOf("t1"))).toEqual(call);
     expect(await store.find({ ...taskOf("t1"), server: "http://127.0.0.1:3001/mcp" })).toBeUndefined();
   });
@@ -70,11 +70,11 @@ describe.each(stores)("%s", (_name, make) => {
     const origin = "http://127.0.0.1:3000";
     const session = { server, generation, origin, id: "s1", capabilities: {}, result: {} };
     const made = { sessionId: "s1", sessionOrigin: origin };
-    await store.keep(keptCall({ key: "a", ...made }));
-    await store.keep(keptCall({ key: "b", taskId: "t0", ...made, sessionOrigin: "http://127.0.0.1:3001" }));
-    await store.keep(keptCall({ key: "c", taskId: "t2", ...made, sessionId: "s2" }));
+    await store.keep(storedCall({ key: "a", ...made }));
+    await store.keep(storedCall({ key: "b", taskId: "t0", ...made, sessionOrigin: "http://127.0.0.1:3001" }));
+    await store.keep(storedCall({ key: "c", taskId: "t2", ...made, sessionId: "s2" }));
     expect(await store.usesSession(session)).toBe(false);
-    await store.keep(keptCall({ key: "d", taskId: "t1", ...made }));
+    await store.keep(storedCall({ key: "d", taskId: "t1", ...made }));
     expect(await store.usesSession(session)).toBe(true);
     await store.dropTask(taskOf("t1"));
     expect(await store.usesSession(session)).toBe(false);
@@ -82,23 +82,23 @@ describe.each(stores)("%s", (_name, make) => {
 
   it("tells calls of one key apart by server and generation", async () => {
     const store = await make();
-    await store.keep(keptCall());
-    await store.keep(keptCall({ server: "http://127.0.0.1:3001/mcp", startedAt: 1 }));
-    await store.keep(keptCall({ generation: "2025-11-25", startedAt: 2 }));
-    await store.drop(keptCall());
+    await store.keep(storedCall());
+    await store.keep(storedCall({ server: "http://127.0.0.1:3001/mcp", startedAt: 1 }));
+    await store.keep(storedCall({ generation: "2025-11-25", startedAt: 2 }));
+    await store.drop(storedCall());
     expect(await callsOf(store)).toMatchObject([{ startedAt: 1 }, { startedAt: 2 }]);
   });
 
   it("keeps a call's task, whatever comes of the same call made again", async () => {
     const store = await make();
-    expect(await store.keep(keptCall({ startedAt: 3 }))).toBe(true);
-    expect(await store.keep(keptCall({ startedAt: 4 }))).toBe(false);
+    expect(await store.keep(storedCall({ startedAt: 3 }))).toBe(true);
+    expect(await store.keep(storedCall({ startedAt: 4 }))).toBe(false);
     expect(await callsOf(store)).toMatchObject([{ startedAt: 3 }]);
-    await store.keep(keptCall({ taskId: "t1" }));
+    await store.keep(storedCall({ taskId: "t1" }));
     expect(await callsOf(store)).toMatchObject([{ startedAt: 3, taskId: "t1" }]);
-    await store.keep(keptCall({ startedAt: 5 }));
+    await store.keep(storedCall({ startedAt: 5 }));
     expect(await callsOf(store)).toMatchObject([{ taskId: "t1" }]);
-    await store.drop(keptCall());
+    await store.drop(storedCall());
     expect(await callsOf(store)).toMatchObject([{ taskId: "t1" }]);
     await store.dropTask(taskOf("t1"));
     expect(await callsOf(store)).toEqual([]);
@@ -106,8 +106,8 @@ describe.each(stores)("%s", (_name, make) => {
 
   it("drops a task with its calls and answers, and no other's", async () => {
     const store = await make();
-    await store.keep(keptCall({ key: "a", taskId: "t1" }));
-    await store.keep(keptCall({ key: "b", taskId: "t2" }));
+    await store.keep(storedCall({ key: "a", taskId: "t1" }));
+    await store.keep(storedCall({ key: "b", taskId: "t2" }));
     await store.keepAnswer(taskOf("t1"), "approve", accepted);
     await store.keepAnswer(taskOf("t2"), "approve", accepted);
     await store.dropTask(taskOf("t1"));
@@ -130,7 +130,7 @@ describe.each(stores)("%s", (_name, make) => {
   it("keeps what was said, not what became of the object", async () => {
     const store = await make();
     const args = { month: "2026-10" };
-    await store.keep(keptCall({ args }));
+    await store.keep(storedCall({ args }));
     args.month = "2026-11";
     expect(await callsOf(store)).toMatchObject([{ args: { month: "2026-10" } }]);
   });

@@ -4,7 +4,7 @@ import {
   connect,
   memoryHandles,
   type HandleStore,
-  type KeptCall,
+  type StoredCall,
   type ProtocolVersion,
   type TaskClient,
   type TaskClientError,
@@ -13,7 +13,7 @@ import { serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
-import { keptCall } from "./calls.ts";
+import { storedCall } from "./calls.ts";
 
 /** A real server whose tool notes each run. */
 async function serve(options: Partial<TasksOptions> = {}): Promise<{ url: string; runs: string[] }> {
@@ -53,12 +53,12 @@ describe.each(["2026-07-28", "2025-11-25"] as const)("a call without an answer, 
   async function leave(
     url: string,
     tool = "publish_report",
-    more: Partial<KeptCall> = {},
+    more: Partial<StoredCall> = {},
   ): Promise<HandleStore> {
     const handles = memoryHandles();
     const args = tool === "greet" ? {} : { month: "2026-10" };
     await handles.keep(
-      keptCall({ key, server: url, generation, tool, args, startedAt: Date.now(), ...more }),
+      storedCall({ key, server: url, generation, tool, args, startedAt: Date.now(), ...more }),
     );
     return handles;
   }

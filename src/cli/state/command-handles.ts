@@ -2,9 +2,9 @@ import { isMadeIn } from "../../client/handles/entry-format.ts";
 import type {
   CallName,
   HandleStore,
-  KeptCall,
-  KeptCalls,
-  KeptSession,
+  StoredCall,
+  StoredCalls,
+  ResumableSession,
 } from "../../client/handles/handle-store.ts";
 import type { InputResult } from "../../client/question/input-request.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
@@ -15,7 +15,7 @@ import type { SeenTasks } from "./seen-tasks.ts";
  * A handle store that removes a task only after its outcome was printed, not when it was received: the reader of
  * the output may be gone. Stores how to reach the server before the first call.
  */
-export class PrintedHandles implements HandleStore {
+export class CommandHandles implements HandleStore {
   readonly #store: HandleStore;
   readonly #noteServer: () => Promise<void>;
   readonly #seen: SeenTasks;
@@ -23,7 +23,7 @@ export class PrintedHandles implements HandleStore {
   /** The last states of tasks, by the tasks' ids. */
   readonly #states = new Map<string, { readonly reference: TaskReference; readonly task: RemoteTask }>();
   /** Calls without an answer. */
-  readonly #unanswered = new Map<string, KeptCall>();
+  readonly #unanswered = new Map<string, StoredCall>();
 
   constructor(store: HandleStore, seen: SeenTasks, noteServer: () => Promise<void>) {
     this.#store = store;
@@ -31,7 +31,7 @@ export class PrintedHandles implements HandleStore {
     this.#noteServer = noteServer;
   }
 
-  async keep(call: KeptCall): Promise<boolean> {
+  async keep(call: StoredCall): Promise<boolean> {
     if (call.taskId === null) {
       await this.#noteServer();
       this.#unanswered.set(call.key, call);
@@ -48,29 +48,29 @@ export class PrintedHandles implements HandleStore {
     this.#ended.push(task);
   }
 
-  async list(): Promise<KeptCalls> {
+  async list(): Promise<StoredCalls> {
     return this.#store.list();
   }
 
-  async find(task: TaskReference): Promise<KeptCall | undefined> {
+  async find(task: TaskReference): Promise<StoredCall | undefined> {
     return this.#store.find(task);
   }
 
   /** Tasks that are over are on the list too: their results can be read again while their session goes on. */
-  async usesSession(session: KeptSession): Promise<boolean> {
+  async usesSession(session: ResumableSession): Promise<boolean> {
     if (await this.#store.usesSession(session)) return true;
     return (await this.#seen.readable()).some(({ call }) => isMadeIn(call, session));
   }
 
-  async keepSession(session: KeptSession): Promise<void> {
+  async keepSession(session: ResumableSession): Promise<void> {
     await this.#store.keepSession(session);
   }
 
-  async findSession(server: string, generation: string): Promise<KeptSession | undefined> {
+  async findSession(server: string, generation: string): Promise<ResumableSession | undefined> {
     return this.#store.findSession(server, generation);
   }
 
-  async dropSession(session: KeptSession): Promise<boolean> {
+  async dropSession(session: ResumableSession): Promise<boolean> {
     return this.#store.dropSession(session);
   }
 
