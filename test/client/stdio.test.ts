@@ -50,7 +50,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe("a server process", () => {
-  it("is started, serves tasks and their questions, and ends with the client", async () => {
+  it("is started, serves tasks and their questions, and ends with the client [B-047]", async () => {
     const client = await start(await program(), {
       onInput: async () => ({ action: "accept", content: { name: "Ann" } }),
     });

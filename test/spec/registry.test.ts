@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { sourceFiles } from "../source-files.ts";
 import { citedIds, provenIds } from "./coverage.ts";
+import { base } from "./base.ts";
 import { core } from "./core.ts";
 import { declined } from "./declined.ts";
 import { decisions } from "./decisions.ts";
 import { extension } from "./extension.ts";
 import { sep } from "./sep.ts";
 
-const requirements = [...core, ...extension, ...sep];
+const requirements = [...core, ...extension, ...sep, ...base];
 const requirementIds = requirements.map((requirement) => requirement.id);
 const decisionIds = decisions.map((decision) => decision.id);
 const known = new Set<string>([...requirementIds, ...decisionIds]);
@@ -18,7 +19,7 @@ describe("the registry", () => {
   });
 
   it("forms every id alike", () => {
-    for (const id of requirementIds) expect(id).toMatch(/^(X(-[PB])?|C(-[DP])?|S(-P)?)-\d{3}$/);
+    for (const id of requirementIds) expect(id).toMatch(/^(X(-[PB])?|C(-[DP])?|S(-P)?|B(-P)?)-\d{3}$/);
     for (const id of decisionIds) expect(id).toMatch(/^A-\d{2}$/);
   });
 

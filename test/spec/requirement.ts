@@ -6,7 +6,7 @@ export type Who = "client" | "server" | "both" | "requestor" | "receiver";
 
 /** One thing that the protocol asks for, in our words. With MUST NOT and SHOULD NOT, `text` is what must not happen. */
 export interface Requirement {
-  readonly id: `X-${string}` | `C-${string}` | `S-${string}`;
+  readonly id: `X-${string}` | `C-${string}` | `S-${string}` | `B-${string}`;
   readonly level: Level;
   readonly who: Who;
   readonly text: string;

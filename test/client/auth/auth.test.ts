@@ -11,7 +11,7 @@ import { protectedBy } from "./protected.ts";
 
 const robot = { id: "robot", secret: "s3cret" };
 
-it("renews a token once for many requests, and sends them again", async () => {
+it("renews a token once for many requests, and sends them again [B-037]", async () => {
   const { url, oauth } = await protectedBy();
   const client = await connected(url, await loggedIn(url));
   oauth.expireAll();

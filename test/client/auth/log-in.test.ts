@@ -5,7 +5,7 @@ import { FakeClock } from "../fake-clock.ts";
 import { connected, loud, shouted, visits } from "./connected.ts";
 import { protectedBy } from "./protected.ts";
 
-it("logs in with a browser, as a client that it registers, and calls tools then", async () => {
+it("logs in with a browser, as a client that it registers, and calls tools then [B-037]", async () => {
   const { url, oauth } = await protectedBy({ metadataDocuments: false });
   const store = memoryLogins();
   const login = await logIn(url, { store, onAddress: visits, scope: "tools" });

@@ -40,7 +40,7 @@ it.each<[string, string, number]>([
   expect(errors).toEqual([]);
 });
 
-it("refuses what is no UTF-8", async () => {
+it("refuses what is no UTF-8 [B-042]", async () => {
   const { http, errors } = await serve({ tools });
   for (const version of ["2026-07-28", "2025-11-25"]) {
     const body = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"caf\u00e9"}', "latin1");

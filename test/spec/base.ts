@@ -1,0 +1,5 @@
+import { baseSdk } from "./base-sdk.ts";
+import type { Requirement } from "./requirement.ts";
+
+/** What MCP has besides tasks, all of which works beside them. */
+export const base: readonly Requirement[] = [...baseSdk];
