@@ -14,15 +14,21 @@ export function addRenderJob(tasks: Tasks, jobs: JobSystem): void {
     // Which job the requestor's id stands for is in the journal: until the task is deleted, through crashes too. Ids of
     // requestors can be the same: the task's own id beside it makes the token unique.
     const token = `${task.wireId}/${task.id}`;
-    const job = await task.step("start", () => jobs.start(token, report));
-    await task.status(`job ${job}`);
-    task.signal.addEventListener("abort", () => void jobs.stop(job));
-    for (let round = 1; ; round += 1) {
-      const state = await jobs.state(job);
-      if (state === "succeeded")
-        return { content: [{ type: "text", text: `${job} has rendered ${report}` }] };
-      if (state === "failed") throw new Error(`${job} failed`);
-      await task.sleep(["wait", String(round)], 5_000);
+    let job: string | undefined;
+    try {
+      job = await task.step("start", async () => (job = await jobs.start(token, report)));
+      await task.status(`job ${job}`);
+      for (let round = 1; ; round += 1) {
+        const state = await jobs.state(job);
+        if (state === "succeeded")
+          return { content: [{ type: "text", text: `${job} has rendered ${report}` }] };
+        if (state === "failed") throw new Error(`${job} failed`);
+        await task.sleep(["wait", String(round)], 5_000);
+      }
+    } catch (error) {
+      // Also where the task is cancelled after a restart, and while the job was started.
+      if (task.cancelled && job !== undefined) await jobs.stop(job);
+      throw error;
     }
   });
 }

@@ -140,6 +140,9 @@ export function makeContext(
     wireId: run.wireId,
     attempt: run.attempt,
     signal: run.signal,
+    get cancelled() {
+      return run.life.cancelRequested;
+    },
     step,
     elicit: (key, params, options) =>
       ask<ElicitResult>(key, "elicitation/create", { mode: "form", ...params }, options),

@@ -91,6 +91,20 @@ export interface TaskContext<Prepared = unknown> {
   /** Aborts when the task is cancelled, expires or is lost to another attempt, when the attempt has ended, and when the server stops. */
   readonly signal: AbortSignal;
   /**
+   * Whether the task was cancelled. The signal aborts for other reasons too, after which another attempt may go on with the task: ask this
+   * before you stop or undo what the handler has begun elsewhere.
+   *
+   * ```ts
+   * try {
+   *   await task.sleep("wait", 60_000);
+   * } catch (error) {
+   *   if (task.cancelled) await jobs.stop(job);
+   *   throw error;
+   * }
+   * ```
+   */
+  readonly cancelled: boolean;
+  /**
    * Runs `fn` and writes its result, plain JSON data, to the journal. A later attempt gets that result and does not run
    * `fn` again; the same holds for what `fn` throws after its last retry. Rejects with `duplicate_key`, `nested_step`,
    * `not_json`, `replay_mismatch` and `too_large`.
