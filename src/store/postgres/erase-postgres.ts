@@ -10,13 +10,21 @@ import { principalKey, totalKey } from "./usage-sql.ts";
 /** Tasks of one transaction: so long others wait. */
 const atOnce = 200;
 
+/** How long transactions that began before are waited for (ms). */
+const patienceMs = 10_000;
+
+/** How long between two looks at whether they have ended (ms). */
+const lookMs = 50;
+
 /**
  * Deletes all rows of a principal's tasks that have ended, its sessions, and what owners still tell each other of those; then the tables are written anew, and what the database knows of
- * their values. `isClean` is false where the role may not do the latter.
+ * their values. `isClean` is false where the role may not do the latter, or a transaction that began before goes on for longer than `withinMs`: what it
+ * can still see is written again with the rest.
  */
 export async function eraseFromPostgres(
   place: { readonly url: string; readonly options: { readonly schema?: string } },
   principal: string,
+  withinMs = patienceMs,
 ): Promise<Erased & { readonly isClean: boolean }> {
   return withSchema(place, async (database, names) => {
     const counts = new Map<string, number>();
@@ -29,10 +37,32 @@ export async function eraseFromPostgres(
     await inTransaction(database, (queries) => eraseRest(queries, names, principal, counts));
     const rest = `SELECT id FROM ${names.task} WHERE principal = $1 ORDER BY id LIMIT 100`;
     const left = (await database.query(rest, [toStored(principal)])).map(idOf);
+    const isUnseen = await othersHaveEnded(database, withinMs);
     await compactTables(database, names, true);
-    return { rows: Object.fromEntries(counts), left, isClean: await forgetStatistics(database) };
+    // What was known of values is deleted by that, as rows are.
+    const isForgotten = (await othersHaveEnded(database, withinMs)) && (await forgetStatistics(database));
+    return { rows: Object.fromEntries(counts), left, isClean: isUnseen && isForgotten };
   });
 }
+
+/** Waits for the transactions of others that may see what was deleted until now; resolves with false where some go on for too long. */
+async function othersHaveEnded(database: Database, withinMs: number): Promise<boolean> {
+  const [row] = await database.query("SELECT pg_current_xact_id()::xid::text");
+  const before = String(row?.[0]);
+  const open = (await database.query(openTransactions, [before])).map(idOf);
+  for (let waitedMs = 0; waitedMs < withinMs; waitedMs += lookMs) {
+    const now = new Set((await database.query(openTransactions, [before])).map(idOf));
+    if (!open.some((id) => now.has(id))) return true;
+    await database.query(`SELECT pg_sleep(${lookMs / 1_000})`);
+  }
+  return false;
+}
+
+/** Those of this database, and the standbys that have the server keep what they read. Not every role is told what others can see, but every one which transactions there are. */
+const openTransactions = `SELECT virtualtransaction FROM pg_catalog.pg_locks JOIN pg_catalog.pg_stat_activity USING (pid)
+    WHERE locktype = 'virtualxid' AND datname = current_database() AND pid <> pg_backend_pid()
+  UNION ALL SELECT gid FROM pg_catalog.pg_prepared_xacts WHERE database = current_database()
+  UNION ALL SELECT slot_name FROM pg_catalog.pg_replication_slots WHERE age(xmin) >= age($1::xid)`;
 
 interface ErasedTasks {
   readonly ids: readonly string[];

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { withClient } from "../../postgres/with-client.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { deletesOfPrincipal, deletesOfTask } from "../../../src/store/sqlite/erase-sql.ts";
-import { adminJson, kinds, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
+import { adminJson, kinds, placeApart, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
 import { change } from "./change-rows.ts";
 import { fileNames, findIn } from "./find-in.ts";
 
@@ -103,7 +103,7 @@ async function fill(runtime: Runtime, principal: string, text: string): Promise<
 
 describe.each(kinds)("on %s", (keptIn) => {
   it("leaves nothing of a principal in any file, and all of the others", { timeout: 60_000 }, async () => {
-    const place = await somePlace(keptIn);
+    const place = await placeApart(keptIn);
     const runtime = await serveAll(place, Promise.resolve());
     const ids = await fill(runtime, marked, mark);
     const others = await fill(runtime, other, "honey");
@@ -163,7 +163,7 @@ describe.each(kinds)("on %s", (keptIn) => {
   });
 
   it("says which tasks have not ended, and is not done before they have", { timeout: 60_000 }, async () => {
-    const place = await somePlace(keptIn);
+    const place = await placeApart(keptIn);
     const hang = Promise.withResolvers<void>();
     const runtime = await serveAll(place, hang.promise);
     const { task } = await runtime.create({

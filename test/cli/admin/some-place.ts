@@ -5,7 +5,7 @@ import type { Requestor, Runtime } from "../../../src/runtime/runtime.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { storeFromUrl } from "../../../src/store/from-url.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
-import { FreshSchema } from "../../postgres/test-database.ts";
+import { FreshDatabase, FreshSchema } from "../../postgres/test-database.ts";
 import { folder, type Run } from "../run-cli.ts";
 import { runMain } from "../run-main.ts";
 
@@ -24,6 +24,16 @@ export async function somePlace(kind: Kind): Promise<Place> {
   const cwd = await folder();
   const url = kind === "SQLite" ? `sqlite:${join(cwd, "tasks.db")}` : await schemaUrl();
   return { url, cwd, store: () => storeFromUrl(url) };
+}
+
+/** The same in a database of its own, whose files have what no other test wrote, and which no other test reads. */
+export async function placeApart(kind: Kind): Promise<Place> {
+  if (kind === "SQLite") return somePlace(kind);
+  const database = await FreshDatabase.create();
+  onTestFinished(() => database.drop());
+  const url = new URL(database.url);
+  url.searchParams.set("schema", "holdfast");
+  return { url: url.href, cwd: await folder(), store: () => storeFromUrl(url.href) };
 }
 
 async function schemaUrl(): Promise<string> {

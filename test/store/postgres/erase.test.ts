@@ -1,8 +1,10 @@
+import type { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { eraseFromPostgres } from "../../../src/store/postgres/erase-postgres.ts";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import { createQueued, noon } from "../../../src/testing/sample-task.ts";
-import { FreshSchema } from "../../postgres/test-database.ts";
+import { FreshDatabase, FreshSchema } from "../../postgres/test-database.ts";
+import { findIn } from "../../cli/admin/find-in.ts";
 import { withClient } from "../../postgres/with-client.ts";
 
 const room = { unfinished: 1_000, retained: 1_000 };
@@ -48,6 +50,69 @@ test(
       ]);
     });
   },
+);
+
+async function isInFiles(url: string, mark: string): Promise<boolean> {
+  return withClient(url, async (client) => {
+    await client.query("CHECKPOINT");
+    const { rows } = await client.query<{ at: string }>(
+      "SELECT current_setting('data_directory') || '/base/' || oid AS at FROM pg_database WHERE datname = current_database()",
+    );
+    return (await findIn(rows[0]?.at ?? "", [mark])).length > 0;
+  });
+}
+
+async function withReader(work: (place: ErasedPlace) => Promise<void>): Promise<void> {
+  // Nobody else reads it.
+  const fresh = await FreshDatabase.create();
+  onTestFinished(() => fresh.drop());
+  const { url } = fresh;
+  const store = postgresStore(url, { queue: false });
+  await store.open({ id: "one", handlers: [] });
+  const principal = "erin-9d1f";
+  await store.write({
+    ...createQueued("a", { principal }),
+    quota: { perPrincipal: room, total: room },
+  });
+  await store.write({ type: "cancel", now: noon, id: "task-a" });
+  await store.close();
+  await withClient(url, async (reader) => {
+    // It has read none of the tables, and could read all of them as they are now.
+    await reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+    await reader.query("SELECT count(*) FROM pg_catalog.pg_class");
+    await work({ url, principal, reader });
+  });
+}
+
+interface ErasedPlace {
+  readonly url: string;
+  readonly principal: string;
+  readonly reader: Client;
+}
+
+test(
+  "waits for transactions that can see what is deleted, and leaves nothing",
+  { timeout: 60_000 },
+  async () =>
+    withReader(async ({ url, principal, reader }) => {
+      const erasing = eraseFromPostgres({ url, options: {} }, principal, 30_000);
+      await withClient(url, async (other) => {
+        const waits = async (): Promise<number | null> =>
+          (await other.query("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'")).rowCount;
+        await expect.poll(waits, { timeout: 20_000 }).toBeGreaterThan(0);
+      });
+      await reader.query("COMMIT");
+      expect(await erasing).toMatchObject({ rows: { task: 1 }, isClean: true });
+      expect(await isInFiles(url, principal)).toBe(false);
+    }),
+);
+
+test("says that something is left where one of them goes on", { timeout: 60_000 }, async () =>
+  withReader(async ({ url, principal }) => {
+    const erased = await eraseFromPostgres({ url, options: {} }, principal, 100);
+    expect(erased).toMatchObject({ rows: { task: 1 }, isClean: false });
+    expect(await isInFiles(url, principal)).toBe(true);
+  }),
 );
 
 test("what was told of a session that is gone goes too, whosever it was", { timeout: 60_000 }, async () => {
