@@ -10,7 +10,7 @@ const places = storeNames.flatMap((store) => transportNames.map((transport) => (
 describe.each(places)("SDK v1's examples on $store, $transport", ({ store, transport }) => {
   const connect = async () => connectExample(transport, await openDurable(store));
 
-  it("creates a task, polls it, and returns its result repeatedly", async () => {
+  it("creates a task, polls it, and returns its result repeatedly [B-029]", async () => {
     const client = await connect();
     const task = await start(client, "delay", { ms: 500 });
     expect(task).toMatchObject({ status: "working", ttl: 60_000 });

@@ -16,7 +16,7 @@ it.each([
       required: ["word"],
     }),
   ],
-])("takes schemas of %s", async (_, inputSchema) => {
+])("takes schemas of %s [B-005]", async (_, inputSchema) => {
   const peer = await Peer.of({
     tools: (tasks) => tasks.tool("shout", { inputSchema }, ({ word }) => text(word.toUpperCase())),
   });
