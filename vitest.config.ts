@@ -7,18 +7,26 @@ const src = fileURLToPath(new URL("./src/", import.meta.url));
 
 // Suites that take any store take Postgres with HOLDFAST_TEST_STORE=postgres.
 const inPostgres = fileURLToPath(new URL("./test/places/memory-in-postgres.ts", import.meta.url));
-// What strikes whole clusters, browsers, foreign clients and long-lived servers takes minutes: only `npm run test:slow` runs it.
+// What strikes whole clusters, browsers, foreign clients and long-lived servers takes minutes, and many processes that are killed one after the
+// other take half a minute a file: only `npm run test:slow` runs these.
 const slowOnly = [
   "test/browser/**",
   "test/chaos/**",
   "test/peers/**",
   "test/soak/**",
   "test/bench/postgres.test.ts",
+  "test/cli/admin/{beside,encrypted,operator}.test.ts",
+  "test/cli/terminal/server-away.test.ts",
+  "test/crash/{backup,events,sep-1686,trees}.test.ts",
   "test/examples/cluster.test.ts",
+  "test/interop/session-restart.test.ts",
   "test/model/crash.test.ts",
+  "test/nodes/durable.test.ts",
+  "test/owners/{roles,rolling-deploy,takeover,versions}.test.ts",
 ];
-const isSlow = process.env["HOLDFAST_TEST"] === "full";
 const onPostgres = process.env["HOLDFAST_TEST_STORE"] === "postgres";
+const isEncrypted = process.env["HOLDFAST_TEST_ENCRYPTED"] !== undefined;
+const isSlow = process.env["HOLDFAST_TEST"] === "full" || onPostgres || isEncrypted;
 
 // vitest reads its configuration from a default export only.
 export default defineConfig({

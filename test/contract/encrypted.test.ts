@@ -8,6 +8,7 @@ import { storeContract } from "holdfast/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { fullForm } from "../full-form.ts";
 import { EmptiedSchemas } from "../postgres/emptied-schemas.ts";
 
 const keys = [{ id: "k1", key: Buffer.alloc(32, 1) }];
@@ -36,12 +37,13 @@ describe("encrypted memory store", () => {
   for (const { name, run } of storeContract(kind)) test(name, run);
 });
 
-describe("encrypted sqlite store", () => {
+// The short form has the cases of SQLite and Postgres without encryption, and of the encryption with a store that is quick.
+describe.runIf(fullForm)("encrypted sqlite store", () => {
   const kind = { durable: true, owners: "several", place: inFile } as const;
   for (const { name, run } of storeContract(kind)) test(name, run);
 });
 
-describe("encrypted postgres store", () => {
+describe.runIf(fullForm)("encrypted postgres store", () => {
   let schemas: EmptiedSchemas;
   beforeAll(async () => {
     schemas = await EmptiedSchemas.inSharedDatabase();
