@@ -44,6 +44,7 @@ export async function callTool(
   if ("answer" in preparation) return preparation.answer;
   const { prepared } = preparation;
   const reports = new DirectReports({
+    clock: runtime.clock,
     tool: tool.name,
     progressToken: progressTokenOf(params),
     logLevel: () => caller.logLevel,

@@ -1,11 +1,18 @@
 import { isAtLeast, logMessage } from "../../generation/log-message.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { furthest } from "../../task/progress.ts";
 import type { Progress } from "../../task/record.ts";
 import type { LogLevel, LogText } from "../../task/task-line.ts";
 import type { LogLine } from "./log-lines.ts";
 import { newestShown, shownProgress } from "./shown-progress.ts";
 
+/** So many reports of progress go out at once; after those, one in a while. Handlers may report as often as they like. */
+const burst = 10;
+const pauseMs = 100;
+
 /** A call that is answered without a task. */
 export interface DirectCall {
+  readonly clock: Clock;
   readonly tool: string;
   /** Undefined: its client wants no progress. */
   readonly progressToken: string | number | undefined;
@@ -23,14 +30,19 @@ export class DirectReports {
   #lines = 0;
   /** Progress has to grow with each notification. */
   #last: number | undefined;
+  /** How many notifications may go out now, as of `#countedAt`. */
+  #allowed = burst;
+  #countedAt: number;
+  #cancelTimer: (() => void) | undefined;
   #over = false;
 
   constructor(call: DirectCall) {
     this.#call = call;
+    this.#countedAt = call.clock.now();
   }
 
   readonly progress = (report: Progress): void => {
-    this.#own = report;
+    this.#own = furthest(this.#own, report);
     this.#sendProgress();
   };
 
@@ -47,17 +59,38 @@ export class DirectReports {
     if (this.#own === null) this.#sendProgress();
   };
 
-  /** The call is answered: what comes now belongs to none. */
+  /** The call is about to be answered: sends the last progress, and nothing of what comes after. */
   end(): void {
+    if (this.#cancelTimer !== undefined) this.#sendNow();
     this.#over = true;
   }
 
+  /** What is not sent at once is part of a later report, since each says how far the work is. */
   #sendProgress(): void {
+    const { progressToken, clock } = this.#call;
+    if (this.#over || progressToken === undefined || this.#cancelTimer !== undefined) return;
+    this.#refill();
+    if (this.#allowed >= 1) return this.#sendNow();
+    this.#cancelTimer = clock.after(Math.ceil((1 - this.#allowed) * pauseMs), () => this.#sendNow());
+  }
+
+  #sendNow(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     const { progressToken, notify } = this.#call;
     const report = shownProgress(this.#own, this.#line);
-    if (this.#over || progressToken === undefined || report === undefined) return;
-    if (this.#last !== undefined && report.progress <= this.#last) return;
+    if (report === undefined || (this.#last !== undefined && report.progress <= this.#last)) return;
     this.#last = report.progress;
+    this.#refill();
+    this.#allowed = Math.max(0, this.#allowed - 1);
     notify("notifications/progress", { progressToken, ...report });
+  }
+
+  #refill(): void {
+    const now = this.#call.clock.now();
+    // A clock that is set back allows no more, and takes nothing away.
+    const passed = Math.max(0, now - this.#countedAt);
+    this.#allowed = Math.min(burst, this.#allowed + passed / pauseMs);
+    this.#countedAt = now;
   }
 }

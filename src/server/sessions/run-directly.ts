@@ -30,6 +30,7 @@ export async function runDirectly(
     return validated.ok ? errorResult(cannotAsk(tool, missing)) : validated.outcome;
   }
   const reports = new DirectReports({
+    clock: runtime.clock,
     tool: tool.name,
     progressToken: progressTokenOf(params),
     logLevel: () => connection.logLevel,
