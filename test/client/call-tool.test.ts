@@ -18,7 +18,7 @@ describe("a call", () => {
     expect(await client.callTool("publish_report")).toEqual(sent);
   });
 
-  it("accepts an answer as an event stream", async () => {
+  it("accepts an answer as an event stream [B-066]", async () => {
     const { server, client } = await setUp();
     server.script("tools/call", { events: [{ result: { resultType: "complete", ...sent } }] });
     expect(await client.callTool("publish_report")).toEqual(sent);

@@ -130,7 +130,7 @@ describe.each(ways)("SDK v1's client over %s", { timeout: 60_000 }, (way) => {
     expect(await sdk.client.experimental.tasks.getTask(taskId)).toMatchObject({ status: "failed" });
   });
 
-  it("hears progress after the task was created, upwards, and none after its end [C-105 C-106 C-107]", async () => {
+  it("hears progress after the task was created, upwards, and none after its end [C-105 C-106 C-107 B-130 B-132 B-139]", async () => {
     const heard: number[] = [];
     const params = { name: "progress_to", arguments: { total: 5, delayMs: 100 } };
     const options = {

@@ -34,7 +34,7 @@ describe("progress", () => {
     expect(await progressAfter(process, id, 1_000)).toEqual({ progress: 3 });
   });
 
-  it("keeps the furthest of reports that come faster than they are written", async () => {
+  it("keeps the furthest of reports that come faster than they are written [B-138]", async () => {
     const tool: Handler = async (_, task) => {
       for (const n of [1, 9, 4]) task.progress(n);
       await task.sleep("long", 3_600_000);

@@ -91,7 +91,7 @@ it("compares a name that is no ASCII after decoding it [X-B-020]", async () => {
   expect([status, error?.code]).toEqual([200, -32602]); // an unknown task, and no header mismatch
 });
 
-it("refuses a request without its _meta fields [X-B-001 X-B-002]", async () => {
+it("refuses a request without its _meta fields [X-B-001 X-B-002 B-P-001]", async () => {
   const peer = await Peer.of({ tools });
   for (const key of ["protocolVersion", "clientCapabilities"]) {
     const meta = { [`io.modelcontextprotocol/${key}`]: undefined };

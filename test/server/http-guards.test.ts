@@ -23,7 +23,7 @@ function statusFor(url: string, headers: Record<string, string>): Promise<number
 
 const json = { "content-type": "application/json" };
 
-it("serves this machine's own names alone, unless told others", async () => {
+it("serves this machine's own names alone, unless told others [B-124]", async () => {
   const { http } = await serve({ tools });
   expect(await statusFor(http.url, { ...json, host: "evil.example" })).toBe(403);
   expect(await statusFor(http.url, { ...json, host: `localhost:${http.port}` })).not.toBe(403);
@@ -32,7 +32,7 @@ it("serves this machine's own names alone, unless told others", async () => {
   expect(await statusFor(named.http.url, { ...json, host: "localhost" })).toBe(403);
 });
 
-it("serves web pages of this machine alone, unless told others", async () => {
+it("serves web pages of this machine alone, unless told others [B-119 B-120 B-124]", async () => {
   const { http } = await serve({ tools });
   expect(await statusFor(http.url, { ...json, origin: "https://evil.example" })).toBe(403);
   expect(await statusFor(http.url, { ...json, origin: "null" })).toBe(403);
@@ -45,7 +45,7 @@ it("serves web pages of this machine alone, unless told others", async () => {
   ).not.toBe(403);
 });
 
-it("refuses who does not authenticate, on every method [X-P-003]", async () => {
+it("refuses who does not authenticate, on every method [X-P-003 B-123]", async () => {
   const authenticate: Authenticate = async (sent) => sent.headers.get("authorization") ?? undefined;
   const peer = await Peer.of({ tools, http: { authenticate } });
   for (const method of ["tools/call", "tasks/get", "server/discover"]) {
@@ -83,17 +83,19 @@ it("speaks an earlier version with who asks for it, where the extension's key en
   expect(JSON.stringify(opened)).not.toContain("io.modelcontextprotocol/tasks");
 });
 
-it("has no stream to GET and no session to DELETE [X-B-022]", async () => {
+it("has no stream to GET and no session to DELETE [X-B-022 B-P-002]", async () => {
   const { http } = await serve({ tools });
   const headers = { "mcp-protocol-version": "2026-07-28" };
   for (const method of ["GET", "DELETE"]) {
     expect((await fetch(http.url, { method, headers })).status).toBe(405);
   }
   const peer = new Peer(http.url);
-  expect((await peer.call("bare", {}, { headers: { "Mcp-Session-Id": "old" } })).status).toBe(200);
+  expect(
+    (await peer.call("bare", {}, { headers: { "Mcp-Session-Id": "old", "Last-Event-ID": "1" } })).status,
+  ).toBe(200);
 });
 
-it("refuses what is no JSON, and what is too large", async () => {
+it("refuses what is no JSON, and what is too large [B-063]", async () => {
   const { http } = await serve({ tools, http: { maxRequestBodySize: 1000 } });
   const status = async (body: string, headers = json): Promise<number> =>
     (await fetch(http.url, { method: "POST", headers, body })).status;
@@ -112,7 +114,7 @@ it("takes arguments as large as the tasks take", async () => {
   expect(error?.message).toContain("larger than");
 });
 
-it("tells a load balancer that it is there, and nothing else outside its path", async () => {
+it("tells a load balancer that it is there, and nothing else outside its path [B-122]", async () => {
   const { http } = await serve({ tools, http: { path: "/tools/mcp" } });
   const base = new URL(http.url).origin;
   const health = await fetch(`${base}/healthz`);

@@ -90,7 +90,7 @@ it("closes at once although a client keeps its connection and listens", async ()
   await client.close();
 });
 
-it("aborts a direct call's handler when its caller goes away [X-B-017]", async () => {
+it("aborts a direct call's handler when its caller goes away [X-B-017 B-P-003]", async () => {
   const { started, open, handler } = gated();
   const peer = await Peer.of({ tools: (tasks) => tasks.tool("gated", {}, handler) });
   const caller = new AbortController();

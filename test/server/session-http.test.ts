@@ -64,7 +64,7 @@ it("ends a call that does not end, and every session, when its handler is closed
   await tasks.stop();
 });
 
-it("has neither streams nor sessions where there are to be none", async () => {
+it("has neither streams nor sessions where there are to be none [B-083 B-099 B-109]", async () => {
   const { http } = await own({ sessions: false });
   const peer = new SessionPeer(http.url);
   const opened = await peer.initialize();
@@ -85,7 +85,7 @@ it("has neither streams nor sessions where there are to be none", async () => {
   for (const [n, answer] of answers.entries()) expect(answer).toMatchObject({ result: text(`${n}`) });
 });
 
-it("says what the SDK says of a request that is none", async () => {
+it("says what the SDK says of a request that is none [B-063 B-115]", async () => {
   const { http } = await own({ maxRequestBodySize: 1_000 });
   const peer = await SessionPeer.open(http.url);
   const status = async (init: RequestInit): Promise<number> => (await peer.send("POST", init)).status;
@@ -219,7 +219,7 @@ it.each([true, false])("lets an author's server ask for more scopes, with sessio
   );
 });
 
-it("answers a request about a task on a stream where a client wants one, and refuses what is wrong with it", async () => {
+it("answers a request about a task on a stream where a client wants one, and refuses what is wrong with it [B-065]", async () => {
   const { http } = await serve({
     tools: (tasks) => tasks.tool("bare", {}, () => text("bare")),
     http: { anonymous: "shared" },

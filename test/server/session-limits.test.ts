@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { text } from "./peer.ts";
 import { SessionHost } from "./session-host.ts";
 
-it("ends a session that nobody uses, and no other", async () => {
+it("ends a session that nobody uses, and no other [B-105 B-106 B-111]", async () => {
   const host = new SessionHost({ sessionIdleMs: 1_000 });
   const [idle, busy] = [await host.open(), await host.open()];
   await host.clock.advance(600);
@@ -30,7 +30,7 @@ it("keeps a session as long as a stream of it is open", async () => {
   expect(host.sessions.size).toBe(0);
 });
 
-it("keeps a session as long as a call is served, and ends the call's stream with the session", async () => {
+it("keeps a session as long as a call is served, and ends the call's stream with the session [B-075]", async () => {
   const host = new SessionHost();
   const peer = await host.open();
   const asking = await peer.begin("tools/call", { name: "ask_user", arguments: {} });
@@ -68,7 +68,7 @@ it("gives a place back when a handshake is refused", async () => {
   expect((await (await host.open()).call("echo", { say: "in" }))["result"]).toMatchObject(text("in"));
 });
 
-it("opens one session for each client that comes at once", async () => {
+it("opens one session for each client that comes at once [B-100 B-101]", async () => {
   const host = new SessionHost({ maxSessions: 3 });
   const opened = await Promise.all(Array.from({ length: 6 }, () => host.peer().initialize()));
   expect(opened.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
@@ -81,7 +81,7 @@ it("opens one session for each client that comes at once", async () => {
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-it("forgets a session whose author closes its server", async () => {
+it("forgets a session whose author closes its server [B-105 B-111]", async () => {
   const host = new SessionHost();
   const peer = await host.open();
   const stream = await peer.listen();

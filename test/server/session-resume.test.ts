@@ -20,7 +20,7 @@ function waiting(limits?: { maxEvents: number; maxBytes: number }) {
 const dataOf = (messages: (Message | undefined)[]): unknown[] =>
   messages.map((message) => (message?.["params"] as Message | undefined)?.["data"]);
 
-it("sends what a client missed on its stream, once, and goes on", async () => {
+it("sends what a client missed on its stream, once, and goes on [B-091 B-092 B-096]", async () => {
   const { host, say } = waiting();
   const peer = await host.open();
   const leaving = new AbortController();

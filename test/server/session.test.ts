@@ -36,7 +36,7 @@ it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
   },
 );
 
-it("serves both eras at once on one endpoint", async () => {
+it("serves both eras at once on one endpoint [B-P-011]", async () => {
   const { http } = await own();
   const [earlier, newest] = [await SessionPeer.open(http.url), new Peer(http.url)];
   const answers = await Promise.all(
@@ -49,7 +49,7 @@ it("serves both eras at once on one endpoint", async () => {
   for (const [n, answer] of answers.entries()) expect(answer).toMatchObject(text(`${n}`));
 });
 
-it("knows nobody without a session, or in one that is over [A-36 A-37]", async () => {
+it("knows nobody without a session, or in one that is over [A-36 A-37 B-075 B-104 B-106 B-110]", async () => {
   const { http } = await own();
   const peer = await SessionPeer.open(http.url);
   const stranger = new SessionPeer(http.url);
@@ -91,7 +91,7 @@ it("shows a session to who opened it alone", async () => {
   expect((await new SessionPeer(http.url).initialize()).status).toBe(401);
 });
 
-it("lets an author's tools ask the client, on the stream of the call", async () => {
+it("lets an author's tools ask the client, on the stream of the call [B-073]", async () => {
   const { http } = await own();
   const peer = await SessionPeer.open(http.url);
   const asked = async (tool: string, result: object): Promise<unknown> => {
@@ -109,7 +109,7 @@ it("lets an author's tools ask the client, on the stream of the call", async () 
   );
 });
 
-it("tells on the stream of the session what belongs to no request", async () => {
+it("tells on the stream of the session what belongs to no request [B-084]", async () => {
   const { http } = await own();
   const peer = await SessionPeer.open(http.url);
   const stream = await peer.listen();
@@ -122,7 +122,7 @@ it("tells on the stream of the session what belongs to no request", async () => 
   expect(await stream.message()).toMatchObject({ method: "notifications/tools/list_changed" });
 });
 
-it("sends progress and logs of a call on its stream", async () => {
+it("sends progress and logs of a call on its stream [B-072 B-073 B-130]", async () => {
   const { http } = await own();
   const peer = await SessionPeer.open(http.url);
   await peer.request("logging/setLevel", { level: "info" });

@@ -8,6 +8,7 @@ export interface Declined {
 export const declined: readonly Declined[] = [
   { id: "B-006", reason: "Node 18 is past its end; the minimum is 22.18, which has Web Crypto, and other versions are told so when they install or run it." },
   { id: "B-008", reason: "Says for whom each kind of capability is; it asks for nothing that a test could see." },
+  { id: "B-P-012", reason: "Should not, for what is new: nothing here needs them, and the guide of protocols says that they are deprecated." },
   { id: "C-003", reason: "Says what the feature is; it asks for nothing that a test could see." },
   { id: "C-128", reason: "Should: there is no hook yet that tells how many tasks there are and what becomes of them." },
   { id: "C-129", reason: "Should: there is no hook yet that tells who creates, completes and fetches tasks." },

@@ -96,7 +96,7 @@ it("gives on what the server suggests to tell a model, and nothing where it sugg
   expect(silent.immediateResponse).toBeUndefined();
 });
 
-it("hears of progress for as long as the task runs, and not after it [C-105 C-108]", async () => {
+it("hears of progress for as long as the task runs, and not after it [C-105 C-108 B-137]", async () => {
   const { peer, client } = await setUpCore();
   peer.script("tools/call", created);
   const reports: unknown[] = [];

@@ -9,7 +9,7 @@ import { error, json, noSession, SessionServer, SessionStream, type Seen } from 
 const created = json({ task: task("working") });
 const accept = { action: "accept" as const, content: { ok: true } };
 
-it("begins a new session when the server has lost it, and goes on", async () => {
+it("begins a new session when the server has lost it, and goes on [B-107]", async () => {
   const server = await SessionServer.start();
   const client = await server.connect();
   server.script("tools/call", created);
@@ -22,6 +22,7 @@ it("begins a new session when the server has lost it, and goes on", async () => 
   expect(server.of("initialize").map(({ body }) => body["params"])).toEqual(
     Array<unknown>(2).fill(server.of("initialize")[0]?.body["params"]),
   );
+  expect(server.of("initialize").map(({ session }) => session)).toEqual([undefined, undefined]);
   expect(server.of("notifications/initialized")).toHaveLength(2);
 });
 
@@ -61,7 +62,7 @@ it("tries again while the server cannot begin a session, and gives up where it r
   await expect(handle.get()).rejects.toMatchObject({ code: "unauthorized" });
 });
 
-it("comes back to the stream of the session, from where it was", async () => {
+it("comes back to the stream of the session, from where it was [B-069 B-095]", async () => {
   const server = await SessionServer.start();
   const [first, second] = [new SessionStream(), new SessionStream()];
   server.script("GET", first.begin, second.begin);
@@ -83,7 +84,7 @@ it("comes back to the stream of the session, from where it was", async () => {
   await waiting;
 });
 
-it("lets the server say when to come back, and asks once for a stream that there is not", async () => {
+it("lets the server say when to come back, and asks once for a stream that there is not [B-071]", async () => {
   const server = await SessionServer.start();
   const stream = new SessionStream();
   server.script("GET", stream.begin);
@@ -200,7 +201,7 @@ it("waits for as long as a server asks that is asked too often", async () => {
   expect(clock.naps).toContain(7_000);
 });
 
-it("takes a plain call back over HTTP too, where leaving its stream says nothing [C-053 C-087]", async () => {
+it("takes a plain call back over HTTP too, where leaving its stream says nothing [C-053 C-087 B-079]", async () => {
   const server = await SessionServer.start();
   server.capabilities = { tools: {} };
   const client = await server.connect();
@@ -338,7 +339,7 @@ describe("a task that is kept with its session", () => {
     expect(server.of("tools/list").at(-1)?.session).toBe("session-1");
   });
 
-  it("has a session that no other origin is told of", async () => {
+  it("has a session that no other origin is told of [B-102]", async () => {
     const [one, other] = [await SessionServer.start(), await SessionServer.start()];
     const handles = memoryHandles();
     const first = await one.connect({ handles, serverName: "reports" });
@@ -424,7 +425,7 @@ describe("a task that is kept with its session", () => {
   });
 });
 
-it("ends the session when it is closed", async () => {
+it("ends the session when it is closed [B-108]", async () => {
   const server = await SessionServer.start();
   const client = await server.connect();
   await client.close();

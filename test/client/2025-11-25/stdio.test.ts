@@ -14,7 +14,7 @@ async function start(server: ServerProcess, options: ConnectOptions = {}): Promi
   return client;
 }
 
-it("starts a process again, and does not ask it, that ends on the question about its version", async () => {
+it("starts a process again, and does not ask it, that ends on the question about its version [B-P-010]", async () => {
   const shy = { command: process.execPath, args: [shyServer] };
   const client = await start(shy);
   expect(client.sdk.getNegotiatedProtocolVersion()).toBe("2025-11-25");

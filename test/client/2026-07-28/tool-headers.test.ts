@@ -36,7 +36,7 @@ async function connected(): Promise<{
 
 const encoded = "=?base64?Z3LDtsOfZXI=?=";
 
-it("repeats an argument in a header once the server has refused the call without, and from then on", async () => {
+it("repeats an argument in a header once the server has refused the call without, and from then on [B-P-008]", async () => {
   const { client, seen } = await connected();
   expect(await client.callTool(...call)).toMatchObject(looked);
   expect(await (await client.startTool(...call)).result()).toMatchObject(looked);

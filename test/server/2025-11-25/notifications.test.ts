@@ -51,7 +51,7 @@ it("tells of each change with the whole task, before it answers who waits [C-065
   );
 });
 
-it("reports progress under the call's own token, upwards, until the task ends [C-105 C-106 C-107 C-098]", async () => {
+it("reports progress under the call's own token, upwards, until the task ends [C-105 C-106 C-107 C-098 B-130 B-131 B-132 B-139]", async () => {
   const { tools, next } = reporter();
   const { server } = await house(tools);
   const session = await Session.open(server);
@@ -77,7 +77,7 @@ it("reports progress under the call's own token, upwards, until the task ends [C
   expect(session.seen.slice(ended).some(({ method }) => method === "notifications/progress")).toBe(false);
 });
 
-it("reports none without a token", async () => {
+it("reports none without a token [B-135]", async () => {
   const { tools, next } = reporter();
   const { server } = await house(tools);
   const session = await Session.open(server);

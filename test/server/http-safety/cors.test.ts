@@ -31,7 +31,7 @@ function readable({ headers }: { headers: Headers }): void {
   expect(headers.get("access-control-allow-credentials")).toBeNull();
 }
 
-it("tells a page that it may send what clients of both eras send", async () => {
+it("tells a page that it may send what clients of both eras send [B-125 B-126]", async () => {
   const { http } = await serveApp({ authenticate: async () => undefined });
   const asked = "content-type, mcp-param-region, x-other, Mcp-Param-Size, mcp-param-";
   const answer = await ask(http.url, app, asked);

@@ -30,7 +30,7 @@ it.each([
   "localhost.evil.example",
   "reports.example",
   ...outside,
-])("does not listen where others reach it, without a word on who may call: %j", async (host) => {
+])("does not listen where others reach it, without a word on who may call: %j [B-122]", async (host) => {
   const refused = serveHttp(bare(), { host, port: 0 });
   await expect(refused).rejects.toMatchObject({
     code: "configuration",

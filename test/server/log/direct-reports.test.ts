@@ -28,7 +28,7 @@ function count(reports: DirectReports, from: number, to: number): void {
   for (let progress = from; progress <= to; progress++) reports.progress({ progress });
 }
 
-it("sends few reports at once, and then the furthest of those that come in a while", async () => {
+it("sends few reports at once, and then the furthest of those that come in a while [B-138]", async () => {
   const { clock, reports, sent } = scene();
   count(reports, 1, 1_000);
   expect(sent).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
@@ -52,7 +52,7 @@ it("sends at once again what comes after a pause, and no more than it ever may",
   expect(sent.slice(10)).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
 });
 
-it("sends the last report before the answer, and none after it", async () => {
+it("sends the last report before the answer, and none after it [B-139]", async () => {
   const { clock, reports, sent } = scene();
   count(reports, 1, 50);
   reports.end();
@@ -74,7 +74,7 @@ it("has reports wait no longer after a clock that was set back", async () => {
   expect(sent.at(-1)).toBe(12);
 });
 
-it("waits for nothing where nobody asked for progress", () => {
+it("waits for nothing where nobody asked for progress [B-135]", () => {
   const clock = new FakeClock();
   const sent: string[] = [];
   const notify = (method: string): void => void sent.push(method);

@@ -7,7 +7,7 @@ const token = { _meta: { progressToken: "p" } };
 const progressOf = (session: Session): Message[] =>
   session.requests("notifications/progress").map(({ params }) => params as Message);
 
-it("sends lines as progress until the handler reports some, and their text with its reports", async () => {
+it("sends lines as progress until the handler reports some, and their text with its reports [B-133 B-134 B-136]", async () => {
   const { tools, say, said } = teller();
   const { server } = await house(tools);
   const session = await Session.open(server);
@@ -37,7 +37,7 @@ it("sends lines as progress until the handler reports some, and their text with 
   ]);
 });
 
-it("never lets progress fall: a report that is less than the lines before it waits for a larger one", async () => {
+it("never lets progress fall: a report that is less than the lines before it waits for a larger one [B-132]", async () => {
   const { tools, say } = teller();
   const { server } = await house(tools);
   const session = await Session.open(server);

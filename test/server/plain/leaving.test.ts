@@ -15,7 +15,7 @@ import { fourTools, Job, ticketOf } from "./job.ts";
 const without = { capabilities: {} };
 const shared = { anonymous: "shared" } as const;
 
-it("cancels the task of a caller of 2026-07-28 that closes its stream before any answer", async () => {
+it("cancels the task of a caller of 2026-07-28 that closes its stream before any answer [B-P-003]", async () => {
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
   const caller = new AbortController();
@@ -162,7 +162,7 @@ it("does not cancel a task when the server stops", async () => {
   expect(commands.filter((type) => type.startsWith("cancel"))).toEqual([]);
 });
 
-it("does not cancel a task of an earlier revision when its connection breaks", async () => {
+it("does not cancel a task of an earlier revision when its connection breaks [B-078]", async () => {
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
   const peer = await SessionPeer.open(http.url, { version: "2025-06-18" });

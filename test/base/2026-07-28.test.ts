@@ -1,0 +1,157 @@
+import type { McpServer } from "@modelcontextprotocol/server";
+import { ResourceTemplate } from "@modelcontextprotocol/server";
+import { connect } from "holdfast/client";
+import { expect, it, onTestFinished } from "vitest";
+import { sent } from "../client/answers.ts";
+import { setUp } from "../client/setup.ts";
+import { SessionServer } from "../client/2025-11-25/session-server.ts";
+import { serve, Peer, text, type Served } from "../server/peer.ts";
+import { sourceFiles } from "../source-files.ts";
+
+function own(server: McpServer): void {
+  server.server.registerCapabilities({ logging: {}, resources: { subscribe: true } });
+  server.registerTool("echo", {}, () => text("echo"));
+  server.registerResource("note", "test://note", {}, ({ href }) => ({
+    contents: [{ uri: href, text: "a note" }],
+  }));
+  const template = new ResourceTemplate("test://pages/{page}", { list: undefined });
+  server.registerResource("pages", template, {}, ({ href }) => ({ contents: [{ uri: href, text: "page" }] }));
+  server.registerPrompt("greeting", {}, () => ({
+    messages: [{ role: "user", content: { type: "text", text: "Say hello." } }],
+  }));
+}
+
+function served(): Promise<Served> {
+  return serve({ tools: (tasks) => tasks.tool("bare", {}, () => text("bare")), server: own });
+}
+
+it("knows none of the methods that sessions had [B-P-004]", async () => {
+  const { http } = await served();
+  const peer = new Peer(http.url);
+  for (const method of [
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+  ]) {
+    const { status, error } = await peer.send(method, { level: "info", uri: "test://note" });
+    expect([method, status, error?.code]).toEqual([method, 404, -32601]);
+  }
+});
+
+it("says of lists, reads and the server for how long and for whom they may be kept [B-P-007]", async () => {
+  const { http } = await served();
+  const peer = new Peer(http.url);
+  for (const [method, params] of [
+    ["server/discover", {}],
+    ["tools/list", {}],
+    ["resources/list", {}],
+    ["resources/templates/list", {}],
+    ["resources/read", { uri: "test://note" }],
+    ["prompts/list", {}],
+  ] as const) {
+    const { ttlMs, cacheScope } = await peer.result(method, params, {
+      headers: { "Mcp-Name": nameIn(params) },
+    });
+    expect([method, typeof ttlMs]).toEqual([method, "number"]);
+    expect(Number(ttlMs)).toBeGreaterThanOrEqual(0);
+    expect(["private", "public"]).toContain(cacheScope);
+  }
+});
+
+function nameIn(params: object): string | undefined {
+  return "uri" in params ? String(params.uri) : undefined;
+}
+
+it("answers -32602 to a resource that there is not [B-P-005]", async () => {
+  const { http } = await served();
+  const uri = "test://no-such-note";
+  const { error } = await new Peer(http.url).send(
+    "resources/read",
+    { uri },
+    { headers: { "Mcp-Name": uri } },
+  );
+  expect(error).toMatchObject({ code: -32602 });
+});
+
+it("sends no code of the protocol's own range but those that it defines [B-P-006]", async () => {
+  // Header mismatch, missing capability, unsupported version.
+  const defined = [-32020, -32021, -32022];
+  const codes = new Set<number>();
+  for (const folder of ["src/server", "src/task", "src/generation"]) {
+    for (const source of (await sourceFiles(folder, [".ts"])).values()) {
+      for (const [code] of source.matchAll(/-32_?0\d\d\b/g)) codes.add(Number(code.replace("_", "")));
+    }
+  }
+  expect(codes.size).toBeGreaterThan(2);
+  for (const code of codes) if (code <= -32020) expect(defined).toContain(code);
+  expect(codes).not.toContain(-32042);
+});
+
+it("asks proxies not to hold its streams back [B-P-009]", async () => {
+  const { http } = await served();
+  const calling = await fetch(http.url, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": "2026-07-28",
+      "Mcp-Method": "subscriptions/listen",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "subscriptions/listen",
+      params: {
+        notifications: { toolsListChanged: true },
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientCapabilities": {},
+        },
+      },
+    }),
+  });
+  expect([calling.headers.get("content-type"), calling.headers.get("x-accel-buffering")]).toEqual([
+    "text/event-stream",
+    "no",
+  ]);
+  await calling.body?.cancel();
+});
+
+it("drops tools of a list whose headers are not valid, and repeats the parameters of the others [B-P-008]", async () => {
+  const { server, client } = await setUp();
+  const wants = (header: string): object => ({
+    type: "object",
+    properties: { region: { type: "string", "x-mcp-header": header } },
+  });
+  const tools = [
+    { name: "render_report", inputSchema: wants("Re gion") },
+    { name: "publish_report", inputSchema: wants("Region") },
+  ];
+  server.script("tools/list", { result: { resultType: "complete", tools, ttlMs: 0, cacheScope: "private" } });
+  const listed = await client.sdk.listTools();
+  expect(listed.tools.map(({ name }) => name)).toEqual(["publish_report"]);
+  server.script("tools/call", { result: { resultType: "complete", ...sent } });
+  await client.callTool("publish_report", { region: "eu" });
+  expect(server.of("tools/call")[0]?.headers["mcp-param-region"]).toBe("eu");
+});
+
+it("is tried first by our client, which goes back to initialize and does not try again [B-P-010]", async () => {
+  const server = await SessionServer.start();
+  const client = await connect(server.url, { pollFloorMs: 1 });
+  onTestFinished(() => client.close());
+  expect(client.sdk.getNegotiatedProtocolVersion()).toBe("2025-11-25");
+  await server.sees("GET");
+  server.forgetSession();
+  await client.sdk.listTools();
+  expect(server.seen.map(({ what }) => what).filter((what) => /discover|initialize$/.test(what))).toEqual([
+    "server/discover",
+    "initialize",
+    "initialize",
+  ]);
+  const { http } = await served();
+  const newer = await connect(http.url);
+  onTestFinished(() => newer.close());
+  expect(newer.sdk.getNegotiatedProtocolVersion()).toBe("2026-07-28");
+});
