@@ -18,6 +18,9 @@ export type ClientEvent = ClientEventData & {
 export type ClientEventData =
   ConnectionEvent | CallEvent | TaskEvent | ListeningEvent | QuestionEvent | CancelEvent;
 
+/** What a connection goes over: `http` is Streamable HTTP, and `http+sse` the transport of 2024-11-05. */
+export type TransportKind = "http" | "http+sse" | "stdio";
+
 type ConnectionEvent =
   | {
       readonly type: "connected";
@@ -25,6 +28,8 @@ type ConnectionEvent =
       readonly protocolVersion: string | undefined;
       /** The form in which this connection has tasks. */
       readonly generation: string;
+      /** Left out for a transport that was given. */
+      readonly transport?: TransportKind;
     }
   /** Closed by this client (`closed`) or lost (`connection`). Comes once. */
   | { readonly type: "disconnected"; readonly code: WaitFailure };

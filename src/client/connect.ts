@@ -31,7 +31,7 @@ import type { TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
 
 /**
- * Connects to an MCP server: at its Streamable HTTP endpoint, as a process to start, or over a transport of the SDK.
+ * Connects to an MCP server: at its URL, as a process to start, or over a transport of the SDK.
  * Rejects with a `TaskClientError` if the server cannot be reached (`connection`), needs a different token
  * (`unauthorized`) or speaks no protocol that this client does (`protocol`).
  *
@@ -39,7 +39,10 @@ import { TaskClientError } from "./task-client-error.ts";
  * otherwise an earlier version with the tasks of SEP-1686. With a server without tasks, calls are plain requests and end
  * with the connection.
  *
- * Over HTTP, waits survive restarts of the server, also when they end the session. A process cannot be reached again: when
+ * A URL that answers POSTs with 400, 404 or 405 is asked by GET whether it has the HTTP+SSE transport of 2024-11-05. Such a
+ * connection cannot be resumed: when its stream ends, all waits reject with `connection`.
+ *
+ * Over Streamable HTTP, waits survive restarts of the server, also when they end the session. A process cannot be reached again: when
  * it ends, all waits reject with `connection`, and `resume` on a new connection finds its tasks. `close` ends the process
  * and everything that it started, as behind `npx` and `sh -c`: it closes stdin, sends SIGTERM after two seconds and
  * SIGKILL after two more. On POSIX the process has a process group of its own, which is ended in the same way when this
@@ -84,7 +87,7 @@ export async function connectWith(
   const store = typeof handles === "string" ? fileHandles(handles) : handles;
   // Before connecting: the first question may come with the handshake.
   const shared = receives ? await loadReceiver(receiveTasks) : undefined;
-  const { sdk, requester, name } = await openConnection(
+  const { sdk, requester, name, transport } = await openConnection(
     server,
     {
       ...options,
@@ -120,7 +123,7 @@ export async function connectWith(
   const parts = { requester, clock, callbacks, server: capabilitiesOfServer, sessions };
   const protocol = generations.protocol(generation, parts);
   requester.handlers.onNotification((notification) => progress.handle(notification));
-  events.emit({ type: "connected", protocolVersion, generation });
+  events.emit({ type: "connected", protocolVersion, generation, ...(transport && { transport }) });
   const makeTasks = shared?.receiving[generation];
   const receiver =
     shared === undefined || receiveTasks === undefined || makeTasks === undefined

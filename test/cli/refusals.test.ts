@@ -75,18 +75,6 @@ it.each([[], ["--token", "s3cret"]])(
   },
 );
 
-it("recognises a server of the HTTP+SSE transport", { timeout: 60_000 }, async () => {
-  const url = await serve(({ method, headers }, response) => {
-    if (method !== "GET") return response.writeHead(404).end("<html>Cannot POST</html>");
-    if (headers.authorization !== "Bearer s3cret") return response.writeHead(401).end();
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    return response.write("event: endpoint\ndata: /messages?sessionId=1\n\n");
-  });
-  const refused = await runMain(["tools", url, "--token", "s3cret"]);
-  expect(refused).toMatchObject({ code: 6, stdout: "" });
-  expect(refused.stderr).toMatch(/a server of the HTTP\+SSE transport.*\n.*Streamable HTTP/);
-});
-
 it("prints the URLs that a call requires to be visited first", { timeout: 60_000 }, async () => {
   const http = await serveSessions(() => {
     const mcp = new McpServer({ name: "signs", version: "1.0.0" });

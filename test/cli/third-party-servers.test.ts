@@ -13,7 +13,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fullForm } from "../full-form.ts";
-import { script, startHttp } from "../interop/our-client-everything.ts";
+import { script, startHttp, startSse } from "../interop/our-client-everything.ts";
 import { serveSessions } from "../sdk-v1/http.ts";
 import { folder, holdfast, startHoldfast, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
@@ -64,6 +64,23 @@ describe("the reference everything server", { timeout: 60_000 }, () => {
     expect(research).toMatchObject({ code: 0, stdout: expect.stringContaining("Report: tasks") as string });
   });
 });
+
+it(
+  "examines the everything server over HTTP+SSE, and calls a tool and a task [B-039]",
+  { timeout: 60_000 },
+  async () => {
+    const url = await startSse();
+    const run = await user();
+    const examined = await run("doctor", url);
+    expect(examined.stdout).toMatch(/^connection +yes +over HTTP\+SSE, the transport of 2024-11-05/);
+    expect(await run("call", url, "echo", "message=hello")).toMatchObject({
+      code: 0,
+      stdout: "Echo: hello\n",
+    });
+    const research = await run("call", url, "simulate-research-query", "topic=tasks");
+    expect(research).toMatchObject({ code: 0, stdout: expect.stringContaining("Report: tasks") as string });
+  },
+);
 
 /** A server on SDK v1 as its makers show it: tasks in memory, one of which asks a question. */
 async function serveV1(): Promise<string> {

@@ -44,7 +44,7 @@ it("tell of a call and its task from beginning to end, and no secrets [C-131 S-0
   const before = { key: "before", method, taskId: null, callId };
   const approve = { key: "approve", method, taskId };
   expect(events.map(({ at: _, ...event }) => event)).toEqual([
-    { type: "connected", protocolVersion: "2026-07-28", generation: "2026-07-28" },
+    { type: "connected", protocolVersion: "2026-07-28", generation: "2026-07-28", transport: "http" },
     { type: "call_sent", callId, tool, attempt: 1, repeat: false },
     { type: "call_delayed", callId, tool, retryInMs: 125 },
     { type: "call_sent", callId, tool, attempt: 2, repeat: true },

@@ -14,12 +14,12 @@ async function read(...chunks: string[]): Promise<ServerEvent[]> {
   return events;
 }
 
-it("reads data, ids and retry, and ignores other fields", async () => {
+it("reads types, data, ids and retry, and ignores other fields", async () => {
   const text =
-    ": hello\nid: 1\nretry: 500\ndata: a\ndata:b\n\nevent: message\ndata: c\nretry: soon\n\ndata: cut";
+    ": hello\nid: 1\nevent: endpoint\nretry: 500\ndata: a\ndata:b\n\nwhat: else\ndata: c\nretry: soon\n\ndata: cut";
   expect(await read(text)).toEqual([
-    { data: "a\nb", id: "1", retryMs: 500 },
-    { data: "c", id: "1", retryMs: 500 },
+    { type: "endpoint", data: "a\nb", id: "1", retryMs: 500 },
+    { type: "message", data: "c", id: "1", retryMs: 500 },
   ]);
 });
 

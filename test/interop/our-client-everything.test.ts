@@ -14,7 +14,7 @@ async function answer({ method }: InputRequest): Promise<InputResult> {
   return { action: "accept", content: { interpretation: "technical", name: "Ada" } };
 }
 
-const ways = fullForm ? (["stdio", "http"] as const) : (["stdio"] as const);
+const ways = fullForm ? (["stdio", "http", "http+sse"] as const) : (["stdio", "http+sse"] as const);
 
 describe.each(ways)("the reference everything server over %s", (way) => {
   it("runs a research that asks back, as a task", { timeout: deadline }, async () => {

@@ -13,12 +13,16 @@ export const script = fileURLToPath(
   import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"),
 );
 
-/** Our client of the everything server that the protocol's makers publish, over stdio or over HTTP. */
-export async function everythingOver(way: "stdio" | "http", options: ConnectOptions): Promise<TaskClient> {
+/** How the everything server is spoken to. */
+export type Way = "stdio" | "http" | "http+sse";
+
+/** Our client of the everything server that the protocol's makers publish. */
+export async function everythingOver(way: Way, options: ConnectOptions): Promise<TaskClient> {
+  const command = process.execPath;
   const target =
-    way === "http"
-      ? await startHttp()
-      : { command: process.execPath, args: [script, "stdio"], env: compileCache, stderr: "ignore" as const };
+    way === "stdio"
+      ? { command, args: [script, "stdio"], env: compileCache, stderr: "ignore" as const }
+      : await (way === "http" ? startHttp() : startSse());
   const client = await connect(target, options);
   onTestFinished(async () => client.close());
   return client;
@@ -29,8 +33,17 @@ export async function startHttp(): Promise<string> {
   return startOnPort([script, "streamableHttp"], "PORT");
 }
 
+/** Starts it with the HTTP+SSE transport of 2024-11-05 alone, and gives the URL of its stream. */
+export async function startSse(): Promise<string> {
+  return (await startOnPort([script, "sse"], "PORT", "is running")).replace(/mcp$/, "sse");
+}
+
 /** Starts a script that is told its port by a variable, and says when it listens. Gives its URL. */
-export async function startOnPort(args: readonly string[], variable: string): Promise<string> {
+export async function startOnPort(
+  args: readonly string[],
+  variable: string,
+  said = "listening",
+): Promise<string> {
   const port = await freePort();
   const child = spawn(process.execPath, [...args], {
     env: { ...process.env, [variable]: String(port) },
@@ -44,7 +57,7 @@ export async function startOnPort(args: readonly string[], variable: string): Pr
     child.kill("SIGKILL");
     await ended;
   });
-  for await (const line of createInterface(output)) if (line.includes("listening")) break;
+  for await (const line of createInterface(output)) if (line.includes(said)) break;
   output.resume();
   return `http://127.0.0.1:${port}/mcp`;
 }

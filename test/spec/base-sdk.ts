@@ -40,4 +40,7 @@ export const baseSdk: readonly Requirement[] = [
   // 8. Messages and the lifecycle
   { id: "B-042", level: "MUST", who: "both", text: "Messages are JSON-RPC 2.0 in UTF-8." },
   { id: "B-047", level: "SHOULD", who: "client", text: "Supports stdio." },
+  // 12. Servers of 2024-11-05
+  { id: "B-039", level: "IMPLIED", who: "client", text: "Speaks HTTP+SSE to servers that have no Streamable HTTP." },
+  { id: "B-117", level: "IMPLIED", who: "client", text: "Posts initialize, and where that gets 400, 404 or 405 asks by GET for a stream that begins with an endpoint event." },
 ];

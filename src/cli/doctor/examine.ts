@@ -2,6 +2,7 @@ import { clientGenerations } from "../../client/generations.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { listTools } from "../command/find-tool.ts";
 import { taskSupport } from "../command/tools.ts";
+import type { TransportKind } from "../../client/client-events.ts";
 import type { CheckJson } from "../output/json-shapes.ts";
 import { declaredTasks, generationOf, recognisesRepeats } from "../server/server-capabilities.ts";
 import type { Session } from "../server/with-server.ts";
@@ -14,16 +15,22 @@ export interface Caller {
   readonly login: string | undefined;
 }
 
+const connections: Readonly<Record<TransportKind, string>> = {
+  http: "over HTTP",
+  "http+sse": "over HTTP+SSE, the transport of 2024-11-05",
+  stdio: "to a process over stdio",
+};
+
 /** Checks everything about a server that needs no tool call. */
 export async function examine(session: Session, caller: Caller): Promise<readonly CheckJson[]> {
-  const { client, server } = session;
+  const { client, transport, server } = session;
   const { sdk } = client;
   const isHttp = typeof server.target === "string";
   const { name = "?", version = "?" } = sdk.getServerVersion() ?? {};
   const isModern = sdk.getProtocolEra() === "modern";
   const declared = Object.keys(sdk.getServerCapabilities() ?? {}).join(", ");
   return [
-    { check: "connection", works: true, detail: isHttp ? "over HTTP" : "to a process over stdio" },
+    { check: "connection", works: true, detail: connections[transport ?? "http"] },
     { check: "server", works: null, detail: `${name} ${version}` },
     {
       check: "protocol",

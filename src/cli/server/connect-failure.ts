@@ -23,23 +23,12 @@ const hints: readonly (readonly [RegExp, string])[] = [
   [/^EACCES$/, "There is no permission to run the command."],
 ];
 
-const sse =
-  "it is a server of the HTTP+SSE transport of 2024-11-05, which is not spoken here.\nUse the address of its Streamable HTTP transport, which often ends with /mcp in place of /sse, or a command that starts it on a pipe.";
-
 /** The end of the log is shown: it says why the process ended. */
 const maxLogCharacters = 4_000;
 
 /** An error of `connect`, with a hint for the user and the end of the server's log. */
-export function explainConnectFailure(
-  error: unknown,
-  server: FoundServer,
-  { log = "", isSse = false }: { readonly log?: string; readonly isSse?: boolean } = {},
-): unknown {
+export function explainConnectFailure(error: unknown, server: FoundServer, log = ""): unknown {
   if (!(error instanceof TaskClientError)) return error;
-  if (isSse) {
-    const reason = `Could not connect to ${asTyped(server)}: ${sse}`;
-    return new TaskClientError("protocol", reason, { cause: error.cause });
-  }
   const reason = `Could not connect to ${asTyped(server)}: ${reasonOf(error, server)}`;
   return withLines(error, [reason, hint(error, server), serverLog(log)]);
 }
@@ -79,9 +68,8 @@ function reasonOf({ message, cause }: TaskClientError, server: FoundServer): str
     .trim();
 }
 
-/** Whether the server may use the HTTP+SSE transport: it answered the request with a typical error. */
-export function mayBeSse(error: unknown): boolean {
-  const cause = error instanceof TaskClientError ? error.cause : undefined;
+/** Whether what answers is likely to be no MCP server. */
+function isNoEndpoint({ cause }: TaskClientError): boolean {
   return cause instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(cause.data.status);
 }
 
@@ -110,7 +98,7 @@ function loginHint({ cause }: TaskClientError, server: FoundServer): string | un
 function hint(error: TaskClientError, server: FoundServer): string | undefined {
   const { target } = server;
   if (error.code === "unauthorized") return loginHint(error, server);
-  if (mayBeSse(error))
+  if (isNoEndpoint(error))
     return `Something answers there, and not as an MCP server: is the path right?${usualPath(target)}`;
   if (error.code === "protocol")
     return "Something answers there, but it is not an MCP server that this client can use.";

@@ -75,15 +75,19 @@ export type HostEntry =
     }
   | { readonly kind: "http"; readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
-const httpTypes: ReadonlySet<unknown> = new Set([undefined, "http", "streamable-http", "streamableHttp"]);
+/** The client finds out which of its two transports a server over HTTP has. */
+const httpTypes: ReadonlySet<unknown> = new Set([
+  undefined,
+  "http",
+  "streamable-http",
+  "streamableHttp",
+  "sse",
+]);
 
 /** `where` names the entry in errors. */
 export function readHostEntry(value: unknown, where: string): HostEntry {
   if (!isJsonObject(value)) throw new UsageError(`${where}: it has to be an object.`);
   const { type, command, url } = value;
-  if (type === "sse") {
-    throw new UsageError(`${where}: the HTTP+SSE transport of 2024-11-05 is not spoken here, only "http".`);
-  }
   if (typeof url === "string" && command === undefined && httpTypes.has(type)) {
     return { kind: "http", url, headers: texts(value, "headers", where) };
   }

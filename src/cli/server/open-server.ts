@@ -4,14 +4,14 @@ import type { LoginStore } from "../../client/auth/login.ts";
 import type { HandleStore } from "../../client/handles/handle-store.ts";
 import type { OnInput } from "../../client/question/input-request.ts";
 import type { TaskClient } from "../../client/task-client.ts";
+import type { TransportKind } from "../../client/client-events.ts";
 import type { ServerOptions } from "../context.ts";
 import type { Io } from "../io.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { explainConnectFailure, explainLoss, mayBeSse } from "./connect-failure.ts";
+import { explainConnectFailure, explainLoss } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
 import { hasAuthorization, readCredentials } from "./credentials.ts";
 import { showTrouble } from "./show-trouble.ts";
-import { isSseServer } from "./detect-sse-server.ts";
 
 /** How many characters of a server's stderr are kept. */
 const maxLogCharacters = 10_000;
@@ -33,6 +33,7 @@ interface OpenOptions {
 
 interface OpenedServer {
   readonly client: TaskClient;
+  readonly transport: TransportKind | undefined;
   /** Adds the end of the server's log to an error of the connection. */
   readonly explainLoss: (error: unknown) => unknown;
 }
@@ -53,6 +54,7 @@ export async function openServer({
   let log = "";
   const credentials = readCredentials(server, options, env);
   const { headers, token } = credentials;
+  let transport: TransportKind | undefined;
   terminal.display.connecting(server.spec.given);
   try {
     const client = await connect(
@@ -68,16 +70,16 @@ export async function openServer({
         onInput,
         signal,
         handles,
-        onEvent: (event) => showTrouble(event, terminal.display),
+        onEvent: (event) => {
+          if (event.type === "connected") transport = event.transport;
+          showTrouble(event, terminal.display);
+        },
         ...protocol,
       },
     );
     terminal.display.connected();
-    return { client, explainLoss: (error) => explainLoss(error, server, log) };
+    return { client, transport, explainLoss: (error) => explainLoss(error, server, log) };
   } catch (error) {
-    const authorized = { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) };
-    const isSse =
-      typeof target === "string" && mayBeSse(error) && (await isSseServer(target, authorized, signal));
-    throw explainConnectFailure(error, server, { log, isSse });
+    throw explainConnectFailure(error, server, log);
   }
 }

@@ -4,6 +4,7 @@ import type { RemoteTask } from "../../client/task/remote-task.ts";
 import type { TaskReference } from "../../client/task/task-reference.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
+import type { TransportKind } from "../../client/client-events.ts";
 import { describeQuestion } from "../command/describe-question.ts";
 import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
 import { exitCodes, interruptedBy } from "../exit-code.ts";
@@ -19,6 +20,7 @@ import { recognisesRepeats } from "./server-capabilities.ts";
 /** A connection, for as long as a command needs it. */
 export interface Session {
   readonly client: TaskClient;
+  readonly transport: TransportKind | undefined;
   readonly server: FoundServer;
   readonly terminal: Terminal;
   /** Aborts on Ctrl-C, after `--timeout`, and with a TaskClientError when nobody can answer a question of a call. */
@@ -102,7 +104,7 @@ export async function withConnection<Value>(
   const giveUp = (request: InputRequest): void => unanswered.abort(nobodyAnswers(request, server));
   const signal = AbortSignal.any([stopped, unanswered.signal]);
   const handles = state.handlesFor(server);
-  const { client, explainLoss } = await openServer({
+  const { client, transport, explainLoss } = await openServer({
     server,
     options,
     env: io.env,
@@ -115,7 +117,7 @@ export async function withConnection<Value>(
   });
   const printed: Session["printed"] = async (ended) => handles.printed(ended);
   const saw = handles.saw.bind(handles);
-  const session = { client, server, terminal, signal, printed, saw };
+  const session = { client, transport, server, terminal, signal, printed, saw };
   return workOn(session, handles, work).catch((error: unknown) => {
     throw explainLoss(error);
   });

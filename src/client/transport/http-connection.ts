@@ -5,6 +5,7 @@ import type { ConnectOptions } from "../connect-options.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { recordingFetch, ResponseRecords } from "./recording-fetch.ts";
 import { fetchWithoutTimeout } from "./fetch-without-timeout.ts";
+import { SseTransport } from "./sse-transport.ts";
 import { StandaloneStream } from "./standalone-stream.ts";
 
 type Token = NonNullable<ConnectOptions["token"]>;
@@ -22,7 +23,7 @@ export interface HttpOptions extends Pick<ConnectOptions, "auth" | "fetch" | "he
 /** A connection by the SDK's HTTP transport, which also records responses and keeps the standalone stream open. */
 export function httpConnection(
   url: URL,
-  { fetch: given, wrapFetch = (fetchIt) => fetchIt, headers, token, auth }: HttpOptions,
+  options: HttpOptions,
   clock: ClientClock,
 ): {
   readonly transport: StreamableHTTPClientTransport;
@@ -30,10 +31,9 @@ export function httpConnection(
   readonly endSession: () => Promise<void>;
   readonly onStreamLost: (listener: () => void) => void;
 } {
+  const { headers, token } = options;
   const responses = new ResponseRecords();
-  const plainFetch = wrapFetch(given ?? fetchWithoutTimeout);
-  const fetchIt =
-    auth === undefined ? plainFetch : fetchWithAuth({ auth, server: url, fetch: plainFetch, given, clock });
+  const fetchIt = fetchFor(url, options, clock);
   let streamLost = (): void => undefined;
   const standalone = new StandaloneStream({
     fetch: fetchIt,
@@ -72,6 +72,29 @@ export function httpConnection(
     deadline.clear();
   };
   return { transport, responses, endSession, onStreamLost: (listener) => (streamLost = listener) };
+}
+
+/** A connection by the HTTP+SSE transport of 2024-11-05. */
+export function sseConnection(
+  url: URL,
+  options: HttpOptions,
+  clock: ClientClock,
+): { readonly transport: SseTransport } {
+  const headers = async (): Promise<Headers> => {
+    const { headers: given = {}, token } = options;
+    const sent = new Headers({ ...given });
+    const read = token === undefined ? undefined : await readToken(token);
+    if (read !== undefined) sent.set("authorization", `Bearer ${read}`);
+    return sent;
+  };
+  return { transport: new SseTransport({ url, fetch: fetchFor(url, options, clock), clock, headers }) };
+}
+
+/** Sends the requests to the server, with the tokens of `auth`. */
+function fetchFor(server: URL, options: HttpOptions, clock: ClientClock): FetchLike {
+  const { fetch: given, wrapFetch = (fetchIt) => fetchIt, auth } = options;
+  const fetchIt = wrapFetch(given ?? fetchWithoutTimeout);
+  return auth === undefined ? fetchIt : fetchWithAuth({ auth, server, fetch: fetchIt, given, clock });
 }
 
 async function readToken(token: Token): Promise<string | undefined> {

@@ -1,17 +1,28 @@
-import { type ClientCapabilities, type Implementation, Client } from "@modelcontextprotocol/client";
+import {
+  type ClientCapabilities,
+  type Implementation,
+  Client,
+  SdkHttpError,
+} from "@modelcontextprotocol/client";
+import type { TransportKind } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
 import { hasSessions, type ProtocolVersion } from "../../generation/generations.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { connectError } from "./connect-error.ts";
 import type { HandleStore } from "../handles/handle-store.ts";
 import { findSession, SessionTakeUp } from "../session/session-take-up.ts";
+import { TaskClientError } from "../task-client-error.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
+import { NoSseServer } from "./sse-transport.ts";
 import { SdkTransport, type MessageRewrites } from "./sdk-transport.ts";
 import { tracedConnection } from "./traced-transport.ts";
 
 export interface OpenOptions
-  extends Omit<ConnectOptions, "handles">, Pick<ConnectionOptions, "wrapFetch">, MessageRewrites {
+  extends
+    Omit<ConnectOptions, "handles">,
+    Pick<ConnectionOptions, "wrapFetch" | "isHttpSse">,
+    MessageRewrites {
   /** Has the session that is taken up, if there is one. */
   readonly handles: HandleStore | undefined;
   readonly clientInfo: Implementation;
@@ -25,11 +36,13 @@ export interface OpenConnection {
   readonly requester: RawRequester;
   /** How task references name the server. */
   readonly name: string;
+  readonly transport: TransportKind | undefined;
 }
 
 /**
  * Connects in the session of an earlier client, if that is stored and goes on; else with protocol 2026-07-28 if the server
- * speaks it, otherwise with the handshake of earlier revisions. Rejects with a TaskClientError or the signal's reason.
+ * speaks it, otherwise with the handshake of earlier revisions, over HTTP+SSE if the server has no other transport. Rejects
+ * with a TaskClientError or the signal's reason.
  */
 export async function openConnection(
   server: ServerTarget,
@@ -42,6 +55,11 @@ export async function openConnection(
   const version = protocolVersion ?? (generation === undefined ? undefined : "earlier");
   const first = await tryToConnect(server, options, clock, version);
   if ("sdk" in first) return first;
+  if (mayBeHttpSse(server, first.error) && (version === undefined || isEarlier(version))) {
+    const overSse = await tryToConnect(server, { ...options, isHttpSse: true }, clock, version ?? "earlier");
+    if ("sdk" in overSse) return overSse;
+    throw isNoSseServer(overSse.error) ? first.error : overSse.error;
+  }
   // Some servers exit on any request before the handshake. A process is started again, without asking for
   // 2026-07-28.
   const isProcess = !(server instanceof URL) && typeof server === "object" && "command" in server;
@@ -49,6 +67,23 @@ export async function openConnection(
   const second = await tryToConnect(server, options, clock, "earlier");
   if ("sdk" in second) return second;
   throw second.error;
+}
+
+/** The answers to a POST after which a server is asked whether it has the HTTP+SSE transport (B-117). */
+const statusesBeforeHttpSse: ReadonlySet<number> = new Set([400, 404, 405]);
+
+function mayBeHttpSse(server: ServerTarget, error: unknown): boolean {
+  if (typeof server !== "string" && !(server instanceof URL)) return false;
+  const cause = error instanceof TaskClientError ? error.cause : undefined;
+  return cause instanceof SdkHttpError && statusesBeforeHttpSse.has(cause.data.status);
+}
+
+function isNoSseServer(error: unknown): boolean {
+  return error instanceof TaskClientError && error.cause instanceof NoSseServer;
+}
+
+function isEarlier(version: ProtocolVersion | "earlier"): boolean {
+  return version === "earlier" || hasSessions(version);
 }
 
 /** Undefined if there is no session to take up, or its server does not know it any more. */
@@ -101,7 +136,7 @@ async function tryToConnect(
   try {
     await sdk.connect(new SdkTransport(requester, { rewriteOutgoing, rewriteIncoming }));
     signal?.throwIfAborted();
-    return { sdk, requester, name: connection.name };
+    return { sdk, requester, name: connection.name, transport: connection.kind };
   } catch (cause) {
     await requester.close().catch(() => undefined);
     await sdk.close().catch(() => undefined);

@@ -1,8 +1,9 @@
 import type { Transport } from "@modelcontextprotocol/client";
+import type { TransportKind } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
 import type { TracedPeer } from "../client-telemetry.ts";
 import type { ConnectOptions } from "../connect-options.ts";
-import { httpConnection, type HttpOptions } from "./http-connection.ts";
+import { httpConnection, sseConnection, type HttpOptions } from "./http-connection.ts";
 import type { ResponseRecords } from "./recording-fetch.ts";
 import { ProcessTransport } from "./process-transport.ts";
 import { processName, type ServerProcess } from "./server-process.ts";
@@ -15,8 +16,10 @@ export interface ServerConnection {
   /** How task references name the server. */
   readonly name: string;
   readonly transport: Transport;
+  /** Undefined for a transport that was given. */
+  readonly kind: TransportKind | undefined;
   readonly peer: TracedPeer;
-  /** Undefined on other transports than HTTP. */
+  /** Undefined on other transports than Streamable HTTP. */
   readonly origin?: string;
   /** The HTTP response of each request; undefined on other transports. */
   readonly responses?: ResponseRecords;
@@ -26,7 +29,10 @@ export interface ServerConnection {
   readonly onStreamLost?: (listener: () => void) => void;
 }
 
-export interface ConnectionOptions extends HttpOptions, Pick<ConnectOptions, "serverName"> {}
+export interface ConnectionOptions extends HttpOptions, Pick<ConnectOptions, "serverName"> {
+  /** How a URL is spoken to; by default over Streamable HTTP. */
+  readonly isHttpSse?: boolean;
+}
 
 export function connectionTo(
   target: ServerTarget,
@@ -43,15 +49,19 @@ export function connectionTo(
       );
     }
     const { href, origin } = url;
-    return { name: serverName ?? href, origin, peer: httpPeer(url), ...httpConnection(url, options, clock) };
+    const http = { name: serverName ?? href, peer: httpPeer(url) };
+    if (options.isHttpSse === true)
+      return { ...http, kind: "http+sse", ...sseConnection(url, options, clock) };
+    return { ...http, kind: "http", origin, ...httpConnection(url, options, clock) };
   }
   if (typeof target !== "object" || target === null)
     throw new TypeError(`connect takes ${targets}, not ${typeof target}.`);
   if ("command" in target) {
     const transport = new ProcessTransport(target, clock);
-    return { name: serverName ?? processName(target), peer: { transport: "stdio" }, transport };
+    const name = serverName ?? processName(target);
+    return { name, kind: "stdio", peer: { transport: "stdio" }, transport };
   }
-  return { name: serverName ?? "transport", peer: {}, transport: target };
+  return { name: serverName ?? "transport", kind: undefined, peer: {}, transport: target };
 }
 
 /** How references name a server over HTTP, and where it is; undefined for others. */

@@ -2,6 +2,8 @@ import { boundedRetryAfter } from "../reply/retry.ts";
 
 /** One server-sent event, with the fields that this client uses. */
 export interface ServerEvent {
+  /** "message" where the server names none. */
+  readonly type: string;
   readonly data: string;
   /** The last id on the stream so far. */
   readonly id: string | undefined;
@@ -13,17 +15,20 @@ export interface ServerEvent {
 export async function* readEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<ServerEvent, void, undefined> {
+  let type = "";
   let data: string[] = [];
   let id: string | undefined;
   let retryMs: number | undefined;
   for await (const line of readLines(body)) {
     if (line === "") {
-      yield { data: data.join("\n"), id, retryMs };
+      yield { type: type === "" ? "message" : type, data: data.join("\n"), id, retryMs };
+      type = "";
       data = [];
       continue;
     }
     const [, field = "", value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
     if (field === "data") data.push(value);
+    else if (field === "event") type = value;
     else if (field === "id") id = value;
     else if (field === "retry" && /^\d+$/.test(value)) retryMs = boundedRetryAfter(Number(value));
   }

@@ -117,7 +117,7 @@ export class StandaloneStream {
   }
 }
 
-function isEventStream({ headers }: Response): boolean {
+export function isEventStream({ headers }: Response): boolean {
   return headers.get("content-type")?.includes("text/event-stream") === true;
 }
 

@@ -15,7 +15,7 @@ const explained = (cause: Error, log = ""): string => {
   const error = new TaskClientError("connection", `Could not connect to ${server.name}: ${cause.message}`, {
     cause,
   });
-  return (explainConnectFailure(error, server, { log }) as Error).message;
+  return (explainConnectFailure(error, server, log) as Error).message;
 };
 
 it("reports a timeout as such, not as the end of the process", () => {

@@ -107,12 +107,12 @@ it("expands variables in a config file, and keeps their values out of the name",
   });
   for (const { name, spec } of [local, remote]) expect(JSON.stringify([name, spec])).not.toContain("s3cret");
   expect((await find("with space")).target).toBe("https://example.com/mcp");
+  expect((await find("old")).target).toBe("https://example.com/sse");
 });
 
 it.each([
   ["nobody", { mcpServers }, /no server "nobody" in .*\.mcp\.json, which has "local", "remote"/],
   ["local", { mcpServers }, /server "local", needs the environment variable KEY/],
-  ["old", { mcpServers }, /server "old": the HTTP\+SSE transport/],
   ["neither", { mcpServers }, /server "neither": it needs either "command"/],
   ["oddly", { mcpServers }, /"args" has to be a list of strings/],
   ["local", { servers: {} }, /has no object "mcpServers"/],

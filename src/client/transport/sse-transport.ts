@@ -1,0 +1,157 @@
+import {
+  parseJSONRPCMessage,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  type FetchLike,
+  type JSONRPCMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import type { ClientClock } from "../clock.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import { describeCause } from "./describe-cause.ts";
+import { sendFailure } from "./send-failure.ts";
+import { readEvents, type ServerEvent } from "./server-sent-events.ts";
+import { fetchWithinOrigin, isEventStream } from "./standalone-stream.ts";
+
+/** How long a server may take to say where it wants its messages. */
+const endpointMs = 5_000;
+
+interface SseTransportOptions {
+  readonly url: URL;
+  readonly fetch: FetchLike;
+  readonly clock: ClientClock;
+  /** The headers of the stream and of each message. */
+  readonly headers: () => Promise<Headers>;
+}
+
+/** There is no server of the HTTP+SSE transport at the URL. */
+export class NoSseServer extends Error {
+  override readonly name = "NoSseServer";
+}
+
+/**
+ * The HTTP+SSE transport of 2024-11-05: a stream (GET) with all that the server sends, whose first event says where the
+ * client's messages are to be posted (B-117). Nothing can be resumed on it, so the end of the stream is that of the
+ * connection. The SDK's transport opens another stream instead, on which the answers of the first one never come.
+ */
+export class SseTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport["onmessage"]>;
+  readonly #options: SseTransportOptions;
+  readonly #ended = new AbortController();
+  #endpoint: URL | undefined;
+
+  constructor(options: SseTransportOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with NoSseServer if that is what the answer shows, and with 401 or 403 as an SdkHttpError. */
+  async start(): Promise<void> {
+    try {
+      const events = await this.#open();
+      void this.#read(events);
+    } catch (error) {
+      this.#ended.abort();
+      throw error;
+    }
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const endpoint = this.#endpoint;
+    if (endpoint === undefined || this.#ended.signal.aborted)
+      throw new SdkError(SdkErrorCode.NotConnected, "Not connected");
+    const headers = await this.#options.headers();
+    headers.set("content-type", "application/json");
+    const response = await this.#options.fetch(endpoint, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(message),
+      redirect: "manual",
+      signal: this.#ended.signal,
+    });
+    const text = await response.text();
+    if (!response.ok) throw httpError(response, text);
+  }
+
+  async close(): Promise<void> {
+    this.#end();
+  }
+
+  /** Opens the stream and reads its first event. */
+  async #open(): Promise<AsyncGenerator<ServerEvent>> {
+    const { url, clock } = this.#options;
+    const deadline = clock.deadline(endpointMs);
+    try {
+      const events = await this.#get(AbortSignal.any([this.#ended.signal, deadline.signal]));
+      const first = await events.next();
+      if (first.done === true || first.value.type !== "endpoint")
+        throw new NoSseServer("The stream does not begin with an endpoint event");
+      this.#endpoint = endpointIn(first.value, url);
+      return events;
+    } catch (error) {
+      // A refused token says more than the answer to the POST before.
+      throw sendFailure(error).kind === "lost"
+        ? new NoSseServer(describeCause(error), { cause: error })
+        : error;
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async #get(signal: AbortSignal): Promise<AsyncGenerator<ServerEvent>> {
+    const { url, fetch: fetchIt, headers: given } = this.#options;
+    const headers = await given();
+    headers.set("accept", "text/event-stream");
+    const response = await fetchWithinOrigin(fetchIt, url, { headers, signal });
+    const { status, body } = response;
+    if (status === 401 || status === 403) throw httpError(response, await response.text());
+    if (response.ok && body !== null && isEventStream(response)) return readEvents(body);
+    await body?.cancel();
+    throw new NoSseServer(`GET was answered with HTTP ${status}, and without a stream`);
+  }
+
+  async #read(events: AsyncGenerator<ServerEvent>): Promise<void> {
+    try {
+      for await (const { type, data } of events) {
+        if (type === "message" && data !== "") this.#deliver(data);
+      }
+    } catch (error) {
+      if (!this.#ended.signal.aborted) this.#report(error);
+    }
+    this.#end();
+  }
+
+  #deliver(data: string): void {
+    try {
+      this.onmessage?.(parseJSONRPCMessage(JSON.parse(data)));
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #report(error: unknown): void {
+    this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  /** Also ends the messages that are being sent. */
+  #end(): void {
+    if (this.#ended.signal.aborted) return;
+    this.#ended.abort();
+    this.onclose?.();
+  }
+}
+
+/** Where messages are posted: at the server's own origin alone, since they carry its token. */
+function endpointIn({ data }: ServerEvent, { href, origin }: URL): URL {
+  const endpoint = URL.parse(data, href);
+  if (endpoint?.origin === origin) return endpoint;
+  const message = `The server wants its messages at ${JSON.stringify(data)}, which is not at its own origin ${origin}`;
+  throw new TaskClientError("protocol", message);
+}
+
+function httpError({ status, statusText }: Response, text: string): SdkHttpError {
+  const message = `The server answered HTTP ${status}`;
+  return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, message, { status, statusText, text });
+}
