@@ -5,8 +5,10 @@ const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
   // Imported after the check, since it needs modules that an old Node lacks.
   const { main } = await import("./cli/main.ts");
+  const { redirectConsole } = await import("./cli/terminal/redirect-console.ts");
   const { argv, stdin, stdout, stderr, env } = process;
   const now = (): number => Date.now();
+  redirectConsole({ stderr, env });
   process.exitCode = await main(argv.slice(2), { stdin, stdout, stderr, env, cwd: process.cwd(), now });
 } else {
   console.error(problem);

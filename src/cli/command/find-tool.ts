@@ -1,6 +1,7 @@
 import { SdkError, ProtocolError, type Tool } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
 import { didYouMean } from "../arguments/nearest.ts";
+import { allPages } from "../server/request.ts";
 import { throwIfLost, throwIfRefused } from "../server/sdk-errors.ts";
 import { UsageError } from "../errors.ts";
 
@@ -12,17 +13,13 @@ export async function listTools(
   client: TaskClient,
   signal: AbortSignal,
 ): Promise<readonly Tool[] | undefined> {
-  const tools: Tool[] = [];
-  const seen = new Set<string>();
-  let cursor: string | undefined;
+  // The SDK would write to the console that there are none.
+  if (client.sdk.getServerCapabilities()?.tools === undefined) return [];
   try {
-    do {
-      const page = await client.sdk.listTools(cursor === undefined ? {} : { cursor }, { signal });
-      for (const tool of page.tools) tools.push(tool);
-      cursor = page.nextCursor;
-      if (cursor !== undefined && seen.has(cursor)) break;
-      if (cursor !== undefined) seen.add(cursor);
-    } while (cursor !== undefined);
+    return await allPages(async (params) => {
+      const { tools, nextCursor } = await client.sdk.listTools(params, { signal });
+      return { items: tools, nextCursor };
+    });
   } catch (error) {
     signal.throwIfAborted();
     throwIfLost(error);
@@ -30,7 +27,6 @@ export async function listTools(
     if (error instanceof ProtocolError || error instanceof SdkError) return undefined;
     throw error;
   }
-  return tools;
 }
 
 /** The tool of that name; throws a UsageError that names the others. */

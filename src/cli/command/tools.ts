@@ -47,6 +47,7 @@ export async function tools(context: Context, { server, tool, options }: ToolsCo
       const example = exampleCall(asked.spec.given, shown);
       await output.print(toolPage({ tool: shown, task, example, columns: output.columns }));
     } else await output.print(listed.map((each) => toolLines(each, support(each), output.columns)).join(""));
+    if (!output.json && listed.length === 0) output.note("holdfast: the server has no tools");
     return exitCodes.done;
   });
 }
