@@ -5,6 +5,9 @@ import { TaskClientError } from "../task-client-error.ts";
 /** Errors of an authorization server that a repeat would not change. */
 const ends: ReadonlySet<string> = new Set(["invalid_grant", "invalid_client", "unauthorized_client"]);
 
+/** How much of what an authorization server says is in an error. */
+const longest = 300;
+
 /** Whether the authorization server no longer accepts the login. */
 export function isEnded(cause: unknown): boolean {
   return cause instanceof OAuthError && ends.has(cause.code);
@@ -16,8 +19,14 @@ export function isEnded(cause: unknown): boolean {
  */
 export function authFailure(what: string, cause: unknown): TaskClientError {
   if (cause instanceof TaskClientError) return cause;
-  const message = `${what}: ${describeCause(cause)}`;
+  const message = `${what}: ${shortened(describeCause(cause))}`;
   return new TaskClientError(isOutage(cause) ? "connection" : "unauthorized", message, { cause });
+}
+
+/** The SDK repeats what it cannot read, such as the whole page of a proxy. */
+function shortened(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= longest ? line : `${line.slice(0, longest - 1).toWellFormed()}…`;
 }
 
 function isOutage(cause: unknown): boolean {

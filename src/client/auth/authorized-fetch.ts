@@ -1,4 +1,5 @@
 import { extractWWWAuthenticateParams, type FetchLike } from "@modelcontextprotocol/client";
+import { TaskClientError } from "../task-client-error.ts";
 import type { Challenge, TokenSource } from "./token-source.ts";
 
 /**
@@ -29,8 +30,15 @@ export function authorizedFetch(fetchIt: FetchLike, server: URL, tokens: TokenSo
 function withToken(init: RequestInit, token: string | undefined): RequestInit {
   if (token === undefined) return init;
   const headers = new Headers(init.headers);
-  headers.set("authorization", `Bearer ${token}`);
+  headers.set("authorization", bearer(token));
   return { ...init, headers };
+}
+
+/** The value of the header for a token. Throws for one that no header can carry, without its text: fetch would repeat it in its error. */
+export function bearer(token: string): string {
+  if (/^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(token)) return `Bearer ${token}`;
+  const message = "The token has a line break or another character that no header can carry";
+  throw new TaskClientError("unauthorized", message);
 }
 
 /** What the server wants, if it refused the request for its token. */

@@ -25,8 +25,17 @@ export function withTokens(known: Known, tokens: OAuthTokens, now: number): Logi
     accessToken,
     refreshToken,
     scope,
-    expiresAt: seconds === undefined ? undefined : now + seconds * 1000,
+    expiresAt: seconds === undefined ? undefined : endAfter(now, seconds),
   };
+}
+
+/** The last moment that a Date can be. */
+const lastMoment = 8.64e15;
+
+/** Some servers give the largest number that they have for a token without an end. */
+function endAfter(now: number, seconds: number): number | undefined {
+  const at = now + seconds * 1000;
+  return at > lastMoment ? undefined : at;
 }
 
 /** Whether another token can be had without the user. */

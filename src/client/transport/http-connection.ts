@@ -1,5 +1,6 @@
 import { StreamableHTTPClientTransport, type FetchLike } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
+import { bearer } from "../auth/authorized-fetch.ts";
 import { fetchWithAuth } from "../auth/fetch-with-auth.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { TaskClientError } from "../task-client-error.ts";
@@ -43,7 +44,7 @@ export function httpConnection(
     onLost: () => streamLost(),
     authorization: async () => {
       const read = token === undefined ? undefined : await readToken(token);
-      return read === undefined ? undefined : `Bearer ${read}`;
+      return read === undefined ? undefined : bearer(read);
     },
   });
   const transport: StreamableHTTPClientTransport = new StreamableHTTPClientTransport(url, {
@@ -98,7 +99,12 @@ function fetchFor(server: URL, options: HttpOptions, clock: ClientClock): FetchL
 }
 
 async function readToken(token: Token): Promise<string | undefined> {
-  if (typeof token === "string") return token;
+  const read = typeof token === "string" ? token : await readFrom(token);
+  if (read !== undefined) bearer(read); // throws here: the SDK's error would have the token in it
+  return read;
+}
+
+async function readFrom(token: Exclude<Token, string>): Promise<string | undefined> {
   try {
     return await token();
   } catch (cause) {

@@ -152,6 +152,20 @@ it("shows its token to the origin of its server alone", async () => {
   expect(seen.filter((authorization) => authorization !== undefined)).toEqual([]);
 });
 
+it("keeps a token that no header can carry out of its error", async () => {
+  const { url } = await protectedBy();
+  const store = await loggedIn(url);
+  const name = loginName(new URL(url));
+  const login = await store.load(name);
+  if (login !== undefined) await store.save(name, { ...login, accessToken: "s3cret\n" });
+  for (const options of [{ auth: store }, { token: "s3cret\n" }, { token: () => "s3cret\n" }]) {
+    await expect(connect(url, options)).rejects.toMatchObject({
+      code: "unauthorized",
+      message: expect.stringMatching(/^(?!.*s3cret).*no header can carry/) as string,
+    });
+  }
+});
+
 it("cannot be combined with a token", async () => {
   const auth = memoryLogins();
   await expect(connect("http://127.0.0.1:1/mcp", { auth, token: "t" })).rejects.toThrow(RangeError);

@@ -149,3 +149,22 @@ it("forgets a login also where tokens cannot be revoked", async () => {
   expect(await logOut(url, { store })).toBe("deleted");
   expect(await logOut(url, { store })).toBe("none");
 });
+
+it("takes a lifetime that is longer than time goes for none", async () => {
+  const { url } = await protectedBy({ lifetime: Number.MAX_SAFE_INTEGER });
+  const store = memoryLogins();
+  expect(await logIn(url, { store, onAddress: visits })).toMatchObject({ expiresAt: undefined });
+  expect(await shouted(await connected(url, store))).toEqual(loud);
+});
+
+it("says in a line what an authorization server answers that cannot be read", async () => {
+  const { url, oauth } = await protectedBy();
+  oauth.instead = (response) =>
+    void response
+      .writeHead(502, { "content-type": "text/html" })
+      .end(`<h1>\n${"Bad gateway ".repeat(500)}</h1>`);
+  await expect(logIn(url, { store: memoryLogins(), onAddress: visits })).rejects.toMatchObject({
+    code: "connection",
+    message: expect.stringMatching(/^The login failed: HTTP 502.{20,300}$/) as string,
+  });
+});
