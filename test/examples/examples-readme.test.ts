@@ -13,7 +13,16 @@ it("names every folder of examples/", async () => {
 });
 
 it("names every program at the top of a folder", async () => {
-  const folders = ["readme", "guides", "authentication", "hosting", "job-front", "sdk-v1", "testing"];
+  const folders = [
+    "readme",
+    "guides",
+    "authentication",
+    "hosting",
+    "job-front",
+    "sdk-v1",
+    "testing",
+    "use-cases",
+  ];
   for (const folder of folders) {
     for (const name of await readdir(new URL(`examples/${folder}/`, root))) {
       if (name.endsWith(".ts")) expect(page).toContain(`(${folder}/${name})`);
