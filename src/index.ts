@@ -27,6 +27,8 @@ export type {
 } from "./admin/admin.ts";
 export type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
 export type { CompanionNames } from "./server/plain/plain-policies.ts";
+export { serveTransport } from "./server/transport/serve-transport.ts";
+export type { TransportConnection, TransportOptions } from "./server/transport/serve-transport.ts";
 export { durable } from "./server/durable/durable.ts";
 export type { DurableServer } from "./server/durable/durable.ts";
 export type { DurableContext, TaskSettings } from "./server/durable/register-tool.ts";

@@ -40,7 +40,10 @@ export const baseSdk: readonly Requirement[] = [
   // 8. Messages and the lifecycle
   { id: "B-042", level: "MUST", who: "both", text: "Messages are JSON-RPC 2.0 in UTF-8." },
   { id: "B-047", level: "SHOULD", who: "client", text: "Supports stdio." },
-  // 12. Servers of 2024-11-05
+  // 12. Clients and servers of 2024-11-05
   { id: "B-039", level: "IMPLIED", who: "client", text: "Speaks HTTP+SSE to servers that have no Streamable HTTP." },
+  { id: "B-040", level: "IMPLIED", who: "server", text: "Has HTTP+SSE for old clients, beside the endpoint of Streamable HTTP." },
+  { id: "B-116", level: "IMPLIED", who: "server", text: "Hosts the stream and the URL for messages of old clients beside its endpoint." },
   { id: "B-117", level: "IMPLIED", who: "client", text: "Posts initialize, and where that gets 400, 404 or 405 asks by GET for a stream that begins with an endpoint event." },
+  { id: "B-118", level: "SHAPE", who: "server", text: "The stream begins with an endpoint event that has the URL for messages, and goes on with message events." },
 ];

@@ -68,7 +68,8 @@ export async function identify(
   return owner instanceof Response ? owner : senderOf(owner);
 }
 
-function senderOf({ principal, authInfo, access, claims, credentials }: Identity): Sender {
+/** Throws `configuration` for an identity that has no principal. */
+export function senderOf({ principal, authInfo, access, claims, credentials }: Identity): Sender {
   // Without this check, users without a name would share their tasks.
   if (typeof principal !== "string" || principal === "") {
     throw new HoldfastError("configuration", "authenticate() returned an identity without a principal.");
@@ -106,7 +107,7 @@ export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): 
 }
 
 /** As `oauthResource` names them, so that tasks stay their owner's where one takes the place of the other. */
-function subjectOf(
+export function subjectOf(
   auth: AuthInfo & { issuer?: unknown; subject?: unknown },
 ): Pick<Identity, "principal" | "claims"> | undefined {
   const sub = auth.subject ?? auth.extra?.["sub"];

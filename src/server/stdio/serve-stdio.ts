@@ -8,7 +8,7 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { BoundedInput } from "./bounded-input.ts";
 import { ListenTransport } from "./listen-transport.ts";
-import { RatedTransport } from "./rated-transport.ts";
+import { assertMaxOpenRequests, RatedTransport } from "../transport/rated-transport.ts";
 
 export interface StdioOptions {
   /** The stream of incoming messages. Default `process.stdin`. */
@@ -47,12 +47,7 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   assertTaskServer("serveStdio", server);
   assertOptionNames("serveStdio", options, stdioOptions);
   const { stdin = process.stdin, stdout, maxOpenRequests = 1_000 } = options;
-  if (!(maxOpenRequests > 0)) {
-    throw new HoldfastError(
-      "configuration",
-      `maxOpenRequests has to be more than 0, not ${maxOpenRequests}.`,
-    );
-  }
+  assertMaxOpenRequests(maxOpenRequests);
   await server.start(); // what comes in meanwhile waits in the pipe
   // A message over the limit closes the connection, so it leaves room for the largest arguments, escaped.
   const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);

@@ -16,7 +16,7 @@ const retryAfterMs = 1_000;
 
 export interface RatedTransportSetup {
   readonly server: TaskServer;
-  readonly principal: string;
+  readonly principal: string | null;
   /** Requests that wait for their answers at a time. */
   readonly maxOpenRequests: number;
 }
@@ -34,6 +34,14 @@ export class RatedTransport implements Transport {
   constructor(wire: Transport, setup: RatedTransportSetup) {
     this.#wire = wire;
     this.#setup = setup;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#wire.sessionId;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#wire.setProtocolVersion?.(version);
   }
 
   async start(): Promise<void> {
@@ -76,4 +84,9 @@ export class RatedTransport implements Transport {
     const message = `${max} requests are open already: wait for some of them, or cancel them.`;
     return new HoldfastError("limit_reached", message, { data: { retryAfterMs } });
   }
+}
+
+export function assertMaxOpenRequests(value: number): void {
+  if (value > 0) return;
+  throw new HoldfastError("configuration", `maxOpenRequests has to be more than 0, not ${value}.`);
 }

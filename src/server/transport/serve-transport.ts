@@ -1,0 +1,73 @@
+import type { AuthInfo, Transport } from "@modelcontextprotocol/server";
+import { HoldfastError } from "../../task/fault.ts";
+import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import type { Identity } from "../http/http-options.ts";
+import { authInfoOf } from "../http/sessions/incoming.ts";
+import { senderFrom, senderOf, type Sender } from "../http/identify.ts";
+import { onePipe } from "../streams.ts";
+import { assertTaskServer, type TaskServer } from "../task-server.ts";
+import { CallerTransport } from "./caller-transport.ts";
+import { assertMaxOpenRequests, RatedTransport } from "./rated-transport.ts";
+
+export interface TransportOptions {
+  /**
+   * What authentication left of the caller, such as `req.auth`: its tasks are those of the subject, as `createNodeHandler` has
+   * it. Messages that come as HTTP requests need the same caller.
+   */
+  readonly authInfo?: AuthInfo | undefined;
+  /** The caller, for a transport with an authentication of its own: an identity, or just the principal's name. */
+  readonly identity?: Identity | string;
+  /** Unanswered requests of the client; one more is refused with -32000. Default 1,000. */
+  readonly maxOpenRequests?: number;
+}
+
+const transportOptions: OptionNames<TransportOptions> = {
+  authInfo: true,
+  identity: true,
+  maxOpenRequests: true,
+};
+
+/** A connection over a transport. */
+export interface TransportConnection {
+  /** Closes the connection; its tasks go on. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the one client at the other end of `transport`, which is any transport of the SDK that is not started yet, such as that of
+ * HTTP+SSE, or one of your own. The connection begins with a handshake, of protocol 2025-11-25 or before. Starts the tasks, unless that
+ * was done; they go on when the connection ends. Without `authInfo` or `identity` callers are not told apart, and whoever has a task's
+ * id has the task.
+ *
+ * ```ts
+ * app.get("/sse", async (request, response) => {
+ *   await serveTransport(server, new SSEServerTransport("/messages", response), { authInfo: request.auth });
+ * });
+ * ```
+ */
+export async function serveTransport(
+  server: TaskServer,
+  transport: Transport,
+  options: TransportOptions = {},
+): Promise<TransportConnection> {
+  assertTaskServer("serveTransport", server);
+  assertOptionNames("serveTransport", options, transportOptions);
+  const { maxOpenRequests = 1_000 } = options;
+  assertMaxOpenRequests(maxOpenRequests);
+  const sender = senderIn(options);
+  const { principal } = sender;
+  await server.start();
+  const session = await server.openSession({ era: "legacy", ...authInfoOf(sender) }, sender, onePipe);
+  const caller = new CallerTransport(transport, { server, sender });
+  await session.connect(new RatedTransport(caller, { server, principal, maxOpenRequests }));
+  return { close: () => session.close() };
+}
+
+function senderIn({ authInfo, identity }: TransportOptions): Sender {
+  if (identity === undefined) return senderFrom({ auth: authInfo }, {}) ?? { principal: null };
+  if (authInfo === undefined)
+    return senderOf(typeof identity === "string" ? { principal: identity } : identity);
+  const message =
+    "serveTransport takes authInfo or identity, whose own authInfo goes to handlers, but not both.";
+  throw new HoldfastError("configuration", message);
+}
