@@ -27,6 +27,7 @@ it("shows the code that is run below, to the letter", async () => {
     "authentication/jwt.ts",
     "authentication/introspection.ts",
     "everything/authenticate.ts",
+    "authentication/proxy.ts",
     "authentication/on-behalf.ts",
   ];
   expect(blocks).toEqual(

@@ -41,6 +41,7 @@ export const baseSdk: readonly Requirement[] = [
   { id: "B-042", level: "MUST", who: "both", text: "Messages are JSON-RPC 2.0 in UTF-8." },
   { id: "B-047", level: "SHOULD", who: "client", text: "Supports stdio." },
   // 12. Clients and servers of 2024-11-05
+  { id: "B-038", level: "IMPLIED", who: "server", text: "Forwards logins, tokens, revocations and registrations to an authorization server behind it; callbacks check tokens and know clients." },
   { id: "B-039", level: "IMPLIED", who: "client", text: "Speaks HTTP+SSE to servers that have no Streamable HTTP." },
   { id: "B-040", level: "IMPLIED", who: "server", text: "Has HTTP+SSE for old clients, beside the endpoint of Streamable HTTP." },
   { id: "B-116", level: "IMPLIED", who: "server", text: "Hosts the stream and the URL for messages of old clients beside its endpoint." },

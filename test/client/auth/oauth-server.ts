@@ -59,6 +59,8 @@ export class OAuthServer implements TokenVerifier {
   readonly clients = new Map<string, Client>();
   /** What the next page of the login does. */
   decides: "allows" | "denies" = "allows";
+  /** Who logs in. */
+  user = "ann";
   /** What the endpoint of tokens does instead of answering. */
   instead: ((response: ServerResponse) => void) | undefined;
   readonly #offers: Offers;
@@ -133,6 +135,7 @@ export class OAuthServer implements TokenVerifier {
       if (url.pathname === "/.well-known/oauth-authorization-server") send(200, this.#metadata());
       else if (url.pathname === "/register") send(201, this.#register(body));
       else if (url.pathname === "/authorize") this.#authorize(form, response);
+      else if (url.pathname === "/introspect") send(200, this.#introspect(form, authorization));
       else if (url.pathname === "/device") send(200, this.#startDevice(form));
       else if (url.pathname === "/revoke") send(200, this.#revoke(form, this.#clientOf(form, authorization)));
       else if (url.pathname !== "/token") send(404, {});
@@ -204,7 +207,7 @@ export class OAuthServer implements TokenVerifier {
     } else {
       const code = randomUUID();
       const challenge = form.get("code_challenge") ?? "";
-      this.#codes.set(code, { grant: grantOf(client, form, "ann"), challenge, redirectUri });
+      this.#codes.set(code, { grant: grantOf(client, form, this.user), challenge, redirectUri });
       back.searchParams.set("code", code);
     }
     response.writeHead(302, { location: back.href }).end();
@@ -213,7 +216,7 @@ export class OAuthServer implements TokenVerifier {
   #startDevice(form: URLSearchParams): object {
     const client = this.#client(form.get("client_id"));
     const [code, userCode] = [randomUUID(), randomUUID().slice(0, 8).toUpperCase()];
-    this.#devices.set(code, { grant: grantOf(client, form, "ann"), userCode, state: "pending" });
+    this.#devices.set(code, { grant: grantOf(client, form, this.user), userCode, state: "pending" });
     return {
       device_code: code,
       user_code: userCode,
@@ -272,6 +275,18 @@ export class OAuthServer implements TokenVerifier {
       scope: grant.scope,
       ...(refresh && { refresh_token: again }),
     };
+  }
+
+  /** Of a server that takes tokens, which is a client with a secret. */
+  #introspect(form: URLSearchParams, authorization: string | undefined): object {
+    if (this.#clientOf(form, authorization).secret === undefined)
+      throw new Refusal("invalid_client", "Tokens are shown to servers only");
+    const known = this.#access.get(form.get("token") ?? "");
+    if (known === undefined || known.expired || known.grant.isRevoked) return { active: false };
+    const { clientId, subject, resource } = known.grant;
+    const exp = Math.floor(Date.now() / 1000) + 3600;
+    const iss = this.issuer;
+    return { active: true, iss, sub: subject, aud: resource, client_id: clientId, scope: known.scope, exp };
   }
 
   #revoke(form: URLSearchParams, client: Client): object {

@@ -37,7 +37,7 @@ export async function protectedBy(
 }
 
 /** The metadata names the port before the server has it. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
