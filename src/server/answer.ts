@@ -1,4 +1,5 @@
 import { completeResult } from "../generation/2026-07-28/complete-result.ts";
+import { wireError } from "../generation/2026-07-28/wire-task.ts";
 import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
 import type { JsonRpcError, Outcome } from "../task/outcome.ts";
 
@@ -20,5 +21,5 @@ export function answerOf({ kind, body }: Outcome): Answer {
 /** The same for 2026-07-28, where each result says whether it is complete: equal to what a task would inline. */
 export function completeAnswerOf(outcome: Outcome): Answer {
   const answer = answerOf(outcome);
-  return "result" in answer ? { result: completeResult(answer.result) } : answer;
+  return "result" in answer ? { result: completeResult(answer.result) } : { error: wireError(answer.error) };
 }

@@ -1,11 +1,12 @@
 import type { McpServer } from "@modelcontextprotocol/server";
-import { ResourceTemplate } from "@modelcontextprotocol/server";
+import { ResourceTemplate, UrlElicitationRequiredError } from "@modelcontextprotocol/server";
 import { connect } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
 import { sent } from "../client/answers.ts";
 import { setUp } from "../client/setup.ts";
 import { SessionServer } from "../client/2025-11-25/session-server.ts";
-import { serve, Peer, text, type Served } from "../server/peer.ts";
+import { serve, Peer, text, withoutTasks, type Served } from "../server/peer.ts";
+import { SessionPeer } from "../server/session-peer.ts";
 import { sourceFiles } from "../source-files.ts";
 
 function own(server: McpServer): void {
@@ -75,9 +76,38 @@ it("answers -32602 to a resource that there is not [B-P-005]", async () => {
   expect(error).toMatchObject({ code: -32602 });
 });
 
+it.each(["optional", "forbidden"] as const)(
+  "tells of an address that a tool wants opened (task: %s) by another code than earlier revisions [B-P-005]",
+  async (task) => {
+    const elicitation = {
+      mode: "url" as const,
+      elicitationId: "e",
+      url: "https://pay.example",
+      message: "Pay first",
+    };
+    const { http } = await serve({
+      tools: (tasks) =>
+        tasks.tool("pay", { task }, () => {
+          throw new UrlElicitationRequiredError([elicitation]);
+        }),
+    });
+    const peer = new Peer(http.url);
+    const plain = (await peer.call("pay", {}, { capabilities: withoutTasks })).error;
+    const known = task === "optional" ? (await peer.ended(await peer.start("pay")))["error"] : plain;
+    for (const error of [plain, known]) {
+      expect(error).toMatchObject({ code: -32603, data: { elicitations: [elicitation] } });
+    }
+    const earlier = await SessionPeer.open(http.url);
+    expect((await earlier.call("pay"))["error"]).toMatchObject({
+      code: -32042,
+      data: { elicitations: [elicitation] },
+    });
+  },
+);
+
 it("sends no code of the protocol's own range but those that it defines [B-P-006]", async () => {
-  // Header mismatch, missing capability, unsupported version.
-  const defined = [-32020, -32021, -32022];
+  // Header mismatch, missing capability, unsupported version; and the one of earlier revisions that is replaced.
+  const defined = [-32020, -32021, -32022, -32042];
   const codes = new Set<number>();
   for (const folder of ["src/server", "src/task", "src/generation"]) {
     for (const source of (await sourceFiles(folder, [".ts"])).values()) {
@@ -86,7 +116,6 @@ it("sends no code of the protocol's own range but those that it defines [B-P-006
   }
   expect(codes.size).toBeGreaterThan(2);
   for (const code of codes) if (code <= -32020) expect(defined).toContain(code);
-  expect(codes).not.toContain(-32042);
 });
 
 it("asks proxies not to hold its streams back [B-P-009]", async () => {

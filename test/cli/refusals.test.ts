@@ -4,8 +4,10 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js";
+import { ProtocolError } from "@modelcontextprotocol/server";
 import { expect, it, onTestFinished } from "vitest";
 import { serveSessions } from "../sdk-v1/http.ts";
+import { serve as serveTasks } from "../server/peer.ts";
 import { folder } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
@@ -94,4 +96,18 @@ it("prints the URLs that a call requires to be visited first", { timeout: 60_000
   expect(refused.stderr).toMatch(
     /Visit, and then call again:\n {2}Please sign in\. https:\/\/auth\.example\.com\/sign-in\?state=1\n$/,
   );
+});
+
+it("prints them in 2026-07-28 too, which has no code of its own for that", { timeout: 60_000 }, async () => {
+  const { http } = await serveTasks({
+    tools: (tasks) =>
+      tasks.tool("mail", {}, () => {
+        const url = "https://auth.example.com/sign-in?state=1";
+        const elicitations = [{ mode: "url", message: "Please sign in.", elicitationId: "e1", url }];
+        throw new ProtocolError(-32042, "Sign in first", { elicitations });
+      }),
+  });
+  const refused = await runMain(["call", http.url, "mail"], { env: { HOLDFAST_STATE: await folder() } });
+  expect(refused).toMatchObject({ code: 3, stdout: "" });
+  expect(refused.stderr).toMatch(/\n {2}Please sign in\. https:\/\/auth\.example\.com\/sign-in\?state=1\n$/);
 });

@@ -1,13 +1,13 @@
 import { isJsonObject } from "../../generation/json-object.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 
-/** The error code for a call whose user has to visit URLs first. */
-const urlElicitationRequired = -32042;
+/** The error codes for a call whose user has to visit URLs first; 2026-07-28 has none for that, and servers of ours say -32603. */
+const codes: readonly number[] = [-32042, -32603];
 
 /** The URLs that the user has to visit before calling again, one per line; empty for other errors. */
 export function urlsToVisit({ code, data }: JsonRpcError): string {
   const asked: unknown = isJsonObject(data) ? data["elicitations"] : undefined;
-  if (code !== urlElicitationRequired || !Array.isArray(asked)) return "";
+  if (!codes.includes(code) || !Array.isArray(asked)) return "";
   const lines = asked.map((elicitation: unknown) => {
     const { message, url } = isJsonObject(elicitation) ? elicitation : {};
     const said = typeof message === "string" ? `${message} ` : "";

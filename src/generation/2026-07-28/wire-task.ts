@@ -72,7 +72,15 @@ export function resultOf(view: TaskSnapshot): JsonObject {
 
 /** The error of a failed task, as the plain request would have answered it. */
 export function errorOf(view: TaskSnapshot): WireError {
-  return JSON.parse(outcomeOf(view).body) as WireError;
+  return wireError(JSON.parse(outcomeOf(view).body) as WireError);
+}
+
+/** The code with which earlier revisions have a URL opened. */
+const urlElicitationRequired = -32042;
+
+/** An error as this revision may say it, which asks by questions alone (B-P-005). What is to be opened stays in its data. */
+export function wireError(error: WireError): WireError {
+  return error.code === urlElicitationRequired ? { ...error, code: -32603 } : error;
 }
 
 /** A failed task says why, even where its handler set no text and its error has none. */
