@@ -28,9 +28,14 @@ export function fittedTable(
     columns.map(({ title }) => title),
     ...rows.map((row) => row.map((text) => sanitizeLine(text))),
   ];
-  const widths = columns.map((_, at) => Math.max(...clean.map((row) => widthOf(row[at] ?? "").width)));
+  const widths = columns.map((_, at) => widest(clean.map((row) => row[at] ?? "")));
   shrink(widths, columns, cells - 1 - gap * (columns.length - 1));
   return clean.map((row) => `${line(row, columns, widths)}\n`).join("");
+}
+
+/** The cells of the widest text. There may be more texts than a function takes arguments. */
+export function widest(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, widthOf(text).width), 0);
 }
 
 function shrink(widths: number[], columns: readonly Column[], room: number): void {

@@ -3,7 +3,7 @@ import widthOf from "fast-string-truncated-width";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
-import { fittedTable } from "./fitted-table.ts";
+import { fittedTable, widest } from "./fitted-table.ts";
 import { showContent } from "./show-content.ts";
 import { wrapped } from "./wrapped.ts";
 
@@ -22,10 +22,7 @@ export interface ShownResult {
  */
 export function showResultFor({ content, structuredContent }: CallToolResult, columns: number): ShownResult {
   const rows = structuredContent === undefined ? undefined : rowsIn(structuredContent);
-  const table =
-    rows === undefined
-      ? fieldsIn(structuredContent, columns)
-      : { text: rowTable(rows, columns), isCut: isCut(rows, columns) };
+  const table = rows === undefined ? fieldsIn(structuredContent, columns) : shownRows(rows, columns);
   if (table === undefined) return { text: showContent({ content, structuredContent }), isCut: false };
   const repeated = rows === undefined ? [structuredContent] : [structuredContent, rows, ...rows];
   const others = content.filter(
@@ -59,6 +56,14 @@ function cell(value: unknown): string | undefined {
   return value.map((item) => cell(item) ?? "").join(", ");
 }
 
+/** A table, or where the terminal is too narrow for so many columns, the fields of each row. */
+function shownRows(rows: readonly Row[], columns: number): ShownResult {
+  const text = rowTable(rows, columns);
+  if (widest(text.split("\n")) < columns)
+    return { text, isCut: text !== rowTable(rows, Number.POSITIVE_INFINITY) };
+  return { text: rows.map((row) => fieldLines(row, columns)).join("\n"), isCut: false };
+}
+
 function rowTable(rows: readonly Row[], columns: number): string {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const titles = keys.map((key) => {
@@ -70,17 +75,16 @@ function rowTable(rows: readonly Row[], columns: number): string {
   return fittedTable(titles, cells, columns);
 }
 
-function isCut(rows: readonly Row[], columns: number): boolean {
-  return rowTable(rows, columns) !== rowTable(rows, Number.POSITIVE_INFINITY);
-}
-
 /** A line for each key of a flat object; undefined for others, and for a value that a server wrapped in `result`. */
 function fieldsIn(value: unknown, columns: number): ShownResult | undefined {
   if (!isJsonObject(value) || !isFlat(value)) return undefined;
   if (Object.keys(value).every((key) => key === "result")) return undefined;
-  const fields = Object.entries(value).map(([key, field]) => [sanitizeLine(key), cell(field) ?? ""] as const);
-  const indent =
-    2 + Math.min(Math.max(...fields.map(([key]) => widthOf(key).width)), Math.floor(columns / 2));
+  return { text: fieldLines(value, columns), isCut: false };
+}
+
+function fieldLines(row: Row, columns: number): string {
+  const fields = Object.entries(row).map(([key, field]) => [sanitizeLine(key), cell(field) ?? ""] as const);
+  const indent = 2 + Math.min(widest(fields.map(([key]) => key)), Math.floor(columns / 2));
   const lines = fields.map(([key, text]) => {
     const rest = wrapped(text, indent, columns);
     const room = indent - widthOf(key).width;
@@ -88,7 +92,7 @@ function fieldsIn(value: unknown, columns: number): ShownResult | undefined {
       ? `${`${key}${" ".repeat(room)}${rest.slice(indent)}`.trimEnd()}\n`
       : `${key}\n${rest}\n`;
   });
-  return { text: lines.join(""), isCut: false };
+  return lines.join("");
 }
 
 function parsed(text: string): unknown {

@@ -30,6 +30,25 @@ it("cuts a table to the width, and says so", () => {
   expect(shown.text).toContain("a note tha…");
 });
 
+it("shows the fields of each row where there are more columns than the terminal has room for", () => {
+  const row = (from: number) =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`field${at}`, `value ${from + at}`]));
+  const shown = showResultFor({ content: [], structuredContent: { rows: [row(0), row(50)] } }, 80);
+  const lines = shown.text.split("\n");
+  expect(shown.isCut).toBe(false);
+  expect(lines.slice(0, 2)).toEqual(["field0   value 0", "field1   value 1"]);
+  expect(lines.slice(20, 22)).toEqual(["", "field0   value 50"]);
+});
+
+it("shows more rows, and more fields, than a function takes arguments", { timeout: 60_000 }, () => {
+  const many = Array.from({ length: 150_000 }, (_, at) => ({ at }));
+  const rowsShown = showResultFor({ content: [], structuredContent: { many } }, 80).text;
+  expect(rowsShown).toMatch(/\n149998\n149999\n$/);
+  const fields = Object.fromEntries(many.map(({ at }) => [`field ${at}`, at]));
+  const fieldsShown = showResultFor({ content: [], structuredContent: fields }, 80).text;
+  expect(fieldsShown).toMatch(/field 149999 {2}149999\n$/);
+});
+
 it("leaves out texts that only repeat it, whole or row by row, and keeps others", () => {
   const structuredContent = { result: rows };
   const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
