@@ -1,5 +1,8 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { serveHttp } from "holdfast/http";
@@ -7,7 +10,7 @@ import { memoryStore } from "holdfast/memory";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { EverythingServer } from "../conformance/everything-server.ts";
-import { folder, type Run } from "./run-cli.ts";
+import { folder, program, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
 const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
@@ -33,6 +36,9 @@ async function filesServer() {
     const mcp = new McpServer({ name: "files", version: "1.0.0" });
     mcp.registerResource("report", "test://report", { mimeType: "text/csv" }, ({ href: uri }) => ({
       contents: [{ uri, text: "a,b\n" }],
+    }));
+    mcp.registerResource("long", "test://long", {}, ({ href: uri }) => ({
+      contents: [{ uri, text: "a line\n".repeat(100_000) }],
     }));
     return mcp;
   });
@@ -88,6 +94,22 @@ describe("--save", { timeout: 60_000 }, () => {
     expect(stdout).toContain("saved image-4.png");
     expect(await readFile(join(cwd, "image.png"), "utf8")).toBe("mine");
     expect(await readdir(cwd)).not.toContain("elsewhere");
+  });
+
+  it("leaves no part of a file that could not be written, and says so", async () => {
+    const cwd = await folder();
+    const command = `ulimit -f 64 && exec '${process.execPath}' '${program}' "$@"`;
+    const words = ["read", http.url, "test://long", "--save", "out"];
+    const env = { ...process.env, HOLDFAST_STATE: join(cwd, "state"), HOLDFAST_KEYRING: "off" };
+    const child = spawn("/bin/sh", ["-c", command, "sh", ...words], { cwd, env });
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close"),
+    ]);
+    expect({ code, lines: stdout.split("\n").length }).toEqual({ code: 3, lines: 100_001 });
+    expect(stderr).toMatch(/^holdfast: could not save \[resource test:\/\/long\]: .*EFBIG/);
+    expect(await readdir(join(cwd, "out"))).toEqual([]);
   });
 
   it("saves what a file as an argument has brought", async () => {

@@ -122,7 +122,9 @@ export async function read(context: Context, { server, uri, options }: ReadComma
       await output.printJson(document);
     } else if (files !== undefined) await output.print(files.text);
     else await printContents(uri, result, output);
-    return exitCodes.done;
+    const problems = files?.problems ?? [];
+    for (const problem of problems) output.note(`holdfast: ${problem}`);
+    return problems.length === 0 ? exitCodes.done : exitCodes.failed;
   });
 }
 

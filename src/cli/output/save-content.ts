@@ -40,7 +40,7 @@ export async function saveContent(
         text += savedLine(path, part);
       }
     } catch (error) {
-      const shown = showBlock(block).split("\n")[0] ?? "";
+      const shown = block.type === "resource" ? `[resource ${block.resource.uri}]` : showBlock(block);
       problems.push(`could not save ${shown}: ${describeCause(error)}`);
       text += withNewline(showBlock(block));
     }
@@ -48,19 +48,10 @@ export async function saveContent(
   return { text, saved, problems };
 }
 
-/** Saves what a resource has; rejects where it cannot. */
-export async function saveResource(
-  { contents }: ReadResourceResult,
-  folder: SaveFolder,
-): Promise<Pick<SavedContent, "text" | "saved">> {
-  const saved: string[] = [];
-  let text = "";
-  for (const part of contents.map((content) => ofResource(content))) {
-    const path = await folder.save(part);
-    saved.push(path);
-    text += savedLine(path, part);
-  }
-  return { text, saved };
+/** Saves what a resource has. */
+export async function saveResource(result: ReadResourceResult, folder: SaveFolder): Promise<SavedContent> {
+  const blocks = result.contents.map((resource): Block => ({ type: "resource", resource }));
+  return saveContent(blocks, folder, async () => result);
 }
 
 async function partsOf(

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { UsageError } from "../errors.ts";
 import { fileName } from "./file-name.ts";
@@ -42,12 +42,24 @@ export class SaveFolder {
       const numbered = number === 1 ? stem : `${stem}-${number}`;
       const name = ending === "" ? numbered : `${numbered}.${ending}`;
       try {
-        // Fails for whatever is there already, a link too.
-        await writeFile(join(this.#path, name), content, { flag: "wx" });
+        await writeNew(join(this.#path, name), content);
         return join(this.#given, name);
       } catch (error) {
         if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
       }
     }
+  }
+}
+
+/** Fails for whatever is there already, a link too. Leaves no part of a file behind, as where the disk is full. */
+async function writeNew(path: string, content: string | Uint8Array): Promise<void> {
+  const file = await open(path, "wx");
+  try {
+    await file.writeFile(content);
+  } catch (error) {
+    await rm(path, { force: true }).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close();
   }
 }
