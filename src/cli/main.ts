@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { moveActionFirst, moveServerFirst, protectId } from "./arguments/rewrite-argv.ts";
+import { moveActionFirst, moveServerFirst, protectId, wantsJson } from "./arguments/rewrite-argv.ts";
 import { startPage } from "./help/help-layout.ts";
 import { completeWords } from "./command/completion.ts";
 import { askedByShells } from "./completion/scripts.ts";
@@ -16,7 +16,7 @@ import { UsageError } from "./errors.ts";
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   // Without a listener an error would end the process with a stack trace. Writes report it too.
   for (const stream of [io.stdout, io.stderr]) stream.on("error", () => undefined);
-  const output = new Output(io, argv.includes("--json"));
+  const output = new Output(io, wantsJson(argv));
   let exitCode: ExitCode = exitCodes.done;
   if (argv.length === 0) {
     io.stdout.write(startPage);

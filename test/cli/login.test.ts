@@ -102,6 +102,8 @@ it("logs a program in by its secret, which is in no argument", slow, async () =>
   expect(await run(asRobot, { HOLDFAST_CLIENT_SECRET: "s3cret" })).toMatchObject({ code: 0 });
   expect(await run(["call", url, "shout", "word=a"])).toMatchObject({ code: 0, stdout: "A\n" });
   const secret = join(await folder(), "secret");
+  const missing = await run([...asRobot, "--client-secret-file", secret]);
+  expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining(secret) as string });
   await writeFile(secret, "s3cret\n");
   expect(await run([...asRobot, "--client-secret-file", secret])).toMatchObject({ code: 0 });
 });
@@ -186,4 +188,13 @@ it("takes the login of whoever opens the printed page himself", slow, async () =
   expect(page).toContain("return to the terminal");
   await pty.sees(/logged in to/);
   expect(await pty.ends()).toBe(0);
+});
+
+it("needs no login to a command, however it is given", async () => {
+  for (const command of ["login", "logout"])
+    for (const server of [["node server.js"], ["--", "node", "server.js"]])
+      expect(await runMain([command, ...server])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("node server.js is a command: it runs as you") as string,
+      });
 });

@@ -51,6 +51,17 @@ Example:
     });
   });
 
+  it("leaves options behind -- to the server", async () => {
+    const env = { HOLDFAST_STATE: await folder() };
+    const { code, stdout } = await runMain(["tools", "--", "node", "test/cli/v2-server.ts", "--json"], {
+      env,
+    });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: "join\n    words=list of string\n    times=integer?\n    loud=boolean?\ncolour\n",
+    });
+  });
+
   it("asks what was meant by another name", async () => {
     const env = { HOLDFAST_STATE: await folder() };
     const refused = await runMain(["tools", url, "slow-compute"], { env });

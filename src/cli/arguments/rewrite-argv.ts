@@ -29,6 +29,8 @@ export function restoreId(id: string): string {
 /** Commands whose first argument is SERVER; the others have the option `--server`. */
 const serverFirst: ReadonlySet<string | undefined> = new Set([
   "call",
+  "login",
+  "logout",
   "tools",
   "doctor",
   "resources",
@@ -38,6 +40,12 @@ const serverFirst: ReadonlySet<string | undefined> = new Set([
   "complete",
   "ping",
 ]);
+
+/** Whether the output is to be JSON. What follows `--` is for the server. */
+export function wantsJson(argv: readonly string[]): boolean {
+  const [at, end] = [argv.indexOf("--json"), argv.indexOf("--")];
+  return at !== -1 && (end === -1 || at < end);
+}
 
 /** Moves the server's command line, which follows `--`, to the place of SERVER. */
 export function moveServerFirst(argv: readonly string[]): readonly string[] {

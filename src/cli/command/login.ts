@@ -90,7 +90,7 @@ async function logInOptions(
   const secret =
     clientSecretFile === undefined
       ? io.env["HOLDFAST_CLIENT_SECRET"]
-      : (await readFile(resolve(io.cwd, clientSecretFile), "utf8")).trim();
+      : await readSecret(resolve(io.cwd, clientSecretFile));
   const hasSecret = secret !== undefined && secret !== "";
   if (clientId === undefined && (clientCredentials === true || clientSecretFile !== undefined))
     throw new UsageError("Say with --client-id whose secret it is.");
@@ -106,6 +106,14 @@ async function logInOptions(
     ...(issuer !== undefined && { issuer }),
     ...(options.timeout !== undefined && { timeoutMs: options.timeout * 1000 }),
   };
+}
+
+async function readSecret(path: string): Promise<string> {
+  try {
+    return (await readFile(path, "utf8")).trim();
+  } catch (error) {
+    throw new UsageError(`--client-secret-file: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 function loginJson(server: string, { issuer, scope, expiresAt, refreshToken, grant }: Login): LoginJson {
