@@ -63,6 +63,11 @@ export class Peer {
     return this.sent.filter((request) => request.method === method);
   }
 
+  /** The one that its latest call named. */
+  get protocolVersion(): string | undefined {
+    return this.sentOf("tools/call").at(-1)?.protocolVersion;
+  }
+
   /** Resolves when the stream of the latest call can be resumed. */
   callAnswered(): Promise<void> {
     return this.#until(() => this.sentOf("tools/call").at(-1)?.status === 200);

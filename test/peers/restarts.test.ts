@@ -1,12 +1,9 @@
-import { expect, describe, it } from "vitest";
-import { fullForm } from "../full-form.ts";
+import { expect, describe } from "vitest";
 import { inSessions, withoutSessions } from "./client-names.ts";
 import type { ClientName } from "./clients/open-client.ts";
 import { KilledServer } from "./killed-server.ts";
 import { Peer } from "./peer.ts";
-
-/** For a busy machine; a test takes seconds. */
-const timeout = 120_000;
+import { clientRecord } from "./record/client-record.ts";
 
 /** Of a call, in ms. All else is as the libraries have it, so also how often they try to resume a stream. */
 const patienceMs = 110_000;
@@ -23,8 +20,10 @@ async function killInMidCall(server: KilledServer, peer: Peer, point: string, wo
   await server.kill();
 }
 
-describe.each(fullForm ? inSessions : inSessions.slice(0, 1))("%s", { timeout }, (name) => {
-  it("goes on in its session when the server is killed between any two requests", async () => {
+describe.each(inSessions)("%s", (name) => {
+  const record = clientRecord(name, "restarts");
+
+  record.works("goes on in its session when the server is killed between any two requests", async () => {
     const { server, peer } = await connected(name);
     await server.restart();
     expect(await peer.list()).toEqual(expect.arrayContaining(["echo", "quick", "gated"]));
@@ -32,13 +31,14 @@ describe.each(fullForm ? inSessions : inSessions.slice(0, 1))("%s", { timeout },
     expect(await peer.call("echo", "plain")).toBe("plain");
     await server.restart();
     expect(await peer.call("quick", "one")).toBe("ONE");
+    record.speaks(peer.protocolVersion);
     await server.restart();
     expect(await peer.call("quick", "two")).toBe("TWO");
     expect(server.stepsOf("two")).toEqual(["shout"]);
     expect(peer.sentOf("initialize")).toHaveLength(1);
   });
 
-  it("gets the result of a call in flight that ended before its stream was resumed", async () => {
+  record.works("gets the result of a call in flight that ended before its stream was resumed", async () => {
     const { server, peer } = await connected(name);
     const result = peer.call("gated", "early");
     await killInMidCall(server, peer, "(waits)", "early");
@@ -52,7 +52,7 @@ describe.each(fullForm ? inSessions : inSessions.slice(0, 1))("%s", { timeout },
     expect(peer.sentOf("initialize")).toHaveLength(1);
   });
 
-  it("gets the result of a call in flight on its own stream, through three kills", async () => {
+  record.works("gets the result of a call in flight on its own stream, through three kills", async () => {
     const { server, peer } = await connected(name);
     const result = peer.call("gated", "late");
     for (const kill of [1, 2, 3]) {
@@ -68,7 +68,7 @@ describe.each(fullForm ? inSessions : inSessions.slice(0, 1))("%s", { timeout },
     expect(peer.sentOf("initialize")).toHaveLength(1);
   });
 
-  it("is told that a call is lost of which nothing is stored, and goes on", async () => {
+  record.works("is told that a call is lost of which nothing is stored, and goes on", async () => {
     const { server, peer } = await connected(name);
     const lost = peer.call("hangs", "hangs");
     lost.catch(() => undefined); // it is awaited later
@@ -78,10 +78,14 @@ describe.each(fullForm ? inSessions : inSessions.slice(0, 1))("%s", { timeout },
     expect(await peer.call("quick", "next")).toBe("NEXT");
     expect(peer.sentOf("initialize")).toHaveLength(1);
   });
+
+  record.isAsWritten();
 });
 
-describe.each(fullForm ? withoutSessions : [])("%s", { timeout }, (name) => {
-  it("goes on when the server is killed between any two requests", async () => {
+describe.each(withoutSessions)("%s", (name) => {
+  const record = clientRecord(name, "restarts");
+
+  record.works("goes on when the server is killed between any two requests", async () => {
     const { server, peer } = await connected(name);
     await server.restart();
     expect(await peer.list()).toEqual(expect.arrayContaining(["echo", "quick", "gated"]));
@@ -89,22 +93,28 @@ describe.each(fullForm ? withoutSessions : [])("%s", { timeout }, (name) => {
     expect(await peer.call("echo", "plain")).toBe("plain");
     await server.restart();
     expect(await peer.call("quick", "one")).toBe("ONE");
+    record.speaks(peer.protocolVersion);
     expect(server.stepsOf("one")).toEqual(["shout"]);
     expect(peer.sentOf("server/discover")).toHaveLength(1);
     expect(peer.sentOf("initialize")).toEqual([]);
   });
 
-  it("loses a call in flight at once, and gets its result when it makes the same call again", async () => {
-    const { server, peer } = await connected(name);
-    const lost = peer.call("gated", "again");
-    lost.catch(() => undefined); // it is awaited later
-    await server.logged("(waits)", "again");
-    await server.kill();
-    await expect(lost).rejects.toThrow();
-    await server.serve();
-    const result = peer.call("gated", "again");
-    server.openGate("again");
-    expect(await result).toBe("AGAIN again");
-    expect(server.stepsOf("again")).toEqual(["first", "second"]);
-  });
+  record.works(
+    "loses a call in flight at once, and gets its result when it makes the same call again",
+    async () => {
+      const { server, peer } = await connected(name);
+      const lost = peer.call("gated", "again");
+      lost.catch(() => undefined); // it is awaited later
+      await server.logged("(waits)", "again");
+      await server.kill();
+      await expect(lost).rejects.toThrow();
+      await server.serve();
+      const result = peer.call("gated", "again");
+      server.openGate("again");
+      expect(await result).toBe("AGAIN again");
+      expect(server.stepsOf("again")).toEqual(["first", "second"]);
+    },
+  );
+
+  record.isAsWritten();
 });

@@ -1,11 +1,11 @@
-import { describe, expect, it } from "vitest";
-import { fullForm } from "../full-form.ts";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { describe, expect } from "vitest";
 import { inSessions, withoutSessions } from "./client-names.ts";
 import { KilledServer } from "./killed-server.ts";
 import { Peer } from "./peer.ts";
-
-/** For a busy machine; a test takes seconds. */
-const timeout = 120_000;
+import { clientRecord } from "./record/client-record.ts";
+import { PeerRecord } from "./record/peer-record.ts";
 
 /** A client of 2026-07-28 that closes a stream within five seconds has changed its mind: its time was not over. */
 const patience = [
@@ -18,8 +18,27 @@ const tries = 5;
 
 const referenceIn = (result: string): string | undefined => /\b[0-9A-Z]{4}-[0-9A-Z]{4}\b/.exec(result)?.[0];
 
-describe.each(fullForm ? patience : patience.slice(0, 1))("%s", { timeout }, (name, patienceMs) => {
-  it("gets the result of a slow tool by its ticket, through a kill", async () => {
+describe.each(patience)("%s", (name, patienceMs) => {
+  const record = clientRecord(name, "calls");
+
+  record.works("lists tools, and calls one that is no task and one that is", async () => {
+    const server = await KilledServer.start();
+    const peer = await Peer.connect(name, server.url);
+    expect(await peer.list()).toEqual(expect.arrayContaining(["echo", "quick", "gated", "task_result"]));
+    expect(await peer.call("echo", "plain")).toBe("plain");
+    expect(await peer.call("quick", "one")).toBe("ONE");
+    record.speaks(peer.protocolVersion);
+  });
+
+  // The SDKs have tasks where one asks for them, which test/interop does.
+  if (!name.startsWith("SDK"))
+    record.lacks("takes no task: a long call is answered with a ticket", "the library's", async () => {
+      const server = await KilledServer.start();
+      const peer = await Peer.connect(name, server.url);
+      expect(referenceIn(await peer.call("ticketed", "slow"))).toBeDefined();
+    });
+
+  record.works("gets the result of a slow tool by its ticket, through a kill", async () => {
     const server = await KilledServer.start();
     const peer = await Peer.connect(name, server.url);
     const reference = String(referenceIn(await peer.call("ticketed", "slow")));
@@ -32,15 +51,32 @@ describe.each(fullForm ? patience : patience.slice(0, 1))("%s", { timeout }, (na
     expect(server.stepsOf("slow")).toEqual(["first", "second"]);
   });
 
-  it("gets the result of a tool that outlived its patience when it calls again, after a kill", async () => {
-    const server = await KilledServer.start();
-    const peer = await Peer.connect(name, server.url, patienceMs);
-    await expect(peer.call("gated", "slow")).rejects.toThrow();
-    await server.restart();
-    server.openGate("slow");
-    let result = peer.call("gated", "slow");
-    for (let n = 1; n < tries; n++) result = result.catch(() => peer.call("gated", "slow"));
-    expect(await result).toBe("SLOW slow");
-    expect(server.stepsOf("slow")).toEqual(["first", "second"]);
+  record.works(
+    "gets the result of a tool that outlived its patience when it calls again, after a kill",
+    async () => {
+      const server = await KilledServer.start();
+      const peer = await Peer.connect(name, server.url, patienceMs);
+      await expect(peer.call("gated", "slow")).rejects.toThrow();
+      await server.restart();
+      server.openGate("slow");
+      let result = peer.call("gated", "slow");
+      for (let n = 1; n < tries; n++) result = result.catch(() => peer.call("gated", "slow"));
+      expect(await result).toBe("SLOW slow");
+      expect(server.stepsOf("slow")).toEqual(["first", "second"]);
+    },
+  );
+
+  record.isAsWritten();
+});
+
+describe("FastMCP", () => {
+  const record = new PeerRecord("fastmcp-client", { peer: "FastMCP", package: "fastmcp", as: "client" });
+  record.lacks("its package on npm has no client; that for Python has", "FastMCP's", async () => {
+    const { resolve } = createRequire(new URL("./clients/package.json", import.meta.url));
+    const exported = Object.keys((await import(pathToFileURL(resolve("fastmcp")).href)) as object);
+    expect(exported).toContain("FastMCP");
+    expect(exported.filter((name) => /client/i.test(name))).toEqual([]);
+    record.speaks("none");
   });
+  record.isAsWritten();
 });

@@ -16,6 +16,8 @@ export interface SentRequest {
   /** The JSON-RPC method of a POST. */
   readonly method?: string;
   readonly lastEventId?: string;
+  /** The header of that name. */
+  readonly protocolVersion?: string;
   /** Undefined where the connection failed. */
   readonly status?: number;
 }
@@ -34,17 +36,20 @@ function report(message: Report): void {
 function reportRequests(): void {
   const { fetch } = globalThis;
   globalThis.fetch = async (input, init) => {
-    const lastEventId = new Headers(init?.headers).get("last-event-id");
+    const headers = new Headers(init?.headers);
+    const lastEventId = headers.get("last-event-id");
+    const protocolVersion = headers.get("mcp-protocol-version");
     const sent = {
       verb: init?.method ?? "GET",
       ...methodOf(init?.body),
       ...(lastEventId !== null && { lastEventId }),
+      ...(protocolVersion !== null && { protocolVersion }),
     };
     try {
       const response = await fetch(input, init);
       const answered = (): void => report({ sent: { ...sent, status: response.status } });
-      const { body, headers } = response;
-      if (body !== null && headers.get("content-type") === "text/event-stream") {
+      const { body } = response;
+      if (body !== null && response.headers.get("content-type") === "text/event-stream") {
         return new Response(body.pipeThrough(onFirstId(answered)), response);
       }
       answered();
