@@ -19,7 +19,7 @@ const tasksScenarios = [
   "tasks-mrtr-composition",
 ];
 
-/** Skipped by the suite itself, whatever the server does; tests of our own hold what it leaves out. */
+/** Skipped by the suite itself, whatever the server does; ours/ has a scenario for what it leaves out. */
 const skippedBySuite = [
   "tasks-status-notifications: tasks-status-notifications SKIPPED: Status notifications conformance, pending subscriptions/listen rewrite.",
 ];
