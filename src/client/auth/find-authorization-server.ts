@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../task-client-error.ts";
 import { authFailure } from "./auth-failure.ts";
+import { mayBeRefusedByHttpSse } from "../transport/sse-transport.ts";
 import { challengeOf } from "./authorized-fetch.ts";
 import type { Challenge } from "./token-source.ts";
 
@@ -34,15 +35,22 @@ export async function findAuthority(server: URL, fetchIt: FetchLike): Promise<Au
   }
 }
 
-/** What the server says to a request without a token. It is a ping, which does nothing where it is served. */
+/**
+ * What the server says to a request without a token. It is a ping, which does nothing where it is served; one that has only the
+ * HTTP+SSE transport is asked for its stream.
+ */
 async function challengeBy(server: URL, fetchIt: FetchLike): Promise<Challenge | undefined> {
-  const response = await fetchIt(server, {
+  const answer = await fetchIt(server, {
     method: "POST",
     redirect: "manual",
     headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
     body: JSON.stringify({ jsonrpc: "2.0", id: "login", method: "ping" }),
   });
-  return challengeOf(response);
+  await answer.body?.cancel();
+  if (!mayBeRefusedByHttpSse(answer.status)) return challengeOf(answer);
+  const stream = await fetchIt(server, { redirect: "manual", headers: { accept: "text/event-stream" } });
+  await stream.body?.cancel();
+  return challengeOf(stream);
 }
 
 /** What tokens for the server are asked for; throws if its metadata is about another server. */

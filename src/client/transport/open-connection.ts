@@ -14,7 +14,7 @@ import { findSession, SessionTakeUp } from "../session/session-take-up.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
-import { NoSseServer } from "./sse-transport.ts";
+import { mayBeRefusedByHttpSse, NoSseServer } from "./sse-transport.ts";
 import { SdkTransport, type MessageRewrites } from "./sdk-transport.ts";
 import { tracedConnection } from "./traced-transport.ts";
 
@@ -69,13 +69,10 @@ export async function openConnection(
   throw second.error;
 }
 
-/** The answers to a POST after which a server is asked whether it has the HTTP+SSE transport (B-117). */
-const statusesBeforeHttpSse: ReadonlySet<number> = new Set([400, 404, 405]);
-
 function mayBeHttpSse(server: ServerTarget, error: unknown): boolean {
   if (typeof server !== "string" && !(server instanceof URL)) return false;
   const cause = error instanceof TaskClientError ? error.cause : undefined;
-  return cause instanceof SdkHttpError && statusesBeforeHttpSse.has(cause.data.status);
+  return cause instanceof SdkHttpError && mayBeRefusedByHttpSse(cause.data.status);
 }
 
 function isNoSseServer(error: unknown): boolean {

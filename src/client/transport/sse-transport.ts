@@ -25,6 +25,11 @@ interface SseTransportOptions {
   readonly headers: () => Promise<Headers>;
 }
 
+/** Whether a server of the HTTP+SSE transport may answer so to a POST at the URL of its stream, which is then asked for (B-117). */
+export function mayBeRefusedByHttpSse(status: number): boolean {
+  return status === 400 || status === 404 || status === 405;
+}
+
 /** There is no server of the HTTP+SSE transport at the URL. */
 export class NoSseServer extends Error {
   override readonly name = "NoSseServer";

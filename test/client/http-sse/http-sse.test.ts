@@ -8,6 +8,10 @@ import type { ClientEvent } from "../../../src/client/client-events.ts";
 import type { ConnectOptions } from "../../../src/client/connect-options.ts";
 import { connect, connectWith } from "../../../src/client/connect.ts";
 import type { TaskClient } from "../../../src/client/task-client.ts";
+import { logIn } from "../../../src/client/auth/log-in.ts";
+import { memoryLogins } from "../../../src/client/auth/memory-logins.ts";
+import { visits } from "../auth/connected.ts";
+import { OAuthServer } from "../auth/oauth-server.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { serveLegacy } from "./legacy-server.ts";
 
@@ -143,6 +147,19 @@ it.each([
   expect(await client.callTool("echo", { said: "hello" })).toMatchObject(text("hello"));
   expect(new Set(server.seen.map(({ authorization }) => authorization))).toEqual(new Set(["Bearer s3cret"]));
   await expect(connect(server.url, { token: "other" })).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+it("logs in to a server of which only the stream says that it wants that, and renews the token of messages", async () => {
+  const oauth = await OAuthServer.start();
+  const { makeServer } = makeServers();
+  const { url } = await serveLegacy(makeServer, { oauth });
+  const store = memoryLogins();
+  expect(await logIn(url, { store, onAddress: visits })).toMatchObject({ issuer: oauth.issuer });
+  const client = await connectTo(url, { auth: store });
+  expect(await client.callTool("echo", { said: "hello" })).toMatchObject(text("hello"));
+  oauth.expireAll();
+  expect(await client.callTool("echo", { said: "again" })).toMatchObject(text("again"));
+  expect(oauth.last("/token").get("grant_type")).toBe("refresh_token");
 });
 
 it("says that the stream is refused without a token where only the stream asks for one", async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { SSEServerTransport } from "@modelcontextprotocol/server-legacy/sse";
 import { onTestFinished } from "vitest";
+import type { OAuthServer } from "../auth/oauth-server.ts";
 
 export interface LegacyServer {
   readonly url: URL;
@@ -25,12 +26,14 @@ interface Options {
   readonly postStatus?: number;
   /** Without it, requests are answered with 401. */
   readonly token?: string;
+  /** Who checks the tokens of streams and messages, and no others. */
+  readonly oauth?: OAuthServer;
 }
 
 /** A server that has the HTTP+SSE transport of 2024-11-05 alone, by the package of the SDK's makers. */
 export async function serveLegacy(
   makeServer: () => McpServer,
-  { postStatus = 404, token }: Options = {},
+  { postStatus = 404, token, oauth }: Options = {},
 ): Promise<LegacyServer> {
   const transports = new Map<string, SSEServerTransport>();
   const seen: Seen[] = [];
@@ -40,6 +43,12 @@ export async function serveLegacy(
     seen.push({ method, path: pathname, authorization: headers.authorization });
     if (token !== undefined && headers.authorization !== `Bearer ${token}`) {
       response.writeHead(401).end();
+    } else if (pathname === "/of-the-resource") {
+      const document = { resource: `http://${headers.host}/sse`, authorization_servers: [oauth?.issuer] };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(document));
+    } else if (`${method} ${pathname}` !== "POST /sse" && !(await isGood(headers.authorization, oauth))) {
+      const metadata = `http://${headers.host}/of-the-resource`;
+      response.writeHead(401, { "www-authenticate": `Bearer resource_metadata="${metadata}"` }).end();
     } else if (pathname === "/messages" && method === "POST") {
       const transport = transports.get(searchParams.get("sessionId") ?? "");
       if (transport === undefined) response.writeHead(404).end("No such session");
@@ -70,4 +79,13 @@ export async function serveLegacy(
     dropStreams: () => http.closeAllConnections(),
     stop,
   };
+}
+
+async function isGood(authorization: string | undefined, oauth: OAuthServer | undefined): Promise<boolean> {
+  if (oauth === undefined) return true;
+  const verified = oauth.verifyAccessToken(authorization?.replace("Bearer ", "") ?? "");
+  return verified.then(
+    () => true,
+    () => false,
+  );
 }
