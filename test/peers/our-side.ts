@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { connect, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { onTestFinished } from "vitest";
 import { folder, type Run } from "../cli/run-cli.ts";
@@ -20,13 +21,13 @@ export function script(path: string, args: readonly string[] = [], env = {}): Ta
   return { command: process.execPath, args: [path, ...args], env };
 }
 
-const installed = createRequire(new URL("./clients/package.json", import.meta.url));
-
 /** The file that this command of an installed package is. */
 export function programOf(packageName: string, command: string): string {
-  const manifest = installed.resolve(`${packageName}/package.json`);
-  const { bin } = installed(manifest) as { bin: Readonly<Record<string, string>> };
-  return join(dirname(manifest), bin[command] ?? "");
+  const installed = new URL(`./clients/node_modules/${packageName}/`, import.meta.url);
+  const manifest = JSON.parse(readFileSync(new URL("package.json", installed), "utf8")) as {
+    bin: Readonly<Record<string, string>>;
+  };
+  return fileURLToPath(new URL(manifest.bin[command] ?? "", installed));
 }
 
 /** Our client and our command line, before the same server. */
