@@ -29,7 +29,7 @@ function tools(tasks: Tasks): void {
 
 const ended = text(JSON.stringify([text("Tom").content, text("Rex").content]));
 const names: Readonly<Record<string, string>> = { "Name of the cat?": "Tom", "Name of the dog?": "Rex" };
-const options = { rates: { pollsPerInterval: null } };
+const options = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
 
 const answerTo = (message: string): object => accept(names[message] ?? "nobody");
 

@@ -146,7 +146,11 @@ it("serves a client of SDK v1 over the pipes of a process", async () => {
 });
 
 it("lets an author's tool ask on a pipe, and be cancelled there", async () => {
-  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, rates: { pollsPerInterval: null } });
+  const tasks = createTasks({
+    store: memoryStore(),
+    stopDeadlineMs: 100,
+    rates: { pollsPerInterval: null, maxLoopDelayMs: null },
+  });
   const aborted = Promise.withResolvers<void>();
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const server = await serveStdio(

@@ -32,7 +32,7 @@ async function piped(register: (tasks: Tasks) => void): Promise<Piped> {
   const tasks = createTasks({
     store,
     stopDeadlineMs: 100,
-    rates: { pollsPerInterval: null },
+    rates: { pollsPerInterval: null, maxLoopDelayMs: null },
     onError: (error) => errors.push(error),
   });
   register(tasks);

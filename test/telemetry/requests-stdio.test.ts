@@ -15,7 +15,7 @@ async function piped(): Promise<{ pipe: Pipe; spans: RecordedSpans }> {
     store: memoryStore(),
     telemetry: spans.telemetry,
     stopDeadlineMs: 100,
-    rates: { pollsPerInterval: null },
+    rates: { pollsPerInterval: null, maxLoopDelayMs: null },
   });
   tasks.tool("ship", {}, () => text("shipped"));
   tasks.tool("add", { task: "forbidden" }, () => text("42"));

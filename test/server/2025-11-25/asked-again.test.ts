@@ -157,7 +157,7 @@ describe("a client that answers a question with an error where it is asked for a
   });
 
   it("is asked plainly in SEP-1686 too", async () => {
-    const { server } = await house(tools, { rates: { pollsPerInterval: null } });
+    const { server } = await house(tools, { rates: { pollsPerInterval: null, maxLoopDelayMs: null } });
     const capabilities = { ...formClient, tasks: { elicitation: { create: true } } };
     const session = await Session.open(server, { version: "2025-06-18", capabilities });
     await start(session, "mine", "size");

@@ -75,7 +75,7 @@ export async function operated({ store, options, http }: OperatedSetup = {}): Pr
   const tasks = createTasks({
     store: store ?? memoryStore(),
     stopDeadlineMs: 100,
-    rates: { pollsPerInterval: null, callsPerMinute: null },
+    rates: { pollsPerInterval: null, maxLoopDelayMs: null, callsPerMinute: null },
     onError: (error) => errors.push(error),
     ...options,
   });

@@ -24,7 +24,7 @@ export function handlerOf({ tools, server, options, http }: Mounting = {}): {
   const tasks = createTasks({
     store: memoryStore(),
     stopDeadlineMs: 100,
-    rates: { pollsPerInterval: null },
+    rates: { pollsPerInterval: null, maxLoopDelayMs: null },
     onError: (error) => errors.push(error),
     ...options,
   });

@@ -9,7 +9,7 @@ import { house, Session } from "../2025-11-25/session.ts";
 import { text } from "../peer.ts";
 import { about, callAs, created, related, start, until } from "./sep.ts";
 
-const set = { rates: { pollsPerInterval: null } };
+const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
 
 function tools(aborted: () => void = () => undefined): (tasks: Tasks) => void {
   return (tasks) => {

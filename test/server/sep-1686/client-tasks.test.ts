@@ -14,7 +14,7 @@ function tools(tasks: Tasks): void {
 
 const accept = { action: "accept", content: { name: "A4" } };
 const declares = { elicitation: { form: {} }, tasks: { elicitation: { create: true } } };
-const set = { rates: { pollsPerInterval: null } };
+const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
 
 interface Asked {
   readonly session: Session;

@@ -5,7 +5,7 @@ import { FakeStreams } from "../2025-11-25/streams.ts";
 import { text } from "../peer.ts";
 import { about, callAs, related, start, until } from "./sep.ts";
 
-const set = { rates: { pollsPerInterval: null } };
+const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
 
 function tools(tasks: Tasks): void {
   tasks.tool("add", {}, () => text("3"));

@@ -28,7 +28,7 @@ function tools(tasks: Tasks): void {
   });
 }
 
-const set = { pollIntervalMs: 1500, rates: { pollsPerInterval: null } };
+const set = { pollIntervalMs: 1500, rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
 
 describe.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("on %s", (version) => {
   it("makes a task of a call, says so first, and answers the call all the same [S-005 S-011 S-012 S-013 S-015 S-040]", async () => {

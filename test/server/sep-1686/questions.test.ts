@@ -23,7 +23,7 @@ function tools(tasks: Tasks): void {
   tasks.tool("roots", {}, async (_, task) => text(String((await task.roots("r")).roots.length)));
 }
 
-const set = { rates: { pollsPerInterval: null } };
+const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
 const accept = (name: string): object => ({ action: "accept", content: { name } });
 
 it("says which task a question is of, which it is there, and that the task waits for it [S-056 S-057 S-058 S-061 S-062]", async () => {

@@ -6,7 +6,7 @@ import { house, Session } from "../2025-11-25/session.ts";
 import { text } from "../peer.ts";
 import { about, created, related, until } from "./sep.ts";
 
-const set = { rates: { pollsPerInterval: null } };
+const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
 
 interface Gate {
   readonly open: () => void;

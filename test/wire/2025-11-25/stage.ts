@@ -29,7 +29,7 @@ export class Stage {
     const tasks = createTasks({
       store: memoryStore(),
       stopDeadlineMs: 100,
-      rates: { pollsPerInterval: null },
+      rates: { pollsPerInterval: null, maxLoopDelayMs: null },
       plain: "wait", // a client that asks for no task would be listed polling tools
     });
     addTools(tasks, running);

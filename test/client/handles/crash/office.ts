@@ -28,7 +28,7 @@ export class Office {
       store: sqliteStore(join(folder, "tasks.db")),
       pollIntervalMs: 20,
       stopDeadlineMs: 1,
-      rates: { pollsPerInterval: null },
+      rates: { pollsPerInterval: null, maxLoopDelayMs: null },
     });
     tasks.tool(
       "publish_report",
