@@ -1,8 +1,9 @@
-import type { McpServer, McpRequestContext, ServerCapabilities } from "@modelcontextprotocol/server";
+import type { McpServer, McpRequestContext, Server, ServerCapabilities } from "@modelcontextprotocol/server";
 import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { OnError } from "./faults.ts";
+import { LowLevelServer } from "./low-level-server.ts";
 import type { PlainOwner } from "./plain/plain-call.ts";
 import type { PlainPolicies } from "./plain/plain-policies.ts";
 import type { ListChanges } from "./tool-list/list-changes.ts";
@@ -12,9 +13,11 @@ import { neverReached, ToolForms, unchecked } from "./tool-list/tool-forms.ts";
 
 /**
  * Creates the author's own server: for each session, for each connection on stdio, and for each request of 2026-07-28 over HTTP that
- * is not about tasks or a tool of `tasks.tool`. To refuse callers is for `authenticate`.
+ * is not about tasks or a tool of `tasks.tool`. To refuse callers is for `authenticate`. A low-level `Server` of the SDK may be `Made`, too.
  */
-export type ServerFactory = (context: McpRequestContext) => McpServer | Promise<McpServer>;
+export type ServerFactory<Made extends McpServer | Server = McpServer> = (
+  context: McpRequestContext,
+) => Made | Promise<Made>;
 
 /** Names under `tasks/` that some generation has had: an author's server has no handlers of its own for them (X-102). */
 export const reservedMethods: readonly string[] = [
@@ -27,7 +30,7 @@ export const reservedMethods: readonly string[] = [
 ];
 
 export interface AuthorServersSetup {
-  readonly factory: ServerFactory;
+  readonly factory: ServerFactory<McpServer | Server>;
   readonly registry: Registry;
   readonly policies: PlainPolicies;
   readonly changes: ListChanges;
@@ -74,15 +77,15 @@ export class AuthorServers {
     capabilities?: ServerCapabilities,
   ): Promise<AuthorServer> {
     const { factory, registry, policies } = this.#setup;
-    const mcp = await factory(context);
-    assertMade(mcp);
+    const mcp = this.#mcpServer(await factory(context));
     policies.assertNoCollision();
     if (capabilities !== undefined) mcp.server.registerCapabilities(capabilities);
     assertNothingReserved(mcp);
     for (const method of methods) {
       mcp.server.setRequestHandler(method, { params: unchecked }, async () => neverReached());
     }
-    const tools = new ServedTools({ registry, policies, forms: this.#forms }, mcp, owner);
+    const list = mcp instanceof LowLevelServer ? mcp.ours : mcp;
+    const tools = new ServedTools({ registry, policies, forms: this.#forms }, list, owner);
     tools.update((_, fault) => {
       throw fault;
     });
@@ -95,14 +98,30 @@ export class AuthorServers {
     return this.#forms.declareHeaders(tool);
   }
 
+  #mcpServer(made: McpServer | Server | undefined): McpServer {
+    assertMade(made);
+    if ("server" in made) return made;
+    return new LowLevelServer(made, (name) =>
+      this.#report(
+        name,
+        new HoldfastError(
+          "configuration",
+          `Your server lists a tool "${name}", which is one of tasks.tool. Rename one of them.`,
+        ),
+      ),
+    );
+  }
+
+  /** Once for each name. */
+  #report(name: string, fault: unknown): void {
+    if (this.#taken.has(name)) return;
+    this.#taken.add(name);
+    this.#setup.onError(fault);
+  }
+
   #follow(mcp: McpServer, tools: ServedTools, { isReady, streams }: Listening): () => void {
-    const { registry, changes, onError } = this.#setup;
-    const update = (): void =>
-      tools.update((name, fault) => {
-        if (this.#taken.has(name)) return;
-        this.#taken.add(name);
-        onError(fault);
-      });
+    const { registry, changes } = this.#setup;
+    const update = (): void => tools.update((name, fault) => this.#report(name, fault));
     update(); // what has changed since it was made
     const endUpdates = registry.onChange(update);
     let isUntold = false;
@@ -152,8 +171,8 @@ function assertNothingReserved({ server }: McpServer): void {
 }
 
 /** In JavaScript, a factory may lack its `return`. */
-function assertMade(mcp: McpServer | undefined): asserts mcp is McpServer {
-  if (mcp?.server !== undefined) return;
+function assertMade(made: McpServer | Server | undefined): asserts made is McpServer | Server {
+  if (made !== undefined && made !== null && ("server" in made || "setRequestHandler" in made)) return;
   throw new HoldfastError(
     "configuration",
     "The function given to tasks.server() returned no McpServer. Return a new one on each call: tasks.server(() => new McpServer({ … })).",

@@ -1,4 +1,4 @@
-import { McpServer } from "@modelcontextprotocol/server";
+import { McpServer, type Server } from "@modelcontextprotocol/server";
 import type { Admin } from "../admin/admin.ts";
 import { listenMethod } from "../generation/2026-07-28/listen.ts";
 import { taskMethods } from "../generation/2026-07-28/methods.ts";
@@ -43,7 +43,7 @@ import { openListening } from "./listen/open-listening.ts";
 export interface TaskServerSetup {
   readonly runtime: Runtime;
   readonly admin: Admin;
-  readonly factory: ServerFactory;
+  readonly factory: ServerFactory<McpServer | Server>;
   readonly onError: OnError;
   /** Hears of requests that are refused. */
   readonly events?: ServerEvents | undefined;

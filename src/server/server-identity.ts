@@ -1,6 +1,7 @@
-import { InMemoryTransport, type McpServer } from "@modelcontextprotocol/server";
+import type { McpServer } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { askServer } from "./ask-server.ts";
 
 /** Principals whose answer is remembered; beyond it, the one that was asked for first is asked for again. */
 const mostPrincipals = 10_000;
@@ -44,21 +45,11 @@ export class ServerIdentity {
   }
 }
 
-/** Asks a server that is not connected, and closes it. */
+/** Asks a server that is not connected. */
 export async function identityOf(mcp: McpServer): Promise<AuthorIdentity> {
-  const [client, server] = InMemoryTransport.createLinkedPair();
-  const { promise, resolve } = Promise.withResolvers<unknown>();
-  client.onmessage = resolve;
-  try {
-    await mcp.connect(server);
-    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "", version: "" } };
-    await client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
-    const answer = await promise;
-    const result = isJsonObject(answer) ? answer["result"] : undefined;
-    if (isJsonObject(result) && isJsonObject(result["serverInfo"]))
-      return authorIdentity(result["serverInfo"], result["capabilities"]);
-    throw new HoldfastError("internal", "The server did not say its name when it was initialized.");
-  } finally {
-    await mcp.close();
-  }
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "", version: "" } };
+  const result = await askServer(mcp, "initialize", params);
+  if (isJsonObject(result) && isJsonObject(result["serverInfo"]))
+    return authorIdentity(result["serverInfo"], result["capabilities"]);
+  throw new HoldfastError("internal", "The server did not say its name when it was initialized.");
 }

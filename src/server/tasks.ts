@@ -1,6 +1,6 @@
 import type { Admin } from "../admin/admin.ts";
 import { createAdmin } from "../admin/create-admin.ts";
-import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
+import type { McpServer, Server, StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
@@ -124,7 +124,7 @@ export interface Tasks {
    * await serveHttp(tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })));
    * ```
    */
-  server(factory: ServerFactory): TaskServer;
+  server(factory: ServerFactory<McpServer | Server>): TaskServer;
   /**
    * Gives an event to the task `id`, which is `task.id` in its handler: one call of `task.waitForEvent` with the same name resolves with
    * `value`, which is plain JSON data, be it that it waits already or comes to that later, after a crash too. Resolves once the event is stored: true, or
@@ -179,7 +179,7 @@ export function createTasksWith(given: TasksOptions, testedBy: TestedBy): Tasks 
 /** The tasks of a process, and what makes servers with them also where they take no requests. */
 export interface OpenTasks {
   readonly tasks: Tasks;
-  readonly serverOf: (factory: ServerFactory) => TaskServer;
+  readonly serverOf: (factory: ServerFactory<McpServer | Server>) => TaskServer;
 }
 
 export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
@@ -236,7 +236,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     maxBodyBytes: runtime.options.maxBodyBytes,
     onChange: () => runtime.lookForWork(),
   });
-  const serverOf = (factory: ServerFactory): TaskServer => {
+  const serverOf = (factory: ServerFactory<McpServer | Server>): TaskServer => {
     registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
     return createTaskServer({ runtime, admin, factory, onError, events: served, ...setup });
   };

@@ -1,4 +1,5 @@
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
+import type { McpServer, Server } from "@modelcontextprotocol/server";
 import type { ServerFactory } from "../server/author-server.ts";
 import type { Identity } from "../server/http/http-options.ts";
 import type { TasksOptions } from "../server/tasks.ts";
@@ -9,7 +10,7 @@ const testedVersions = ["2026-07-28", "2025-11-25"] as const;
 /** Options of `testTasks`: those of `createTasks` without the store, and these. */
 export interface TestOptions extends Omit<TasksOptions, "store"> {
   /** Makes the server beside the tools, as `tasks.server` is given it. Default: one without anything of its own. */
-  readonly server?: ServerFactory;
+  readonly server?: ServerFactory<McpServer | Server>;
   /** Who calls, as `authenticate` would return it. Default: nobody is told apart. */
   readonly caller?: Identity | string;
   /** What the client declares. Default: all that a tool can ask for. */

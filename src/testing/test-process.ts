@@ -1,4 +1,4 @@
-import { McpServer } from "@modelcontextprotocol/server";
+import { McpServer, type Server } from "@modelcontextprotocol/server";
 import { createFetchHandler, type FetchHandler } from "../server/http/fetch-handler.ts";
 import type { Identity } from "../server/http/http-options.ts";
 import type { ServerFactory } from "../server/author-server.ts";
@@ -25,7 +25,7 @@ export interface DurableFactory {
 export interface ProcessSetup {
   readonly tested: Register | DurableFactory;
   readonly options: Omit<TasksOptions, "store">;
-  readonly factory?: ServerFactory | undefined;
+  readonly factory?: ServerFactory<McpServer | Server> | undefined;
   readonly caller?: Identity | string | undefined;
   readonly clock: FakeClock;
   readonly onStepRun: OnStepRun;
@@ -82,7 +82,7 @@ export class TestProcess {
 
 async function made(
   tested: Register | DurableFactory,
-  factory: ServerFactory | undefined,
+  factory: ServerFactory<McpServer | Server> | undefined,
   options: TasksOptions,
   testedBy: TestedBy,
 ): Promise<{ readonly tasks: Tasks; readonly server: TaskServer }> {

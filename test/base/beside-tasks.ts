@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import type { McpServer, Server } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createTasks, type ServerFactory, type Tasks } from "holdfast";
 import { connect, type ConnectOptions, type TaskClient } from "holdfast/client";
@@ -12,6 +13,8 @@ import * as z from "zod";
 export const revisions = ["2026-07-28", "2025-11-25"] as const;
 export type Revision = (typeof revisions)[number];
 
+type AnyFactory = ServerFactory<McpServer | Server>;
+
 /** A server of an author's with a durable tool beside it, over HTTP on this machine. */
 export interface Served {
   readonly http: HttpServer;
@@ -21,7 +24,7 @@ export interface Served {
 }
 
 export async function serveBeside(
-  factory: ServerFactory,
+  factory: AnyFactory,
   http: HttpOptions = {},
   addTools: (tasks: Tasks) => void = () => undefined,
 ): Promise<Served> {
@@ -38,7 +41,7 @@ export async function serveBeside(
 }
 
 /** A client at the other end of a pipe to such a server. */
-export async function pipeBeside(factory: ServerFactory, options: ConnectOptions = {}): Promise<TaskClient> {
+export async function pipeBeside(factory: AnyFactory, options: ConnectOptions = {}): Promise<TaskClient> {
   const [there, back] = [new PassThrough(), new PassThrough()];
   const tasks = tasksWithReport();
   const served = await serveStdio(tasks.server(factory), { stdin: there, stdout: back });
@@ -52,6 +55,7 @@ export function tasksWithReport(onError?: (error: unknown) => void): Tasks {
     store: memoryStore(),
     stopDeadlineMs: 100,
     pollIntervalMs: 1,
+    plain: "wait", // polling tools would be listed, too
     ...(onError && { onError }),
   });
   const config = { description: "Makes a report", inputSchema: z.object({ month: z.string() }) };

@@ -5,9 +5,12 @@ import type { Requirement } from "./requirement.ts";
 // prettier-ignore
 export const baseSdk: readonly Requirement[] = [
   // 1. The server
+  { id: "B-001", level: "IMPLIED", who: "server", text: "A server is made of a name and a version, and takes care of connections, the protocol and routing." },
+  { id: "B-003", level: "IMPLIED", who: "server", text: "Requests that come at once under the same id get each its own answer." },
   { id: "B-004", level: "IMPLIED", who: "server", text: "Tools, resources and prompts are registered with a title and a description, which the lists show." },
   { id: "B-005", level: "IMPLIED", who: "both", text: "Schemas are made with the author's own zod, of 3.25 or of 4, by their fields or as objects." },
   { id: "B-006", level: "IMPLIED", who: "both", text: "The source runs on Node 18, with a polyfill of Web Crypto." },
+  { id: "B-007", level: "IMPLIED", who: "server", text: "Declares the capabilities that follow from what is registered." },
   { id: "B-008", level: "IMPLIED", who: "server", text: "The model calls tools, the application reads resources, the user picks prompts." },
   // 2. Tools
   { id: "B-009", level: "IMPLIED", who: "server", text: "A tool is registered with title, description, schemas, annotations and how it takes tasks; the list has JSON Schema made of the schemas." },
@@ -32,13 +35,25 @@ export const baseSdk: readonly Requirement[] = [
   { id: "B-025", level: "IMPLIED", who: "server", text: "A handler asks the user by a form or sends him to a URL, in the modes that the client declares." },
   { id: "B-026", level: "SHAPE", who: "client", text: "Declares elicitation with form and url, and answers with accept and content, with decline, or with cancel." },
   { id: "B-027", level: "IMPLIED", who: "both", text: "The server tells the client structured log messages from the level on that the client wants." },
+  { id: "B-028", level: "IMPLIED", who: "both", text: "All lists can come in pages, with a cursor for the next one." },
   { id: "B-029", level: "IMPLIED", who: "server", text: "In the SDK's first generation, tasks for long operations are marked as experimental by their namespace." },
+  // 6. Changes, debouncing and the low level
+  { id: "B-030", level: "IMPLIED", who: "server", text: "Tools, resources and prompts are added, updated, disabled, enabled and removed while clients are connected, who are told of each change." },
+  { id: "B-031", level: "IMPLIED", who: "server", text: "What is disabled is not listed, and cannot be used." },
+  { id: "B-032", level: "IMPLIED", who: "server", text: "Debouncing makes one message of repeats of a notification, for methods that are named." },
+  { id: "B-033", level: "IMPLIED", who: "server", text: "A notification that has params or belongs to a request is never debounced." },
+  { id: "B-034", level: "IMPLIED", who: "server", text: "A low-level server has raw handlers by method and schema, and declares its capabilities itself." },
+  { id: "B-035", level: "IMPLIED", who: "server", text: "A low-level server refuses handlers and notifications that its capabilities do not cover." },
   // 7. The client
   { id: "B-036", level: "IMPLIED", who: "client", text: "Lists and calls tools, lists and reads resources and templates, lists and gets prompts, completes, and answers sampling, elicitation and roots." },
   { id: "B-037", level: "IMPLIED", who: "client", text: "Logs in to protected servers by OAuth: discovery, registration, a code with PKCE, renewal, and tokens that a provider stores." },
   { id: "B-041", level: "IMPLIED", who: "both", text: "A host has several clients in one process, each with a state of its own." },
   // 8. Messages and the lifecycle
   { id: "B-042", level: "MUST", who: "both", text: "Messages are JSON-RPC 2.0 in UTF-8." },
+  { id: "B-043", level: "IMPLIED", who: "both", text: "A handshake settles version and capabilities, the client says that it is initialized, and normal requests follow." },
+  { id: "B-044", level: "MUST", who: "client", text: "Begins with initialize, which has its version, capabilities and name." },
+  { id: "B-045", level: "MUST", who: "server", text: "Answers with its version, capabilities and name." },
+  { id: "B-046", level: "MUST", who: "server", text: "Answers a version that it does not speak with one that it does; a client that does not speak that one disconnects." },
   { id: "B-047", level: "SHOULD", who: "client", text: "Supports stdio." },
   // 12. Clients and servers of 2024-11-05
   { id: "B-038", level: "IMPLIED", who: "server", text: "Forwards logins, tokens, revocations and registrations to an authorization server behind it; callbacks check tokens and know clients." },
