@@ -6,6 +6,7 @@ import type { Requirement } from "./requirement.ts";
 export const baseSdk: readonly Requirement[] = [
   // 1. The server
   { id: "B-001", level: "IMPLIED", who: "server", text: "A server is made of a name and a version, and takes care of connections, the protocol and routing." },
+  { id: "B-002", level: "IMPLIED", who: "server", text: "Connecting binds a server to a transport, whose close ends the connection and is told by onclose." },
   { id: "B-003", level: "IMPLIED", who: "server", text: "Requests that come at once under the same id get each its own answer." },
   { id: "B-004", level: "IMPLIED", who: "server", text: "Tools, resources and prompts are registered with a title and a description, which the lists show." },
   { id: "B-005", level: "IMPLIED", who: "both", text: "Schemas are made with the author's own zod, of 3.25 or of 4, by their fields or as objects." },
@@ -55,6 +56,9 @@ export const baseSdk: readonly Requirement[] = [
   { id: "B-045", level: "MUST", who: "server", text: "Answers with its version, capabilities and name." },
   { id: "B-046", level: "MUST", who: "server", text: "Answers a version that it does not speak with one that it does; a client that does not speak that one disconnects." },
   { id: "B-047", level: "SHOULD", who: "client", text: "Supports stdio." },
+  { id: "B-048", level: "MAY", who: "both", text: "Messages may go over transports that others have made." },
+  { id: "B-049", level: "MUST", who: "both", text: "Such transports keep the form of JSON-RPC and the lifecycle." },
+  { id: "B-050", level: "SHOULD", who: "both", text: "How such transports connect and exchange messages is documented." },
   // 12. Clients and servers of 2024-11-05
   { id: "B-038", level: "IMPLIED", who: "server", text: "Forwards logins, tokens, revocations and registrations to an authorization server behind it; callbacks check tokens and know clients." },
   { id: "B-039", level: "IMPLIED", who: "client", text: "Speaks HTTP+SSE to servers that have no Streamable HTTP." },
