@@ -45,6 +45,8 @@ export interface Job {
   cancelAcknowledged?: boolean;
   /** The one that was acknowledged. */
   cancel?: Touch;
+  /** When the first was sent (epoch ms), whose answer may have been lost: the grace may have begun with that. */
+  cancelSentAt?: number;
   /** In 2025-11-25 an answer is not acknowledged: it was sent, and then the question was seen to be closed. */
   replied?: boolean;
   /** When (monotonic, in ms) and by whom the question was shown as answered. */

@@ -57,12 +57,17 @@ export function toldCancels(jobs: readonly Job[], lines: readonly LogLine[]): To
   return { checked: due.length, missed };
 }
 
-function cancelledOf({ tool, taskId, cancel, core, ended }: Job): Cancelled | undefined {
+function cancelledOf({ tool, taskId, cancel, cancelSentAt, core, ended }: Job): Cancelled | undefined {
   if (tool !== "hires" || taskId === undefined || cancel === undefined || ended === undefined)
     return undefined;
   const { status, lastUpdatedAt } = JSON.parse(ended) as { status: string; lastUpdatedAt: string };
   return status === "cancelled"
-    ? { task: taskId, cancel, core, endedAt: Date.parse(lastUpdatedAt) }
+    ? {
+        task: taskId,
+        cancel: { ...cancel, since: cancelSentAt ?? cancel.since },
+        core,
+        endedAt: Date.parse(lastUpdatedAt),
+      }
     : undefined;
 }
 

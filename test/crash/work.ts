@@ -97,6 +97,7 @@ export class Work {
   async #respond(job: Job, taskId: string, task: SeenTask, rpc: Rpc): Promise<void> {
     if (!mayRespond(job, task)) return;
     if (job.toBeCancelled && job.cancelAcknowledged !== true && this.#random() < 0.2) {
+      job.cancelSentAt ??= Date.now();
       const [, cancel] = await touching(job, rpc.url, () => rpc.cancel(taskId));
       job.cancelAcknowledged = true;
       job.cancel = cancel;
