@@ -15,6 +15,8 @@ export class CoreWork {
   readonly #questions = new Map<string, Question>();
   /** Tasks whose questions came, on this server. */
   readonly #asked = new Set<string>();
+  /** Tasks whose questions were seen to be closed, on this server. */
+  readonly #closed = new Set<string>();
   readonly #byTask = new Map<string, Job>();
 
   constructor(random: () => number, violations: string[]) {
@@ -40,9 +42,11 @@ export class CoreWork {
     while (!signal.aborted) {
       const hadAsked = this.#asked.has(taskId);
       const task = await rpc.get(taskId);
-      if (hadAsked && task.status !== "input_required") this.#noteAnswered(job);
+      const isClosed = hadAsked && task.status !== "input_required";
+      if (isClosed) this.#noteAnswered(job, taskId);
       if (terminal.has(task.status)) {
         job.ended = await endOf(task, taskId, rpc);
+        if (isClosed) this.#noteAnswered(job, taskId);
         return;
       }
       if (mayRespond(job, task)) await this.#respond(job, taskId, rpc);
@@ -63,10 +67,14 @@ export class CoreWork {
     await touching(job, rpc.url, () => question.answer(job.word));
   }
 
-  /** A task leaves input_required when its question is closed, for good: by the answer, or by its timeout. */
-  #noteAnswered(job: Job): void {
+  /**
+   * A task leaves input_required when its question is closed, for good: by the answer, or by its timeout. What the server asked
+   * before it first showed that, on another connection, has come when it shows it for the second time.
+   */
+  #noteAnswered(job: Job, taskId: string): void {
     job.answered ??= { at: performance.now(), servers: new Set() };
-    job.answered.servers.add(this);
+    if (this.#closed.has(taskId)) job.answered.servers.add(this);
+    this.#closed.add(taskId);
     if (asksWithoutLimit.has(job.tool) && job.replied === true && job.cancelAcknowledged !== true)
       job.answer = job.word;
   }

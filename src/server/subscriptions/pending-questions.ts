@@ -31,7 +31,7 @@ interface Offer {
 export class PendingQuestions {
   readonly #setup: SubscriptionSetup;
   readonly #subscribers: Subscribers;
-  #open: readonly InputRequest[] = [];
+  readonly #readAgain: () => void;
   /** By key, the newest offer. */
   readonly #offers = new Map<string, Offer>();
   /** By key, the offers that may still be answered. */
@@ -41,14 +41,15 @@ export class PendingQuestions {
   /** By key, the storing of its answers: the one that came first is the first to reach the store. */
   readonly #answered = new Map<string, Promise<void>>();
 
-  constructor(setup: SubscriptionSetup, subscribers: Subscribers) {
+  /** `readAgain` has the task read, and what is open then offered: another process may have an answer by now. */
+  constructor(setup: SubscriptionSetup, subscribers: Subscribers, readAgain: () => void) {
     this.#setup = setup;
     this.#subscribers = subscribers;
+    this.#readAgain = readAgain;
   }
 
   /** Withdraws questions that are no longer open, and sends those that can be sent. */
   offer(open: readonly InputRequest[]): void {
-    this.#open = open;
     const keys = new Set(open.map(({ key }) => key));
     for (const key of this.#withdraw.keys()) if (!keys.has(key)) this.#withdrawAll(key);
     for (const key of this.#answered.keys()) if (!keys.has(key)) this.#answered.delete(key);
@@ -70,15 +71,15 @@ export class PendingQuestions {
 
   /** A stream broke: its questions are sent on another one, as soon as there is one. */
   lost(connection: Connection, via: RequestId | undefined): void {
+    if (this.#offers.size === 0) return;
     for (const [key, offer] of this.#offers) {
       const stays = offer.isTask && !connection.closing.aborted;
       if (offer.connection === connection && offer.via === via && !stays) this.#offers.delete(key);
     }
-    this.offer(this.#open);
+    this.#readAgain();
   }
 
   close(): void {
-    this.#open = [];
     for (const key of this.#withdraw.keys()) this.#withdrawAll(key);
   }
 
@@ -173,7 +174,7 @@ export class PendingQuestions {
     if (offer.withdrawn.signal.aborted) return;
     this.#attempts.set(key, attempt);
     if (this.#offers.get(key) === offer) this.#offers.delete(key);
-    this.offer(this.#open);
+    this.#readAgain();
   }
 
   #outletFor({ method, params }: InputRequest): Pick<Offer, "connection" | "via"> | undefined {

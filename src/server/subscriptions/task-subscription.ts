@@ -45,7 +45,7 @@ export class TaskSubscription {
     this.#subscribers = new Subscribers(setup);
     this.#updates = new TaskUpdates(setup, this.#subscribers);
     this.#log = new LogUpdates(setup, this.#subscribers);
-    this.#questions = new PendingQuestions(setup, this.#subscribers);
+    this.#questions = new PendingQuestions(setup, this.#subscribers, () => this.#update());
     this.#unwatch = setup.runtime.watch([setup.id], () => this.#update());
   }
 

@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
-import { expect, it } from "vitest";
+import { sqliteStore } from "holdfast/sqlite";
+import { expect, it, onTestFinished } from "vitest";
 import { Failing, storeFailed, watchedStore, type StoreCall } from "../../runtime/watched-store.ts";
 import { text } from "../peer.ts";
 import { formClient, house, Session, type Message } from "./session.ts";
@@ -34,6 +38,36 @@ it("gives its client time to learn of a task before it is asked for it", async (
   await session.asked("elicitation/create", 1);
   expect(performance.now() - at).toBeLessThan(100);
   for (const id of [taskId, other]) await session.request("tasks/cancel", { taskId: id });
+});
+
+it("does not ask again what was answered at another server, of which it has not heard yet [A-14]", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-races-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const store = sqliteStore(join(folder, "tasks.db"));
+  const deaf = watchedStore(sqliteStore(join(folder, "tasks.db")));
+  let hears = true;
+  const subscribe = deaf.subscribe.bind(deaf);
+  deaf.subscribe = (listener) => subscribe((changes, by) => hears && listener(changes, by));
+  const there = (await house(tools, { store })).server;
+  const here = (await house(tools, { store: deaf })).server;
+
+  const session = await Session.open(here, { capabilities: formClient, streams: new FakeStreams() });
+  const other = await Session.open(there, { capabilities: formClient });
+  const taskId = await other.start("confirm");
+  const question = await other.asked("elicitation/create");
+  const streams = new FakeStreams();
+  const broken = await Session.open(here, { capabilities: formClient, streams });
+  const first = broken.begin("tasks/result", { taskId });
+  await broken.asked("elicitation/create");
+  const second = session.begin("tasks/result", { taskId });
+  await session.request("ping");
+  hears = false;
+  other.reply(question, accept(true));
+  await other.until(taskId, "completed");
+  streams.break(first);
+  expect(await session.request("tasks/get", { taskId })).toMatchObject({ status: "completed" });
+  expect(session.requests("elicitation/create")).toEqual([]);
+  expect(await session.result(second)).toMatchObject(text("accept"));
 });
 
 it("asks on another stream where one broke before it was looked at [A-14]", async () => {
