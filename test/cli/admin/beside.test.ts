@@ -12,7 +12,7 @@ import { admin, adminJson, call, kinds, runAdmin, serve, somePlace, type Place }
 /** All rows of a store but those of its owners, and how many owners it has that were not given up. */
 async function contents({ url, cwd }: Place): Promise<{ readonly tasks: unknown; readonly owners: number }> {
   if (url.startsWith("sqlite:")) {
-    const db = new DatabaseSync(join(cwd, "tasks.db"), { readOnly: true });
+    const db = new DatabaseSync(join(cwd, "tasks.db"), { readOnly: true, timeout: 20_000 });
     try {
       const tasks = db.prepare("SELECT * FROM task ORDER BY id").all();
       return { tasks, owners: db.prepare("SELECT id FROM owner WHERE retired = 0").all().length };

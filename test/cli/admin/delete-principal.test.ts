@@ -68,7 +68,7 @@ async function numberIn(
   where: { readonly sqlite: string; readonly postgres: string },
 ): Promise<number> {
   if (url.startsWith("sqlite:")) {
-    const db = new DatabaseSync(join(cwd, "tasks.db"), { readOnly: true });
+    const db = new DatabaseSync(join(cwd, "tasks.db"), { readOnly: true, timeout: 20_000 });
     const row = db.prepare(`${sql} WHERE ${where.sqlite}`).get();
     db.close();
     return Number(row?.["n"]);

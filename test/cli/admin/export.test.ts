@@ -58,7 +58,7 @@ describe.each(kinds)("on %s", (kind) => {
 it("says which tasks cannot be read, and prints the others", async () => {
   const place = await somePlace("SQLite");
   const [work = "", fail] = await filled(place);
-  const db = new DatabaseSync(join(place.cwd, "tasks.db"));
+  const db = new DatabaseSync(join(place.cwd, "tasks.db"), { timeout: 20_000 });
   db.prepare("UPDATE request SET arguments = '{' WHERE task_id = ?").run(work);
   db.close();
   const { code, stdout, stderr } = await runAdmin(place, "export");

@@ -15,7 +15,7 @@ export async function copyTask(place: Place, id: string, first: number, count: n
 }
 
 function copyInFile(path: string, id: string, first: number, count: number): void {
-  const db = new DatabaseSync(path);
+  const db = new DatabaseSync(path, { timeout: 20_000 });
   try {
     db.exec("BEGIN");
     for (const [table, key] of Object.entries(tables)) {

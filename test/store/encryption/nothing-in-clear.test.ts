@@ -50,7 +50,7 @@ test("a SQLite file, what lies beside it and a copy of it have nothing of what w
   const id = await markedLife(encryptedStore(sqliteStore(path), { keys }), async () => {
     expect(await readdir(folder)).toContain("tasks.db-wal");
     expect(await filesWith(folder, mark, guess)).toEqual([]);
-    const db = new DatabaseSync(path);
+    const db = new DatabaseSync(path, { timeout: 20_000 });
     db.prepare("VACUUM INTO ?").run(join(folder, "copy.db"));
     db.close();
   });

@@ -35,7 +35,7 @@ const names = (id: string) => (changes: StoreChanges) =>
   changes !== "gap" && changes.some((change) => change.id === id);
 
 function loggedChanges(): number {
-  const db = new DatabaseSync(temp.path(), { readOnly: true });
+  const db = new DatabaseSync(temp.path(), { readOnly: true, timeout: 20_000 });
   try {
     return number(db, "SELECT count(*) FROM change");
   } finally {

@@ -22,7 +22,7 @@ async function readAround(before: readonly TaskCommand[], sql: string): Promise<
   const store = await files.open();
   await store.write(createRunning("a"));
   for (const command of before) expect(await store.write(command)).toMatchObject({ ok: true });
-  const other = new DatabaseSync(files.path());
+  const other = new DatabaseSync(files.path(), { timeout: 20_000 });
   onTestFinished(() => other.close());
   return store.snapshot(id, () => (other.exec(sql), true));
 }

@@ -65,7 +65,7 @@ describe("a task whose row cannot be read", () => {
     const store = await files.open();
     expect(await reclaimAll(store)).toMatchObject([{ reclaimed: 0, unreadable: [{ id: "task-b" }] }]);
     // As soon as it can be read, it is given back, and nobody is named any more.
-    const db = new DatabaseSync(files.path());
+    const db = new DatabaseSync(files.path(), { timeout: 20_000 });
     db.exec("UPDATE task SET progress = NULL WHERE id = 'task-b'");
     db.close();
     expect(await reclaimAll(store)).toMatchObject([{ reclaimed: 1, unreadable: [] }]);
@@ -220,7 +220,7 @@ test.each([
   "an owner that is stored with %s keeps nobody from working, nor from being told who is in the way",
   async (damage) => {
     const [store, other] = [await files.open("tasks.db", { busyTimeoutMs: 1 }), await files.open()];
-    const db = new DatabaseSync(files.path());
+    const db = new DatabaseSync(files.path(), { timeout: 20_000 });
     db.exec(`UPDATE owner SET ${damage}`);
     await store.write(createQueued("a"));
     expect(await claim(store)).toMatchObject({ tasks: [{ id: "task-a" }] });
