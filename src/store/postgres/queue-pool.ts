@@ -7,6 +7,16 @@ const timeoutMs = 5_000;
 
 type Connected = (error: Error | undefined, client: PoolClient | undefined, release: () => void) => void;
 
+/** The library releases the connection that it listens on twice where that breaks during a stop: the second time would reject to nobody, and end the process. */
+function once(release: () => void): () => void {
+  let isReleased = false;
+  return () => {
+    if (isReleased) return;
+    isReleased = true;
+    release();
+  };
+}
+
 /** Connections for the queue's library, which shares none with others. */
 export class QueuePool extends Pool {
   constructor(config: PoolConfig) {
@@ -26,7 +36,8 @@ export class QueuePool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(connected: Connected): void;
   override connect(connected?: Connected): Promise<PoolClient> | void {
-    return connected === undefined ? this.#connect() : super.connect(connected);
+    if (connected === undefined) return this.#connect();
+    super.connect((error, client, release) => connected(error, client, once(release)));
   }
 
   /** By their codes the library would wait for minutes with some errors, and nobody could stop it. */
