@@ -15,17 +15,17 @@ const rows: Readonly<Record<keyof typeof defaultHttpLimits, NumberRow>> = {
   requestTimeoutMs: ["time", "how long a client may take to send a request"],
   headersTimeoutMs: ["time", "how long it may take to send the headers"],
   keepAliveTimeoutMs: ["time", "how long a connection stays open between two requests"],
-  stallTimeoutMs: ["time", "how long a client may read nothing of what waits for it"],
-  resumeMs: ["time", "how long a request whose connection broke is held for its client"],
-  sessionIdleMs: ["time", "how long a session is kept in which nothing is open"],
+  stallTimeoutMs: ["time", "how long a client may read nothing while data waits for it"],
+  resumeMs: ["time", "how long a request is held for its client after the connection breaks"],
+  sessionIdleMs: ["time", "how long an idle session is kept"],
   unusedSessionMs: ["time", "the same for one that was never used"],
   maxSessions: ["number", "sessions at the same time"],
-  maxSessionsPerPrincipal: ["number", "of these, of one principal"],
+  maxSessionsPerPrincipal: ["number", "sessions of one principal at the same time"],
   maxOpenRequestsPerSession: ["number", "requests of one session without an answer"],
   maxOpenRequestsPerPrincipal: ["number", "requests of one principal without an answer"],
   maxConnections: ["number", "connections at the same time"],
-  maxPendingBytes: ["size", "of all requests that are being received"],
-  maxOutgoingBytes: ["size", "of all responses that clients have not taken yet"],
+  maxPendingBytes: ["size", "total size of requests being received"],
+  maxOutgoingBytes: ["size", "total size of responses that clients have not read yet"],
   maxHeaderBytes: ["size", "headers of one request"],
   maxHeaders: ["number", "the number of headers of one request"],
   maxBatch: ["number", "messages in one request (2025-03-26 and before)"],
@@ -39,7 +39,7 @@ const limits = optionVariables(rows, {
 const path = textKind("a path that begins with `/`", (text) => text.startsWith("/"));
 
 const host = variable("host", textKind("an address or a name of this machine"), {
-  meaning: "where to listen; others than this machine's own need callers who are told apart",
+  meaning: "the address to listen on; addresses beyond this machine require callers to be told apart",
   default: "127.0.0.1",
 });
 const port = variable("port", numberKind("number", { min: 0, max: 65_535 }), {
@@ -48,20 +48,22 @@ const port = variable("port", numberKind("number", { min: 0, max: 65_535 }), {
 });
 const endpoint = variable("path", path, { meaning: "the path of the MCP endpoint", default: "/mcp" });
 const allowedHosts = variable("allowedHosts", orAny(listKind("host names without port")), {
-  meaning: "accepted `Host` names; left out: the names of this machine, and `any` where others reach it",
+  meaning:
+    "accepted `Host` names; if not set: the names of this machine, or `any` when it listens beyond this machine",
 });
 const allowedOrigins = variable("allowedOrigins", orAny(listKind("host names without port")), {
-  meaning: "accepted names in `Origin`; left out: the names of this machine",
+  meaning: "accepted names in `Origin`; if not set: the names of this machine",
 });
 const corsOrigins = variable("corsOrigins", orAny(listKind("origins such as `https://app.example.com`")), {
-  meaning: "web pages of other origins that may read answers",
+  meaning: "other origins whose web pages may read responses",
 });
 const maxRequestBodySize = variable("maxRequestBodySize", numberKind("size", { min: 1 }), {
-  meaning: "the largest request; left out: `HOLDFAST_MAX_BODY_BYTES` and 64KiB",
+  meaning: "the largest request; if not set: `HOLDFAST_MAX_BODY_BYTES` plus 64KiB",
 });
 const token = textKind("visible ASCII characters without spaces", (text) => /^[\x21-\x7e]+$/.test(text));
 const adminSecret = variable("adminToken", token, {
-  meaning: "opens the [admin endpoint](#admin-endpoint) for whoever has it; `holdfast admin URL` sends it",
+  meaning:
+    "turns on the [admin endpoint](#admin-endpoint) and grants access to it; `holdfast admin URL` sends it",
   isSecret: true,
 });
 const adminPath = variable("adminPath", path, {
@@ -76,15 +78,15 @@ const dashboardPlace = variable("dashboard", orSwitch(path), {
 });
 const isTraceUrl = (text: string): boolean => /^https?:\/\/.*\{traceId\}/.test(text);
 const traceUrl = variable("dashboardTraceUrl", textKind("a URL with `{traceId}` in it", isTraceUrl), {
-  meaning: "where the dashboard's links to traces lead",
+  meaning: "the target of the dashboard's links to traces",
 });
 
 const metricsSecret = variable("metricsToken", token, {
-  meaning: "opens the endpoint for metrics for whoever has it, where the program has metrics",
+  meaning: "turns on the metrics endpoint and grants access to it, if the program has metrics",
   isSecret: true,
 });
 const metricsPath = variable("metricsPath", path, {
-  meaning: "the path of the endpoint for metrics",
+  meaning: "the path of the metrics endpoint",
   default: "/metrics",
 });
 

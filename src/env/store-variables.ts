@@ -10,31 +10,31 @@ import { variable } from "./variable.ts";
 const defaultUrl = "sqlite:tasks.db";
 
 const storeUrl = variable("store", textKind("`sqlite:PATH`, `postgres://HOST/DATABASE` or `memory:`"), {
-  meaning: "where tasks are stored; a URL of Postgres takes `schema=NAME` among its parameters",
+  meaning: "where tasks are stored; a Postgres URL may have the parameter `schema=NAME`",
   default: defaultUrl,
   isSecret: true,
 });
 const migrate = variable("migrate", switchKind, {
-  meaning: "whether opening the store makes its file, or brings its schema up to date",
+  meaning: "whether opening the store creates its file or migrates its schema",
   default: "true",
 });
 const busyTimeoutMs = variable("sqliteBusyTimeoutMs", numberKind("time", { min: 1 }), {
-  meaning: "how long a write waits for another program that holds the file",
+  meaning: "how long a write waits while another program locks the file",
   default: "5s",
 });
 const maxBytes = variable("sqliteMaxBytes", numberKind("size", { min: 1 }), {
-  meaning: "a size that the database file may not outgrow",
+  meaning: "the largest size of the database file",
 });
 const directUrl = variable(
   "postgresDirectUrl",
   orNone(textKind("`postgres://HOST/DATABASE`", isPostgresUrl)),
   {
-    meaning: "past a pooler, for `LISTEN` and the queue; left out: `HOLDFAST_STORE`",
+    meaning: "bypasses a pooler, for `LISTEN` and the queue; if not set: `HOLDFAST_STORE`",
     isSecret: true,
   },
 );
 const maxConnections = variable("postgresMaxConnections", numberKind("number", { min: 2 }), {
-  meaning: "the most connections of this process",
+  meaning: "how many connections this process opens at most",
   default: "10",
 });
 const timeoutMs = variable("postgresTimeoutMs", numberKind("time", { min: 1 }), {
@@ -42,16 +42,16 @@ const timeoutMs = variable("postgresTimeoutMs", numberKind("time", { min: 1 }), 
   default: "5s",
 });
 const leaseMs = variable("postgresLeaseMs", numberKind("time", { min: 1_000 }), {
-  meaning: "when a process without a sign of life is taken for dead; all need the same",
+  meaning: "how long after its last heartbeat a process is taken for dead; must be the same for all",
   default: "15s",
 });
 const queue = variable("postgresQueue", switchKind, {
   meaning:
-    "whether one process of several is woken for new tasks; left out: where graphile-worker is installed",
+    "whether only one of several processes is woken for a new task; if not set: `true` when graphile-worker is installed",
 });
 
 const encryptionKeys = variable("encryptionKeys", textKind("`ID:BASE64`, with commas between several"), {
-  meaning: "encrypts what tasks are given and come to; the first key encrypts, all of them decrypt",
+  meaning: "encrypts the content of tasks; the first key encrypts, all of them decrypt",
   isSecret: true,
 });
 
