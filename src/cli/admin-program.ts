@@ -1,23 +1,13 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { standings } from "../admin/assert-query.ts";
-import { actions, type ActionsOptions } from "./command/admin/actions.ts";
-import { actOnMany, oneTask, type ManyTasksOptions } from "./command/admin/act-on-many.ts";
-import {
-  cancelTask,
-  deleteTask,
-  extendTask,
-  retryTask,
-  type RetryTaskOptions,
-} from "./command/admin/act-on-task.ts";
-import { answerTask, type AnswerTaskOptions } from "./command/admin/answer-task.ts";
-import { counts } from "./command/admin/counts.ts";
-import { failures } from "./command/admin/failures.ts";
-import { listTasks, type ListTasksOptions } from "./command/admin/list-tasks.ts";
-import { pauseOrResume } from "./command/admin/pause.ts";
-import { showTask } from "./command/admin/show-task.ts";
-import { top, type TopOptions } from "./command/admin/top.ts";
+import type { ActionsOptions } from "./command/admin/actions.ts";
+import type { ManyTasksOptions } from "./command/admin/act-on-many.ts";
+import type { RetryTaskOptions } from "./command/admin/act-on-task.ts";
+import type { AnswerTaskOptions } from "./command/admin/answer-task.ts";
+import type { ListTasksOptions } from "./command/admin/list-tasks.ts";
+import type { TopOptions } from "./command/admin/top.ts";
+import { selectionText } from "./command/admin/selection.ts";
 import { untilOf } from "./arguments/times.ts";
-import { resend, webhooks } from "./command/admin/webhooks.ts";
 import type { AdminOptions } from "./command/admin/with-admin.ts";
 import type { Context } from "./context.ts";
 import { addDataCareCommands } from "./data-care-program.ts";
@@ -59,30 +49,34 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
     .option("--limit <count>", "how many at most", count, 50)
     .option("--after <id>", "only tasks that are older than this one")
     .action(async (place: string, options: ListTasksOptions) =>
-      end(await listTasks(context, { place, options })),
+      end(await (await import("./command/admin/list-tasks.ts")).listTasks(context, { place, options })),
     );
   command("show", "show one task: its attempts, steps, questions, outcome, log and output")
     .argument("<id>", idForms)
-    .action(async (place: string, id: string) => end(await showTask(context, { place, id })));
+    .action(async (place: string, id: string) =>
+      end(await (await import("./command/admin/show-task.ts")).showTask(context, { place, id })),
+    );
   command("counts", "count the tasks of each tool").action(async (place: string) =>
-    end(await counts(context, { place })),
+    end(await (await import("./command/admin/counts.ts")).counts(context, { place })),
   );
   command("failures", "say why tasks of a tool failed, the most frequent reason first")
     .argument("<tool>", "the tool's name")
     .option("--limit <count>", "how many of the newest failed tasks are asked", count)
     .action(async (place: string, tool: string, { limit }: { readonly limit?: number }) =>
-      end(await failures(context, { place, tool, limit })),
+      end(await (await import("./command/admin/failures.ts")).failures(context, { place, tool, limit })),
     );
   command("actions", "list what operators did, newest first")
     .option("--task <id>", "only what was done to this task")
     .option("--before <number>", "only actions with lower numbers", count)
     .option("--limit <count>", "how many at most", count, 50)
     .action(async (place: string, options: ActionsOptions) =>
-      end(await actions(context, { place, options })),
+      end(await (await import("./command/admin/actions.ts")).actions(context, { place, options })),
     );
   command("top", "watch what tools have to do; q ends it")
     .option("--once", "print it once")
-    .action(async (place: string, options: TopOptions) => end(await top(context, { place, options })));
+    .action(async (place: string, options: TopOptions) =>
+      end(await (await import("./command/admin/top.ts")).top(context, { place, options })),
+    );
 
   acting("answer", "answer a question of a task")
     .argument("<id>", idForms)
@@ -97,15 +91,24 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
         key: string | undefined,
         value: string | undefined,
         options: AnswerTaskOptions,
-      ) => end(await answerTask(context, { place, id, key, value, options })),
+      ) =>
+        end(
+          await (
+            await import("./command/admin/answer-task.ts")
+          ).answerTask(context, { place, id, key, value, options }),
+        ),
     );
   many(acting("cancel", "cancel a task, or all that are selected")).action(
     async (place: string, given: string | undefined, options: ManyTasksOptions) => {
       const id = oneTask(given, options);
       end(
         id === undefined
-          ? await actOnMany(context, { place, action: "cancel", options })
-          : await cancelTask(context, { place, id, options }),
+          ? await (
+              await import("./command/admin/act-on-many.ts")
+            ).actOnMany(context, { place, action: "cancel", options })
+          : await (
+              await import("./command/admin/act-on-task.ts")
+            ).cancelTask(context, { place, id, options }),
       );
     },
   );
@@ -116,10 +119,17 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
       async (place: string, given: string | undefined, options: ManyTasksOptions & RetryTaskOptions) => {
         const { arguments: other, keepUpTo } = options;
         const id = oneTask(given, options);
-        if (id !== undefined) return end(await retryTask(context, { place, id, options }));
+        if (id !== undefined)
+          return end(
+            await (await import("./command/admin/act-on-task.ts")).retryTask(context, { place, id, options }),
+          );
         if (other !== undefined || keepUpTo !== undefined)
           throw new UsageError("--arguments and --keep-up-to are for one task.");
-        end(await actOnMany(context, { place, action: "retry", options }));
+        end(
+          await (
+            await import("./command/admin/act-on-many.ts")
+          ).actOnMany(context, { place, action: "retry", options }),
+        );
       },
     );
   many(acting("delete", "delete a finished task, or all that are selected")).action(
@@ -127,8 +137,12 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
       const id = oneTask(given, options);
       end(
         id === undefined
-          ? await actOnMany(context, { place, action: "delete", options })
-          : await deleteTask(context, { place, id, options }),
+          ? await (
+              await import("./command/admin/act-on-many.ts")
+            ).actOnMany(context, { place, action: "delete", options })
+          : await (
+              await import("./command/admin/act-on-task.ts")
+            ).deleteTask(context, { place, id, options }),
       );
     },
   );
@@ -143,8 +157,12 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
       const id = oneTask(given, options);
       end(
         id === undefined
-          ? await actOnMany(context, { place, action: "extend", options, until })
-          : await extendTask(context, { place, id, options, until }),
+          ? await (
+              await import("./command/admin/act-on-many.ts")
+            ).actOnMany(context, { place, action: "extend", options, until })
+          : await (
+              await import("./command/admin/act-on-task.ts")
+            ).extendTask(context, { place, id, options, until }),
       );
     });
 
@@ -154,16 +172,20 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
     acting(what, description)
       .argument("<tool>", "the tool's name")
       .action(async (place: string, tool: string, options: AdminOptions) =>
-        end(await pauseOrResume(context, { place, tool, what, options })),
+        end(
+          await (
+            await import("./command/admin/pause.ts")
+          ).pauseOrResume(context, { place, tool, what, options }),
+        ),
       );
   }
   command("webhooks", "say what webhooks have not been told yet").action(async (place: string) =>
-    end(await webhooks(context, { place })),
+    end(await (await import("./command/admin/webhooks.ts")).webhooks(context, { place })),
   );
   acting("resend", "send messages of a webhook once more that were given up")
     .argument("<webhook>", "its name")
     .action(async (place: string, webhook: string, options: AdminOptions) =>
-      end(await resend(context, { place, webhook, options })),
+      end(await (await import("./command/admin/webhooks.ts")).resend(context, { place, webhook, options })),
     );
   addDataCareCommands({ command, selecting }, context, end);
 }
@@ -200,6 +222,17 @@ function selectingMany(command: Command): Command {
     .option("--limit <count>", "with --all: how many at most", count)
     .option("--dry-run", "with --all: only say how many there are")
     .option("--yes", "with --all: do not ask");
+}
+
+/** The task that a command is about; undefined where it is about all that are selected. Throws a UsageError for what is neither. */
+function oneTask(id: string | undefined, options: ManyTasksOptions): string | undefined {
+  const { all, limit, dryRun, ...others } = options;
+  if (all === true && id !== undefined) throw new UsageError("Give the id of a task, or --all, not both.");
+  if (all === true) return undefined;
+  if (id === undefined) throw new UsageError("Give the id of a task, or --all with what selects them.");
+  if (selectionText(others) !== "all" || limit !== undefined || dryRun === true)
+    throw new UsageError("What selects tasks, --limit and --dry-run go with --all.");
+  return id;
 }
 
 function many(command: Command): Command {

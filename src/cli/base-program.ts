@@ -1,8 +1,6 @@
 import { Argument, type Command } from "commander";
-import { complete } from "./command/complete.ts";
-import { ping } from "./command/ping.ts";
-import { prompt, prompts, type PromptOptions } from "./command/prompts.ts";
-import { read, resources, type ReadOptions } from "./command/resources.ts";
+import type { PromptOptions } from "./command/prompts.ts";
+import type { ReadOptions } from "./command/resources.ts";
 import { saveOption, serverCommand, serverForms, timeoutOption } from "./common-options.ts";
 import type { Context, WaitingOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
@@ -15,18 +13,20 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
       .addOption(timeoutOption("stop waiting"));
 
   command("resources", "list a server's resources and templates").action(
-    async (server: string, options: WaitingOptions) => end(await resources(context, { server, options })),
+    async (server: string, options: WaitingOptions) =>
+      end(await (await import("./command/resources.ts")).resources(context, { server, options })),
   );
 
   command("read", "print a resource, or write what it is to a pipe")
     .argument("<uri>", "the resource's URI")
     .addOption(saveOption())
     .action(async (server: string, uri: string, options: ReadOptions) =>
-      end(await read(context, { server, uri, options })),
+      end(await (await import("./command/resources.ts")).read(context, { server, uri, options })),
     );
 
   command("prompts", "list a server's prompts with their arguments").action(
-    async (server: string, options: WaitingOptions) => end(await prompts(context, { server, options })),
+    async (server: string, options: WaitingOptions) =>
+      end(await (await import("./command/prompts.ts")).prompts(context, { server, options })),
   );
 
   command("prompt", "print a prompt, filled in with arguments")
@@ -34,7 +34,7 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
     .argument("[pairs...]", "key=value, or key=@file")
     .addOption(saveOption())
     .action(async (server: string, name: string, pairs: string[], options: PromptOptions) =>
-      end(await prompt(context, { server, name, pairs, options })),
+      end(await (await import("./command/prompts.ts")).prompt(context, { server, name, pairs, options })),
     );
 
   command("complete", "ask the server how an argument of a prompt or a template can go on")
@@ -48,10 +48,16 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
         name: string,
         pairs: string[],
         options: WaitingOptions,
-      ) => end(await complete(context, { server, kind, name, pairs, options })),
+      ) =>
+        end(
+          await (
+            await import("./command/complete.ts")
+          ).complete(context, { server, kind, name, pairs, options }),
+        ),
     );
 
   command("ping", "say whether a server answers, and how fast").action(
-    async (server: string, options: WaitingOptions) => end(await ping(context, { server, options })),
+    async (server: string, options: WaitingOptions) =>
+      end(await (await import("./command/ping.ts")).ping(context, { server, options })),
   );
 }

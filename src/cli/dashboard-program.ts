@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { placeForms } from "./admin-program.ts";
-import { dashboard, type DashboardCommandOptions } from "./command/dashboard.ts";
+import type { DashboardCommandOptions } from "./command/dashboard.ts";
 import type { Context } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
@@ -21,7 +21,7 @@ export function addDashboardCommand(program: Command, context: Context, end: (co
     .option("--as <name>", "who acts, which is recorded; otherwise the user of the operating system")
     .option("--json", "print JSON; docs/cli.md describes it")
     .action(async (place: string, options: DashboardCommandOptions) =>
-      end(await dashboard(context, { place, options })),
+      end(await (await import("./command/dashboard.ts")).dashboard(context, { place, options })),
     );
 }
 

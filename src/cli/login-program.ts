@@ -1,6 +1,5 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { login, type LoginOptions } from "./command/login.ts";
-import { logout } from "./command/logout.ts";
+import type { LoginOptions } from "./command/login.ts";
 import type { Context } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
@@ -26,11 +25,13 @@ export function addLoginCommands(program: Command, context: Context, end: (code:
     .option("--client-metadata <url>", "be the client that this document describes")
     .option("--issuer <url>", "log in there, and nowhere else")
     .option("--timeout <seconds>", "how long to wait for you, instead of ten minutes", seconds)
-    .action(async (server: string, options: LoginOptions) => end(await login(context, { server, options })));
+    .action(async (server: string, options: LoginOptions) =>
+      end(await (await import("./command/login.ts")).login(context, { server, options })),
+    );
 
   command("logout", "revoke the login to a server, and forget it").action(
     async (server: string, options: { readonly config?: string }) =>
-      end(await logout(context, { server, options })),
+      end(await (await import("./command/logout.ts")).logout(context, { server, options })),
   );
 }
 

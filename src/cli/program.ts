@@ -12,22 +12,16 @@ import { addDashboardCommand } from "./dashboard-program.ts";
 import { addAdminCommands } from "./admin-program.ts";
 import { restoreId } from "./arguments/rewrite-argv.ts";
 import { packageVersion } from "../task/package-version.ts";
-import { answer, type AnswerOptions } from "./command/answer.ts";
-import { call, type CallOptions } from "./command/call.ts";
-import { cancel } from "./command/cancel.ts";
-import { completion } from "./command/completion.ts";
-import { doctor } from "./command/doctor.ts";
-import { forget } from "./command/forget.ts";
-import { get } from "./command/get.ts";
-import { exportTask, listStored, type ExportOptions } from "./command/journal.ts";
+import type { AnswerOptions } from "./command/answer.ts";
+import type { CallOptions } from "./command/call.ts";
+import type { ExportOptions } from "./command/journal.ts";
 import { addLoginCommands } from "./login-program.ts";
 import { layOutHelp } from "./help/help-layout.ts";
-import { init, type InitOptions } from "./command/init.ts";
-import { list, type ListOptions } from "./command/list.ts";
-import { migrate, type MigrateOptions } from "./command/migrate.ts";
-import { tools } from "./command/tools.ts";
-import { logs, type LogsOptions } from "./command/logs.ts";
-import { result, watch, type OutcomeOptions } from "./command/watch.ts";
+import type { InitOptions } from "./command/init.ts";
+import type { ListOptions } from "./command/list.ts";
+import type { MigrateOptions } from "./command/migrate.ts";
+import type { LogsOptions } from "./command/logs.ts";
+import type { OutcomeOptions } from "./command/watch.ts";
 import { shells, type Shell } from "./completion/scripts.ts";
 import type { Context, ServerOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
@@ -36,7 +30,7 @@ const storeForms = "the server's SQLite file, sqlite:PATH, or postgres://HOST/DA
 
 const taskForms = "the task's id or the beginning of it, its number in the last list, or last";
 
-/** The commands and their options. `end` is called with the exit code. */
+/** The commands and their options. `end` is called with the exit code. What a command does is loaded when it runs: help and completions wait for none of it. */
 export function makeProgram(context: Context, end: (code: ExitCode) => void): Command {
   const { stdout, stderr } = context.io;
   const program = new Command("holdfast")
@@ -59,13 +53,13 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .addOption(saveOption().conflicts("detach"))
     .addOption(timeoutOption())
     .action(async (server: string, tool: string, pairs: string[], options: CallOptions) =>
-      end(await call(context, { server, tool, pairs, options })),
+      end(await (await import("./command/call.ts")).call(context, { server, tool, pairs, options })),
     );
 
   command(program, "doctor", "test a server: what works, what does not, and why")
     .argument("<server>", serverForms)
     .action(async (server: string, options: ServerOptions) =>
-      end(await doctor(context, { server, options })),
+      end(await (await import("./command/doctor.ts")).doctor(context, { server, options })),
     );
 
   command(program, "ls", "list the tasks that you started, until a week after their end")
@@ -73,14 +67,21 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--refresh", "ask each server for the state of its tasks")
     .option("--server <server>", "only tasks of this server")
     .addOption(timeoutOption("how long each server may take with --refresh, 30 by default"))
-    .action(async (options: ListOptions) => end(await list(context, { options })));
+    .action(async (options: ListOptions) =>
+      end(await (await import("./command/list.ts")).list(context, { options })),
+    );
 
   const aboutTask = (name: string, description: string): Command =>
     command(program, name, description)
       .argument("<id>", taskForms, restoreId)
       .option("--server <server>", "the server, for a task that was started elsewhere")
       .addOption(timeoutOption());
-  const simple = { get, watch, result, cancel };
+  const simple = {
+    get: async () => (await import("./command/get.ts")).get,
+    watch: async () => (await import("./command/watch.ts")).watch,
+    result: async () => (await import("./command/watch.ts")).result,
+    cancel: async () => (await import("./command/cancel.ts")).cancel,
+  };
   const descriptions = {
     get: "show the state of a task",
     watch: "show each state of a task until its end, then print the result",
@@ -91,13 +92,15 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     const about = aboutTask(name, descriptions[name]);
     if (name === "watch" || name === "result") about.addOption(saveOption());
     about.action(async (id: string, options: OutcomeOptions) =>
-      end(await simple[name](context, { id, options })),
+      end(await (await simple[name]())(context, { id, options })),
     );
   }
   aboutTask("logs", "print what a task has logged")
     .option("-f, --follow", "go on until the task has ended")
     .option("--output", "print its output so far instead")
-    .action(async (id: string, options: LogsOptions) => end(await logs(context, { id, options })));
+    .action(async (id: string, options: LogsOptions) =>
+      end(await (await import("./command/logs.ts")).logs(context, { id, options })),
+    );
   aboutTask("answer", "answer a task's question, with the given values or on the terminal")
     .argument("[pairs...]", "key=value, converted by the question's schema, key:=json, or key=@file")
     .option("--args <json>", "more values: a JSON object, @file, or - for stdin")
@@ -106,14 +109,14 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--cancel-question", "cancel the question; the task is told so")
     .option("--question <key>", "the question's key, if several are open")
     .action(async (id: string, pairs: string[], options: AnswerOptions) =>
-      end(await answer(context, { id, pairs, options })),
+      end(await (await import("./command/answer.ts")).answer(context, { id, pairs, options })),
     );
   program
     .command("forget")
     .description("remove a task from the list, for example when its server is gone")
     .argument("<id>", taskForms, restoreId)
     .option("--json", jsonHelp)
-    .action(async (id: string) => end(await forget(context, { id })));
+    .action(async (id: string) => end(await (await import("./command/forget.ts")).forget(context, { id })));
 
   addBaseCommands(program, context, end);
   addAdminCommands(program, context, end);
@@ -128,7 +131,9 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .description("list the unfinished tasks, with the versions of their tools")
     .argument("<store>", storeForms)
     .option("--json", jsonHelp)
-    .action(async (store: string) => end(await listStored(context, { store })));
+    .action(async (store: string) =>
+      end(await (await import("./command/journal.ts")).listStored(context, { store })),
+    );
   journal
     .command("export")
     .description("print what is stored of a task as JSON, for checkReplay")
@@ -137,7 +142,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--output <file>", "write to this file instead of stdout")
     .option("--json", "print errors as JSON too")
     .action(async (store: string, id: string, options: ExportOptions) =>
-      end(await exportTask(context, { store, id, options })),
+      end(await (await import("./command/journal.ts")).exportTask(context, { store, id, options })),
     );
 
   program
@@ -146,7 +151,9 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .argument("[dir]", "the project's folder", ".")
     .option("--tarball <file>", "the packed Holdfast, which is copied into the project, instead of npm's")
     .option("--json", jsonHelp)
-    .action(async (dir: string, options: InitOptions) => end(await init(context, { dir, options })));
+    .action(async (dir: string, options: InitOptions) =>
+      end(await (await import("./command/init.ts")).init(context, { dir, options })),
+    );
 
   program
     .command("migrate")
@@ -156,19 +163,23 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--dry-run", "only say what would be done")
     .option("--no-queue", "leave the schema of graphile-worker alone, for stores without a queue")
     .option("--json", jsonHelp)
-    .action(async (url: string, options: MigrateOptions) => end(await migrate(context, { url, options })));
+    .action(async (url: string, options: MigrateOptions) =>
+      end(await (await import("./command/migrate.ts")).migrate(context, { url, options })),
+    );
 
   command(program, "tools", "list a server's tools, or show one with an example call")
     .argument("<server>", serverForms)
     .argument("[tool]", "only this tool, with all that is known of it")
     .action(async (server: string, tool: string | undefined, options: ServerOptions) =>
-      end(await tools(context, { server, tool, options })),
+      end(await (await import("./command/tools.ts")).tools(context, { server, tool, options })),
     );
   program
     .command("completion")
     .description("print what a shell runs to complete commands, servers, tools and tasks")
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
-    .action(async (shell: Shell) => end(await completion(context, { shell })));
+    .action(async (shell: Shell) =>
+      end(await (await import("./command/completion.ts")).completion(context, { shell })),
+    );
   layOutHelp(program, stdout.isTTY ? stdout.columns : undefined);
   return program;
 }

@@ -6,7 +6,7 @@ import { resolveServer } from "../server/find-server.ts";
 import { listedMs } from "../state/seen-tasks.ts";
 import type { KnownTask } from "../state/state.ts";
 import { UsageError } from "../errors.ts";
-import { refreshTasks } from "./refresh-tasks.ts";
+import type { Refreshed, refreshTasks } from "./refresh-tasks.ts";
 
 export interface ListOptions extends ServerOptions {
   /** Lists also those that ended more than a week ago, and with `--json` all that have ended. */
@@ -35,10 +35,11 @@ export async function list(
     isListed(task, { all: options.all === true, output, now: io.now() }),
   );
   for (const file of damaged) output.note(`holdfast: ${file} cannot be read, and is left out`);
-  const asked =
-    options.refresh === true ? tasks.filter(({ call, isOver }) => !isOver && call.taskId !== null) : [];
-  const isOneOfSeveral = server === undefined;
-  const refreshed = await refreshTasks(context, asked, { ...options, isOneOfSeveral });
+  const asked = tasks.filter(({ call, isOver }) => !isOver && call.taskId !== null);
+  const refreshed =
+    options.refresh === true && asked.length > 0
+      ? await refresh(context, asked, { ...options, isOneOfSeveral: server === undefined })
+      : new Map<KnownTask, Refreshed>();
   const listed = tasks.map((task): ListedTask => ({ task, refreshed: refreshed.get(task) ?? {} }));
   if (output.json) {
     const document: ListJson = { tasks: listed.map(asJson) };
@@ -50,6 +51,12 @@ export async function list(
       taskTable(listed, { numbers: await state.number(tasks), now: io.now(), columns: output.columns }),
     );
   return exitCodes.done;
+}
+
+/** Loads the client, without which lists are quick. */
+async function refresh(...args: Parameters<typeof refreshTasks>): Promise<ReadonlyMap<KnownTask, Refreshed>> {
+  const module = await import("./refresh-tasks.ts");
+  return module.refreshTasks(...args);
 }
 
 interface Selection {

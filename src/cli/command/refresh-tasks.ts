@@ -32,7 +32,6 @@ export async function refreshTasks(
   options: RefreshOptions,
 ): Promise<ReadonlyMap<KnownTask, Refreshed>> {
   const refreshed = new Map<KnownTask, Refreshed>();
-  if (tasks.length === 0) return refreshed;
   const grouped = Map.groupBy(tasks, ({ call, ...task }) =>
     JSON.stringify([call.server, protocolFor({ call, ...task })]),
   );

@@ -1,5 +1,5 @@
 import { isAbsolute, relative, resolve } from "node:path";
-import { hasCredentials } from "../../client/transport/server-connection.ts";
+import { hasCredentials } from "../../client/transport/server-url.ts";
 import { processName, type ServerProcess } from "../../client/transport/server-process.ts";
 import { didYouMean } from "../arguments/nearest.ts";
 import { quoteWord, splitWords } from "../arguments/shell-words.ts";

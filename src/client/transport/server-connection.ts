@@ -7,6 +7,7 @@ import { httpConnection, sseConnection, type HttpOptions } from "./http-connecti
 import type { ResponseRecords } from "./recording-fetch.ts";
 import { ProcessTransport } from "./process-transport.ts";
 import { processName, type ServerProcess } from "./server-process.ts";
+import { hasCredentials, httpPeer, httpUrl, targets } from "./server-url.ts";
 
 /** What `connect` connects to: a URL, a process to start, or a transport of the SDK that is not started yet. */
 export type ServerTarget = string | URL | ServerProcess | Transport;
@@ -72,23 +73,4 @@ export function httpAddress(
   if (typeof target !== "string" && !(target instanceof URL)) return undefined;
   const { href, origin } = httpUrl(target);
   return { server: serverName ?? href, origin };
-}
-
-function httpPeer({ hostname, port, protocol }: URL): TracedPeer {
-  const usualPort = protocol === "https:" ? 443 : 80;
-  return { transport: "http", address: hostname, port: port === "" ? usualPort : Number(port) };
-}
-
-export function hasCredentials({ username, password }: URL): boolean {
-  return username !== "" || password !== "";
-}
-
-const targets = 'a URL, such as "http://127.0.0.1:3000/mcp", a process to start, or a transport of the SDK';
-
-function httpUrl(target: string | URL): URL {
-  const url = target instanceof URL ? target : URL.parse(target);
-  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  // Keeps a password out of logs.
-  const named = String(target).replace(/^.*@/su, "");
-  throw new TypeError(`connect takes ${targets}, not ${JSON.stringify(named)}.`);
 }

@@ -70,17 +70,6 @@ export async function actOnMany(context: Context, command: ManyTasks): Promise<E
   });
 }
 
-/** The task that a command is about; undefined where it is about all that are selected. Throws a UsageError for what is neither. */
-export function oneTask(id: string | undefined, options: ManyTasksOptions): string | undefined {
-  const { all, limit, dryRun, ...others } = options;
-  if (all === true && id !== undefined) throw new UsageError("Give the id of a task, or --all, not both.");
-  if (all === true) return undefined;
-  if (id === undefined) throw new UsageError("Give the id of a task, or --all with what selects them.");
-  if (selectionText(others) !== "all" || limit !== undefined || dryRun === true)
-    throw new UsageError("What selects tasks, --limit and --dry-run go with --all.");
-  return id;
-}
-
 async function agrees(
   { io, output }: Context,
   { action, options, until }: ManyTasks,
