@@ -2,31 +2,22 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/longest-first.ts";
+import { apart, shortened, slow } from "./test/suites.ts";
 
 const src = fileURLToPath(new URL("./src/", import.meta.url));
 
 // Suites that take any store take Postgres with HOLDFAST_TEST_STORE=postgres.
 const inPostgres = fileURLToPath(new URL("./test/places/memory-in-postgres.ts", import.meta.url));
-// What strikes whole clusters, browsers, foreign clients and long-lived servers takes minutes, and many processes that are killed one after the
-// other take half a minute a file: only `npm run test:slow` runs these.
-const slowOnly = [
-  "test/browser/**",
-  "test/chaos/**",
-  "test/peers/**",
-  "test/soak/**",
-  "test/bench/postgres.test.ts",
-  "test/cli/admin/{beside,encrypted,operator}.test.ts",
-  "test/cli/terminal/server-away.test.ts",
-  "test/crash/{backup,events,sep-1686,trees}.test.ts",
-  "test/examples/cluster.test.ts",
-  "test/interop/session-restart.test.ts",
-  "test/model/crash.test.ts",
-  "test/nodes/durable.test.ts",
-  "test/owners/{roles,rolling-deploy,takeover,versions}.test.ts",
-];
 const onPostgres = process.env["HOLDFAST_TEST_STORE"] === "postgres";
 const isEncrypted = process.env["HOLDFAST_TEST_ENCRYPTED"] !== undefined;
-const isSlow = process.env["HOLDFAST_TEST"] === "full" || onPostgres || isEncrypted;
+const mode = process.env["HOLDFAST_TEST"];
+const isWhole = mode === "full" || onPostgres || isEncrypted;
+
+/** The files of this run; of those, the command line may name some. */
+const suite =
+  mode === "slow"
+    ? { include: [...slow, ...shortened], exclude: [] }
+    : { include: ["test/**/*.test.ts"], exclude: isWhole ? [] : [...apart, ...slow] };
 
 // vitest reads its configuration from a default export only.
 export default defineConfig({
@@ -39,8 +30,8 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...(isSlow ? [] : slowOnly)],
+    include: suite.include,
+    exclude: [...configDefaults.exclude, ...suite.exclude],
     setupFiles: ["test/seed.ts", ...(onPostgres ? [inPostgres] : [])],
     globalSetup: ["test/postgres/global-setup.ts"],
     // Processes, since suites end children, locks and databases. Files share one, and with it its modules: none keeps

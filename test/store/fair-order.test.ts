@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { fullForm } from "../full-form.ts";
 import { takeFairly } from "../../src/store/fair-order.ts";
 import type { ClaimingHandler } from "../../src/task/owner.ts";
 import { noTurns, type Turns } from "../../src/task/turns.ts";
@@ -133,7 +134,7 @@ const arbitraryHandlers = fc
   .tuple(...tools.map((tool) => fc.record({ tool: fc.constant(tool), priority: fc.constantFrom(0, 0, 1) })))
   .map((all) => all.map(({ tool, priority }) => ({ ...handler(tool), priority })));
 
-const runs = { numRuns: 500 };
+const runs = { numRuns: fullForm ? 500 : 100 };
 
 describe("whatever is ready", () => {
   test("claims of one take what one big claim takes, and in the same order", () => {
