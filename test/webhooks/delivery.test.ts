@@ -112,6 +112,18 @@ test("a webhook whose answers never end is told of all the same, one message aft
   await process.runtime.stop(0);
 });
 
+test("a webhook that asks for another protocol has failed, and nobody waits for it", async () => {
+  const upgrade = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n";
+  await using receiver = await Receiver.start(({ answer }) => void answer.socket?.write(upgrade));
+  const process = new HookedProcess({ webhooks: [hookOf(receiver, { concurrency: 1 })] });
+  await process.runtime.start();
+  await process.call();
+  await process.clock.advance(aMoment);
+  const [retried] = await process.told("webhook.retried");
+  expect(retried).toMatchObject({ webhook: "main", problem: "HTTP 101" });
+  await process.runtime.stop();
+});
+
 test("one that is gone is sent nothing more", async () => {
   await using receiver = await Receiver.start(answerWith(410));
   const process = new HookedProcess({ webhooks: [hookOf(receiver, { concurrency: 1 })] });

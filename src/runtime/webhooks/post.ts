@@ -28,7 +28,7 @@ export class Poster {
 
   /**
    * Resolves with the beginning of an answer once all of it has come, since it has its connection until then, or once `signal` aborts, which ends what is left of it.
-   * Rejects where none begins before that.
+   * Rejects where none begins before that. One that switches protocols is over at once.
    */
   post({ headers, body }: Message, signal: AbortSignal): Promise<PostAnswer> {
     return new Promise((resolve, reject) => {
@@ -47,8 +47,16 @@ export class Poster {
         answer.on("close", () => resolve({ status, retryAfter: given["retry-after"] }));
         drain(answer);
       });
+      // Without a listener Node ends its connection, and says nothing of it.
+      sent.on("upgrade", ({ statusCode: status = 0 }, socket) => {
+        socket.destroy();
+        resolve({ status, retryAfter: undefined });
+      });
       sent.on("error", (error) => {
         if (!isAnswered) reject(error); // else its answer closes
+      });
+      sent.on("close", () => {
+        if (!isAnswered) reject(new Error("the connection was closed")); // unless it was said better
       });
       sent.end(body);
     });
