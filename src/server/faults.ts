@@ -1,6 +1,14 @@
 import { notRepeatableData } from "../generation/idempotency-key.ts";
 import { waitFor } from "../runtime/wait-for.ts";
-import { HoldfastError, isStoreFault, jsonRpcCodeOf, storeAway, type FaultCode } from "../task/fault.ts";
+import {
+  HoldfastError,
+  isStoreFault,
+  isUnreadable,
+  jsonRpcCodeOf,
+  storeAway,
+  taskUnreadable,
+  type FaultCode,
+} from "../task/fault.ts";
 import type { JsonRpcError } from "../task/outcome.ts";
 
 /** Called with faults whose details callers must not see. */
@@ -21,10 +29,15 @@ export function errorsFor(onError: OnError, legacyErrorCodes: boolean): ErrorOf 
     const error = publicError(thrown);
     if (error === undefined) {
       onError(thrown);
-      return { code: -32603, message: isStoreFault(thrown) ? storeAway : "Internal error" };
+      return { code: -32603, message: internalMessage(thrown) };
     }
     return legacyErrorCodes && error.code === -32021 ? { ...error, code: legacyMissingCapability } : error;
   };
+}
+
+function internalMessage(thrown: unknown): string {
+  if (isStoreFault(thrown)) return storeAway;
+  return isUnreadable(thrown) ? taskUnreadable : "Internal error";
 }
 
 function publicError(thrown: unknown): JsonRpcError | undefined {

@@ -149,6 +149,9 @@ export function isHidden(thrown: unknown): boolean {
 /** What callers are told of a store that fails: what it says itself is for whoever runs the server, and names files. */
 export const storeAway = "The task store does not answer now. Try again later.";
 
+/** What callers are told of a task that is damaged, or encrypted with a key that is not here. */
+export const taskUnreadable = "The stored data of this task cannot be read.";
+
 /** Whether `thrown` says that the store fails now. */
 export function isStoreFault(thrown: unknown): thrown is HoldfastError {
   return thrown instanceof HoldfastError && (thrown.code === "store_failed" || thrown.code === "store_lost");

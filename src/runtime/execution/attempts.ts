@@ -1,4 +1,5 @@
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import { isUnopened } from "../../task/unopened.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import { errorOutcome } from "../../task/outcome.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -37,7 +38,9 @@ export interface AttemptsSetup {
   readonly onSweepAt: (at: number | null) => void;
 }
 
-const cannotRun = "The stored data of this task is damaged, so the task cannot run.";
+const damaged = "The stored data of this task is damaged, so the task cannot run.";
+const undecrypted =
+  "The stored data of this task cannot be decrypted with the keys of this server, so the task cannot run.";
 
 /** The runs of this process that hold tasks: starts them, settles their tasks, and shows them what happens to their tasks. */
 export class Attempts implements TaskHolder {
@@ -242,10 +245,8 @@ export class Attempts implements TaskHolder {
     const { store, clock, onError } = this.#services;
     this.#services.unreadable.report(id, problem);
     const { signal } = this.#closing;
-    const failure = {
-      outcome: errorOutcome({ code: -32603, message: cannotRun }),
-      statusMessage: cannotRun,
-    };
+    const message = isUnopened(problem) ? undecrypted : damaged;
+    const failure = { outcome: errorOutcome({ code: -32603, message }), statusMessage: message };
     const settle = () => store.write({ type: "settle", now: clock.now(), id, token, ...failure });
     try {
       await untilStoreAnswers(settle, this.#services, signal);

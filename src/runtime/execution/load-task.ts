@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { isSealed } from "../../task/sealed.ts";
+import { Unopened } from "../../task/unopened.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
@@ -104,13 +105,12 @@ function parsed(id: string, what: string, json: string): unknown {
     return JSON.parse(json);
   } catch {
     // With keys it would have been opened.
-    throw unreadable(
-      id,
-      isSealed(json) ? `this server has no keys to decrypt ${what}` : `${what} is not JSON`,
-    );
+    if (!isSealed(json)) throw unreadable(id, `${what} is not JSON`);
+    const problem = `this server has no keys to decrypt ${what}`;
+    throw unreadable(id, problem, new Unopened(problem));
   }
 }
 
-function unreadable(id: string, problem: string): HoldfastError {
-  return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`);
+function unreadable(id: string, problem: string, cause?: Unopened): HoldfastError {
+  return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause });
 }

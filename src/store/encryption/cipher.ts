@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from "node:crypto";
 import { isSealed } from "../../task/sealed.ts";
+import { Unopened } from "../../task/unopened.ts";
 import { fromStored, toStored } from "../stored-text.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 
@@ -7,11 +8,6 @@ const algorithm = "aes-256-gcm";
 const prefix = "enc1";
 const ivBytes = 12;
 const tagBytes = 16;
-
-/** A text that cannot be decrypted. */
-export class Unopened extends Error {
-  override readonly name = "Unopened";
-}
 
 /** Encrypts texts to texts: `enc1:KEYID:` and the base64url of the IV, the ciphertext and the tag. */
 export class Cipher {

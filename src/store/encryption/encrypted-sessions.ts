@@ -1,5 +1,5 @@
 import type { SessionNews, SessionStore, StoredSession } from "../session-store.ts";
-import { Unopened } from "./cipher.ts";
+import { Unopened } from "../../task/unopened.ts";
 import type { Encryption } from "./encryption.ts";
 
 /** What a session is has no text that is not needed to find it, but for its state and what is told of it. */

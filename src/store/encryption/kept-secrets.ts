@@ -1,8 +1,9 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { CommandResult } from "../../task/command-result.ts";
 import type { TaskCommand } from "../../task/command.ts";
+import { Unopened } from "../../task/unopened.ts";
 import type { TaskStore } from "../store.ts";
-import { Unopened, type Cipher } from "./cipher.ts";
+import type { Cipher } from "./cipher.ts";
 
 type KeepSecret = Omit<TaskCommand<"keep_secret">, "type">;
 

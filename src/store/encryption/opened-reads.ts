@@ -1,7 +1,8 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { StoredTasks } from "../export-journal.ts";
 import { isSealed } from "../../task/sealed.ts";
-import { Cipher, Unopened } from "./cipher.ts";
+import { Unopened } from "../../task/unopened.ts";
+import { Cipher } from "./cipher.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import type { Form, Texts } from "./form.ts";
 import { journalEntry, journalPage, record, request, snapshot } from "./task-forms.ts";
@@ -13,7 +14,9 @@ export function opened<T>(id: string, form: Form<T>, value: T, texts: Texts): T 
     return form(value, texts);
   } catch (error) {
     if (!(error instanceof Unopened)) throw error;
-    throw new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${error.message}.`);
+    throw new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${error.message}.`, {
+      cause: error,
+    });
   }
 }
 

@@ -2,7 +2,8 @@ import { cutError } from "../../task/attempts.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { encryptedText, isSealed } from "../../task/sealed.ts";
 import type { CallerDetails } from "../../task/record.ts";
-import { Unopened, type Cipher } from "./cipher.ts";
+import { Unopened } from "../../task/unopened.ts";
+import type { Cipher } from "./cipher.ts";
 import type { Texts } from "./form.ts";
 
 /** What stands instead of a text of a record that cannot be decrypted. */

@@ -13,6 +13,10 @@ const withKey =
 const inClear: Wrap = (store) => store;
 
 function tools(tasks: Tasks): void {
+  tasks.tool("asks", {}, async (_, task) => {
+    await task.elicit("sure", { message: "Sure?", requestedSchema: { type: "object", properties: {} } });
+    return text("asked");
+  });
   tasks.tool("hangs", {}, (_, task) => task.step("hangs", () => new Promise<never>(() => undefined)));
   tasks.tool("works", {}, async (_, task) => text(await task.step("work", () => "done")));
 }
@@ -31,6 +35,10 @@ async function leftTo(wrap: Wrap): Promise<{ peer: Peer; hangs: string; works: s
   return { peer: new Peer(http.url), hangs, works, errors };
 }
 
+const cannotDecrypt =
+  "The stored data of this task cannot be decrypted with the keys of this server, so the task cannot run.";
+const cannotRead = "The stored data of this task cannot be read.";
+
 const problems: readonly (readonly [string, Wrap, string])[] = [
   ["the key is lost", withKey("k2", 2), 'it is encrypted with the key "k1", which is not here'],
   ["the server has no keys", inClear, "this server has no keys to decrypt its arguments"],
@@ -40,13 +48,34 @@ for (const [name, wrap, problem] of problems) {
   it(`where ${name}, its tasks fail when they are to run, and others go on`, async () => {
     const { peer, hangs, works, errors } = await leftTo(wrap);
     const failed = await peer.until(hangs, "failed");
-    expect(JSON.stringify(failed)).toContain("cannot");
+    expect(failed).toMatchObject({ status: "failed", error: { code: -32603, message: cannotDecrypt } });
     await expect.poll(() => errors.map(String).join(" ")).toContain(problem);
     // What it came to cannot be read: that is an error, and no result.
-    expect(JSON.stringify(await peer.send("tasks/get", { taskId: works }))).not.toContain("done");
+    const read = await peer.send("tasks/get", { taskId: works });
+    expect(JSON.stringify(read)).not.toContain("done");
+    if (wrap !== inClear) expect(read.error).toEqual({ code: -32603, message: cannotRead });
     expect(JSON.stringify(await peer.ended(await peer.start("works", {})))).toContain("done");
   });
 }
+
+it("a task whose question needs a lost key says so to who asks for it or answers, until it is cancelled", async () => {
+  const database = memoryDatabase();
+  const first = await serve({ tools, options: { store: withKey("k1", 1)(memoryStore(database)) } });
+  const before = new Peer(first.http.url);
+  const taskId = await before.start("asks", {});
+  await before.until(taskId, "input_required");
+  await first.http.close();
+  const { http } = await serve({ tools, options: { store: withKey("k2", 2)(memoryStore(database)) } });
+  const peer = new Peer(http.url);
+  const inputResponses = { sure: { action: "accept", content: {} } };
+  for (const answer of [
+    await peer.send("tasks/get", { taskId }),
+    await peer.send("tasks/update", { taskId, inputResponses }),
+  ])
+    expect(answer.error).toEqual({ code: -32603, message: cannotRead });
+  await peer.result("tasks/cancel", { taskId });
+  expect(["failed", "cancelled"]).toContain((await peer.ended(taskId))["status"]);
+});
 
 it("says that a key is not the one that its id names", async () => {
   const database = memoryDatabase();
