@@ -41,6 +41,13 @@ export class EventMeters {
     this.#listenerLosses = counterOf(meter, metric.listenerLosses);
   }
 
+  /** To be called where a server starts. What alerts wait for is told from 0 on: a counter that begins with the first loss has not risen between two readings. */
+  begin(): void {
+    for (const counter of [this.#unreadable, this.#ownersLost, this.#storeLosses, this.#listenerLosses])
+      counter.add(0);
+    this.#interrupted.add(0, endOf("lost"));
+  }
+
   count(event: ServerEvent): void {
     switch (event.type) {
       case "task.created":

@@ -50,6 +50,7 @@ export class ServerMeters implements ServerMetrics {
   }
 
   observe(readings: ServerReadings): () => void {
+    this.#events.begin();
     const flush = (): void => this.#events.flush();
     const end = this.#gauges.observe(readings, flush);
     return () => {

@@ -63,6 +63,10 @@ it("serves metrics as Prometheus wants them, to who has its token", async () => 
     /^# TYPE holdfast_store_write_duration_seconds histogram\nholdfast_store_write_duration_seconds_count\{/m,
   );
   expect(body).toMatch(/^nodejs_eventloop_delay_p99_seconds\{|^holdfast_slot_limit\{.*\} \d+$/m);
+  // What alerts wait for is there before it happens: Prometheus sees no rise in a counter that begins at 1.
+  for (const name of ["store_losses", "store_listener_losses", "owner_losses", "task_damages"])
+    expect(body).toMatch(new RegExp(`^holdfast_${name}_total(?:\\{.*\\})? 0$`, "m"));
+  expect(body).toMatch(/^holdfast_attempt_interruptions_total\{holdfast_attempt_end="lost".*\} 0$/m);
   const lines = body.split("\n").filter((line) => line !== "");
   const isLine = /^(?:# (?:HELP|TYPE|UNIT) .+|[a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})? \S+)$/;
   expect(lines.filter((line) => !isLine.test(line))).toEqual([]);
