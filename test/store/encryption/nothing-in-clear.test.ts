@@ -1,12 +1,16 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { DatabaseSync } from "node:sqlite";
 import { postgresStore } from "holdfast/postgres";
 import { sqliteStore } from "holdfast/sqlite";
 import { encryptedStore, type TaskStore } from "holdfast/store";
 import { expect, onTestFinished, test } from "vitest";
+import { openBackup } from "../../../src/store/backup-file.ts";
+import { backupStore, restoreStore } from "../../../src/store/data-care.ts";
 import { exportJournal } from "../../../src/store/export-journal.ts";
+import type { StorePlace } from "../../../src/store/from-url.ts";
 import { requestHash } from "../../../src/runtime/request-hash.ts";
 import { OwnServer } from "../../postgres/own-server.ts";
 import { withClient } from "../../postgres/with-client.ts";
@@ -38,6 +42,25 @@ async function readBack(store: TaskStore, id: string): Promise<string> {
   }
 }
 
+/** What a backup of a store has, which is compressed in its file, and one of the file itself. */
+async function inBackup(place: StorePlace, file: string): Promise<readonly Buffer[]> {
+  const { signal } = new AbortController();
+  await backupStore(place, file, { now: Date.now(), signal });
+  const backup = await openBackup(file);
+  return [await buffer(backup.data()), await readFile(file)];
+}
+
+function expectNothingIn(contents: readonly Buffer[]): void {
+  for (const bytes of contents) {
+    expect(bytes.length).toBeGreaterThan(1_000);
+    expect([mark, guess].filter((text) => bytes.includes(text))).toEqual([]);
+  }
+}
+
+async function restored(from: string, to: StorePlace): Promise<void> {
+  await restoreStore(to, from, { beside: true, signal: new AbortController().signal });
+}
+
 async function folderOfTest(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-encrypted-"));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -61,27 +84,53 @@ test("a SQLite file, what lies beside it and a copy of it have nothing of what w
 
 test("without encryption both are found, in the same places", async () => {
   const folder = await folderOfTest();
-  await markedLife(sqliteStore(join(folder, "tasks.db")), async () => undefined);
+  const path = join(folder, "tasks.db");
+  await markedLife(sqliteStore(path), async () => undefined);
   expect(await filesWith(folder, mark)).not.toEqual([]);
   expect(await filesWith(folder, guess)).not.toEqual([]);
+  const [backedUp] = await inBackup({ kind: "sqlite", path }, join(folder, "tasks.backup"));
+  expect([mark, guess].filter((text) => backedUp?.includes(text))).toEqual([mark, guess]);
 });
 
-test("a Postgres server has nothing of it in any of its files", { timeout: 120_000 }, async () => {
-  await using server = await OwnServer.start();
-  const { url } = server;
-  const store = (): TaskStore => encryptedStore(postgresStore(url), { keys });
-  const dataOf = async (): Promise<string> => {
-    const found: string[] = [];
-    await withClient(url, async (client) => {
-      await client.query("checkpoint");
-      const { rows } = await client.query<{ data_directory: string }>("show data_directory");
-      found.push(...rows.map(({ data_directory }) => data_directory));
-    });
-    return found[0] ?? "";
-  };
-  const id = await markedLife(store(), async () => {
-    expect(await filesWith(await dataOf(), mark, guess)).toEqual([]);
+test("a backup of a SQLite store has nothing of it, and can be read with the keys", async () => {
+  const folder = await folderOfTest();
+  const path = join(folder, "tasks.db");
+  const file = join(folder, "tasks.backup");
+  const id = await markedLife(encryptedStore(sqliteStore(path), { keys }), async () => {
+    expectNothingIn(await inBackup({ kind: "sqlite", path }, file));
   });
-  expect(await filesWith(await dataOf(), mark, guess)).toEqual([]);
-  expect(await readBack(store(), id)).toContain(mark);
+  const copy = join(folder, "restored.db");
+  await restored(file, { kind: "sqlite", path: copy });
+  expect(await filesWith(folder, mark, guess)).toEqual([]);
+  expect(await readBack(encryptedStore(sqliteStore(copy), { keys }), id)).toContain(mark);
 });
+
+test(
+  "a Postgres server has nothing of it in any of its files, nor in a backup",
+  { timeout: 120_000 },
+  async () => {
+    await using server = await OwnServer.start();
+    const { url } = server;
+    const store = (): TaskStore => encryptedStore(postgresStore(url), { keys });
+    const dataOf = async (): Promise<string> => {
+      const found: string[] = [];
+      await withClient(url, async (client) => {
+        await client.query("checkpoint");
+        const { rows } = await client.query<{ data_directory: string }>("show data_directory");
+        found.push(...rows.map(({ data_directory }) => data_directory));
+      });
+      return found[0] ?? "";
+    };
+    const id = await markedLife(store(), async () => {
+      expect(await filesWith(await dataOf(), mark, guess)).toEqual([]);
+    });
+    const file = join(await folderOfTest(), "tasks.backup");
+    expectNothingIn(await inBackup({ kind: "postgres", url, options: {} }, file));
+    await restored(file, { kind: "postgres", url, options: { schema: "copy" } });
+    expect(await filesWith(await dataOf(), mark, guess)).toEqual([]);
+    expect(await readBack(store(), id)).toContain(mark);
+    expect(await readBack(encryptedStore(postgresStore(url, { schema: "copy" }), { keys }), id)).toContain(
+      mark,
+    );
+  },
+);
