@@ -61,7 +61,9 @@ export async function writeBackup(
     const put = async (chunk: Uint8Array): Promise<void> => {
       hash.update(chunk);
       bytes += chunk.length;
-      await handle.writeFile(chunk);
+      await handle.writeFile(chunk).catch((error: unknown) => {
+        throw unwritable(file, error);
+      });
     };
     await put(Buffer.from(`${JSON.stringify({ holdfast: "backup", format, ...header })}\n`));
     // Servers work meanwhile: what compresses best takes a processor from them for long.
@@ -71,7 +73,9 @@ export async function writeBackup(
     };
     await pipeline(data, gzip, writeAll, { signal });
     await put(Buffer.from(`${hash.copy().digest("hex")}\n`));
-    await handle.sync();
+    await handle.sync().catch((error: unknown) => {
+      throw unwritable(file, error);
+    });
     await handle.close();
     await syncFolder(dirname(file));
     return bytes;
@@ -178,10 +182,13 @@ async function create(file: string): Promise<FileHandle> {
   } catch (error) {
     if (codeOf(error) === "EEXIST")
       throw new HoldfastError("configuration", `${file} is there already: name another file.`);
-    throw new HoldfastError("configuration", `${file} cannot be written: ${textOf(error)}.`, {
-      cause: error,
-    });
+    throw unwritable(file, error);
   }
+}
+
+/** Also where the disk is full: it is that of the backup, and not that of the store. */
+export function unwritable(file: string, error: unknown): HoldfastError {
+  return new HoldfastError("configuration", `${file} cannot be written: ${textOf(error)}.`, { cause: error });
 }
 
 async function openExisting(file: string): Promise<FileHandle> {

@@ -5,12 +5,13 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertNodeVersion } from "../../task/node-version.ts";
-import { writeBackup, type BackupSetup, type MadeBackup } from "../backup-file.ts";
+import { unwritable, writeBackup, type BackupSetup, type MadeBackup } from "../backup-file.ts";
 import { connect } from "./connect.ts";
 import { assertOurs, number, userVersion } from "./database-header.ts";
 import { existingDatabase } from "./database-path.ts";
 import { migrations } from "./migrate.ts";
 import type { Original } from "./original-mark.ts";
+import { isUnwritten } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
 /** How long it waits while another process brings the log in order. */
@@ -33,7 +34,7 @@ export async function backupSqlite(
   const folder = await makeFolder(file);
   try {
     const copy = join(folder, "copy");
-    const { schema, tasks } = copyTo(database, copy);
+    const { schema, tasks } = copyTo(database, copy, file);
     const original = { ...originalOf(database) };
     const header = { store: "sqlite", schema, tasks, at: new Date(now).toISOString(), original } as const;
     return { tasks, bytes: await writeBackup(file, header, contentOf(copy), signal) };
@@ -47,13 +48,16 @@ async function makeFolder(file: string): Promise<string> {
   try {
     return await mkdtemp(join(dirname(file), ".holdfast-backup-"));
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    throw new HoldfastError("configuration", `${file} cannot be written: ${problem}.`, { cause: error });
+    throw unwritable(file, error);
   }
 }
 
 /** In one transaction that reads, without the log and without pages that are free. */
-function copyTo(path: string, copy: string): { readonly schema: number; readonly tasks: number } {
+function copyTo(
+  path: string,
+  copy: string,
+  file: string,
+): { readonly schema: number; readonly tasks: number } {
   try {
     const url = pathToFileURL(path);
     url.searchParams.set("mode", "rw"); // what a crash left in the log is read by who may write
@@ -68,7 +72,8 @@ function copyTo(path: string, copy: string): { readonly schema: number; readonly
     }
     return contentsOf(copy);
   } catch (error) {
-    throw unusable(path, error);
+    // Of the two, only the copy is written.
+    throw isUnwritten(error) ? unwritable(file, error) : unusable(path, error);
   }
 }
 

@@ -6,6 +6,7 @@ export const sqliteCode = {
   busy: 5,
   readonly: 8,
   corrupt: 11,
+  full: 13,
   cannotOpen: 14,
   tooBig: 18,
   constraint: 19,
@@ -42,6 +43,11 @@ export function isFaultOfOneStatement(error: unknown): boolean {
 /** Whether another connection had the lock of a file for as long as it was waited for; also where that is the cause. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === sqliteCode.busy || (error instanceof HoldfastError && isBusy(error.cause));
+}
+
+/** Whether a file could not be written, mostly since its disk is full. */
+export function isUnwritten(error: unknown): boolean {
+  return primaryCode(error) === sqliteCode.full || extendedCode(error) === 778; // IOERR_WRITE
 }
 
 /** What went wrong, to be made part of a sentence: without the end that some messages have. */
