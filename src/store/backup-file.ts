@@ -127,7 +127,7 @@ async function headerOf(
   const { bytesRead } = await readAt(handle, first, file);
   const end = first.subarray(0, bytesRead).indexOf(newline);
   const header = end === -1 ? undefined : parsed(first.toString("utf8", 0, end));
-  if (header === undefined) throw new HoldfastError("store_unusable", `${file} is no backup of a store.`);
+  if (header === undefined) throw new HoldfastError("store_unusable", `${file} is not a backup of a store.`);
   if (header.format !== format)
     throw new HoldfastError(
       "store_unusable",
@@ -172,7 +172,7 @@ function isHeader(value: unknown): value is BackupHeader & { readonly format: un
 function damaged(file: string): HoldfastError {
   return new HoldfastError(
     "store_unusable",
-    `${file} was cut or changed: its checksum does not fit. Nothing of it was used.`,
+    `${file} was truncated or changed: its checksum does not match. Nothing was restored.`,
   );
 }
 
@@ -181,7 +181,7 @@ async function create(file: string): Promise<FileHandle> {
     return await open(file, "wx", 0o600);
   } catch (error) {
     if (codeOf(error) === "EEXIST")
-      throw new HoldfastError("configuration", `${file} is there already: name another file.`);
+      throw new HoldfastError("configuration", `${file} already exists: name another file.`);
     throw unwritable(file, error);
   }
 }

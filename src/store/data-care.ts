@@ -54,10 +54,10 @@ export async function compactStore(place: StorePlace, { isAlone, full }: Compact
   const rewrites = isAlone || full;
   if (place.kind === "postgres") await compactPostgres(place, rewrites);
   else if (!compactSqlite(place.path, rewrites))
-    return "Not all space was given back: others read or write for long. Run the command again.";
+    return "Some space was not given back, because other processes kept reading or writing. Run the command again.";
   return rewrites
     ? null
-    : "Servers have the store open: what is free in the database was left for new tasks. With --full it is given back, and they wait meanwhile.";
+    : "Other processes have the store open, so free space in the database was kept for new tasks. --full gives it back while their writes wait.";
 }
 
 export interface Erasure extends Erased {

@@ -71,7 +71,7 @@ async function fill(
   if ((await tablesOf(transaction, names)).length > 0) {
     throw new HoldfastError(
       "configuration",
-      `Schema ${schema} of the database has tables: a backup is restored to a new schema. Name another with ?schema=NAME.`,
+      `Schema ${schema} of the database has tables, and a backup is restored to a new schema. Name another with ?schema=NAME.`,
     );
   }
   if (header.schema > migrations.length) {
@@ -88,7 +88,7 @@ async function fill(
   if (tasks !== header.tasks)
     throw new HoldfastError(
       "store_unusable",
-      "The backup has not the tasks that it says. Nothing was restored.",
+      "The backup does not contain the number of tasks that it states. Nothing was restored.",
     );
 }
 

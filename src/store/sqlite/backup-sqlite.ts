@@ -29,7 +29,7 @@ export async function backupSqlite(
   assertNodeVersion(process.versions.node);
   const database = existingDatabase(path);
   if (statSync(file, { throwIfNoEntry: false }) !== undefined)
-    throw new HoldfastError("configuration", `${file} is there already: name another file.`);
+    throw new HoldfastError("configuration", `${file} already exists: name another file.`);
   // Nobody else may look into it.
   const folder = await makeFolder(file);
   try {

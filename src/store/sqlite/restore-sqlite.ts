@@ -61,7 +61,7 @@ function assertFree(file: string): void {
   if (taken !== undefined) {
     throw new HoldfastError(
       "configuration",
-      `${taken} is there already: a backup is restored to a new file. Move the old one away, with all files whose names begin with it.`,
+      `${taken} already exists, and a backup is restored to a new file. Move the old file away, together with all files whose names begin with its name.`,
     );
   }
   if (isAnyLocked(file)) {

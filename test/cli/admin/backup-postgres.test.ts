@@ -99,7 +99,7 @@ it("takes no schema that has tables, no backup of another kind, and leaves nothi
   expect(await refused(place, "restore", "tasks.backup")).toEqual([2, expect.stringContaining("has tables")]);
   expect(await refused(place, "backup", "tasks.backup")).toEqual([
     2,
-    expect.stringContaining("is there already"),
+    expect.stringContaining("already exists"),
   ]);
   const copy = await another(place);
   const file = { ...place, url: `sqlite:${join(place.cwd, "tasks.db")}` };
@@ -109,7 +109,7 @@ it("takes no schema that has tables, no backup of another kind, and leaves nothi
   ]);
   const bytes = await readFile(join(place.cwd, "tasks.backup"));
   await writeFile(join(place.cwd, "cut"), bytes.subarray(0, -100));
-  expect(await refused(copy, "restore", "cut")).toEqual([6, expect.stringContaining("was cut or changed")]);
+  expect(await refused(copy, "restore", "cut")).toEqual([6, expect.stringContaining("was truncated or changed")]);
   expect(await refused(copy, "backup", "none")).toEqual([6, expect.stringContaining("has no schema")]);
   await withClient(place.url.replace(/\?.*$/, ""), async (client) => {
     const found = await client.query("select 1 from pg_namespace where nspname = $1", [schemaOf(copy)]);

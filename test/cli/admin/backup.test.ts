@@ -156,7 +156,7 @@ it("refuses a backup that was cut or changed, and what is none, and leaves nothi
     expect([keep, code, text]).toEqual([
       keep,
       6,
-      expect.stringMatching(/bad (was cut or changed|is no backup)/),
+      expect.stringMatching(/bad (was truncated or changed|is not a backup)/),
     ]);
   }
   for (const at_ of [12, 400, whole.length / 2, whole.length - 30].map(Math.floor)) {
@@ -167,12 +167,12 @@ it("refuses a backup that was cut or changed, and what is none, and leaves nothi
     expect([at_, code, text]).toEqual([
       at_,
       6,
-      expect.stringMatching(/bad (was cut or changed|is no backup)/),
+      expect.stringMatching(/bad (was truncated or changed|is not a backup)/),
     ]);
   }
   expect(await run(beside(place, "copy.db"), "restore", "tasks.db")).toEqual([
     6,
-    expect.stringContaining("is no backup"),
+    expect.stringContaining("is not a backup"),
   ]);
   expect(await run(beside(place, "copy.db"), "restore", "missing")).toEqual([
     2,
@@ -186,14 +186,11 @@ it("overwrites nothing", async () => {
   const runtime = await serve(place, works);
   await call(runtime, "work");
   await writeFile(join(place.cwd, "taken"), "mine");
-  expect(await run(place, "backup", "taken")).toEqual([2, expect.stringContaining("is there already")]);
+  expect(await run(place, "backup", "taken")).toEqual([2, expect.stringContaining("already exists")]);
   expect(await readFile(join(place.cwd, "taken"), "utf8")).toBe("mine");
   expect(await run(place, "backup", "no/folder")).toEqual([2, expect.stringContaining("cannot be written")]);
   await admin(place, "backup", "tasks.backup");
-  expect(await run(place, "restore", "tasks.backup")).toEqual([
-    2,
-    expect.stringContaining("is there already"),
-  ]);
+  expect(await run(place, "restore", "tasks.backup")).toEqual([2, expect.stringContaining("already exists")]);
   // The server goes on with the file that was moved.
   await mkdir(join(place.cwd, "old"));
   for (const end of ["", "-wal", "-shm"])

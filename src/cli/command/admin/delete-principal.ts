@@ -47,14 +47,14 @@ export async function deletePrincipal(
     if (output.json) await output.printJson(document);
     else {
       const lines = Object.entries(rows).map(([kind, count]) => `${kind} ${count}\n`);
-      await output.print(`deleted of ${principal}:\n${lines.join("")}`);
+      await output.print(`rows deleted for ${principal}:\n${lines.join("")}`);
       if (left.length > 0)
-        output.note(`not ended, and so not deleted: ${left.join(", ")}. Run the command again.`);
+        output.note(`not deleted, because they have not ended: ${left.join(", ")}. Run the command again.`);
       if (!isClean)
         output.note(
-          "what was deleted may still be in free space of the database: others read or write for long, or the role may not have it written anew. Run the command again.",
+          "Free space of the database may still contain deleted data: other processes kept reading or writing, or the role may not rewrite all of it. Run the command again.",
         );
-      output.note("Backups that were made before, and copies of the database, are left as they are.");
+      output.note("Earlier backups and copies of the database are unchanged.");
     }
     return left.length > 0 || !isClean ? exitCodes.failed : exitCodes.done;
   });
