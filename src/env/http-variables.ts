@@ -2,8 +2,10 @@ import type { AdminEndpointOptions } from "../server/http/admin/admin-options.ts
 import { adminToken } from "../server/http/admin/admin-token.ts";
 import type { DashboardEndpointOptions } from "../server/http/dashboard/dashboard-options.ts";
 import type { HttpOptions } from "../server/http/http-options.ts";
+import { isOrigin } from "../server/http/cors.ts";
 import { defaultHttpLimits } from "../server/http/limits.ts";
 import type { MetricsEndpointOptions } from "../server/http/metrics/metrics-options.ts";
+import { isOperatorPath } from "../server/http/operator-path.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { readAll, type EnvReader } from "./env-reader.ts";
 import { numberKind } from "./kind.ts";
@@ -36,7 +38,28 @@ const limits = optionVariables(rows, {
   defaults: defaultHttpLimits,
 });
 
-const path = textKind("a path that begins with `/`", (text) => text.startsWith("/"));
+/** What no request can have as its path would never be served. */
+const isPath = (text: string): boolean => pathIn(text) === text;
+const path = textKind("a path that begins with `/`", isPath);
+const operatorPath = textKind("a path such as `/ops`", isOperatorPath);
+const origins = listKind("origins such as `https://app.example.com`", (text) =>
+  isOrigin(text) ? text : undefined,
+);
+/** As headers name them. */
+const hostNames = listKind("host names without port", (text) => {
+  const name = text.toLowerCase();
+  return hostIn(name) === name ? name : undefined;
+});
+
+function pathIn(text: string): string | undefined {
+  const at = `http://localhost${text}`;
+  return text.startsWith("/") && URL.canParse(at) ? new URL(at).pathname : undefined;
+}
+
+function hostIn(name: string): string | undefined {
+  const at = `http://${name}`;
+  return URL.canParse(at) ? new URL(at).hostname : undefined;
+}
 
 const host = variable("host", textKind("an address or a name of this machine"), {
   meaning: "the address to listen on; addresses beyond this machine require callers to be told apart",
@@ -47,14 +70,14 @@ const port = variable("port", numberKind("number", { min: 0, max: 65_535 }), {
   default: "3000",
 });
 const endpoint = variable("path", path, { meaning: "the path of the MCP endpoint", default: "/mcp" });
-const allowedHosts = variable("allowedHosts", orAny(listKind("host names without port")), {
+const allowedHosts = variable("allowedHosts", orAny(hostNames), {
   meaning:
     "accepted `Host` names; if not set: the names of this machine, or `any` when it listens beyond this machine",
 });
-const allowedOrigins = variable("allowedOrigins", orAny(listKind("host names without port")), {
+const allowedOrigins = variable("allowedOrigins", orAny(hostNames), {
   meaning: "accepted names in `Origin`; if not set: the names of this machine",
 });
-const corsOrigins = variable("corsOrigins", orAny(listKind("origins such as `https://app.example.com`")), {
+const corsOrigins = variable("corsOrigins", orAny(origins), {
   meaning: "other origins whose web pages may read responses",
 });
 const maxRequestBodySize = variable("maxRequestBodySize", numberKind("size", { min: 1 }), {
@@ -66,12 +89,12 @@ const adminSecret = variable("adminToken", token, {
     "turns on the [admin endpoint](#admin-endpoint) and grants access to it; `holdfast admin URL` sends it",
   isSecret: true,
 });
-const adminPath = variable("adminPath", path, {
+const adminPath = variable("adminPath", operatorPath, {
   meaning: "the path of the admin endpoint",
   default: "/admin",
 });
 
-const dashboardPlace = variable("dashboard", orSwitch(path), {
+const dashboardPlace = variable("dashboard", orSwitch(operatorPath), {
   meaning:
     "serves the [dashboard](dashboard.md) there, or at `/holdfast` with `true`; its operators log in with `HOLDFAST_ADMIN_TOKEN`",
   default: "false",
@@ -85,7 +108,7 @@ const metricsSecret = variable("metricsToken", token, {
   meaning: "turns on the metrics endpoint and grants access to it, if the program has metrics",
   isSecret: true,
 });
-const metricsPath = variable("metricsPath", path, {
+const metricsPath = variable("metricsPath", operatorPath, {
   meaning: "the path of the metrics endpoint",
   default: "/metrics",
 });
@@ -109,13 +132,13 @@ export const httpVariables = [
 
 /** The options of `serveHttp` that an environment sets. */
 export function readHttp(reader: EnvReader): HttpOptions {
-  const origins = reader.read(corsOrigins);
+  const corsOf = reader.read(corsOrigins);
   const admin = adminOf(reader);
   const dashboard = dashboardOf(reader, admin);
   return {
     ...readAll(reader, { host, port, path: endpoint, allowedHosts, allowedOrigins, maxRequestBodySize }),
     ...readOptions(reader, limits),
-    ...(origins !== undefined && { cors: { origins } }),
+    ...(corsOf !== undefined && { cors: { origins: corsOf } }),
     ...(admin !== undefined && { admin }),
     ...(dashboard !== undefined && { dashboard }),
   };

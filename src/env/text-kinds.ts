@@ -11,9 +11,13 @@ export const switchKind: Kind<boolean> = {
   read: (text) => (text === "true" ? true : text === "false" ? false : undefined),
 };
 
-/** Names with commas between them. */
-export function listKind(of: string): Kind<readonly string[]> {
-  return { takes: `${of}, with commas between them`, read: namesIn };
+/** Names with commas between them, each as `readOne` has it; undefined for one that is none. */
+export function listKind(of: string, readOne: (name: string) => string | undefined): Kind<readonly string[]> {
+  const read = (text: string): readonly string[] | undefined => {
+    const names = namesIn(text)?.map(readOne);
+    return names?.every((name) => name !== undefined) === true ? names : undefined;
+  };
+  return { takes: `${of}, with commas between them`, read };
 }
 
 /** What `kind` takes, and `true` and `false`. */

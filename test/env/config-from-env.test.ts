@@ -101,6 +101,26 @@ it.each([
   ["HOLDFAST_ROLES", "server", 'takes "serve", "work", or "serve,work", not "server".'],
   ["HOLDFAST_PORT", "tcp://10.0.0.1:80", 'takes a whole number from 0 to 65535, not "tcp://10.0.0.1:80".'],
   ["HOLDFAST_PATH", "mcp", 'takes a path that begins with "/", not "mcp".'],
+  ["HOLDFAST_PATH", "/mcp?x", 'takes a path that begins with "/", not "/mcp?x".'],
+  ["HOLDFAST_PATH", "/my tools", 'takes a path that begins with "/", not "/my tools".'],
+  ["HOLDFAST_ADMIN_PATH", "/admin/", 'takes a path such as "/ops", not "/admin/".'],
+  ["HOLDFAST_METRICS_PATH", "/", 'takes a path such as "/ops", not "/".'],
+  ["HOLDFAST_DASHBOARD", "/a b", 'takes "true" or "false", or a path such as "/ops", not "/a b".'],
+  [
+    "HOLDFAST_CORS_ORIGINS",
+    "app.example.com",
+    'takes origins such as "https://app.example.com", with commas between them, or "any", not "app.example.com".',
+  ],
+  [
+    "HOLDFAST_ALLOWED_HOSTS",
+    "https://app.example.com",
+    'takes host names without port, with commas between them, or "any", not "https://app.example.com".',
+  ],
+  [
+    "HOLDFAST_ALLOWED_ORIGINS",
+    "app.example.com:8443",
+    'takes host names without port, with commas between them, or "any", not "app.example.com:8443".',
+  ],
   ["HOLDFAST_MIGRATE", "yes", 'takes "true" or "false", not "yes".'],
   [
     "HOLDFAST_ALLOWED_HOSTS",
@@ -112,6 +132,15 @@ it.each([
   expect(problem.startsWith(`${name} `)).toBe(true);
   expect(problem.endsWith(said)).toBe(true);
   expect(others).toEqual([]);
+});
+
+it("takes names of hosts as headers have them", () => {
+  const hosts = "Reports.Example.com, 10.0.0.7, [::1]";
+  expect(configFromEnv({ HOLDFAST_ALLOWED_HOSTS: hosts }).http.allowedHosts).toEqual([
+    "reports.example.com",
+    "10.0.0.7",
+    "[::1]",
+  ]);
 });
 
 it("says all that is wrong at once", () => {
@@ -235,7 +264,7 @@ it("serves the dashboard to the operators of the admin endpoint, and to nobody e
     "HOLDFAST_DASHBOARD: its operators log in with HOLDFAST_ADMIN_TOKEN, which is not set.",
   ]);
   expect(problemsOf({ ...admin, HOLDFAST_DASHBOARD: "yes" })).toEqual([
-    'HOLDFAST_DASHBOARD takes "true" or "false", or a path that begins with "/", not "yes".',
+    'HOLDFAST_DASHBOARD takes "true" or "false", or a path such as "/ops", not "yes".',
   ]);
 });
 

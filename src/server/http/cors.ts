@@ -83,7 +83,7 @@ export function corsOf({ cors, allowedOrigins }: FetchHandlerOptions): Cors | un
   return cors === undefined ? undefined : new Cors(cors, allowedOrigins);
 }
 
-function isOrigin(origin: string): boolean {
+export function isOrigin(origin: string): boolean {
   if (origin.includes("*")) return false; // no pattern is understood
   // Of schemes that it does not know, such as those of browser extensions, the platform gives no origin.
   if (!/^https?:/i.test(origin)) return /^[a-z][a-z\d+.-]*:\/\/[^\s/?#*,@]+$/.test(origin);

@@ -3,6 +3,7 @@ import { adaptedRefusal, refusal } from "./admin/admin-answers.ts";
 import type { AuthenticateOperator, Operator } from "./admin/admin-options.ts";
 import { AllowedNames } from "./allowed-names.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
+import { isOperatorPath } from "./operator-path.ts";
 
 export interface OperatorGateOptions extends Pick<FetchHandlerOptions, "allowedHosts" | "allowedOrigins"> {
   readonly path: string;
@@ -22,7 +23,7 @@ export class OperatorGate {
     { path, authenticate, ...names }: OperatorGateOptions,
   ) {
     this.#endpoint = endpoint;
-    if (!/^(?:\/[\w.~-]+)+$/.test(path) || new URL(path, "http://localhost").pathname !== path)
+    if (!isOperatorPath(path))
       throw wrong(`path "${path}" of the ${endpoint} endpoint has to be one such as /${endpoint}.`);
     if (typeof authenticate !== "function") {
       const advice = "give authenticate, such as adminToken(process.env.ADMIN_TOKEN)";
