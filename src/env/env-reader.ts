@@ -21,7 +21,7 @@ export class EnvReader {
       if (!name.startsWith(prefix) || known.has(name) || text === undefined || text === "") continue;
       const meant = closest(name.slice(prefix.length), names);
       const hint = meant === undefined ? "" : ` Did you mean ${prefix}${meant}?`;
-      this.#problems.push(`${name} is no variable of Holdfast.${hint}`);
+      this.#problems.push(`${name} is not a variable of Holdfast.${hint}`);
     }
   }
 
@@ -98,7 +98,7 @@ export class EnvReader {
   #notEmpty(name: string): string | undefined {
     const text = this.#set(name);
     if (text === undefined && this.#env[name] !== undefined)
-      this.#problems.push(`${name} is set, and empty. Give it a value, or leave it out.`);
+      this.#problems.push(`${name} is set but empty: give it a value, or unset it.`);
     return text;
   }
 

@@ -65,6 +65,6 @@ it("shows a server that takes them", { timeout: 60_000 }, async () => {
 it("shows a server that says what is wrong, and does not start", { timeout: 60_000 }, async () => {
   const env = { HOLDFAST_PORT: "http", HOLDFAST_ROLE: "serve" };
   const said = await runExample("guides/environment.ts", [], await newFolder(), env);
-  expect(said).toContain("HOLDFAST_ROLE is no variable of Holdfast. Did you mean HOLDFAST_ROLES?");
+  expect(said).toContain("HOLDFAST_ROLE is not a variable of Holdfast. Did you mean HOLDFAST_ROLES?");
   expect(said).toContain('HOLDFAST_PORT takes a whole number from 0 to 65535, not "http".');
 });

@@ -147,7 +147,7 @@ it("says all that is wrong at once", () => {
   const problems = problemsOf({ HOLDFAST_STORE: "tasks.db", HOLDFAST_PORT: "x", HOLDFAST_CONCURENCY: "8" });
   expect(problems).toEqual([
     "3 environment variables are wrong:",
-    "HOLDFAST_CONCURENCY is no variable of Holdfast. Did you mean HOLDFAST_CONCURRENCY?",
+    "HOLDFAST_CONCURENCY is not a variable of Holdfast. Did you mean HOLDFAST_CONCURRENCY?",
     'HOLDFAST_PORT takes a whole number from 0 to 65535, not "x".',
     'HOLDFAST_STORE takes "sqlite:PATH", "postgres://HOST/DATABASE" or "memory:".',
   ]);
@@ -155,10 +155,10 @@ it("says all that is wrong at once", () => {
 
 it("finds names that mean nothing, and leaves those of others and of the command line alone", () => {
   expect(problemsOf({ HOLDFAST_ADMIN_TOKEN_FIEL: "x" })).toEqual([
-    "HOLDFAST_ADMIN_TOKEN_FIEL is no variable of Holdfast. Did you mean HOLDFAST_ADMIN_TOKEN_FILE?",
+    "HOLDFAST_ADMIN_TOKEN_FIEL is not a variable of Holdfast. Did you mean HOLDFAST_ADMIN_TOKEN_FILE?",
   ]);
   expect(problemsOf({ HOLDFAST_REGION: "10.0.0.1" })).toEqual([
-    "HOLDFAST_REGION is no variable of Holdfast.",
+    "HOLDFAST_REGION is not a variable of Holdfast.",
   ]);
   configFromEnv({ HOLDFAST_TOKEN: "t", HOLDFAST_STATE: "/s", MY_HOLDFAST_X: "1", holdfast_x: "1" });
 });
@@ -221,9 +221,7 @@ it("lets whoever has a token of its own collect metrics, and nobody without one"
 
 it("refuses a secret that did not arrive", () => {
   for (const name of ["HOLDFAST_ENCRYPTION_KEYS", "HOLDFAST_ADMIN_TOKEN_FILE", "HOLDFAST_STORE"])
-    expect(problemsOf({ [name]: " " })).toEqual([
-      `${name} is set, and empty. Give it a value, or leave it out.`,
-    ]);
+    expect(problemsOf({ [name]: " " })).toEqual([`${name} is set but empty: give it a value, or unset it.`]);
 });
 
 it("says what is wrong with keys, and shows none", () => {

@@ -8,12 +8,12 @@ import { secret } from "./hooked-process.ts";
 const good: WebhookOptions = { name: "main", url: "https://hooks.example/in", secret };
 
 test.each<[string, object, RegExp]>([
-  ["a name", { name: "a b" }, /has a name of up to 32 letters/],
+  ["a name", { name: "a b" }, /has to be 1 to 32 letters/],
   ["a url of http", { url: "http://hooks.example" }, /has to begin with https/],
   ["another scheme", { url: "file:///etc/passwd", allowHttp: true }, /https:\/\/ or http:\/\//],
-  ["no url", { url: "hooks" }, /its url is none/],
+  ["no url", { url: "hooks" }, /its url is not a URL/],
   ["a password", { url: "https://a:b@hooks.example" }, /has a user, a password or a fragment/],
-  ["a private address", { url: "https://10.0.0.1" }, /10\.0\.0\.1 is no address of the public internet/],
+  ["a private address", { url: "https://10.0.0.1" }, /10\.0\.0\.1 is not a public internet address/],
   ["a short secret", { secret: "whsec_c2hvcnQ=" }, /24 to 64 bytes in base64/],
   ["a secret of another form", { secret: "topsecretvalue" }, /24 to 64 bytes in base64/],
   ["no secret", { secret: [] }, /needs a secret/],

@@ -101,7 +101,7 @@ function isIn(address: Address, [range, bits]: Range): boolean {
 }
 
 function notPublic(address: string): string {
-  return `${address} is no address of the public internet; allowPrivate has to name it`;
+  return `${address} is not a public internet address: to send there, list it in allowPrivate`;
 }
 
 function wrong(what: string, given: unknown): HoldfastError {

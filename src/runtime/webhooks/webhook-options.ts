@@ -79,7 +79,7 @@ function resolveWebhook(given: WebhookOptions): Webhook {
   const { name, secret, events, concurrency = 4, timeoutMs = 10_000 } = given;
   if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,32}$/.test(name))
     throw wrong(
-      `a webhook has a name of up to 32 letters, digits, - and _, not ${JSON.stringify(name) as string | undefined}`,
+      `the name of a webhook has to be 1 to 32 letters, digits, - and _, not ${JSON.stringify(name) as string | undefined}`,
     );
   const what = `webhook ${name}`;
   const allowed = allowedAddresses(what, given.allowPrivate ?? []);
@@ -106,7 +106,7 @@ function urlOf(
 ): URL {
   const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
   // The URL itself may be a secret, as those of chats are.
-  if (url === undefined) throw wrong(`${what}: its url is none`);
+  if (url === undefined) throw wrong(`${what}: its url is not a URL`);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && allowHttp))
     throw wrong(`${what}: its url has to begin with https://${allowHttp ? " or http://" : ""}`);
   if (url.username !== "" || url.password !== "" || url.hash !== "")

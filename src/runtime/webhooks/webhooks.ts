@@ -26,7 +26,10 @@ export class Webhooks {
     this.#services = services;
     this.#outbox = services.store.outbox;
     if (services.webhooks.length > 0 && this.#outbox === undefined)
-      throw new HoldfastError("configuration", "This store keeps nothing for webhooks (TaskStore.outbox).");
+      throw new HoldfastError(
+        "configuration",
+        "This store does not support webhooks: it has no outbox (TaskStore.outbox).",
+      );
   }
 
   start(): void {

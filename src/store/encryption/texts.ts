@@ -85,7 +85,7 @@ function onlySealed(text: string): string {
   if (isSealed(text)) return text;
   throw new HoldfastError(
     "configuration",
-    "This store is encrypted: what is to be given to a task needs its keys, in HOLDFAST_ENCRYPTION_KEYS.",
+    "This store is encrypted: to give a task new data, set HOLDFAST_ENCRYPTION_KEYS to the keys of the store.",
   );
 }
 
