@@ -117,6 +117,50 @@ it("serves a batch where the SDK does", async () => {
   );
 });
 
+it.each([
+  ["2025-11-25", true],
+  ["2025-11-25", false],
+  ["2025-06-18", true],
+  ["2025-06-18", false],
+])("refuses a batch in %s, which has none, with sessions: %s [B-061]", async (version, sessions) => {
+  const calls: string[] = [];
+  const { http } = await serve({
+    tools: (tasks) => {
+      tasks.tool("note", { task: "forbidden" }, () => (calls.push("note"), text("noted")));
+    },
+    http: { sessions },
+  });
+  const peer = await SessionPeer.open(http.url, { version });
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "note", arguments: {} } };
+  for (const batch of [[call], [call, { ...call, id: 2 }], [{ jsonrpc: "2.0", method: "notifications/x" }]]) {
+    const refused = await peer.post(batch, { headers: { "mcp-protocol-version": version } });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      400,
+      {
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: -32600, message: expect.stringContaining(version) as unknown },
+      },
+    ]);
+  }
+  expect(calls).toEqual([]);
+});
+
+it("refuses a batch in a session by the version of the session, where the request names none", async () => {
+  const { http } = await own();
+  const peer = await SessionPeer.open(http.url);
+  const refused = await fetch(http.url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-session-id": peer.sessionId ?? "",
+    },
+    body: JSON.stringify([{ jsonrpc: "2.0", id: 1, method: "ping" }]),
+  });
+  expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: -32600 } }]);
+});
+
 it.each([true, false])(
   "tells nobody why an author's server could not be made, with sessions: %s",
   async (sessions) => {
@@ -162,7 +206,9 @@ it.each([true, false])(
     );
     expect(bare.status).toBe(406);
     const batch = await peer.post([{ jsonrpc: "2.0", id: 1, method: "tasks/get", params }]);
-    expect(batch.headers.get("content-type")).toBe("text/event-stream");
+    // Without sessions, a request that names no version is of 2025-03-26, which has batches.
+    if (sessions) expect(batch.status).toBe(400);
+    else expect(batch.headers.get("content-type")).toBe("text/event-stream");
     await batch.body?.cancel();
   },
 );
@@ -237,7 +283,7 @@ it("answers a request about a task on a stream where a client wants one, and ref
   expect(await answered(ask, { accept: json })).toEqual([406, json]);
   expect(await answered(ask, { "mcp-protocol-version": "1999-01-01" })).toEqual([400, json]);
   expect(await answered(ask, { "mcp-protocol-version": "2025-06-18" })).toEqual([200, json]);
-  expect(await answered([{ jsonrpc: "2.0", ...ask }])).toEqual([200, stream]);
+  expect(await answered([{ jsonrpc: "2.0", ...ask }])).toEqual([400, json]);
   expect(await answered({ ...ask, method: "tasks/result" })).toEqual([200, stream]);
 });
 

@@ -1,10 +1,13 @@
 import {
+  DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
+  SUPPORTED_PROTOCOL_VERSIONS,
   isInitializeRequest,
   isJsonContentType,
   parseJSONRPCMessage,
   type JSONRPCMessage,
 } from "@modelcontextprotocol/server";
 import {
+  batchRefused,
   invalidMessage,
   notAcceptable,
   notInitialized,
@@ -14,12 +17,23 @@ import {
 } from "./refusals.ts";
 import { acceptsBoth } from "./requests-in.ts";
 
-/** The messages of a POST, or its refusal. `body` is the parsed JSON. */
-export function readPost({ headers }: Request, body: unknown): readonly JSONRPCMessage[] | Response {
+const firstWithoutBatches = "2025-06-18";
+
+/**
+ * The messages of a POST, or its refusal. `body` is the parsed JSON, and `agreed` the protocol version of the session;
+ * without one, the header says it.
+ */
+export function readPost(
+  { headers }: Request,
+  body: unknown,
+  agreed?: string,
+): readonly JSONRPCMessage[] | Response {
   if (!acceptsBoth(headers.get("accept"))) {
     return notAcceptable("Client must accept both application/json and text/event-stream");
   }
   if (!isJsonContentType(headers.get("content-type"))) return unsupportedMediaType();
+  const version = agreed ?? headers.get("mcp-protocol-version") ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION;
+  if (Array.isArray(body) && !takesBatches(version)) return batchRefused(version);
   try {
     return (Array.isArray(body) ? body : [body]).map(parseJSONRPCMessage);
   } catch {
@@ -36,4 +50,9 @@ export function readHandshake(request: Request, body: unknown): readonly JSONRPC
   return messages.some((message) => "method" in message && message.method === "initialize")
     ? notInitialized()
     : sessionMissing();
+}
+
+/** An unknown version is refused as such later on. */
+function takesBatches(version: string): boolean {
+  return version < firstWithoutBatches || !SUPPORTED_PROTOCOL_VERSIONS.includes(version);
 }

@@ -47,6 +47,12 @@ export function invalidMessage(): Response {
   return refusal(400, -32700, "Parse error: Invalid JSON-RPC message");
 }
 
+/** For an array of messages. The SDK takes it in every version, although only 2025-03-26 and before have batches (B-061). */
+export function batchRefused(version: string): Response {
+  const message = `Invalid Request: Protocol ${version} has no batches; send each message in a POST of its own`;
+  return refusal(400, -32600, message);
+}
+
 export function methodNotAllowed(allow: string): Response {
   return refusal(405, -32000, "Method not allowed.", null, { Allow: allow });
 }

@@ -238,7 +238,8 @@ export class Session implements PolledSession {
   }
 
   async #post(incoming: Incoming): Promise<Outgoing> {
-    const messages = readPost(incoming.request, incoming.body);
+    const agreed = this.#session?.dispatcher.protocolVersion;
+    const messages = readPost(incoming.request, incoming.body, agreed);
     if (messages instanceof Response) return messages;
     if (this.#use.isUsed && messages.some(isInitializeRequest)) return alreadyInitialized();
     const refused =
