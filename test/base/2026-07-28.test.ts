@@ -44,12 +44,14 @@ it("knows none of the methods that sessions had [B-P-004]", async () => {
 it("says of lists, reads and the server for how long and for whom they may be kept [B-P-007]", async () => {
   const { http } = await served();
   const peer = new Peer(http.url);
+  const log = `task://${await peer.start("bare")}/log`; // ours, beside the author's
   for (const [method, params] of [
     ["server/discover", {}],
     ["tools/list", {}],
     ["resources/list", {}],
     ["resources/templates/list", {}],
     ["resources/read", { uri: "test://note" }],
+    ["resources/read", { uri: log }],
     ["prompts/list", {}],
   ] as const) {
     const { ttlMs, cacheScope } = await peer.result(method, params, {
@@ -118,34 +120,53 @@ it("sends no code of the protocol's own range but those that it defines [B-P-006
   for (const code of codes) if (code <= -32020) expect(defined).toContain(code);
 });
 
-it("asks proxies not to hold its streams back [B-P-009]", async () => {
-  const { http } = await served();
-  const calling = await fetch(http.url, {
+it.each([
+  ["a subscription", "subscriptions/listen", { notifications: { toolsListChanged: true } }],
+  ["a call of an author's tool", "tools/call", { name: "counts", arguments: {} }],
+  ["a call of a durable tool without a task", "tools/call", { name: "reports", arguments: {} }],
+])("asks proxies not to hold the stream of %s back [B-P-009]", async (_, method, params) => {
+  const { http } = await serve({
+    tools: (tasks) =>
+      tasks.tool("reports", {}, async (_args, task) => {
+        task.progress(1);
+        await task.step("count", () => 1);
+        return text("reported");
+      }),
+    server: (mcp) =>
+      mcp.registerTool("counts", {}, async ({ mcpReq }) => {
+        const progressToken = mcpReq._meta?.progressToken ?? "none";
+        await mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress: 1 } });
+        return text("counted");
+      }),
+  });
+  const answered = await fetch(http.url, {
     method: "POST",
     headers: {
       "Content-Type": "application/json",
       Accept: "application/json, text/event-stream",
       "MCP-Protocol-Version": "2026-07-28",
-      "Mcp-Method": "subscriptions/listen",
+      "Mcp-Method": method,
+      ...("name" in params && { "Mcp-Name": params.name }),
     },
     body: JSON.stringify({
       jsonrpc: "2.0",
       id: 1,
-      method: "subscriptions/listen",
+      method,
       params: {
-        notifications: { toolsListChanged: true },
+        ...params,
         _meta: {
+          progressToken: "p",
           "io.modelcontextprotocol/protocolVersion": "2026-07-28",
           "io.modelcontextprotocol/clientCapabilities": {},
         },
       },
     }),
   });
-  expect([calling.headers.get("content-type"), calling.headers.get("x-accel-buffering")]).toEqual([
+  expect([answered.headers.get("content-type"), answered.headers.get("x-accel-buffering")]).toEqual([
     "text/event-stream",
     "no",
   ]);
-  await calling.body?.cancel();
+  await answered.body?.cancel();
 });
 
 it("drops tools of a list whose headers are not valid, and repeats the parameters of the others [B-P-008]", async () => {

@@ -2,8 +2,11 @@ import { McpServer, type McpServerOptions } from "@modelcontextprotocol/server";
 import type { TaskClient } from "holdfast/client";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { SessionPeer, type Message } from "../server/session-peer.ts";
 import { expectReport, pipeBeside, revisions, serveBeside, text, type Revision } from "./beside-tasks.ts";
 
+/** Each message of these says something of its own. */
+const withParams = ["notifications/progress", "notifications/message", "notifications/tasks/status"];
 const kinds = ["tools", "resources", "prompts"] as const;
 
 /** A server whose tool `change` changes one tool, one resource and one prompt. */
@@ -124,11 +127,7 @@ describe.each(revisions)("a server that changes on %s", (revision) => {
 
   it("loses no message that says something, or belongs to a request, by debouncing [B-033]", async () => {
     const factory = (): McpServer => {
-      const mcp = debouncing([
-        "notifications/progress",
-        "notifications/message",
-        "notifications/tasks/status",
-      ]);
+      const mcp = debouncing(withParams);
       mcp.registerTool("count", {}, async ({ mcpReq }) => {
         const progressToken = mcpReq._meta?.progressToken ?? "none";
         const steps = [1, 2, 3].map((progress) =>
@@ -145,6 +144,35 @@ describe.each(revisions)("a server that changes on %s", (revision) => {
     expect(heard).toEqual([1, 2, 3]);
     await expectReport(client);
   });
+});
+
+it("tells of each task, and each line of a log, although their methods are named for debouncing [B-033]", async () => {
+  const lines = ["again", "again", "again"];
+  const { http } = await serveBeside(() => {
+    const mcp = debouncing(withParams);
+    mcp.registerTool("say", {}, async ({ mcpReq }) => {
+      await Promise.all(lines.map((line) => mcpReq.log("info", line)));
+      return text("said");
+    });
+    return mcp;
+  });
+  const peer = await SessionPeer.open(http.url, { capabilities: { tasks: {} } });
+  await peer.request("logging/setLevel", { level: "info" });
+  const said = await (await peer.begin("tools/call", { name: "say", arguments: {} })).rest();
+  const dataOf = ({ params }: Message): unknown => (params as Message)["data"];
+  expect(said.filter(({ method }) => method === "notifications/message").map(dataOf)).toEqual(lines);
+
+  const stream = await peer.listen();
+  const call = { name: "report", arguments: { month: "2026-10" }, task: {} };
+  const started = await Promise.all([1, 2, 3, 4, 5].map(() => peer.request("tools/call", call)));
+  const open = new Set(started.map(({ result }) => (result as { task: { taskId: string } }).task.taskId));
+  expect(open.size).toBe(5);
+  while (open.size > 0) {
+    const message = await stream.message();
+    if (message?.["method"] !== "notifications/tasks/status") continue;
+    const { taskId, status } = message["params"] as { taskId: string; status: string };
+    if (status === "completed") open.delete(taskId);
+  }
 });
 
 function debouncing(debouncedNotificationMethods: string[]): McpServer {

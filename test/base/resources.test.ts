@@ -1,4 +1,4 @@
-import { McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import { McpServer, ResourceTemplate, type McpRequestContext } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { expectReport, pipeBeside, revisions, serveBeside } from "./beside-tasks.ts";
 
@@ -122,4 +122,49 @@ it("does all of it over a pipe, beside the logs of tasks, which are resources to
   const id = handle.reference?.taskId ?? "none";
   expect((await client.readResource(`task://${id}/log`)).contents).toHaveLength(1);
   expect((await client.sdk.listResources()).resources).toHaveLength(4);
+});
+
+/** A server whose tool `change` changes a resource, of which it tells the clients that follow it. */
+function board({ era }: McpRequestContext): McpServer {
+  const options = { capabilities: { resources: { subscribe: true } } };
+  const mcp = new McpServer({ name: "board", version: "1.0.0" }, options);
+  const followed = new Set<string>();
+  let notes = 1;
+  mcp.registerResource("board", "board://notes", {}, ({ href: uri }) => ({
+    contents: [{ uri, text: `${notes} notes` }],
+  }));
+  mcp.server.setRequestHandler("resources/subscribe", ({ params }) => (followed.add(params.uri), {}));
+  mcp.server.setRequestHandler("resources/unsubscribe", ({ params }) => (followed.delete(params.uri), {}));
+  mcp.registerTool("change", {}, async () => {
+    notes++;
+    const uri = "board://notes";
+    // Since 2026-07-28 the SDK has the subscriptions, and tells those that match.
+    if (era === "modern" || followed.has(uri)) await mcp.server.sendResourceUpdated({ uri });
+    return { content: [] };
+  });
+  return mcp;
+}
+
+it.each(revisions)("tells who follows a resource that it has changed, on %s", async (protocolVersion) => {
+  const client = await pipeBeside(board, { protocolVersion });
+  const told: string[] = [];
+  client.sdk.setNotificationHandler(
+    "notifications/resources/updated",
+    ({ params }) => void told.push(params.uri),
+  );
+  await client.callTool("change"); // nobody follows it yet
+  const uri = "board://notes";
+  const listening = protocolVersion === "2026-07-28";
+  if (listening) await client.sdk.listen({ resourceSubscriptions: ["board://other", uri] });
+  else await client.sdk.subscribeResource({ uri });
+  await client.callTool("change");
+  await client.callTool("change");
+  expect(told).toEqual([uri, uri]);
+  expect((await client.readResource(uri)).contents).toMatchObject([{ text: "4 notes" }]);
+  if (!listening) {
+    await client.sdk.unsubscribeResource({ uri });
+    await client.callTool("change");
+    expect(told).toHaveLength(2);
+  }
+  await expectReport(client);
 });
