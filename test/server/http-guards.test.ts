@@ -47,12 +47,22 @@ it("serves web pages of this machine alone, unless told others [B-119 B-120 B-12
 
 it("refuses who does not authenticate, on every method [X-P-003 B-123]", async () => {
   const authenticate: Authenticate = async (sent) => sent.headers.get("authorization") ?? undefined;
-  const peer = await Peer.of({ tools, http: { authenticate } });
+  const { http } = await serve({ tools, http: { authenticate } });
+  const peer = new Peer(http.url);
   for (const method of ["tools/call", "tasks/get", "server/discover"]) {
     const { status, headers, id, error } = await peer.send(method, { name: "bare", taskId: "a" });
     expect([status, headers.get("www-authenticate"), id]).toEqual([401, "Bearer", null]);
     expect(error?.message).toBe("Authentication is needed.");
   }
+  // Nor in a session that somebody else has opened, by any method of HTTP.
+  const ann = await SessionPeer.open(http.url, { headers: { authorization: "ann" } });
+  const stranger = new SessionPeer(http.url);
+  const statuses: number[] = [(await stranger.initialize()).status];
+  stranger.sessionId = ann.sessionId;
+  statuses.push((await stranger.post({ id: 1, method: "ping" })).status);
+  for (const method of ["GET", "DELETE"]) statuses.push((await stranger.send(method)).status);
+  expect(statuses).toEqual([401, 401, 401, 401]);
+  expect(await ann.request("ping")).toMatchObject({ result: {} });
 });
 
 it.each([undefined, null])("refuses whom authentication knows as %s [X-P-003]", async (nobody) => {
