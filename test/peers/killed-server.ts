@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -6,17 +6,26 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { Signals } from "./signals.ts";
 
 const script = fileURLToPath(new URL("./server.ts", import.meta.url));
 
+/** A process that serves once it is told to. */
+interface Loaded {
+  readonly child: ChildProcessByStdio<Writable, Readable, null>;
+  /** Resolves with the next line that it prints: when it is loaded, and when it serves. */
+  readonly line: () => Promise<void>;
+}
+
 /** A server that is killed and comes back at the same address, with the same database. */
 export class KilledServer extends Signals {
   readonly url: string;
   readonly #args: readonly string[];
   #child: ChildProcess | undefined;
+  #next: Loaded | undefined;
 
   private constructor(folder: string, port: number) {
     super(folder);
@@ -28,21 +37,18 @@ export class KilledServer extends Signals {
   static async start(): Promise<KilledServer> {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-peers-"));
     const server = new KilledServer(folder, await freePort());
-    onTestFinished(async () => {
-      await server.kill();
-      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-    });
+    // What is registered later runs first: its processes have ended by then.
+    onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
     await server.serve();
     return server;
   }
 
   async serve(): Promise<void> {
-    const child = spawn(process.execPath, this.#args, { stdio: ["ignore", "pipe", "inherit"] });
-    this.#child = child;
-    const ended = once(child, "exit").then(([code]) => {
-      throw new Error(`The server ended with ${code} before it served.`);
-    });
-    await Promise.race([once(createInterface(child.stdout), "line"), ended]);
+    const next = this.#next ?? (await this.#load());
+    this.#next = undefined;
+    this.#child = next.child;
+    next.child.stdin.write("\n");
+    await next.line();
   }
 
   kill(): Promise<void> {
@@ -54,18 +60,45 @@ export class KilledServer extends Signals {
     return this.#end("SIGTERM");
   }
 
+  /**
+   * The next process is loaded before this one ends: libraries resume a stream a few times within seconds, in which a busy
+   * machine may not load a process.
+   */
   async #end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill(signal);
-    await ended;
+    if (this.#child === undefined || !isAlive(this.#child)) return;
+    this.#next ??= await this.#load();
+    await endOf(this.#child, signal);
+  }
+
+  async #load(): Promise<Loaded> {
+    const child = spawn(process.execPath, this.#args, { stdio: ["pipe", "pipe", "inherit"] });
+    child.stdin.on("error", () => undefined); // it was killed before it read
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const line = async (): Promise<void> => {
+      const { done } = await lines.next();
+      if (done) throw new Error("The server ended before it served.");
+    };
+    const loaded = { child, line };
+    onTestFinished(() => endOf(child, "SIGKILL"));
+    await line();
+    return loaded;
   }
 
   async restart(): Promise<void> {
     await this.kill();
     await this.serve();
   }
+}
+
+function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
+
+async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (!isAlive(child)) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  await ended;
 }
 
 /** A port that is free now, and that no connection takes while its server is down: systems take those from above. */

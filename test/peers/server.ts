@@ -1,4 +1,6 @@
-// The server that is killed under its clients: node server.ts PORT DATABASE FOLDER. Prints its URL once it serves.
+// The server that is killed under its clients: node server.ts PORT DATABASE FOLDER. Prints a line once it is loaded, begins
+// when it gets one, and prints its URL once it serves.
+import { once } from "node:events";
 import { setImmediate as loopTurn } from "node:timers/promises";
 import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
 import { createTasks, type TaskContext } from "holdfast";
@@ -6,6 +8,10 @@ import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import * as z from "zod";
 import { Gates } from "./gates.ts";
+
+process.stdout.write("loaded\n");
+await once(process.stdin, "data");
+process.stdin.destroy(); // or it would keep the process
 
 const [port = "", database = "", folder = ""] = process.argv.slice(2);
 const gates = new Gates(folder);
