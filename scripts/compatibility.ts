@@ -19,22 +19,23 @@ export function renderCompatibility(facts: readonly PeerFacts[]): Promise<string
 
 # Compatibility
 
-Programs that others wrote, as \`npm run test:peers\` runs them against Holdfast: each at the version that
-[their package](../test/peers/clients/package.json) or [that of this repository](../package.json) pins. Each entry under **works** and **does not** is the title of a test that passed: a
-run that shows anything else fails. \`npm run test:peers -- -u\` records what it shows, and \`npm run docs:compatibility\` makes this page of it.
+How programs that others wrote work with Holdfast. \`npm run test:peers\` runs each of them at the version that
+[the package of the peers](../test/peers/clients/package.json) or [that of this repository](../package.json) pins. Each entry in the last two columns is the title of a
+test that passed, and a run with any other result fails. The owner, in parentheses, is who would have to change what does not work.
+\`npm run test:peers -- -u\` records the results of a run, and \`npm run docs:compatibility\` makes this page from them.
 
-How long clients wait for a call, and what to set, is in [hosts and client libraries](guides/hosts.md); which
-form of tasks goes with which version of the protocol, in [protocols](guides/protocols.md).
+[Hosts and client libraries](guides/hosts.md) says how long clients wait for a call, and what to set. [Protocols](guides/protocols.md)
+says which form of tasks belongs to which version of the protocol.
 
 ## Clients
 
-They call a Holdfast server. The SDKs are used plainly here; with their tasks, and with the package \`ext-tasks\`, they are run by \`test/interop\`.
+These clients call a Holdfast server. The SDKs are used without their tasks here; \`test/interop\` runs them with tasks, and with the package \`ext-tasks\`.
 
 ${table("client", facts)}
 
 ## Servers
 
-They are called by Holdfast's client and command line.
+Holdfast's client and command line call these servers. On this page, both are “ours”.
 
 ${table("server", facts)}
 `;
@@ -44,12 +45,12 @@ ${table("server", facts)}
 function table(as: PeerFacts["as"], facts: readonly PeerFacts[]): string {
   const rows = merged(facts.filter((each) => each.as === as));
   return [
-    `| ${as} | package | speaks | works | does not, and whose matter that is |`,
+    `| ${as} | package | protocol version | works | does not work (owner) |`,
     "| --- | --- | --- | --- | --- |",
     ...rows.map(
       ({ peer, package: name, version, protocol, works, lacks }) =>
         `| ${peer} | \`${name}\` ${version} | ${protocol} | ${works.join("<br>")} | ${lacks
-          .map(({ what, whose }) => `${what} (${whose})`)
+          .map(({ what, owner }) => `${what} (${owner})`)
           .join("<br>")} |`,
     ),
   ].join("\n");

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { sourceFiles } from "../source-files.ts";
 import { readFacts, renderCompatibility } from "../../scripts/compatibility.ts";
 
 interface Manifest {
@@ -33,4 +34,11 @@ it("has every peer that is pinned", async () => {
   // What these peers bring their tools and schemas with.
   const companions = ["@langchain/core", "@langchain/langgraph", "@mastra/core", "zod"];
   expect(Object.keys(dependencies).filter((name) => !named.has(name))).toEqual(companions);
+});
+
+it("says only what a test of the peers has as its title; if not: npm run test:peers -- -u", async () => {
+  const sources = await sourceFiles("test/peers", [".test.ts"]);
+  const tests = [...sources.values()].join("\n");
+  const said = facts.flatMap(({ works, lacks }) => [...works, ...lacks.map(({ what }) => what)]);
+  expect(said.filter((title) => !tests.includes(`"${title}"`))).toEqual([]);
 });

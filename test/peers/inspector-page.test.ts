@@ -17,7 +17,7 @@ const chromium = chromiumOfFile();
 
 describe("MCP Inspector's page", () => {
   const record = new PeerRecord("inspector-page", {
-    peer: "MCP Inspector, its page in Chromium",
+    peer: "MCP Inspector, web page in Chromium",
     package: inspector,
     as: "client",
   });
@@ -68,7 +68,7 @@ describe("MCP Inspector's page", () => {
     return page;
   }
 
-  record.works("shows a task of its call in its list of tasks, and cancels it", async () => {
+  record.works("shows a task that it started in its task list, and cancels it", async () => {
     const page = await called("never_ends");
     await page.getByText("Tasks", { exact: true }).first().click();
     await page.getByText("Active (1)").waitFor();
@@ -76,7 +76,7 @@ describe("MCP Inspector's page", () => {
     await page.getByText("Completed (1)").waitFor();
     await page.getByText("CANCELLED").first().waitFor();
   });
-  record.works("asks what a task asks, and shows its result", async () => {
+  record.works("shows a task's question, sends the answer, and shows the result", async () => {
     const page = await called("confirm_delete", { filename: "notes.md" });
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Delete it").check({ force: true });

@@ -32,7 +32,7 @@ describe.each(eras)("MCP Inspector's --cli in %s", (protocol, era) => {
     return printed.result;
   };
 
-  record.works("lists tools, and calls one that is no task", async () => {
+  record.works("lists tools, and calls a plain tool", async () => {
     const { protocolVersion } = (await asks("initialize")) as Record<string, unknown>;
     record.speaks(protocolVersion);
     const { tools } = (await asks("tools/list")) as { tools: { name: string }[] };
@@ -40,24 +40,28 @@ describe.each(eras)("MCP Inspector's --cli in %s", (protocol, era) => {
     const greeted = await asks("tools/call", "--tool-name", "greet", "--tool-arg", "name=Ada");
     expect(greeted).toMatchObject(text("Hello, Ada!"));
   });
-  record.works("calls a tool that may be a task, and waits for its result", async () => {
+  record.works("calls a tool that can run as a task, and waits for the result", async () => {
     const added = await asks("tools/call", "--tool-name", "add", "--tool-arg", "a=1", "--tool-arg", "b=2");
     expect(added).toMatchObject(text("3"));
   });
-  record.works("calls a tool that has to be a task, and tells how it failed", async () => {
+  record.works("calls a tool that must run as a task, and shows why it failed", async () => {
     const { code, stdout, stderr } = await program().runs(
       ...(await command("tools/call", "--tool-name", "failing_job")),
     );
     expect(code).toBe(era === "legacy" ? 1 : 5);
     expect(stdout + stderr).toContain("The job failed, as it always does.");
   });
-  record.lacks("declares no elicitation, so that tools that ask are refused", "the Inspector's", async () => {
-    const { stdout, stderr } = await program().runs(
-      ...(await command("tools/call", "--tool-name", "confirm_delete", "--tool-arg", "filename=a")),
-    );
-    expect(stdout + stderr).toMatch(/needs what the client did not declare.*: elicitation/);
-  });
-  record.lacks("cannot list, get or cancel tasks", "the Inspector's: mcpdo can", async () => {
+  record.lacks(
+    "does not declare elicitation, so calls of tools that ask questions are refused",
+    "MCP Inspector",
+    async () => {
+      const { stdout, stderr } = await program().runs(
+        ...(await command("tools/call", "--tool-name", "confirm_delete", "--tool-arg", "filename=a")),
+      );
+      expect(stdout + stderr).toMatch(/needs what the client did not declare.*: elicitation/);
+    },
+  );
+  record.lacks("cannot list, get or cancel tasks", "MCP Inspector; `mcpdo` can", async () => {
     const { code, stderr } = await program().runs(...(await command("tasks/list")));
     expect(code).toBe(1);
     expect(stderr).toContain("Unsupported method: tasks/list");
@@ -93,16 +97,16 @@ describe.each(eras)("MCP Inspector's mcpdo in %s", (protocol, era) => {
     return String((await client.startTool(tool, args)).taskId);
   };
 
-  record.works("lists tools, and calls one that is no task", async () => {
+  record.works("lists tools, and calls a plain tool", async () => {
     const { protocolVersion } = (await asks("connections/show")) as Record<string, unknown>;
     record.speaks(protocolVersion);
     expect(JSON.stringify(await asks("tools/list"))).toContain('"never_ends"');
     expect(await asks("tools/call", "greet", "name:=Ada")).toMatchObject(text("Hello, Ada!"));
   });
-  record.works("calls a tool as a task, and waits for its result", async () => {
+  record.works("calls a tool as a task, and waits for the result", async () => {
     expect(await asks("tools/call", "add", "a:=1", "b:=2", "--task")).toMatchObject(text("3"));
   });
-  record.works("answers the question of a task, and gets its result", async () => {
+  record.works("answers a task's question, and gets the result", async () => {
     const { elicitationPending } = (await asks("tools/call", "confirm_delete", "filename:=a", "--task")) as {
       elicitationPending: { elicitationId: string; message: string };
     };
@@ -127,12 +131,16 @@ describe.each(eras)("MCP Inspector's mcpdo in %s", (protocol, era) => {
     return listed.includes(id) ? "listed" : listed;
   };
   if (era === "legacy")
-    record.works("lists the tasks of its caller", async () => {
+    record.works("lists tasks, including one that another client started", async () => {
       expect(await lists()).toBe("listed");
     });
   else
-    record.lacks("has no list of tasks that it did not start", "the protocol's, which has none", async () => {
-      expect(await lists()).toBe('{"tasks":[]}');
-    });
+    record.lacks(
+      "does not list tasks that it did not start",
+      "the protocol, which cannot list tasks",
+      async () => {
+        expect(await lists()).toBe('{"tasks":[]}');
+      },
+    );
   record.isAsWritten();
 });

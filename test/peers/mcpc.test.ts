@@ -18,24 +18,24 @@ describe("mcpc", () => {
   );
   const asks = (...args: readonly string[]): Promise<unknown> => program().prints("@peer", ...args, "--json");
 
-  record.works("lists tools, and calls one that is no task", async () => {
+  record.works("lists tools, and calls a plain tool", async () => {
     const { protocolVersion, toolNames } = (await asks()) as Record<string, unknown>;
     record.speaks(protocolVersion);
     expect(toolNames).toEqual(expect.arrayContaining(["greet", "add", "never_ends"]));
     expect(await asks("tools-call", "greet", "name:=Ada")).toMatchObject(text("Hello, Ada!"));
   });
-  record.works("waits for a task with --task", async () => {
+  record.works("calls a tool as a task with `--task`, and waits for the result", async () => {
     const result = await asks("tools-call", "add", "a:=1", "b:=2", "--task");
     expect(result).toMatchObject(text("3"));
     expect(result).toHaveProperty(["_meta", "io.modelcontextprotocol/related-task", "taskId"]);
   });
-  record.works("leaves a task with --detach, lists it, and gets its result", async () => {
+  record.works("starts a task with `--detach`, lists it, and gets its result later", async () => {
     const { taskId } = (await asks("tools-call", "add", "a:=2", "b:=3", "--detach")) as Started;
     const { tasks } = (await asks("tasks-list")) as { tasks: Started[] };
     expect(tasks.map((task) => task.taskId)).toContain(taskId);
     expect(await asks("tasks-result", taskId)).toMatchObject(text("5"));
   });
-  record.works("cancels a task, and is told that it has no result", async () => {
+  record.works("cancels a task, and reports that it has no result", async () => {
     const { taskId } = (await asks("tools-call", "never_ends", "--detach")) as Started;
     expect(await asks("tasks-get", taskId)).toMatchObject({ status: "working" });
     expect(await asks("tasks-cancel", taskId)).toMatchObject({ status: "cancelled" });
@@ -43,19 +43,23 @@ describe("mcpc", () => {
     expect(code).toBe(2);
     expect(stderr).toContain("Task was cancelled");
   });
-  record.works("reads resources and prompts", async () => {
+  record.works("reads resources, and gets prompts", async () => {
     expect(await asks("resources-read", "test://static-text")).toHaveProperty("contents");
     expect(await asks("prompts-get", "test_simple_prompt")).toHaveProperty("messages");
   });
-  record.lacks("declares no elicitation, so that tools that ask are refused", "mcpc's", async () => {
-    const call = ["@peer", "tools-call", "confirm_delete", "filename:=a", "--task", "--json"];
-    const { code, stderr } = await program().runs(...call);
-    expect(code).toBe(2);
-    expect(stderr).toContain("needs what the client did not declare: elicitation");
-  });
   record.lacks(
-    "declares sampling, and answers it with an error, which the tool is told",
-    "mcpc's",
+    "does not declare elicitation, so calls of tools that ask questions are refused",
+    "mcpc",
+    async () => {
+      const call = ["@peer", "tools-call", "confirm_delete", "filename:=a", "--task", "--json"];
+      const { code, stderr } = await program().runs(...call);
+      expect(code).toBe(2);
+      expect(stderr).toContain("needs what the client did not declare: elicitation");
+    },
+  );
+  record.lacks(
+    "declares sampling, but answers sampling requests with an error, which the tool receives",
+    "mcpc",
     async () => {
       const result = await asks("tools-call", "ask_model", "prompt:=hi", "--task");
       expect(result).toMatchObject({ isError: true });

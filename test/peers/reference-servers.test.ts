@@ -35,7 +35,7 @@ describe.each(["stdio", "HTTP"])("server-everything over %s", (way) => {
       content: [{ text: "Echo: hello" }],
     });
   });
-  record.works("runs a task that asks back, and gives its result", async () => {
+  record.works("runs a task that asks a question, and returns its result", async () => {
     const asked: unknown[] = [];
     const client = await (
       await us()
@@ -53,7 +53,7 @@ describe.each(["stdio", "HTTP"])("server-everything over %s", (way) => {
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ code: "cancelled" });
   });
-  record.works("has its own requests for a form and a model run as tasks of our client", async () => {
+  record.works("has our client run its elicitation and sampling requests as tasks", async () => {
     const client = await (
       await us()
     ).connect({
@@ -69,7 +69,7 @@ describe.each(["stdio", "HTTP"])("server-everything over %s", (way) => {
     expect(sampled).toContain("Task created");
     expect(sampled).toContain("42");
   });
-  record.works("gives our command line its resources, prompts and completions", async () => {
+  record.works("works with our command line: resources, prompts and completions", async () => {
     const cli = await us();
     const uri = "demo://resource/static/document/extension.md";
     expect((await cli.asks("resources")).stdout).toContain(uri);
@@ -80,8 +80,8 @@ describe.each(["stdio", "HTTP"])("server-everything over %s", (way) => {
     expect(completed).toMatchObject({ code: 0, stdout: "Engineering\n" });
   });
   record.lacks(
-    "does not recognise a call that is made again: one whose answer was lost is not sent again",
-    "the server's",
+    "does not recognise repeated calls, so our client does not resend a call whose answer was lost",
+    "the server",
     async () => {
       const { tasks, checks } = await (await us()).examined();
       expect(tasks).toBe("2025-11-25");
@@ -103,29 +103,35 @@ describe("filesystem", () => {
     return { cli: await OurSide.of(script(program, [place])), place };
   };
 
-  record.works("writes and reads a file for our command line, with arguments from a file", async () => {
-    const { cli, place } = await us();
-    await writeFile(join(place, "notes.md"), "# Notes\n");
-    const copy = join(place, "copy.md");
-    const written = await cli.asks(
-      "call",
-      "write_file",
-      `path=${copy}`,
-      `content=@${join(place, "notes.md")}`,
-    );
-    expect(written).toMatchObject({ code: 0 });
-    expect(await cli.asks("call", "read_text_file", `path=${copy}`)).toMatchObject({
-      code: 0,
-      stdout: "# Notes\n",
-    });
-  });
-  record.works("has its refusals shown as failed calls", async () => {
-    const { cli, place } = await us();
-    const refused = await cli.asks("call", "read_text_file", `path=${join(place, "..", "other")}`);
-    expect(refused.code).toBe(1);
-    expect(refused.stdout).toMatch(/^Access denied/);
-  });
-  record.works("takes its folders from the roots of our client", async () => {
+  record.works(
+    "writes and reads files for our command line, which takes an argument from a file",
+    async () => {
+      const { cli, place } = await us();
+      await writeFile(join(place, "notes.md"), "# Notes\n");
+      const copy = join(place, "copy.md");
+      const written = await cli.asks(
+        "call",
+        "write_file",
+        `path=${copy}`,
+        `content=@${join(place, "notes.md")}`,
+      );
+      expect(written).toMatchObject({ code: 0 });
+      expect(await cli.asks("call", "read_text_file", `path=${copy}`)).toMatchObject({
+        code: 0,
+        stdout: "# Notes\n",
+      });
+    },
+  );
+  record.works(
+    "refuses a path outside its folders, which our command line shows as a failed call",
+    async () => {
+      const { cli, place } = await us();
+      const refused = await cli.asks("call", "read_text_file", `path=${join(place, "..", "other")}`);
+      expect(refused.code).toBe(1);
+      expect(refused.stdout).toMatch(/^Access denied/);
+    },
+  );
+  record.works("takes its folders from our client's roots", async () => {
     const { cli } = await us();
     const root = await realpath(await folder());
     const client = await cli.connect({
@@ -137,7 +143,7 @@ describe("filesystem", () => {
       JSON.stringify(await client.callTool("list_allowed_directories"));
     await expect.poll(allowed).toContain(root);
   });
-  record.lacks("has no tasks: a call ends with its connection", "the server's", async () => {
+  record.lacks("has no tasks, so a call ends with its connection", "the server", async () => {
     expect((await (await us()).cli.examined()).tasks).toBeNull();
   });
   record.isAsWritten();
@@ -154,13 +160,13 @@ describe("memory", () => {
     OurSide.of(script(program, [], { MEMORY_FILE_PATH: join(await folder(), "memory.jsonl") }));
   const ann = { name: "Ann", entityType: "person", observations: ["likes tea"] };
 
-  record.works("keeps what one command of ours gives it for the next", async () => {
+  record.works("keeps data from one of our commands to the next", async () => {
     const cli = await us();
     await cli.asks("call", "create_entities", `entities:=${JSON.stringify([ann])}`);
     const found = await cli.asks("call", "search_nodes", "query=tea");
     expect(JSON.parse(found.stdout)).toEqual({ entities: [ann], relations: [] });
   });
-  record.works("gives its graph as a resource", async () => {
+  record.works("offers its graph as a resource", async () => {
     const client = await (await us()).connect();
     record.speaks(client.sdk.getNegotiatedProtocolVersion());
     await client.callTool("create_entities", { entities: [ann] });
@@ -168,7 +174,7 @@ describe("memory", () => {
     const { contents } = await client.readResource(resources[0]?.uri ?? "");
     expect(JSON.stringify(contents)).toContain("likes tea");
   });
-  record.lacks("has no tasks: a call ends with its connection", "the server's", async () => {
+  record.lacks("has no tasks, so a call ends with its connection", "the server", async () => {
     expect((await (await us()).examined()).tasks).toBeNull();
   });
   record.isAsWritten();

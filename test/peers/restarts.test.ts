@@ -23,52 +23,61 @@ async function killInMidCall(server: KilledServer, peer: Peer, point: string, wo
 describe.each(inSessions)("%s", (name) => {
   const record = clientRecord(name, "restarts");
 
-  record.works("goes on in its session when the server is killed between any two requests", async () => {
-    const { server, peer } = await connected(name);
-    await server.restart();
-    expect(await peer.list()).toEqual(expect.arrayContaining(["echo", "quick", "gated"]));
-    await server.restart();
-    expect(await peer.call("echo", "plain")).toBe("plain");
-    await server.restart();
-    expect(await peer.call("quick", "one")).toBe("ONE");
-    record.speaks(peer.protocolVersion);
-    await server.restart();
-    expect(await peer.call("quick", "two")).toBe("TWO");
-    expect(server.stepsOf("two")).toEqual(["shout"]);
-    expect(peer.sentOf("initialize")).toHaveLength(1);
-  });
+  record.works(
+    "keeps its session when the server is killed and restarted between any two requests",
+    async () => {
+      const { server, peer } = await connected(name);
+      await server.restart();
+      expect(await peer.list()).toEqual(expect.arrayContaining(["echo", "quick", "gated"]));
+      await server.restart();
+      expect(await peer.call("echo", "plain")).toBe("plain");
+      await server.restart();
+      expect(await peer.call("quick", "one")).toBe("ONE");
+      record.speaks(peer.protocolVersion);
+      await server.restart();
+      expect(await peer.call("quick", "two")).toBe("TWO");
+      expect(server.stepsOf("two")).toEqual(["shout"]);
+      expect(peer.sentOf("initialize")).toHaveLength(1);
+    },
+  );
 
-  record.works("gets the result of a call in flight that ended before its stream was resumed", async () => {
-    const { server, peer } = await connected(name);
-    const result = peer.call("gated", "early");
-    await killInMidCall(server, peer, "(waits)", "early");
-    server.openGate("early");
-    await server.serve();
-    await server.logged("second", "early");
-    expect(await result).toBe("EARLY early");
-    expect(server.stepsOf("early")).toEqual(["first", "second"]);
-    expect(peer.sentOf("tools/call")).toHaveLength(1);
-    expect(await peer.call("quick", "next")).toBe("NEXT");
-    expect(peer.sentOf("initialize")).toHaveLength(1);
-  });
-
-  record.works("gets the result of a call in flight on its own stream, through three kills", async () => {
-    const { server, peer } = await connected(name);
-    const result = peer.call("gated", "late");
-    for (const kill of [1, 2, 3]) {
-      await killInMidCall(server, peer, "(waits)", "late");
+  record.works(
+    "gets the result of a call in flight when the server is killed, if the call finishes before its stream is resumed",
+    async () => {
+      const { server, peer } = await connected(name);
+      const result = peer.call("gated", "early");
+      await killInMidCall(server, peer, "(waits)", "early");
+      server.openGate("early");
       await server.serve();
-      await server.logged("(waits)", "late", kill + 1);
-      await peer.resumed(kill);
-    }
-    server.openGate("late");
-    expect(await result).toBe("LATE late");
-    expect(server.stepsOf("late")).toEqual(["first", "second"]);
-    expect(peer.sentOf("tools/call")).toHaveLength(1);
-    expect(peer.sentOf("initialize")).toHaveLength(1);
-  });
+      await server.logged("second", "early");
+      expect(await result).toBe("EARLY early");
+      expect(server.stepsOf("early")).toEqual(["first", "second"]);
+      expect(peer.sentOf("tools/call")).toHaveLength(1);
+      expect(await peer.call("quick", "next")).toBe("NEXT");
+      expect(peer.sentOf("initialize")).toHaveLength(1);
+    },
+  );
 
-  record.works("is told that a call is lost of which nothing is stored, and goes on", async () => {
+  record.works(
+    "gets the result of a call in flight on the call's own stream, even if the server is killed three times",
+    async () => {
+      const { server, peer } = await connected(name);
+      const result = peer.call("gated", "late");
+      for (const kill of [1, 2, 3]) {
+        await killInMidCall(server, peer, "(waits)", "late");
+        await server.serve();
+        await server.logged("(waits)", "late", kill + 1);
+        await peer.resumed(kill);
+      }
+      server.openGate("late");
+      expect(await result).toBe("LATE late");
+      expect(server.stepsOf("late")).toEqual(["first", "second"]);
+      expect(peer.sentOf("tools/call")).toHaveLength(1);
+      expect(peer.sentOf("initialize")).toHaveLength(1);
+    },
+  );
+
+  record.works("is told when a call that stored nothing is lost, and keeps working", async () => {
     const { server, peer } = await connected(name);
     const lost = peer.call("hangs", "hangs");
     lost.catch(() => undefined); // it is awaited later
@@ -85,7 +94,7 @@ describe.each(inSessions)("%s", (name) => {
 describe.each(withoutSessions)("%s", (name) => {
   const record = clientRecord(name, "restarts");
 
-  record.works("goes on when the server is killed between any two requests", async () => {
+  record.works("keeps working when the server is killed and restarted between any two requests", async () => {
     const { server, peer } = await connected(name);
     await server.restart();
     expect(await peer.list()).toEqual(expect.arrayContaining(["echo", "quick", "gated"]));
@@ -100,7 +109,7 @@ describe.each(withoutSessions)("%s", (name) => {
   });
 
   record.works(
-    "loses a call in flight at once, and gets its result when it makes the same call again",
+    "loses a call in flight when the server is killed, and gets its result by making the same call again",
     async () => {
       const { server, peer } = await connected(name);
       const lost = peer.call("gated", "again");

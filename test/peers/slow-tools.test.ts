@@ -21,7 +21,7 @@ const referenceIn = (result: string): string | undefined => /\b[0-9A-Z]{4}-[0-9A
 describe.each(patience)("%s", (name, patienceMs) => {
   const record = clientRecord(name, "calls");
 
-  record.works("lists tools, and calls one that is no task and one that is", async () => {
+  record.works("lists tools, and calls a plain tool and a durable one", async () => {
     const server = await KilledServer.start();
     const peer = await Peer.connect(name, server.url);
     expect(await peer.list()).toEqual(expect.arrayContaining(["echo", "quick", "gated", "task_result"]));
@@ -32,27 +32,30 @@ describe.each(patience)("%s", (name, patienceMs) => {
 
   // The SDKs have tasks where one asks for them, which test/interop does.
   if (!name.startsWith("SDK"))
-    record.lacks("takes no task: a long call is answered with a ticket", "the library's", async () => {
+    record.lacks("does not run calls as tasks, so a long call returns a ticket", "the library", async () => {
       const server = await KilledServer.start();
       const peer = await Peer.connect(name, server.url);
       expect(referenceIn(await peer.call("ticketed", "slow"))).toBeDefined();
     });
 
-  record.works("gets the result of a slow tool by its ticket, through a kill", async () => {
-    const server = await KilledServer.start();
-    const peer = await Peer.connect(name, server.url);
-    const reference = String(referenceIn(await peer.call("ticketed", "slow")));
-    await server.logged("(waits)", "slow");
-    await server.restart();
-    server.openGate("slow");
-    let result = await peer.resultOf(reference);
-    while (referenceIn(result) === reference) result = await peer.resultOf(reference);
-    expect(result).toBe("SLOW slow");
-    expect(server.stepsOf("slow")).toEqual(["first", "second"]);
-  });
+  record.works(
+    "gets the result of a slow tool by its ticket, even if the server is killed meanwhile",
+    async () => {
+      const server = await KilledServer.start();
+      const peer = await Peer.connect(name, server.url);
+      const reference = String(referenceIn(await peer.call("ticketed", "slow")));
+      await server.logged("(waits)", "slow");
+      await server.restart();
+      server.openGate("slow");
+      let result = await peer.resultOf(reference);
+      while (referenceIn(result) === reference) result = await peer.resultOf(reference);
+      expect(result).toBe("SLOW slow");
+      expect(server.stepsOf("slow")).toEqual(["first", "second"]);
+    },
+  );
 
   record.works(
-    "gets the result of a tool that outlived its patience when it calls again, after a kill",
+    "gets the result of a call that timed out by calling again, even if the server is killed meanwhile",
     async () => {
       const server = await KilledServer.start();
       const peer = await Peer.connect(name, server.url, patienceMs);
@@ -71,7 +74,7 @@ describe.each(patience)("%s", (name, patienceMs) => {
 
 describe("FastMCP", () => {
   const record = new PeerRecord("fastmcp-client", { peer: "FastMCP", package: "fastmcp", as: "client" });
-  record.lacks("its package on npm has no client; that for Python has", "FastMCP's", async () => {
+  record.lacks("has no client in its npm package, only in its Python package", "FastMCP", async () => {
     const { resolve } = createRequire(new URL("./clients/package.json", import.meta.url));
     const exported = Object.keys((await import(pathToFileURL(resolve("fastmcp")).href)) as object);
     expect(exported).toContain("FastMCP");

@@ -10,5 +10,6 @@ export interface PeerFacts {
   readonly protocol: string;
   /** Titles of the tests that passed. */
   readonly works: readonly string[];
-  readonly lacks: readonly { readonly what: string; readonly whose: string }[];
+  /** What does not work, and who alone can change that. */
+  readonly lacks: readonly { readonly what: string; readonly owner: string }[];
 }

@@ -6,8 +6,8 @@ import type { PeerFacts } from "./peer-facts.ts";
 type Named = Pick<PeerFacts, "peer" | "package" | "as">;
 
 /**
- * What is to be told of a peer in docs/compatibility.md: each fact is the title of a test that has passed in this run. Tests
- * of it in several files have a record each.
+ * What docs/compatibility.md says of a peer: each fact is the title of a test that passed in this run. Tests of a peer in
+ * several files have a record each.
  */
 export class PeerRecord {
   readonly #named: Named;
@@ -31,11 +31,11 @@ export class PeerRecord {
     });
   }
 
-  /** A test that shows what does not, and whose matter that is. */
-  lacks(fact: string, whose: string, run: () => Promise<void>): void {
+  /** A test that shows what does not work; only `owner` can change that. */
+  lacks(fact: string, owner: string, run: () => Promise<void>): void {
     this.#test(fact, async () => {
       await run();
-      this.#lacks.push({ what: fact, whose });
+      this.#lacks.push({ what: fact, owner });
     });
   }
 
