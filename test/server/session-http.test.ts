@@ -146,6 +146,19 @@ it.each([
   expect(calls).toEqual([]);
 });
 
+it.each([true, false])(
+  "refuses a batch whose header says 2026-07-28, with sessions: %s",
+  async (sessions) => {
+    const { http } = await own({ sessions });
+    const headers = { "mcp-protocol-version": "2026-07-28" };
+    const refused = await new SessionPeer(http.url).post([{ jsonrpc: "2.0", id: 1, method: "ping" }], {
+      headers,
+    });
+    const message = expect.stringContaining("2026-07-28 has no batches") as unknown;
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: -32600, message } }]);
+  },
+);
+
 it("refuses a batch in a session by the version of the session, where the request names none", async () => {
   const { http } = await own();
   const peer = await SessionPeer.open(http.url);

@@ -1,11 +1,11 @@
 import {
   DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
-  SUPPORTED_PROTOCOL_VERSIONS,
   isInitializeRequest,
   isJsonContentType,
   parseJSONRPCMessage,
   type JSONRPCMessage,
 } from "@modelcontextprotocol/server";
+import { protocolVersions } from "../../../generation/generations.ts";
 import {
   batchRefused,
   invalidMessage,
@@ -54,5 +54,5 @@ export function readHandshake(request: Request, body: unknown): readonly JSONRPC
 
 /** An unknown version is refused as such later on. */
 function takesBatches(version: string): boolean {
-  return version < firstWithoutBatches || !SUPPORTED_PROTOCOL_VERSIONS.includes(version);
+  return version < firstWithoutBatches || !protocolVersions.includes(version);
 }
