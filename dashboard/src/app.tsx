@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { ServicesProvider, type Services } from "./api/services.ts";
 import { Shell } from "./parts/shell.tsx";
+import { taskIdIn } from "./routing/task-path.ts";
 import { usePlace, type Place } from "./routing/location.ts";
 import { ActionsPage } from "./pages/actions/actions-page.tsx";
 import { NodesPage } from "./pages/nodes/nodes-page.tsx";
@@ -19,8 +20,8 @@ export function App({ services }: { readonly services: Services }): JSX.Element 
 }
 
 function pageAt({ path, query }: Place): JSX.Element {
-  const [, id] = /^\/tasks\/([^/]+)$/.exec(path) ?? [];
-  if (id !== undefined) return <TaskPage id={decodeURIComponent(id)} key={id} />;
+  const id = taskIdIn(path);
+  if (id !== undefined) return <TaskPage id={id} key={id} />;
   switch (path) {
     case "/":
       return <TasksPage query={query} />;
@@ -33,6 +34,6 @@ function pageAt({ path, query }: Place): JSX.Element {
     case "/actions":
       return <ActionsPage query={query} />;
     default:
-      return <h1>There is no such page</h1>;
+      return <h1>Page not found</h1>;
   }
 }

@@ -7,10 +7,15 @@ import "./style/parts.css";
 import "./style/tables.css";
 import "./style/task.css";
 import { keepTheme } from "./parts/theme.tsx";
+import { Unopened } from "./parts/unopened.tsx";
 
 keepTheme();
 const place = document.querySelector("#app");
 if (place !== null) {
-  const { base, session, admin, feed } = await openServices();
-  render(<App services={{ base, session, admin, feed }} />, place);
+  try {
+    const { base, session, admin, feed } = await openServices();
+    render(<App services={{ base, session, admin, feed }} />, place);
+  } catch (error) {
+    render(<Unopened error={error instanceof Error ? error : new Error(String(error))} />, place);
+  }
 }

@@ -25,5 +25,3 @@ export function Link({ to, children, current = false, ...others }: LinkProps): J
     </a>
   );
 }
-
-export const taskPath = (id: string): string => `/tasks/${encodeURIComponent(id)}`;

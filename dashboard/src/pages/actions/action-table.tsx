@@ -3,7 +3,8 @@ import type { AdminAction } from "../../../../src/admin/admin.ts";
 import { useNow } from "../../live/use-now.ts";
 import { Json } from "../../parts/json.tsx";
 import { Ago } from "../../parts/time.tsx";
-import { Link, taskPath } from "../../routing/link.tsx";
+import { Link } from "../../routing/link.tsx";
+import { taskPath } from "../../routing/task-path.ts";
 import { actionText, ranAgainAs, webhookOf } from "./action-text.ts";
 
 export function ActionTable({ actions }: { readonly actions: readonly AdminAction[] }): JSX.Element {

@@ -2,7 +2,8 @@ import type { JSX } from "preact";
 import type { TaskSummary } from "../../../../src/admin/admin.ts";
 import { StandingBadge } from "../../parts/standing-badge.tsx";
 import { Time } from "../../parts/time.tsx";
-import { Link, taskPath } from "../../routing/link.tsx";
+import { Link } from "../../routing/link.tsx";
+import { taskPath } from "../../routing/task-path.ts";
 
 /** Tasks that a task called and that have not ended. */
 export function ChildTable({ tasks }: { readonly tasks: readonly TaskSummary[] }): JSX.Element {

@@ -5,7 +5,8 @@ import { useNow } from "../../live/use-now.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Ago, durationText, Time } from "../../parts/time.tsx";
 import { traceUrlOf } from "../../routing/http-url.ts";
-import { Link, taskPath } from "../../routing/link.tsx";
+import { Link } from "../../routing/link.tsx";
+import { taskPath } from "../../routing/task-path.ts";
 import { OuterLink } from "../../routing/outer-link.tsx";
 
 /** What a task is, whose, and when what happened. */

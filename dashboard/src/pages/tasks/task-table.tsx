@@ -5,7 +5,8 @@ import { useNow } from "../../live/use-now.ts";
 import { StandingBadge } from "../../parts/standing-badge.tsx";
 import { Ago, durationText } from "../../parts/time.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
-import { Link, taskPath } from "../../routing/link.tsx";
+import { Link } from "../../routing/link.tsx";
+import { taskPath } from "../../routing/task-path.ts";
 
 /** The keys j and k go from task to task, and Enter opens one. */
 export function TaskTable({ tasks }: { readonly tasks: readonly TaskSummary[] }): JSX.Element {

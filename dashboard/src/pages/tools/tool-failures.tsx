@@ -4,7 +4,8 @@ import { useLoaded } from "../../live/use-loaded.ts";
 import { useNow } from "../../live/use-now.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { Ago } from "../../parts/time.tsx";
-import { Link, taskPath } from "../../routing/link.tsx";
+import { Link } from "../../routing/link.tsx";
+import { taskPath } from "../../routing/task-path.ts";
 import { tasksPath } from "../tasks/task-filter.ts";
 
 /** So many tasks are read each time. */

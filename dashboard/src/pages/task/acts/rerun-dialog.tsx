@@ -3,7 +3,7 @@ import { useId, useState } from "preact/hooks";
 import type { TaskDetails } from "../../../../../src/admin/admin.ts";
 import { useServices } from "../../../api/services.ts";
 import { notify } from "../../../parts/notices.tsx";
-import { taskPath } from "../../../routing/link.tsx";
+import { taskPath } from "../../../routing/task-path.ts";
 import { navigate } from "../../../routing/location.ts";
 import { readJson } from "../questions/form-content.ts";
 import { ActDialog } from "./act-dialog.tsx";

@@ -3,7 +3,8 @@ import { useMemo } from "preact/hooks";
 import type { TaskDetails } from "../../../../../src/admin/admin.ts";
 import { useNow } from "../../../live/use-now.ts";
 import { durationText, Time } from "../../../parts/time.tsx";
-import { Link, taskPath } from "../../../routing/link.tsx";
+import { Link } from "../../../routing/link.tsx";
+import { taskPath } from "../../../routing/task-path.ts";
 import { rowsOf, type RowKind, type TimelineRow } from "./timeline-rows.ts";
 import { axisOf, barOf, type Axis, type Bar } from "./waterfall.ts";
 
