@@ -40,3 +40,24 @@ it("goes on where a link led that was followed before the login", patience, asyn
   await visitor.page.getByRole("heading", { name: "quick" }).waitFor();
   expect(visitor.path).toBe(`/tasks/${id}`);
 });
+
+it("acts and logs out in a tab that was there before another one logged in", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const id = await node.start("deploy", "site");
+  const visitor = await Visitor.open(chromium(), node.origin, { path: `/tasks/${id}` });
+  visitor.expectFaults(/status of 403/);
+  const logInElsewhere = async (): Promise<void> => {
+    const other = await visitor.another("/");
+    await other.page.getByRole("button", { name: "Log out" }).click();
+    await other.logIn(tokens.write);
+    await other.page.getByRole("button", { name: "Log out" }).waitFor();
+  };
+  await visitor.heading("deploy Needs input").waitFor();
+  await logInElsewhere();
+  await visitor.act("Cancel…", "Cancel the task");
+  await visitor.heading("deploy Cancelled").waitFor();
+  await logInElsewhere();
+  await visitor.page.getByRole("button", { name: "Log out" }).click();
+  await visitor.page.getByLabel("Token of an operator").waitFor();
+});

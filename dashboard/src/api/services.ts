@@ -28,14 +28,15 @@ export async function openServices(): Promise<Services> {
   const session = await openSession(base);
   const away = (): void => feed.away();
   const url = new URL(`${base}/api`, location.href).href;
-  const admin = remoteAdmin(url, { fetch: fetchAs(session, away) });
+  const admin = remoteAdmin(url, { fetch: fetchAs(base, session, away) });
   const feed = new ChangeFeed(admin);
   return { base, session, admin, feed };
 }
 
 /** Requests are known by the cookie of the login, and those that change something by its CSRF token. */
-function fetchAs({ csrf }: Session, onAway: () => void): typeof fetch {
-  return async (input, init = {}) => {
+function fetchAs(base: string, session: Session, onAway: () => void): typeof fetch {
+  let { csrf } = session;
+  const send: typeof fetch = async (input, init = {}) => {
     const headers = new Headers(init.headers);
     if (init.method !== undefined && init.method !== "GET") headers.set("X-CSRF-Token", csrf);
     try {
@@ -47,5 +48,18 @@ function fetchAs({ csrf }: Session, onAway: () => void): typeof fetch {
       if (init.signal?.aborted !== true) onAway();
       throw error;
     }
+  };
+  return async (input, init = {}) => {
+    const response = await send(input, init);
+    if (response.status !== 403 || init.method === undefined || init.method === "GET") return response;
+    // Another tab may have logged in since, which gave all of them a new CSRF token.
+    const now = await openSession(base);
+    if (now.actor !== session.actor || now.role !== session.role)
+      location.reload(); // who acts is shown
+    else if (now.csrf !== csrf) {
+      ({ csrf } = now);
+      return send(input, init);
+    }
+    return response;
   };
 }

@@ -19,11 +19,19 @@ export function basePath(): string {
 export async function openSession(base: string): Promise<Session> {
   const response = await fetch(`${base}/session`, { headers: { Accept: "application/json" } });
   if (response.status === 401) location.reload();
-  if (!response.ok) throw new Error(`The server answers ${response.status}.`);
+  if (!response.ok) throw new Error(answered(response));
   return (await response.json()) as Session;
 }
 
-export async function logOut(base: string, { csrf }: Session): Promise<void> {
-  await fetch(`${base}/logout`, { method: "POST", headers: { "X-CSRF-Token": csrf } });
+/** Rejects where the server did not answer, or did not log out. */
+export async function logOut(base: string): Promise<void> {
+  // Of now: another tab may have logged in since this page was loaded.
+  const { csrf } = await openSession(base);
+  const response = await fetch(`${base}/logout`, { method: "POST", headers: { "X-CSRF-Token": csrf } });
+  if (!response.ok) throw new Error(answered(response));
   location.assign(`${base}/`);
+}
+
+function answered({ status }: Response): string {
+  return `The server answered with status ${status}.`;
 }

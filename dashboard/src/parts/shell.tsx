@@ -4,7 +4,7 @@ import { logOut } from "../api/session.ts";
 import { useServices } from "../api/services.ts";
 import { Link } from "../routing/link.tsx";
 import { ThemeButton } from "./theme.tsx";
-import { Notices } from "./notices.tsx";
+import { Notices, notify } from "./notices.tsx";
 
 const pages = [
   ["/", "Tasks"],
@@ -24,6 +24,10 @@ export function Shell({
 }): JSX.Element {
   const { base, session } = useServices();
   const here = path.startsWith("/tasks/") ? "/" : path;
+  const leave = (): void =>
+    void logOut(base).catch((error: unknown) =>
+      notify(`You are still logged in. ${error instanceof Error ? error.message : String(error)}`, true),
+    );
   return (
     <>
       <a class="skip" href="#main">
@@ -47,7 +51,7 @@ export function Shell({
             {session.role === "read" && " (read only)"}
           </span>
           <ThemeButton />
-          <button type="button" class="quiet" onClick={() => void logOut(base, session)}>
+          <button type="button" class="quiet" onClick={leave}>
             Log out
           </button>
         </div>
