@@ -46,3 +46,19 @@ it("says that its server is gone, and goes on with the next one at the same addr
   await visitor.row(next).filter({ hasText: "Completed" }).waitFor();
   expect(await page.evaluate("window.isSame")).toBe(true);
 });
+
+it("shows on the page of a task how those go on that it called", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const id = await node.start("relay", "june");
+  const visitor = await Visitor.open(chromium(), node.origin, { path: `/tasks/${id}` });
+  const called = visitor.row("Running runner");
+  await called.waitFor();
+  await visitor.page.getByRole("status").filter({ hasText: "Live" }).waitFor();
+  for (const place of ["Rome", "Oslo", "home"]) {
+    site.openGate(`june to ${place}`);
+    await called.filter({ hasText: `june is in ${place}` }).waitFor();
+  }
+  site.openGate("june ends");
+  await visitor.heading("relay Completed").waitFor();
+});

@@ -49,6 +49,15 @@ export function addTools(tasks: Tasks, gates: Gates): void {
     await task.call("first report", report, { word });
     return text(`The campaign of ${word} is over.`);
   });
+  const runner = tasks.tool("runner", { inputSchema }, async ({ word }, task) => {
+    for (const place of ["Rome", "Oslo", "home"]) {
+      await gates.opened(`${word} to ${place}`, task.signal);
+      await task.status(`${word} is in ${place}`);
+    }
+    await gates.opened(`${word} ends`, task.signal);
+    return text(word);
+  });
+  tasks.tool("relay", { inputSchema }, async ({ word }, task) => task.call("leg", runner, { word }));
   tasks.tool("quick", { inputSchema }, async ({ word }) => text(word));
   tasks.tool("markup", { inputSchema, requires: ["elicitation"] }, async ({ word }, task) => {
     await task.status(markup);

@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { useServices } from "../../api/services.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { usePageTitle } from "../../parts/page-title.ts";
@@ -8,16 +9,19 @@ import { TaskView } from "./task-view.tsx";
 
 const restMs = 500;
 
+/** The page of one task, which follows those that it called, too. */
 export function TaskPage({ id }: { readonly id: string }): JSX.Element {
   const { admin } = useServices();
+  const shown = useRef(new Set([id]));
   const {
     value: task,
     error,
     reload,
   } = useLoaded(id, () => admin.show(id), {
     restMs,
-    concerns: (changed) => changed === null || changed.includes(id),
+    concerns: (changed) => changed === null || changed.some((each) => shown.current.has(each)),
   });
+  shown.current = new Set([id, ...(task?.children.map((child) => child.id) ?? [])]);
   usePageTitle(task === undefined ? "Task" : `${task.tool}: ${standingNames[task.state].toLowerCase()}`);
   if (task !== undefined) return <TaskView task={task} error={error} reload={reload} />;
   return (
