@@ -10,15 +10,15 @@ export function addDashboardCommand(program: Command, context: Context, end: (co
     .command("dashboard")
     .description("serve a page that shows what a server's tasks do, and acts on them; Ctrl-C ends it")
     .argument("<store>", placeForms)
-    .option("--port <port>", "where to listen, instead of any free port", port, 0)
+    .option("--port <port>", "the port to listen on, instead of any free one", port, 0)
     .option(
       "--host <address>",
-      "on which address; others than this machine's own let others in who have the link",
+      "the address to listen on; with one that others can reach, so can anyone with the link",
       "127.0.0.1",
     )
     .option("--path <path>", "the path of the page", "/holdfast")
-    .option("--read-only", "let nobody act")
-    .option("--as <name>", "who acts, which is recorded; otherwise the user of the operating system")
+    .option("--read-only", "allow no actions")
+    .option("--as <name>", "the name recorded with actions; by default that of the system's user")
     .option("--json", "print JSON; docs/cli.md describes it")
     .action(async (place: string, options: DashboardCommandOptions) =>
       end(await (await import("./command/dashboard.ts")).dashboard(context, { place, options })),

@@ -36,9 +36,9 @@ export async function dashboard(
       const { link } = served;
       if (output.json) await output.printJson({ link } satisfies DashboardJson);
       else {
-        const may = readOnly === true ? "look" : `act as ${actor}`;
+        const can = readOnly === true ? "look" : `act as ${actor}`;
         await output.print(`${link}\n`);
-        output.note(`Whoever has this link may ${may}, until Ctrl-C ends it.`);
+        output.note(`Anyone with this link can ${can}. Ctrl-C ends it.`);
       }
       await interrupted(interrupts.signal);
     } finally {

@@ -119,7 +119,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     { line: "holdfast migrate postgres://db.example/app --dry-run", does: "says what would be done" },
   ],
   dashboard: [
-    { line: "holdfast dashboard tasks.db", does: "serves the page of operators, and prints a link" },
+    { line: "holdfast dashboard tasks.db", does: "serves the dashboard, and prints a link that logs in" },
   ],
   admin: [
     { line: "holdfast admin tasks.db list --state failed", does: "lists what failed" },

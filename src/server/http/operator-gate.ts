@@ -51,7 +51,7 @@ export class OperatorGate {
   }
 
   #unauthenticated(): Response {
-    const message = `An operator has to say who he is: with a token of the ${this.#endpoint} endpoint.`;
+    const message = `The ${this.#endpoint} endpoint needs a valid token of an operator.`;
     const challenge = { "WWW-Authenticate": `Bearer realm="${this.#endpoint}"` };
     return refusal(401, "unauthenticated", message, challenge);
   }

@@ -90,14 +90,17 @@ export class AdminRequests implements OperatorRequests {
     if (path === documentPath && method === "GET") return Response.json(openApiDocument(this.path));
     const match = matchRoute(method, path);
     if (match === undefined)
-      return refusal(404, "method_not_found", `There is no ${path} of an admin endpoint.`);
+      return refusal(404, "method_not_found", `The admin endpoint has no path "${path}".`);
     if ("allowed" in match) {
       const allowed = match.allowed.join(", ");
       return refusal(405, "invalid_request", `There is ${allowed} only.`, { Allow: allowed });
     }
     const { route, name } = match;
     if (method !== "GET" && role !== "write")
-      throw new HoldfastError("insufficient_scope", "Who asks may read, and change nothing.");
+      throw new HoldfastError(
+        "insufficient_scope",
+        "This operator has the role read, and cannot change anything.",
+      );
     const query = new Query(new URL(request.url).searchParams, Object.keys(route.query ?? {}));
     const read = await readBody(request, this.#bodies, this.#form, parsed);
     if (read instanceof Response) return adaptedRefusal(read);

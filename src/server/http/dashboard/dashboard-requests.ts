@@ -112,7 +112,8 @@ export class DashboardRequests implements OperatorRequests {
       this.#operators.set(request, operator);
       return this.#api.fetch(request, parsed);
     }
-    if (changes) return refusal(405, "invalid_request", "There is GET, HEAD only.", { Allow: "GET, HEAD" });
+    if (changes)
+      return refusal(405, "invalid_request", "Only GET and HEAD are allowed.", { Allow: "GET, HEAD" });
     if (pathname === this.path) return this.#toItsFolder(request);
     return this.#show(request, place, operator);
   }
@@ -138,7 +139,7 @@ export class DashboardRequests implements OperatorRequests {
     const { method, url } = request;
     if (method === "POST") return this.#login.byForm(request, parsed, address);
     if (method !== "GET")
-      return refusal(405, "invalid_request", "There is GET, POST only.", { Allow: "GET, POST" });
+      return refusal(405, "invalid_request", "Only GET and POST are allowed.", { Allow: "GET, POST" });
     const { searchParams } = new URL(url);
     const token = searchParams.get("token");
     if (this.#shown.linksLogIn !== true || token === null) return this.#login.page();
@@ -147,7 +148,7 @@ export class DashboardRequests implements OperatorRequests {
 
   #logOut(request: Request): Response {
     if (request.method !== "POST")
-      return refusal(405, "invalid_request", "There is POST only.", { Allow: "POST" });
+      return refusal(405, "invalid_request", "Only POST is allowed.", { Allow: "POST" });
     if (!repeatsCsrf(request)) throw strange();
     const headers = new Headers();
     for (const name of [operatorCookie, csrfCookie]) headers.append("Set-Cookie", noCookie(name, this.path));
@@ -179,7 +180,7 @@ function saysWho({ method, headers }: Request): boolean {
 
 function strange(): HoldfastError {
   const message =
-    "The request repeats no X-CSRF-Token of the page that may change something: load the page again.";
+    "The X-CSRF-Token header is missing or does not match the cookie of the page: reload the page.";
   return new HoldfastError("insufficient_scope", message);
 }
 
