@@ -130,7 +130,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   };
   await page.goto(`${origin}/`);
   await draw("login");
-  await page.getByLabel("Token of an operator").fill(token);
+  await page.getByLabel("Operator token").fill(token);
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByText("Live", { exact: true }).waitFor();
   for (const [name, path, shown] of screens) {

@@ -61,19 +61,19 @@ function viewsOf(tasks: ReadonlyMap<string, string>): readonly View[] {
       name: "many",
       path: "/?tool=quick",
       shown: async ({ page }) => {
-        await page.getByRole("button", { name: "Change all that are listed…" }).click();
-        await page.getByRole("button", { name: "Show what would change" }).click();
+        await page.getByRole("button", { name: "Bulk action…" }).click();
+        await page.getByRole("button", { name: "Preview" }).click();
         await page.getByText("would be cancelled").waitFor();
       },
     },
     ofTask("completed", (visitor) => visitor.row("Attempt 1 completed").waitFor()),
-    ofTask("failed", (visitor) => visitor.page.getByText("Where attempt 2 threw").click()),
+    ofTask("failed", (visitor) => visitor.page.getByText("Stack of attempt 2").click()),
     ofTask("running", (visitor) =>
-      visitor.page.getByRole("region", { name: "Tasks that it called" }).waitFor(),
+      visitor.page.getByRole("region", { name: "Unfinished tasks that it called" }).waitFor(),
     ),
     ofTask("asks", async ({ page }) => {
       await page.getByRole("form").getByRole("button", { name: "Accept" }).click();
-      await page.getByText("This is needed.").first().waitFor();
+      await page.getByText("This field is required.").first().waitFor();
     }),
     ofTask("completed", ({ page }) => page.getByRole("button", { name: "Run again…" }).click()),
     { name: "tools", path: "/tools", shown: (visitor) => visitor.row("publish").waitFor() },
@@ -111,7 +111,7 @@ it.each([
     const visitor = await Visitor.open(chromium(), node.origin, { path: "/tools", ...look });
     const { page } = visitor;
     await page.getByRole("button", { name: "Pause quick" }).click();
-    await page.getByText("No task of quick is started").waitFor();
+    await page.getByText("Paused quick: none of its tasks start").waitFor();
     for (const { name, path, shown } of views) {
       await page.goto(visitor.urlOf(path));
       await shown(visitor);

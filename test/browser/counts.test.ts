@@ -39,7 +39,7 @@ it("shows what becomes of the tasks of each tool, why they fail, and pauses it",
   await visitor.row(held).filter({ hasText: "Queued" }).waitFor();
   await page.goBack();
   await page.getByRole("button", { name: "Resume publish" }).click();
-  await page.getByText("Tasks of publish are started again.").waitFor();
+  await page.getByText("Resumed publish.").waitFor();
   await page.goto(visitor.urlOf(`/tasks/${held}`));
   await visitor.heading("publish Failed").waitFor();
 

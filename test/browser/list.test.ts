@@ -50,8 +50,8 @@ it("keeps what is looked for in its address, from which it is shown again", pati
   await listed(quick);
   expect(visitor.path).toBe("/?tool=quick&age=1h");
   await page.getByLabel("Status text").fill("is nowhere");
-  await page.getByText("No task is like that.").waitFor();
-  await page.getByRole("link", { name: "Show all" }).click();
+  await page.getByText("No tasks match.").waitFor();
+  await page.getByRole("link", { name: "Clear filters" }).click();
   await listed(asked, quick, refused);
   expect(visitor.path).toBe("/");
 });
@@ -83,6 +83,7 @@ it("goes by keys from task to task, into one, and to the search", patience, asyn
   expect(await focused()).toBe(second);
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "quick" }).waitFor();
+  expect(await page.evaluate("document.activeElement.id")).toBe("main");
   expect(visitor.path).toBe(`/tasks/${second}`);
   await page.goBack();
   await visitor.row(first).waitFor();
@@ -91,28 +92,56 @@ it("goes by keys from task to task, into one, and to the search", patience, asyn
   expect(await page.getByLabel("Status text").inputValue()).toBe("jk");
 });
 
-it("does something to all that are listed, once it has shown what that would change", patience, async () => {
-  const { site, node, visitor } = await opened();
+it("says which tasks it could not change, and why", patience, async () => {
+  const { node, visitor } = await opened();
   const { page } = visitor;
-  const reports = [await node.start("report", "june"), await node.start("report", "july")];
-  const asked = await node.start("deploy", "site");
-  for (const word of ["june", "july"]) await site.logged("(waits)", word);
-  await visitor.row(asked).filter({ hasText: "Needs input" }).waitFor();
-  await page.getByRole("combobox", { name: "Tool" }).selectOption("report");
-  await visitor.row(asked).waitFor({ state: "detached" });
-
-  await page.getByRole("button", { name: "Change all that are listed…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Change all tasks that are listed" });
+  const [done, refused] = [await node.start("quick", "one"), await node.start("quick", "two")];
+  await visitor.row(refused).filter({ hasText: "Completed" }).waitFor();
+  await page.getByRole("button", { name: "Bulk action…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Bulk action" });
+  await dialog.getByText("No filter is set, so this applies to all tasks.").waitFor();
   await dialog.getByLabel("Delete").check();
-  await dialog.getByRole("button", { name: "Show what would change" }).click();
-  await dialog.getByText("0 tasks would be deleted.").waitFor();
-  await dialog.getByLabel("Cancel").check();
-  await dialog.getByRole("button", { name: "Show what would change" }).click();
-  await dialog.getByText("2 tasks would be cancelled.").waitFor();
-  for (const id of reports) expect(await visitor.row(id).innerText()).toContain("Running");
-  await dialog.getByRole("button", { name: "Cancel 2" }).click();
-  await page.getByText("2 tasks cancelled.").waitFor();
-  for (const id of reports) await visitor.row(id).filter({ hasText: "Cancelled" }).waitFor();
-  await page.getByRole("combobox", { name: "Tool" }).selectOption("");
-  await visitor.row(asked).filter({ hasText: "Needs input" }).waitFor();
+  await dialog.getByRole("button", { name: "Preview" }).click();
+  await dialog.getByText("2 tasks would be deleted.").waitFor();
+  await page.route("**/api/bulk", (route) => {
+    const why = { id: refused, code: "unknown_task", message: "It was deleted elsewhere." };
+    return route.fulfill({ json: { done: [done], created: [], refused: [why], next: null } });
+  });
+  await dialog.getByRole("button", { name: "Delete 2" }).click();
+  await dialog.getByText("1 task deleted. 1 task could not be deleted:").waitFor();
+  await dialog.getByText(`${refused}: It was deleted elsewhere.`).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await dialog.waitFor({ state: "detached" });
 });
+
+it(
+  "does something to all that the filter selects, once it has shown what that would change",
+  patience,
+  async () => {
+    const { site, node, visitor } = await opened();
+    const { page } = visitor;
+    const reports = [await node.start("report", "june"), await node.start("report", "july")];
+    const asked = await node.start("deploy", "site");
+    for (const word of ["june", "july"]) await site.logged("(waits)", word);
+    await visitor.row(asked).filter({ hasText: "Needs input" }).waitFor();
+    await page.getByRole("combobox", { name: "Tool" }).selectOption("report");
+    await visitor.row(asked).waitFor({ state: "detached" });
+
+    await page.getByRole("button", { name: "Bulk action…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Bulk action" });
+    await dialog.getByLabel("Delete").check();
+    await dialog.getByRole("button", { name: "Preview" }).click();
+    await dialog.getByText("0 tasks would be deleted.").waitFor();
+    await dialog.getByLabel("Cancel").check();
+    await dialog.getByRole("button", { name: "Preview" }).click();
+    await dialog.getByText("2 tasks would be cancelled.").waitFor();
+    await dialog.getByText("Show these tasks").click();
+    expect(await dialog.getByRole("link").allInnerTexts()).toEqual([...reports].reverse());
+    for (const id of reports) expect(await visitor.row(id).innerText()).toContain("Running");
+    await dialog.getByRole("button", { name: "Cancel 2" }).click();
+    await page.getByText("2 tasks cancelled.").waitFor();
+    for (const id of reports) await visitor.row(id).filter({ hasText: "Cancelled" }).waitFor();
+    await page.getByRole("combobox", { name: "Tool" }).selectOption("");
+    await visitor.row(asked).filter({ hasText: "Needs input" }).waitFor();
+  },
+);

@@ -10,7 +10,7 @@ it("shows how tasks come, go on and end, without being loaded again", patience, 
   const node = await site.serve();
   const visitor = await Visitor.open(chromium(), node.origin);
   const { page } = visitor;
-  await page.getByText("There are no tasks yet.").waitFor();
+  await page.getByText("No tasks yet.").waitFor();
   await page.getByRole("status").filter({ hasText: "Live" }).waitFor();
   await page.evaluate("window.isSame = true");
 

@@ -18,7 +18,7 @@ it("shows strangers the login page alone, and logs in who knows a token", patien
   }
   await visitor.logIn("a guess");
   await page.getByRole("alert").waitFor();
-  expect(await page.getByRole("alert").textContent()).toBe("Nobody is known by this token.");
+  expect(await page.getByRole("alert").textContent()).toBe("This token is not valid.");
 
   await visitor.logIn(tokens.write);
   await page.getByRole("heading", { name: "Tools" }).waitFor();
@@ -27,9 +27,9 @@ it("shows strangers the login page alone, and logs in who knows a token", patien
   expect(await page.evaluate("document.cookie")).toBe("");
 
   await page.getByRole("button", { name: "Log out" }).click();
-  await page.getByLabel("Token of an operator").waitFor();
+  await page.getByLabel("Operator token").waitFor();
   await page.goto(visitor.urlOf("/"));
-  await page.getByLabel("Token of an operator").waitFor();
+  await page.getByLabel("Operator token").waitFor();
 });
 
 it("goes on where a link led that was followed before the login", patience, async () => {
@@ -59,5 +59,5 @@ it("acts and logs out in a tab that was there before another one logged in", pat
   await visitor.heading("deploy Cancelled").waitFor();
   await logInElsewhere();
   await visitor.page.getByRole("button", { name: "Log out" }).click();
-  await visitor.page.getByLabel("Token of an operator").waitFor();
+  await visitor.page.getByLabel("Operator token").waitFor();
 });

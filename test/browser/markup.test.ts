@@ -29,7 +29,7 @@ it("shows texts of tools and callers as text, whatever they would be as markup",
       `/?${new URLSearchParams({ principal: markup, text: markup, node: markup, tool: markup }).toString()}`,
     ),
   );
-  await page.getByText("No task is like that.").waitFor();
+  await page.getByText("No tasks match.").waitFor();
   expect(await page.getByLabel("Caller").inputValue()).toBe(markup);
 
   await page.goto(visitor.urlOf(`/tasks/${ids.get("ends")}`));
@@ -37,7 +37,7 @@ it("shows texts of tools and callers as text, whatever they would be as markup",
   await isText(6);
   await page.goto(visitor.urlOf(`/tasks/${ids.get("fails")}`));
   await visitor.heading("markup Failed").waitFor();
-  await page.getByText("Where attempt 1 threw").click();
+  await page.getByText("Stack of attempt 1").click();
   await isText(6);
 
   await page.goto(visitor.urlOf(`/tasks/${ids.get("asks")}`));
@@ -52,7 +52,7 @@ it("shows texts of tools and callers as text, whatever they would be as markup",
   await page.getByRole("heading", { name: "Failures by message" }).waitFor();
   await isText(1);
   await page.goto(visitor.urlOf("/actions"));
-  await visitor.row("Answered a task").getByText("Detail").click();
+  await visitor.row("Answered a task").getByText("Details").click();
   expect(await page.locator(strange).count()).toBe(0);
   for (const path of [`/tasks/${encodeURIComponent(markup)}`, `/tools?tool=${encodeURIComponent(markup)}`]) {
     visitor.expectFaults(/status of 404/);

@@ -11,7 +11,7 @@ it("shows how a task goes on at another node when its own is killed", patience, 
   const id = await own.start("report", "june");
   const visitor = await Visitor.open(chromium(), other.origin, { path: `/tasks/${id}` });
   const { page } = visitor;
-  await visitor.row("Attempt 1 runs").waitFor();
+  await visitor.row("Attempt 1 running").waitFor();
   await site.logged("(waits)", "june");
 
   const nodes = await visitor.another("/nodes");
@@ -22,7 +22,7 @@ it("shows how a task goes on at another node when its own is killed", patience, 
 
   await own.kill();
   await visitor.row("Attempt 1 lost: its process is gone").waitFor();
-  await visitor.row("Attempt 2 runs").waitFor();
+  await visitor.row("Attempt 2 running").waitFor();
   await nodes.page.getByText("1 process alive").waitFor();
   await rowOf(own.pid).filter({ hasText: "Gone" }).waitFor();
   expect(await rowOf(other.pid).innerText()).toContain("Alive");

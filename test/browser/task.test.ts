@@ -27,7 +27,7 @@ it("shows what a task does as it does it", patience, async () => {
   const { page } = visitor;
   await visitor.heading("report Running").waitFor();
   await visitor.row("step collect done").waitFor();
-  expect(await visitor.row("Attempt 1 runs").count()).toBe(1);
+  expect(await visitor.row("Attempt 1 running").count()).toBe(1);
   expect(await visitor.row("step write").count()).toBe(0);
   const log = page.getByRole("log", { name: "Log" });
   const output = page.getByRole("log", { name: "Output" });
@@ -43,7 +43,7 @@ it("shows what a task does as it does it", patience, async () => {
   await visitor.row("step write done").waitFor();
   await visitor.row("Attempt 1 completed").waitFor();
   await page.getByText("The report of june is ready.").waitFor();
-  await log.page().getByLabel("From level").selectOption("warning");
+  await log.page().getByLabel("Minimum level").selectOption("warning");
   await log.getByText("Collected 2 rows").waitFor({ state: "detached" });
   expect(await log.getByText("Wrote june").isVisible()).toBe(true);
 });
@@ -55,7 +55,7 @@ it("answers a question by the form that it asks with", patience, async () => {
   const form = page.getByRole("form", { name: "Answer where" });
   await page.getByText("Where does the site go?").waitFor();
   await form.getByRole("button", { name: "Accept" }).click();
-  await form.getByText("This is needed.").first().waitFor();
+  await form.getByText("This field is required.").first().waitFor();
   expect(await page.evaluate("document.activeElement.name")).toMatch(/environment$/);
   await form.getByLabel("Environment").selectOption("production");
   await form.getByLabel("Replicas").fill("12");
@@ -92,7 +92,7 @@ it("runs a task again from a step on, with what was before that", patience, asyn
   site.openGate("june");
   await visitor.heading("report Completed").waitFor();
   await page.getByRole("button", { name: "Run again…" }).click();
-  await page.getByLabel("Begin").selectOption("after collect");
+  await page.getByLabel("Start").selectOption("after collect");
   await page.getByRole("button", { name: "Run again", exact: true }).click();
   await page.waitForURL((url) => !url.pathname.endsWith(id));
   await visitor.heading("report Completed").waitFor();
@@ -107,13 +107,13 @@ it("keeps a task for longer, and deletes it", patience, async () => {
   const { page } = visitor;
   await visitor.heading("quick Completed").waitFor();
   await page.getByRole("button", { name: "Extend…" }).click();
-  await page.getByLabel("Is kept until").fill("2099-01-02T03:04:05");
+  await page.getByLabel("Keep until").fill("2099-01-02T03:04:05");
   await page.getByRole("button", { name: "Extend the task" }).click();
-  await page.getByText("It is extended until").waitFor();
+  await page.getByText("Extended until").waitFor();
   await page.getByLabel("About this task").getByText("2 Jan 2099, 03:04:05").waitFor();
 
   await visitor.act("Delete…", "Delete the task");
-  await page.getByText("There are no tasks yet.").waitFor();
+  await page.getByText("No tasks yet.").waitFor();
   visitor.expectFaults(/status of 404/);
   await page.goto(visitor.urlOf(`/tasks/${id}`));
   await page.getByRole("alert").waitFor();
@@ -123,9 +123,9 @@ it("shows where a handler threw", patience, async () => {
   const { visitor } = await opened("publish", "june");
   const { page } = visitor;
   await visitor.heading("publish Failed").waitFor();
-  await visitor.row("Attempt 1 threw, is run again").waitFor();
+  await visitor.row("Attempt 1 failed, to be retried").waitFor();
   await visitor.row("Attempt 2 failed").waitFor();
-  await page.getByText("Where attempt 2 threw").click();
+  await page.getByText("Stack of attempt 2").click();
   const stack = await page.getByLabel("Stack of attempt 2").innerText();
   expect(stack).toMatch(/The mirror refused june\n +at refuse .*tools\.ts:\d+/);
   expect(stack).toContain("connection reset");
@@ -134,7 +134,7 @@ it("shows where a handler threw", patience, async () => {
 it("leads from a task to those that it called, and back", patience, async () => {
   const { site, id, visitor } = await opened("campaign", "june");
   const { page } = visitor;
-  const called = page.getByRole("region", { name: "Tasks that it called" });
+  const called = page.getByRole("region", { name: "Unfinished tasks that it called" });
   await called.getByRole("link").click();
   await visitor.heading("report Running").waitFor();
   await page.getByRole("link", { name: id }).click();

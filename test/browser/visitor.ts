@@ -75,7 +75,7 @@ export class Visitor {
   }
 
   async logIn(token: string): Promise<void> {
-    await this.page.getByLabel("Token of an operator").fill(token);
+    await this.page.getByLabel("Operator token").fill(token);
     await this.page.getByRole("button", { name: "Log in" }).click();
   }
 

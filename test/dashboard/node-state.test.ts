@@ -37,9 +37,9 @@ it("tells those that report from those that are late, never said anything, or ar
 it("says what happened to the tasks of one that is gone", () => {
   const gone = { ...node, alive: false };
   expect(nodeStateText(node, now)).toBeNull();
-  expect(nodeStateText(gone, now)).toMatch(/have ended, or other processes have taken them over/);
-  expect(nodeStateText({ ...gone, running: 1 }, now)).toMatch(/^A task that it ran still waits/);
-  expect(nodeStateText({ ...gone, running: 7 }, now)).toMatch(/^7 tasks that it ran still wait/);
+  expect(nodeStateText(gone, now)).toMatch(/have ended or were taken over by other processes/);
+  expect(nodeStateText({ ...gone, running: 1 }, now)).toMatch(/^1 of its tasks is waiting /);
+  expect(nodeStateText({ ...gone, running: 7 }, now)).toMatch(/^7 of its tasks are waiting /);
 });
 
 it("shows what needs a look first, and those that are gone last", () => {

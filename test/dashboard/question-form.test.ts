@@ -65,9 +65,9 @@ describe("the fields of a question", () => {
       hint: "2 to 40 characters.",
     });
     expect(named("mail")).toMatchObject({ title: "mail", isRequired: false, hint: undefined });
-    expect(named("code")?.hint).toBe("Has to match ^[A-Z]{3}$");
+    expect(named("code")?.hint).toBe("Must match ^[A-Z]{3}$");
     expect(named("weight")?.hint).toBe("At least 0.5.");
-    expect(named("tags")?.hint).toBe("1 to 2 of them.");
+    expect(named("tags")?.hint).toBe("1 to 2 choices.");
   });
 
   it("name options by their titles", () => {
@@ -141,11 +141,11 @@ describe("the content of an answer", () => {
     ]);
     const { problems } = contentOf(fields(), typed);
     expect(Object.fromEntries(problems)).toEqual({
-      name: "This is needed.",
-      weight: "This is no number.",
-      count: "This is no whole number.",
-      nested: expect.stringMatching(/^This is no JSON: /),
-      at: "This is no date and time.",
+      name: "This field is required.",
+      weight: "Enter a number.",
+      count: "Enter a whole number.",
+      nested: expect.stringMatching(/^This is not valid JSON: /),
+      at: "Enter a date and a time.",
     });
   });
 

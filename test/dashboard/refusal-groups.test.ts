@@ -44,7 +44,7 @@ it.each([
 });
 
 it("says which rate or limit it was as far as the method tells", () => {
-  expect(meaningOf("rate_limited", "tasks/list")).toBe("Tasks were listed too often.");
+  expect(meaningOf("rate_limited", "tasks/list")).toBe("A client listed tasks too often.");
   expect(meaningOf("limit_reached", "initialize")).toBe(meaningOf("limit_reached", null));
   expect(meaningOf("limit_reached", "constructor")).toBe(meaningOf("limit_reached", null));
 });

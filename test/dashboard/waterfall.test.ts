@@ -54,7 +54,7 @@ describe("the rows of a timeline", () => {
       "read: done",
       "Attempt 2: completed",
       "may I: answered",
-      "Cancel: was asked for",
+      "Cancel: requested",
       "ops: completed: given up",
     ]);
     expect(rows.map(({ isFailed }) => isFailed)).toEqual([false, true, false, false, false, false, true]);
@@ -66,8 +66,8 @@ describe("the rows of a timeline", () => {
       timeline: [{ ...entry, tries: 2, until: created + 9_000, error: "No such host" }],
     });
     expect(row).toMatchObject({
-      state: "failed, is tried again",
-      notes: ["tried again 2 times"],
+      state: "failed, to be retried",
+      notes: ["retried 2 times"],
       until: created + 9_000,
       error: "No such host",
       to: null,
@@ -78,7 +78,7 @@ describe("the rows of a timeline", () => {
     const rows = rowsOf({ ...task, finishedAt: created + 70, attempts: [attempt], timeline: [entry] });
     expect(rows.map(({ to, state }) => [to, state])).toEqual([
       [created + 70, "ended"],
-      [created + 70, "open"],
+      [created + 70, "unfinished"],
     ]);
   });
 

@@ -24,5 +24,5 @@ async function copy(text: string): Promise<void> {
   area.select();
   const isCopied = document.execCommand("copy");
   area.remove();
-  if (!isCopied) throw new Error("This browser copies nothing from pages that came without TLS.");
+  if (!isCopied) throw new Error("This browser cannot copy from pages served without HTTPS.");
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { logOut } from "../api/session.ts";
 import { useServices } from "../api/services.ts";
 import { Link } from "../routing/link.tsx";
@@ -24,6 +24,13 @@ export function Shell({
 }): JSX.Element {
   const { base, session } = useServices();
   const here = path.startsWith("/tasks/") ? "/" : path;
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef(path);
+  useEffect(() => {
+    // The link that was followed is gone: the keyboard, and screen readers, go on in what it led to.
+    if (path !== shown.current) main.current?.focus({ preventScroll: true });
+    shown.current = path;
+  }, [path]);
   const leave = (): void =>
     void logOut(base).catch((error: unknown) =>
       notify(`You are still logged in. ${error instanceof Error ? error.message : String(error)}`, true),
@@ -31,7 +38,7 @@ export function Shell({
   return (
     <>
       <a class="skip" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header class="top">
         <Link to="/" class="brand">
@@ -46,7 +53,10 @@ export function Shell({
         </nav>
         <div class="who">
           <LiveSign />
-          <span class="actor" title={session.role === "read" ? "May look, and change nothing" : "May act"}>
+          <span
+            class="actor"
+            title={session.role === "read" ? "Can look but not change anything" : "Can look and act"}
+          >
             {session.actor}
             {session.role === "read" && " (read only)"}
           </span>
@@ -56,7 +66,7 @@ export function Shell({
           </button>
         </div>
       </header>
-      <main id="main" tabIndex={-1}>
+      <main ref={main} id="main" tabIndex={-1}>
         {children}
       </main>
       <Notices />

@@ -28,7 +28,8 @@ export function fullTime(at: number): string {
 /** How long ago something was; the time itself is in its title. */
 export function Ago({ at, now }: { readonly at: number; readonly now: number }): JSX.Element {
   const seconds = Math.floor((now - at) / 1_000);
-  const text = seconds < 1 ? "now" : `${seconds < 60 ? `${seconds} s` : durationText(seconds * 1_000)} ago`;
+  const text =
+    seconds < 1 ? "just now" : `${seconds < 60 ? `${seconds} s` : durationText(seconds * 1_000)} ago`;
   return <Time at={at}>{text}</Time>;
 }
 

@@ -95,7 +95,7 @@ it("says that a token is wrong, and keeps it in no cookie", async () => {
     const answer = await browser.logIn(token, { next: '/holdfast/tasks/"><script>' });
     expect([token, answer.status]).toEqual([token, 401]);
     const html = await answer.text();
-    expect(html).toContain('<p role="alert">Nobody is known by this token.</p>');
+    expect(html).toContain('<p role="alert">This token is not valid.</p>');
     expect(html).toContain('value="/holdfast/tasks/%22%3E%3Cscript%3E"');
     expect(html).not.toContain("<script");
   }

@@ -10,17 +10,17 @@ import { actionText, ranAgainAs, webhookOf } from "./action-text.ts";
 export function ActionTable({ actions }: { readonly actions: readonly AdminAction[] }): JSX.Element {
   const now = useNow();
   return (
-    <div class="scroll" role="group" aria-label="What operators did" tabIndex={0}>
+    <div class="scroll" role="group" aria-label="Operator actions" tabIndex={0}>
       <table class="wide">
-        <caption class="hidden">What operators did, newest first</caption>
+        <caption class="hidden">Operator actions, newest first</caption>
         <thead>
           <tr>
             <th scope="col">When</th>
             <th scope="col">Operator</th>
-            <th scope="col">What</th>
+            <th scope="col">Action</th>
             <th scope="col">Task</th>
             <th scope="col">Tool</th>
-            <th scope="col">Detail</th>
+            <th scope="col">Details</th>
           </tr>
         </thead>
         <tbody>
@@ -56,9 +56,9 @@ function Row({ action, now }: { readonly action: AdminAction; readonly now: numb
         {detail !== null && (
           <details>
             <summary>
-              Detail<span class="hidden"> of action {seq}</span>
+              Details<span class="hidden"> of action {seq}</span>
             </summary>
-            <Json value={detail} label={`Detail of action ${seq}`} />
+            <Json value={detail} label={`Details of action ${seq}`} />
           </details>
         )}
       </td>

@@ -8,7 +8,7 @@ const texts: Readonly<Record<string, string>> = {
   delete: "Deleted a task",
   pause: "Paused a tool",
   resume: "Resumed a tool",
-  resend: "Sent again to a webhook",
+  resend: "Resent messages to a webhook",
 };
 
 /** What an operator did, in words. Newer versions may do more. */

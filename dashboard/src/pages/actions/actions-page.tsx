@@ -31,16 +31,14 @@ export function ActionsPage({ query }: { readonly query: URLSearchParams }): JSX
       </div>
       <WebhookBacklogs onChange={reload} />
       <section aria-labelledby="done">
-        <h2 id="done">What operators did</h2>
+        <h2 id="done">Operator actions</h2>
         {error !== undefined && <Problem error={error} reload={reload} />}
         {value === undefined && error === undefined && <p class="empty">Loading…</p>}
         {shown?.length === 0 && (
-          <p class="empty">
-            {before === undefined ? "No operator has done anything yet." : "There are no older actions."}
-          </p>
+          <p class="empty">{before === undefined ? "No actions yet." : "No older actions."}</p>
         )}
         {shown !== undefined && shown.length > 0 && <ActionTable actions={shown} />}
-        <nav class="pager" aria-label="Parts of the list">
+        <nav class="pager" aria-label="Pages of the list">
           {before !== undefined && <Link to="/actions">Newest</Link>}
           {last !== undefined && <Link to={`/actions?before=${last.seq}`}>Older</Link>}
         </nav>

@@ -23,11 +23,11 @@ export function WebhookBacklogs({ onChange }: { readonly onChange: () => void })
     <section class="above" aria-labelledby="webhooks">
       <h2 id="webhooks">Webhooks</h2>
       {error !== undefined && <Problem error={error} reload={reload} />}
-      {value?.length === 0 && <p class="faint">Webhooks have been told of everything.</p>}
+      {value?.length === 0 && <p class="faint">No messages are waiting to be delivered.</p>}
       {value !== undefined && value.length > 0 && (
         <div class="scroll" role="group" aria-label="Webhooks" tabIndex={0}>
           <table>
-            <caption class="hidden">Messages that have not come to their webhooks</caption>
+            <caption class="hidden">Messages not delivered yet</caption>
             <thead>
               <tr>
                 <th scope="col">Webhook</th>
@@ -94,7 +94,7 @@ function Resend({
     await attempt(
       () => admin.as(session.actor).resend(webhook),
       ({ resent }) =>
-        `${resent.toLocaleString()} ${resent === 1 ? "message is" : "messages are"} sent to ${webhook} again, within a minute.`,
+        `${resent.toLocaleString()} ${resent === 1 ? "message" : "messages"} will be sent to ${webhook} again within a minute.`,
     );
     setBusy(false);
     onDone();
@@ -104,7 +104,7 @@ function Resend({
       type="button"
       class="quiet"
       disabled={isBusy || givenUp === 0}
-      aria-label={`Send again to ${webhook} what was given up`}
+      aria-label={`Send messages to ${webhook} again that were given up`}
       onClick={() => void resend()}
     >
       Send again

@@ -27,17 +27,17 @@ export function nodeStateText(node: NodeSummary, now: number): string | null {
     case "alive":
       return null;
     case "silent":
-      return "It holds its tasks, and has not reported for a while: it may be too busy, or cannot write to the store.";
+      return "It still holds its tasks but has not reported for a while: it may be overloaded or unable to write to the store.";
     case "quiet":
-      return "It has said nothing, such as a command line.";
+      return "It sends no reports. Commands do not.";
     case "gone":
       return goneText(node.running);
   }
 }
 
 function goneText(running: number): string {
-  if (running === 0) return "The tasks that it ran have ended, or other processes have taken them over.";
-  const held = running === 1 ? "A task that it ran still waits" : `${running} tasks that it ran still wait`;
+  if (running === 0) return "Its tasks have ended or were taken over by other processes.";
+  const held = running === 1 ? "1 of its tasks is waiting" : `${running} of its tasks are waiting`;
   return `${held} for another process to take over.`;
 }
 

@@ -14,7 +14,7 @@ export function NodeTable({ nodes, now }: NodeTableProps): JSX.Element {
   return (
     <div class="scroll" role="group" aria-label="Nodes" tabIndex={0}>
       <table class="wide">
-        <caption class="hidden">Processes that have the store open, or had it until lately</caption>
+        <caption class="hidden">Processes that have the store open, or had it open recently</caption>
         <thead>
           <tr>
             <th scope="col">Node</th>
@@ -26,13 +26,13 @@ export function NodeTable({ nodes, now }: NodeTableProps): JSX.Element {
             <th scope="col" class="number">
               Running
             </th>
-            <th scope="col" class="number" title="Handlers that wait, with what they hold in memory">
+            <th scope="col" class="number" title="Handlers that wait and are kept in memory">
               Parked
             </th>
-            <th scope="col" class="number" title="Handlers that go on although their tasks have ended">
+            <th scope="col" class="number" title="Handlers still running although their tasks have ended">
               Leaked
             </th>
-            <th scope="col" class="number" title="How late its event loop was: p50, p99 and at most">
+            <th scope="col" class="number" title="Delay of the event loop: p50, p99 and maximum">
               Loop delay, ms
             </th>
             <th scope="col" class="number">

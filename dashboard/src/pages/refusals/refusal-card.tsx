@@ -28,7 +28,7 @@ export function RefusalCard({ group }: { readonly group: RefusalGroup }): JSX.El
               <th scope="col" class="number">
                 Requests
               </th>
-              <th scope="col">By minute</th>
+              <th scope="col">Per minute</th>
               <th scope="col">What it means</th>
             </tr>
           </thead>
@@ -40,7 +40,7 @@ export function RefusalCard({ group }: { readonly group: RefusalGroup }): JSX.El
                 </th>
                 <td class="method">
                   {refusal.method === null ? (
-                    <span class="faint">not known</span>
+                    <span class="faint">unknown</span>
                   ) : (
                     <code>{refusal.method}</code>
                   )}

@@ -9,84 +9,84 @@ export const refusalGroups: Readonly<
   Record<RefusalGroupName, { readonly title: string; readonly advice: string }>
 > = {
   rates: {
-    title: "Rates",
+    title: "Rate limits",
     advice:
-      "A few are how clients are held back, and they try again later. If well-behaved callers meet them, raise the rate or add processes; if one caller makes most of them, look at what it does.",
+      "A few are normal: clients slow down and try again. If well-behaved callers are refused, raise the rate or add processes. If most come from one caller, look at what it does.",
   },
   quotas: {
     title: "Quotas",
     advice:
-      "Something has as many as it may have: unfinished or kept tasks, open requests, streams or sessions. Look at the list for tasks that nobody needs any more, and raise the limit if all are needed.",
+      "A limit was reached: of unfinished or kept tasks, open requests, streams or sessions. Look in the task list for tasks that nobody needs any more. If all are needed, raise the limit.",
   },
   misses: {
     title: "Not found",
     advice:
-      "Expected after tasks have been deleted or sessions have ended. Many of one caller are a client that keeps ids for too long, or somebody who guesses them.",
+      "Expected after tasks are deleted or sessions end. Many from one caller point to a client that keeps IDs for too long, or to somebody guessing them.",
   },
   access: {
-    title: "Not allowed in",
+    title: "Access denied",
     advice:
-      "A few are tokens that have run out. Many are a client with a wrong token, a changed key at the identity provider, a proxy with another host name, or somebody who tries tokens.",
+      "A few are expired tokens. Many point to a client with a wrong token, a changed key at the identity provider, a proxy with another host name, or somebody guessing tokens.",
   },
   mistakes: {
-    title: "Mistakes of clients",
+    title: "Client errors",
     advice:
-      "The client has to change: the message of the event request.refused says what is wrong. After a new version, compare what it takes with what clients send.",
+      "The client has to change. The message of the event request.refused says what is wrong. After an upgrade of the server, compare what its tools take with what clients send.",
   },
   trouble: {
-    title: "Trouble of the server",
-    advice: "Look at the server's log and at its nodes and store: clients have done nothing wrong.",
+    title: "Server errors",
+    advice: "Check the server's log, its nodes and its store. The clients did nothing wrong.",
   },
   others: {
-    title: "Others",
-    advice: "The events request.refused and the server's log say more.",
+    title: "Other",
+    advice: "The event request.refused and the server's log have details.",
   },
 };
 
 type RefusalCode = FaultCode | HttpRefusal | "other";
 
 const tooFast = "Too many requests in too little time.";
-const tooMuch = "Too many tasks are unfinished or kept, or too much is open at once.";
-const inHandler = "A fault of a tool's handler, which its caller was told.";
-const store = "The store did not do what the request needed.";
+const tooMuch = "Too many unfinished or kept tasks, or too many open requests, streams or sessions.";
+const inHandler = "An error in a tool's handler, reported to its caller.";
+const store = "The store could not do what the request needed.";
 
 /** The group of each code, and what it says. */
 const codes: Readonly<Record<RefusalCode, readonly [group: RefusalGroupName, meaning: string]>> = {
   rate_limited: ["rates", tooFast],
   limit_reached: ["quotas", tooMuch],
   queue_full: ["quotas", "The queue of a task was full."],
-  unknown_task: ["misses", "There is no such task, or it is not the caller's own."],
-  not_found: ["misses", "Nothing is served there, there is no such method, or the session has ended."],
-  no_result: ["misses", "The task has no result to give."],
-  unauthorized: ["access", "There was no token, or one that is not accepted."],
-  unauthenticated: ["access", "An operator's token was missing, or not accepted."],
+  unknown_task: ["misses", "The task does not exist or belongs to another caller."],
+  not_found: ["misses", "Unknown path or method, or a session that has ended."],
+  no_result: ["misses", "The task has no result."],
+  unauthorized: ["access", "The token was missing or not accepted."],
+  unauthenticated: ["access", "An operator's token was missing or not accepted."],
   forbidden: ["access", "The token, host or origin is not allowed to do that."],
-  insufficient_scope: ["access", "The token lacks scopes that are needed."],
-  invalid_params: ["mistakes", "Parameters or arguments are not as the method or the tool takes them."],
-  invalid_request: ["mistakes", "The request is none that is understood."],
+  insufficient_scope: ["access", "The token lacks a required scope."],
+  invalid_params: ["mistakes", "The parameters or arguments do not fit the method or tool."],
+  invalid_request: ["mistakes", "The request is malformed."],
   method_not_found: ["mistakes", "There is no such method."],
-  idempotency_conflict: ["mistakes", "A key that was used before came with another request."],
-  wire_id_taken: ["mistakes", "The client's own id for a task belongs to another one."],
-  missing_capability: ["mistakes", "The client did not say that it can do what is needed."],
-  too_large: ["mistakes", "The request is larger than the server takes."],
-  finished: ["mistakes", "The task has ended, and that is possible only before."],
-  unfinished: ["mistakes", "The task has not ended, and that is possible only then."],
+  idempotency_conflict: ["mistakes", "An idempotency key was reused for a different request."],
+  wire_id_taken: ["mistakes", "The client's ID for a task is already in use."],
+  missing_capability: ["mistakes", "The client does not declare a required capability."],
+  too_large: ["mistakes", "The request is too large."],
+  finished: ["mistakes", "The task has already ended."],
+  unfinished: ["mistakes", "The task has not ended yet."],
   unavailable: ["trouble", "The server was stopping, had too many sessions, or its store did not answer."],
-  internal: ["trouble", "Something failed that should not: the log has the error."],
+  internal: ["trouble", "An unexpected error: see the log."],
   stopping: ["trouble", "The server was stopping."],
-  stream_lost: ["trouble", "A connection broke, and its client did not come back for the answer."],
-  store_failed: ["trouble", "The store does not answer, for now."],
+  stream_lost: ["trouble", "The connection broke, and the client did not return for the answer."],
+  store_failed: ["trouble", "The store does not answer at the moment."],
   store_closed: ["trouble", "The store was closed."],
-  store_lost: ["trouble", "Another process took this one for dead."],
+  store_lost: ["trouble", "Another process took this one for dead and took over."],
   store_locked: ["trouble", store],
   store_unusable: ["trouble", store],
   store_url: ["trouble", store],
-  task_unreadable: ["trouble", "What is stored of a task is damaged."],
-  newer_version: ["trouble", "The task began under a newer version of its tool than the process has."],
-  fenced: ["trouble", "An attempt that is over wanted to write."],
-  node_too_old: ["trouble", "The process runs on a version of Node.js that is too old."],
+  task_unreadable: ["trouble", "The stored data of a task is damaged."],
+  newer_version: ["trouble", "The task was started by a newer version of its tool."],
+  fenced: ["trouble", "An attempt that is already over tried to write."],
+  node_too_old: ["trouble", "The version of Node.js is too old."],
   address_in_use: ["trouble", "The server's address is in use."],
-  configuration: ["trouble", "The server is not set up for that."],
+  configuration: ["trouble", "The server is not configured for this."],
   duplicate_key: ["others", inHandler],
   nested_step: ["others", inHandler],
   not_json: ["others", inHandler],
@@ -100,7 +100,7 @@ const codes: Readonly<Record<RefusalCode, readonly [group: RefusalGroupName, mea
   no_request: ["others", inHandler],
   input_failed: ["others", inHandler],
   handler_leaked: ["others", inHandler],
-  other: ["others", "There were too many kinds to count each of them."],
+  other: ["others", "Too many kinds to count separately."],
 };
 
 /** Nodes of another version may tell of codes that this one does not have. */
@@ -115,21 +115,21 @@ export function refusalGroupOf(code: string): RefusalGroupName {
 /** What a refusal says; of a rate or a limit, its method says which ones it may have been. */
 export function meaningOf(code: string, method: string | null): string {
   const ofMethod = method === null ? undefined : meanings[code]?.get(method);
-  return ofMethod ?? known(code)?.[1] ?? "This page does not know it.";
+  return ofMethod ?? known(code)?.[1] ?? "This version of the page does not know this code.";
 }
 
-const work = "Calls came too fast, or the process was too late with its work.";
-const guesses = "A client asked too often for tasks that are not its own.";
+const work = "Calls came too fast, or the process was overloaded.";
+const guesses = "A client asked too often for tasks that do not belong to it.";
 
 const meanings: Readonly<Record<string, ReadonlyMap<string, string>>> = {
   rate_limited: new Map([
     ["tools/call", work],
     ["resources/read", work],
     ["prompts/get", work],
-    ["tasks/list", "Tasks were listed too often."],
+    ["tasks/list", "A client listed tasks too often."],
     [
       "tasks/get",
-      "A client asked for tasks more often than it was told to, or too often for tasks that are not its own.",
+      "A client polled more often than it was told to, or asked too often for tasks that do not belong to it.",
     ],
     ["tasks/result", guesses],
     ["tasks/update", guesses],
@@ -138,8 +138,8 @@ const meanings: Readonly<Record<string, ReadonlyMap<string, string>>> = {
     ["subscriptions/listen", guesses],
   ]),
   limit_reached: new Map([
-    ["tools/call", "Too many tasks are unfinished or kept, or the caller has too many requests open."],
-    ["subscriptions/listen", "A caller listens on too many streams."],
+    ["tools/call", "Too many unfinished or kept tasks, or the caller has too many open requests."],
+    ["subscriptions/listen", "A caller has too many open streams."],
     ["resources/subscribe", "A client follows too many logs and outputs."],
   ]),
 };

@@ -28,7 +28,7 @@ export function RefusalsPage({ query }: { readonly query: URLSearchParams }): JS
       </div>
       {error !== undefined && <Problem error={error} reload={reload} />}
       {groups === undefined && error === undefined && <p class="empty">Loading…</p>}
-      {groups?.length === 0 && <p class="empty">No request was refused in this time.</p>}
+      {groups?.length === 0 && <p class="empty">No requests were refused in this period.</p>}
       {groups?.map((group) => (
         <RefusalCard key={group.name} group={group} />
       ))}

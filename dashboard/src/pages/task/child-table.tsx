@@ -16,7 +16,7 @@ export function ChildTable({ tasks }: { readonly tasks: readonly TaskSummary[] }
             <th scope="col">Tool</th>
             <th scope="col">Task</th>
             <th scope="col">Created</th>
-            <th scope="col">What it says</th>
+            <th scope="col">Message</th>
           </tr>
         </thead>
         <tbody>

@@ -23,7 +23,7 @@ export function ErrorList({
             </p>
             {stack !== undefined && (
               <details>
-                <summary>Where attempt {number} threw</summary>
+                <summary>Stack of attempt {number}</summary>
                 <pre class="json" tabIndex={0} aria-label={`Stack of attempt ${number}`}>
                   {stack}
                 </pre>

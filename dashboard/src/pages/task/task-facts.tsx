@@ -15,15 +15,16 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
   const now = useNow();
   const { id, wireId, tool, toolVersion, principal, generation, method, owner, parent, retryOf } = task;
   const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt } = task;
+  const endless = finishedAt === null ? "none" : "somebody deletes it";
   const trace = traceUrlOf(session.traceUrl, task.traceId);
   return (
     <dl class="facts card" aria-label="About this task">
-      <Fact name="Id">
-        <code>{id}</code> <CopyButton text={id} what="the id" />
+      <Fact name="ID">
+        <code>{id}</code> <CopyButton text={id} what="the ID" />
       </Fact>
       {wireId !== id && (
-        <Fact name="Its caller knows it as">
-          <code>{wireId}</code> <CopyButton text={wireId} what="the caller's id" />
+        <Fact name="ID for its caller">
+          <code>{wireId}</code> <CopyButton text={wireId} what="the caller's ID" />
         </Fact>
       )}
       <Fact name="Tool">
@@ -32,7 +33,7 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
       </Fact>
       <Fact name="Caller">
         {principal === null ? (
-          <span class="faint">anyone</span>
+          <span class="faint">anonymous</span>
         ) : (
           <Link to={listOf("principal", principal)}>{principal}</Link>
         )}
@@ -51,15 +52,15 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
         </Fact>
       )}
       {wakesAt !== null && (
-        <Fact name="Goes on">
+        <Fact name="Resumes">
           <Time at={wakesAt} />
         </Fact>
       )}
-      <Fact name={finishedAt === null ? "Ends by" : "Kept until"}>
-        {expiresAt === null ? "Without end" : <Time at={expiresAt} />}
+      <Fact name={finishedAt === null ? "Deadline" : "Kept until"}>
+        {expiresAt === null ? endless : <Time at={expiresAt} />}
       </Fact>
       {cancelRequestedAt !== null && (
-        <Fact name="Cancel asked for">
+        <Fact name="Cancel requested">
           <Time at={cancelRequestedAt} />
         </Fact>
       )}
@@ -79,7 +80,7 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
         </Fact>
       )}
       {retryOf !== null && (
-        <Fact name="Runs again">
+        <Fact name="Rerun of">
           <Link to={taskPath(retryOf)}>{retryOf}</Link>
         </Fact>
       )}
@@ -118,8 +119,8 @@ function listOf(name: "tool" | "principal" | "node", value: string): string {
 
 function attemptText({ attempt, failures, crashes }: TaskDetails): string {
   const why = [
-    ...(failures > 0 ? [`threw ${failures} ${failures === 1 ? "time" : "times"}`] : []),
-    ...(crashes > 0 ? [`lost its process ${crashes} ${crashes === 1 ? "time" : "times"}`] : []),
+    ...(failures > 0 ? [`${failures} ${failures === 1 ? "error" : "errors"}`] : []),
+    ...(crashes > 0 ? [`${crashes} ${crashes === 1 ? "crash" : "crashes"}`] : []),
   ];
   return why.length === 0 ? String(attempt) : `${attempt} (${why.join(", ")})`;
 }

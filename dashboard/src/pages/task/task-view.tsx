@@ -54,7 +54,7 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
       </div>
       <ErrorList task={task} />
       {task.children.length > 0 && (
-        <Section title="Tasks that it called">
+        <Section title="Unfinished tasks that it called">
           <ChildTable tasks={task.children} />
         </Section>
       )}
@@ -73,7 +73,7 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
         </Section>
       )}
       {task.actions.length > 0 && (
-        <Section title="What operators did">
+        <Section title="Operator actions">
           <ActionTable actions={task.actions} />
         </Section>
       )}

@@ -2,10 +2,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { BulkAction, BulkResult } from "../../../../src/admin/admin.ts";
 import { useServices } from "../../api/services.ts";
+import { useAct } from "../../live/use-act.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { notify } from "../../parts/notices.tsx";
-import { selectionOf, type TaskFilter } from "./task-filter.ts";
+import { PlannedTasks, RefusedTasks } from "./bulk-lists.tsx";
+import { isEmpty, selectionOf, type TaskFilter } from "./task-filter.ts";
 
 const actions: readonly (readonly [BulkAction, string, string])[] = [
   ["cancel", "Cancel", "cancelled"],
@@ -22,7 +24,7 @@ interface Plan {
   readonly at: number;
 }
 
-/** Does something to all tasks that are listed, once it was shown what that would change. */
+/** Does something to all tasks that the filter selects, once it was shown what that would change. */
 export function BulkDialog({
   filter,
   onClose,
@@ -33,43 +35,51 @@ export function BulkDialog({
   const { admin, session } = useServices();
   const [action, setAction] = useState<BulkAction>("cancel");
   const [plan, setPlan] = useState<Plan>();
-  const [error, setError] = useState<Error>();
-  const [isBusy, setBusy] = useState(false);
-  const [, , done = ""] = actions.find(([name]) => name === action) ?? [];
+  const [outcome, setOutcome] = useState<BulkResult>();
+  const { isBusy, error, run } = useAct();
+  const [, label, done] = actions.find(([name]) => name === action) ?? ["", "", ""];
 
   const bulk = (dryRun: boolean, at: number): Promise<BulkResult> =>
     admin
       .as(session.actor)
       .bulk(action, selectionOf(filter, at), { dryRun, ...(action === "extend" && { until: at + dayMs }) });
-  const run = async (act: () => Promise<void>): Promise<void> => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await act();
-    } catch (problem) {
-      setError(problem instanceof Error ? problem : new Error(String(problem)));
-    }
-    setBusy(false);
-  };
-  const look = (): Promise<void> =>
+  const look = (): Promise<boolean> =>
     run(async () => {
       const at = Date.now();
       setPlan({ result: await bulk(true, at), at });
     });
-  const act = (at: number): Promise<void> =>
+  const act = (at: number): Promise<boolean> =>
     run(async () => {
       const result = await bulk(false, at);
-      notify(
-        `${result.done.length} ${result.done.length === 1 ? "task" : "tasks"} ${done}.${refusedText(result)}`,
-      );
+      if (result.refused.length > 0) return setOutcome(result);
+      notify(`${tasksText(result.done.length)} ${done}.`);
       onClose();
     });
 
+  if (outcome !== undefined)
+    return (
+      <Dialog title="Bulk action" onClose={onClose}>
+        <p role="status">
+          {tasksText(outcome.done.length)} {done}. {tasksText(outcome.refused.length)} could not be {done}:
+        </p>
+        <RefusedTasks refused={outcome.refused} />
+        <div class="buttons">
+          <button type="button" class="quiet" onClick={onClose}>
+            Close
+          </button>
+        </div>
+      </Dialog>
+    );
   return (
-    <Dialog title="Change all tasks that are listed" onClose={onClose}>
+    <Dialog title="Bulk action" onClose={onClose}>
+      <p>
+        {isEmpty(filter)
+          ? "No filter is set, so this applies to all tasks."
+          : "This applies to all tasks that match the filter, on all pages of the list."}
+      </p>
       <fieldset>
-        <legend>What is done</legend>
-        {actions.map(([name, label]) => (
+        <legend>Action</legend>
+        {actions.map(([name, text]) => (
           <label key={name}>
             <input
               type="radio"
@@ -80,16 +90,18 @@ export function BulkDialog({
                 setPlan(undefined);
               }}
             />
-            {label}
+            {text}
           </label>
         ))}
       </fieldset>
       {plan !== undefined && (
-        <p role="status">
-          <strong>{plan.result.done.length}</strong> {plan.result.done.length === 1 ? "task" : "tasks"} would
-          be {done}.{refusedText(plan.result)}
-          {plan.result.next !== null && " There are more, which are left for another time."}
-        </p>
+        <>
+          <p role="status">
+            {tasksText(plan.result.done.length)} would be {done}.
+            {plan.result.next !== null && " More tasks match: repeat the action for the rest."}
+          </p>
+          <PlannedTasks ids={plan.result.done} />
+        </>
       )}
       {error !== undefined && <Problem error={error} />}
       <div class="buttons">
@@ -97,11 +109,11 @@ export function BulkDialog({
           Close
         </button>
         <button type="button" disabled={isBusy} onClick={() => void look()}>
-          Show what would change
+          Preview
         </button>
         {plan !== undefined && plan.result.done.length > 0 && (
           <button type="button" class="danger" disabled={isBusy} onClick={() => void act(plan.at)}>
-            {actions.find(([name]) => name === action)?.[1]} {plan.result.done.length}
+            {label} {plan.result.done.length}
           </button>
         )}
       </div>
@@ -109,6 +121,6 @@ export function BulkDialog({
   );
 }
 
-function refusedText({ refused }: BulkResult): string {
-  return refused.length === 0 ? "" : ` ${refused.length} cannot be.`;
+function tasksText(count: number): string {
+  return count === 1 ? "1 task" : `${count.toLocaleString()} tasks`;
 }

@@ -38,7 +38,7 @@ export function FilterBar({ counts, filter, onChange }: FilterBarProps): JSX.Ele
       <Choice
         label="Created"
         value={filter.age}
-        all="At any time"
+        all="Any time"
         options={ages.map(([age, name]) => [age, `In the last ${name}`])}
         onChange={(age) => onChange({ age })}
       />

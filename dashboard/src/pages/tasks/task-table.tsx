@@ -19,28 +19,36 @@ export function TaskTable({ tasks }: { readonly tasks: readonly TaskSummary[] })
   };
   useKeys({ j: () => move(1), k: () => move(-1) });
   return (
-    <div class="scroll">
-      <table class="tasks">
-        <caption class="hidden">Tasks, newest first. The keys j and k go from one to the next.</caption>
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Tool</th>
-            <th scope="col">Task</th>
-            <th scope="col">Caller</th>
-            <th scope="col">Created</th>
-            <th scope="col">Took</th>
-            <th scope="col">Attempt</th>
-            <th scope="col">What it says</th>
-          </tr>
-        </thead>
-        <tbody ref={body}>
-          {tasks.map((task) => (
-            <Row key={task.id} task={task} now={now} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <div class="scroll">
+        <table class="tasks">
+          <caption class="hidden">Tasks, newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">State</th>
+              <th scope="col">Tool</th>
+              <th scope="col">Task</th>
+              <th scope="col">Caller</th>
+              <th scope="col">Created</th>
+              <th scope="col">Duration</th>
+              <th scope="col">Attempt</th>
+              <th scope="col">Message</th>
+            </tr>
+          </thead>
+          <tbody ref={body}>
+            {tasks.map((task) => (
+              <Row key={task.id} task={task} now={now} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {tasks.length > 0 && (
+        <p class="faint keys">
+          Keys: <kbd>j</kbd> and <kbd>k</kbd> move between tasks, <kbd>Enter</kbd> opens one, <kbd>/</kbd>{" "}
+          goes to the status text.
+        </p>
+      )}
+    </>
   );
 }
 
@@ -57,7 +65,7 @@ function Row({ task, now }: { readonly task: TaskSummary; readonly now: number }
           {id}
         </Link>
       </td>
-      <td>{principal ?? <span class="faint">anyone</span>}</td>
+      <td>{principal ?? <span class="faint">anonymous</span>}</td>
       <td>
         <Ago at={createdAt} now={now} />
       </td>

@@ -35,8 +35,8 @@ export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.E
       <div class="heading">
         <h1>Tasks</h1>
         {session.role === "write" && (
-          <button type="button" onClick={() => setActing(true)}>
-            Change all that are listed…
+          <button type="button" class="quiet" onClick={() => setActing(true)}>
+            Bulk action…
           </button>
         )}
       </div>
@@ -50,7 +50,7 @@ export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.E
         <>
           <TaskTable tasks={page.value.tasks} />
           {page.value.tasks.length === 0 && <Nothing filter={filter} next={page.value.next} />}
-          <nav class="pager" aria-label="Parts of the list">
+          <nav class="pager" aria-label="Pages of the list">
             {after !== undefined && <Link to={pathOf(filter)}>Newest</Link>}
             {page.value.next !== null && <Link to={pathOf(filter, page.value.next)}>Older</Link>}
           </nav>
@@ -87,11 +87,11 @@ function Nothing({
   readonly next: string | null;
 }): JSX.Element {
   if (next !== null)
-    return <p class="empty">None of the tasks that were looked at is like that. There are older ones.</p>;
+    return <p class="empty">No match among the tasks searched so far. Older tasks may match.</p>;
   return (
     <p class="empty">
-      {isEmpty(filter) ? "There are no tasks yet." : "No task is like that."}{" "}
-      {!isEmpty(filter) && <Link to="/">Show all</Link>}
+      {isEmpty(filter) ? "No tasks yet." : "No tasks match."}{" "}
+      {!isEmpty(filter) && <Link to="/">Clear filters</Link>}
     </p>
   );
 }

@@ -22,9 +22,9 @@ export function PausedCell({ tool, paused, onChange }: PausedCellProps): JSX.Ele
     if (paused === null)
       await attempt(
         () => acts.pause(tool),
-        `No task of ${tool} is started until it is resumed. Those that run go on.`,
+        `Paused ${tool}: none of its tasks start until you resume it. Running tasks continue.`,
       );
-    else await attempt(() => acts.resume(tool), `Tasks of ${tool} are started again.`);
+    else await attempt(() => acts.resume(tool), `Resumed ${tool}.`);
     setBusy(false);
     onChange();
   };

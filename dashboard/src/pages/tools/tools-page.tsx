@@ -46,7 +46,7 @@ export function ToolsPage({ query }: { readonly query: URLSearchParams }): JSX.E
         <p class="empty">
           {tool === null
             ? "No tool has had a task yet."
-            : "There is no task of this tool, and there was none lately."}
+            : "This tool has no tasks, and had none in this period."}
         </p>
       )}
       {shown !== undefined && shown.length > 0 && (

@@ -67,13 +67,13 @@ export class Login {
     const waitMs = this.#attempts.begin(address);
     if (waitMs > 0) {
       const headers = { "Retry-After": String(Math.ceil(waitMs / 1_000)) };
-      const problem = "There were too many wrong tokens. Try again in a minute.";
+      const problem = "Too many failed logins. Try again in a minute.";
       return loginPage({ path, next: place, problem, status: 429, headers });
     }
     const operator = isToken(token) ? await gate.admit(withToken(request, token)) : undefined;
     if (operator === undefined || operator instanceof Response) {
       const headers = { "WWW-Authenticate": operator?.headers.get("www-authenticate") ?? "Bearer" };
-      const problem = "Nobody is known by this token.";
+      const problem = "This token is not valid.";
       return loginPage({ path, next: place, problem, status: 401, headers });
     }
     this.#attempts.succeeded(address);

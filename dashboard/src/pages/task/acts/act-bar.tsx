@@ -53,17 +53,17 @@ interface CancelDialogProps extends ActBarProps {
   readonly onClose: () => void;
 }
 
-function CancelDialog({ task: { id, tool }, onActed, onClose }: CancelDialogProps): JSX.Element {
+function CancelDialog({ task: { id }, onActed, onClose }: CancelDialogProps): JSX.Element {
   const { admin, session } = useServices();
   const act = async (): Promise<void> => {
     await admin.as(session.actor).cancel(id);
-    notify("Cancelled the task.");
+    notify("Task cancelled.");
     onActed();
   };
   return (
     <ActDialog title="Cancel this task?" name="Cancel the task" isDanger act={act} onClose={onClose}>
       <p>
-        {tool} ends as cancelled, and its caller is told so. That cannot be undone, but the task can be run
+        The task ends as cancelled, and its caller is told so. This cannot be undone, but you can run it
         again.
       </p>
     </ActDialog>
@@ -75,16 +75,16 @@ interface DeleteDialogProps {
   readonly onClose: () => void;
 }
 
-function DeleteDialog({ task: { id, tool }, onClose }: DeleteDialogProps): JSX.Element {
+function DeleteDialog({ task: { id }, onClose }: DeleteDialogProps): JSX.Element {
   const { base, admin, session } = useServices();
   const act = async (): Promise<void> => {
     await admin.as(session.actor).delete(id);
-    notify("Deleted the task.");
+    notify("Task deleted.");
     navigate(`${base}/`);
   };
   return (
     <ActDialog title="Delete this task?" name="Delete the task" isDanger act={act} onClose={onClose}>
-      <p>All that is stored of this run of {tool} is deleted, its result too. That cannot be undone.</p>
+      <p>Everything stored of this task is deleted, including its result. This cannot be undone.</p>
     </ActDialog>
   );
 }

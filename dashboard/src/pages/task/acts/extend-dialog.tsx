@@ -24,19 +24,25 @@ export function ExtendDialog({ task, onActed, onClose }: ExtendDialogProps): JSX
   const field = useId();
   const act = async (): Promise<void> => {
     const until = isEndless ? null : localTimeIn(text);
-    if (until === undefined) throw new Error("Say until when: a date and a time.");
+    if (until === undefined) throw new Error("Enter a date and a time.");
     await admin.as(session.actor).extend(id, until);
-    notify(until === null ? "It is without end now." : `It is extended until ${fullTime(until)}.`);
+    notify(
+      until === null
+        ? finishedAt === null
+          ? "The task has no deadline now."
+          : "The task is kept until somebody deletes it."
+        : `Extended until ${fullTime(until)}.`,
+    );
     onActed();
   };
   return (
     <ActDialog title="Extend this task" name="Extend the task" act={act} onClose={onClose}>
       <p>
         {finishedAt === null ? "It may run " : "It is kept "}
-        {expiresAt === null ? "without end." : `until ${fullTime(expiresAt)}.`}
+        {expiresAt === null ? "indefinitely." : `until ${fullTime(expiresAt)}.`}
       </p>
       <div class="field">
-        <label for={field}>{finishedAt === null ? "May run until" : "Is kept until"}</label>
+        <label for={field}>{finishedAt === null ? "May run until" : "Keep until"}</label>
         <input
           id={field}
           type="datetime-local"
@@ -53,7 +59,7 @@ export function ExtendDialog({ task, onActed, onClose }: ExtendDialogProps): JSX
             checked={isEndless}
             onChange={({ currentTarget }) => setEndless(currentTarget.checked)}
           />
-          Without end
+          Indefinitely
         </label>
       </div>
     </ActDialog>

@@ -28,28 +28,28 @@ export function RerunDialog({ task, onClose }: RerunDialogProps): JSX.Element {
       ...(text !== given && { arguments: read.value }),
       ...(keepUpTo !== "" && { keepUpTo }),
     });
-    notify("It runs again as this task.");
+    notify("Running again as this task.");
     navigate(`${base}${taskPath(fresh.id)}`);
   };
   return (
     <ActDialog title="Run this task again" name="Run again" act={act} onClose={onClose}>
-      <p>A new task runs for the same caller. This one stays as it is.</p>
+      <p>This starts a new task for the same caller. The old one stays as it is.</p>
       {kept.length > 0 && (
         <div class="field">
-          <label for={choice}>Begin</label>
+          <label for={choice}>Start</label>
           <select
             id={choice}
             value={keepUpTo}
             onChange={({ currentTarget }) => setKeepUpTo(currentTarget.value)}
           >
-            <option value="">from the start</option>
+            <option value="">from the beginning</option>
             {kept.map(({ key }) => (
               <option key={key} value={key}>
                 after {key}
               </option>
             ))}
           </select>
-          <p class="about">What ended before that is taken over from this task, and not done again.</p>
+          <p class="about">Everything up to there is taken over from this task instead of being run again.</p>
         </div>
       )}
       <div class="field">

@@ -23,7 +23,7 @@ export function LogView({ log }: { readonly log: readonly ShownLine[] }): JSX.El
     <div class="log">
       <div class="filters">
         <label>
-          <span>From level</span>
+          <span>Minimum level</span>
           <select value={least} onChange={({ currentTarget }) => setLeast(currentTarget.value)}>
             {logLevels.map((level) => (
               <option key={level} value={level}>
@@ -34,13 +34,13 @@ export function LogView({ log }: { readonly log: readonly ShownLine[] }): JSX.El
         </label>
       </div>
       {first !== undefined && first.seq > 1 && (
-        <p class="faint">Older lines than the last {all.length} are not shown.</p>
+        <p class="faint">Only the last {all.length} lines are shown.</p>
       )}
       <Lines label="Log" count={`${least} ${shown.at(-1)?.seq}`}>
         {shown.map((line) => (
           <Line key={line.seq} line={line} />
         ))}
-        {shown.length === 0 && <p class="faint">No line is of this level or above.</p>}
+        {shown.length === 0 && <p class="faint">No lines of this level or above.</p>}
       </Lines>
     </div>
   );

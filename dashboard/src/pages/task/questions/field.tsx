@@ -38,7 +38,7 @@ export function Field(props: FieldProps): JSX.Element {
   const name = (
     <>
       {title}
-      {isRequired && <span class="faint"> (needed)</span>}
+      {isRequired && <span class="faint"> (required)</span>}
     </>
   );
   if (kind === "choices") return <Choices {...control} name={name} texts={texts} />;

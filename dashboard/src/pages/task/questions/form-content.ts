@@ -27,7 +27,7 @@ export function contentOf(fields: readonly FormField[], values: FormValues): For
     const read = readField(field, values.get(field.name) ?? field.initial);
     if ("problem" in read) problems.set(field.name, read.problem);
     else if (read.value !== undefined) content.push([field.name, read.value]);
-    else if (field.isRequired) problems.set(field.name, "This is needed.");
+    else if (field.isRequired) problems.set(field.name, "This field is required.");
   }
   return { content: Object.fromEntries(content), problems };
 }
@@ -54,7 +54,7 @@ function readField({ kind, options, isRequired }: FormField, given: FieldValue):
     case "time": {
       const at = localTimeIn(given);
       return at === undefined
-        ? { problem: "This is no date and time." }
+        ? { problem: "Enter a date and a time." }
         : { value: new Date(at).toISOString() };
     }
     case "json":
@@ -66,8 +66,8 @@ function readField({ kind, options, isRequired }: FormField, given: FieldValue):
 
 function readNumber(text: string, isWhole: boolean): Read {
   const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) return { problem: "This is no number." };
-  return isWhole && !Number.isInteger(value) ? { problem: "This is no whole number." } : { value };
+  if (text.trim() === "" || !Number.isFinite(value)) return { problem: "Enter a number." };
+  return isWhole && !Number.isInteger(value) ? { problem: "Enter a whole number." } : { value };
 }
 
 /** What a text says as JSON, or why it is none. */
@@ -75,6 +75,6 @@ export function readJson(text: string): Read {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { problem: `This is no JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return { problem: `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
 }

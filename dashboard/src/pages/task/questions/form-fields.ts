@@ -140,12 +140,12 @@ function initialOf(given: unknown, { kind, options }: Shape): FieldValue {
 
 function hintOf(schema: Schema, kind: FieldKind): string | undefined {
   const { minLength, maxLength, pattern, minimum, maximum, minItems, maxItems } = schema;
-  if (kind === "choices") return rangeText(minItems, maxItems, " of them");
+  if (kind === "choices") return rangeText(minItems, maxItems, " choices");
   if (kind === "number" || kind === "integer") return rangeText(minimum, maximum, "");
   if (kind === "json") return "As JSON.";
   if (kind !== "text" && kind !== "long text") return undefined;
   const length = rangeText(minLength, maxLength, " characters");
-  const form = typeof pattern === "string" ? `Has to match ${pattern}` : undefined;
+  const form = typeof pattern === "string" ? `Must match ${pattern}` : undefined;
   return [length, form].filter((text) => text !== undefined).join(" ") || undefined;
 }
 

@@ -55,7 +55,7 @@ export function JsonAnswer({ name, method, answer, onTyped }: JsonAnswerProps): 
       {error !== undefined && <Problem error={error} />}
       <div class="buttons">
         <button type="submit" disabled={isBusy}>
-          Send the answer
+          Send answer
         </button>
       </div>
     </form>

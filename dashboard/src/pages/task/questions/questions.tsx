@@ -29,7 +29,7 @@ export function Questions({ task, onAnswered }: QuestionsProps): JSX.Element | n
   const shown = [...task.questions, ...closed];
   if (shown.length === 0) return null;
   return (
-    <Section title={shown.length === 1 ? "A question" : "Questions"}>
+    <Section title={shown.length === 1 ? "Question" : "Questions"}>
       {shown.map((question) => {
         const { key } = question;
         const answer = async (result: unknown): Promise<void> => {
@@ -42,7 +42,7 @@ export function Questions({ task, onAnswered }: QuestionsProps): JSX.Element | n
           <article key={key} class="question" aria-label={`Question ${key}`}>
             {!open.has(key) && (
               <p class="notice problem" role="alert">
-                This question is not open any more: somebody else answered it, or it was given up.
+                This question is no longer open: it was answered elsewhere or withdrawn.
                 <button type="button" class="quiet" onClick={() => forget(key)}>
                   Close the form
                 </button>
@@ -80,20 +80,20 @@ function Question({ question, answer, onTyped }: QuestionProps): JSX.Element {
       {typeof message === "string" && <p class="message">{message}</p>}
       {method === "elicitation/create" && typeof url === "string" && (
         <p>
-          It asks to open <OuterLink url={url} />
+          It asks the user to open <OuterLink url={url} />
         </p>
       )}
       {method !== "elicitation/create" && (
         <>
           <p class="faint">
             {method === "roots/list"
-              ? "It asks for the folders of the client."
-              : "It asks for a sample of a model."}
+              ? "It asks for the client’s folders (roots)."
+              : "It asks for a response of a model (sampling)."}
           </p>
-          <Json value={question.params} label={`What ${key} asks with`} />
+          <Json value={question.params} label={`Parameters of ${key}`} />
         </>
       )}
-      {answer === undefined && isForm && <Json value={requestedSchema} label={`What ${key} asks for`} />}
+      {answer === undefined && isForm && <Json value={requestedSchema} label={`Schema of ${key}`} />}
       {answer !== undefined &&
         (method === "elicitation/create" ? (
           <ElicitationForm

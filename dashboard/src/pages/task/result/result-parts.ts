@@ -16,7 +16,7 @@ export function partsOf(body: unknown): readonly ResultPart[] {
   return [
     ...(content as readonly unknown[]).map(blockPart),
     ...(structuredContent === undefined ? [] : [json(structuredContent, "Structured content")]),
-    ...(Object.keys(others).length === 0 ? [] : [json(others, "What else the result has")]),
+    ...(Object.keys(others).length === 0 ? [] : [json(others, "Other fields")]),
   ];
 }
 

@@ -3,7 +3,7 @@ import { Json } from "../../../parts/json.tsx";
 import type { ResultPart } from "./result-parts.ts";
 
 export function ResultView({ parts }: { readonly parts: readonly ResultPart[] }): JSX.Element {
-  if (parts.length === 0) return <p class="faint">It has no content.</p>;
+  if (parts.length === 0) return <p class="faint">No content.</p>;
   return (
     <div class="parts">
       {parts.map((part, place) => (
@@ -22,7 +22,7 @@ export function Part({ part }: { readonly part: ResultPart }): JSX.Element {
         </pre>
       );
     case "image":
-      return <img class="picture" src={part.src} alt={`A picture (${part.mimeType})`} />;
+      return <img class="picture" src={part.src} alt={`Image (${part.mimeType})`} />;
     case "json":
       return (
         <figure class="part">

@@ -67,7 +67,7 @@ function isEntry({ kind }: TimelineRow): boolean {
 function queueRow({ createdAt, startedAt, finishedAt }: Drawn): readonly TimelineRow[] {
   const to = startedAt ?? finishedAt;
   if (to !== null && to <= createdAt) return [];
-  const state = to === null ? "waits" : "waited";
+  const state = to === null ? "waiting" : "waited";
   return [{ ...plain, id: "queue", kind: "queue", name: "Queue", from: createdAt, to, state }];
 }
 
@@ -90,10 +90,10 @@ const endNames: Readonly<Record<NonNullable<Attempt["end"]>, string>> = {
   settled: "completed",
   failed: "failed",
   cancelled: "cancelled",
-  expired: "out of time",
-  parked: "parked until it goes on",
+  expired: "ran out of time",
+  parked: "parked while it waited",
   released: "released by its process",
-  retried: "threw, is run again",
+  retried: "failed, to be retried",
   lost: "lost: its process is gone",
 };
 
@@ -114,7 +114,7 @@ function attemptRow(
     name: `Attempt ${number}`,
     from: startedAt,
     to,
-    state: end === null ? (to === null ? "runs" : "ended") : endNames[end],
+    state: end === null ? (to === null ? "running" : "ended") : endNames[end],
     isFailed: failedEnds.includes(end),
     notes: [`on ${owner.slice(0, shownOfOwner)}`],
     // That of a lost one says what its state does.
@@ -136,7 +136,7 @@ function entryRow(entry: TimelineEntry, { finishedAt }: Drawn): TimelineRow {
     isFailed: error !== null,
     notes: [
       ...(method !== null && method !== "elicitation/create" ? [method] : []),
-      ...(tries > 0 ? [`tried again ${tries} ${tries === 1 ? "time" : "times"}`] : []),
+      ...(tries > 0 ? [`retried ${tries} ${tries === 1 ? "time" : "times"}`] : []),
     ],
     error,
     until: isOpen ? until : null,
@@ -145,32 +145,30 @@ function entryRow(entry: TimelineEntry, { finishedAt }: Drawn): TimelineRow {
 }
 
 function stateOf({ kind, doneAt, error }: TimelineEntry, isOpen: boolean): string {
-  if (error !== null) return doneAt === null && isOpen ? "failed, is tried again" : "failed";
+  if (error !== null) return doneAt === null && isOpen ? "failed, to be retried" : "failed";
   if (doneAt !== null) return doneNames[kind];
-  return isOpen ? openNames[kind] : "open";
+  return isOpen ? openNames[kind] : "unfinished";
 }
 
 const doneNames: Readonly<Record<TimelineEntry["kind"], string>> = {
   step: "done",
   input: "answered",
-  sleep: "over",
+  sleep: "done",
   call: "done",
-  event: "came",
+  event: "received",
 };
 
 const openNames: Readonly<Record<TimelineEntry["kind"], string>> = {
-  step: "goes on",
-  input: "waits for an answer",
-  sleep: "sleeps",
-  call: "goes on",
-  event: "waits",
+  step: "running",
+  input: "waiting for an answer",
+  sleep: "sleeping",
+  call: "running",
+  event: "waiting",
 };
 
 function cancelRow({ cancelRequestedAt: at }: Drawn): readonly TimelineRow[] {
   if (at === null) return [];
-  return [
-    { ...plain, id: "cancel", kind: "cancel", name: "Cancel", from: at, to: at, state: "was asked for" },
-  ];
+  return [{ ...plain, id: "cancel", kind: "cancel", name: "Cancel", from: at, to: at, state: "requested" }];
 }
 
 function deliveryRow({ webhook, event, at, tries, nextAt, problem }: Delivery, place: number): TimelineRow {
@@ -181,7 +179,7 @@ function deliveryRow({ webhook, event, at, tries, nextAt, problem }: Delivery, p
     name: `${webhook}: ${event}`,
     from: at,
     to: at,
-    state: nextAt === null ? "given up" : tries === 0 ? "waits to be sent" : "is sent again",
+    state: nextAt === null ? "given up" : tries === 0 ? "waiting to be sent" : "to be sent again",
     isFailed: nextAt === null,
     notes: tries > 0 ? [`tried ${tries} ${tries === 1 ? "time" : "times"}`] : [],
     error: problem,

@@ -33,20 +33,20 @@ export function Timeline({ task }: { readonly task: TaskDetails }): JSX.Element 
       <div class="scroll waterfall" tabIndex={0} role="region" aria-label="Timeline, as a table">
         <table>
           <caption class="hidden">
-            What happened to the task, in the order in which it began; times are counted from its creation
+            What happened to the task, in order. Times count from its creation.
           </caption>
           <thead>
             <tr>
               <th scope="col">What</th>
               <th scope="col" class="course">
-                <span class="hidden">Drawn</span>
+                <span class="hidden">Chart</span>
                 <Ticks axis={axis} />
               </th>
               <th scope="col" class="number began">
-                After
+                Start
               </th>
               <th scope="col" class="number">
-                Took
+                Duration
               </th>
             </tr>
           </thead>
@@ -57,9 +57,7 @@ export function Timeline({ task }: { readonly task: TaskDetails }): JSX.Element 
           </tbody>
         </table>
       </div>
-      {task.timelineIsCut && (
-        <p class="faint">There is more than the {task.timeline.length} entries shown.</p>
-      )}
+      {task.timelineIsCut && <p class="faint">Only the first {task.timeline.length} entries are shown.</p>}
     </>
   );
 }
