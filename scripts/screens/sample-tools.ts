@@ -13,12 +13,12 @@ const approval = {
     environment: { type: "string" as const, title: "Environment", enum: ["staging", "production"] },
     share: {
       type: "integer" as const,
-      title: "Share of the traffic, %",
+      title: "Share of traffic, %",
       minimum: 1,
       maximum: 100,
       default: 10,
     },
-    tell: { type: "boolean" as const, title: "Tell the team", default: true },
+    tell: { type: "boolean" as const, title: "Notify the team", default: true },
   },
   required: ["environment"],
 };
@@ -31,9 +31,9 @@ export function addSampleTools(tasks: Tasks, work: Work): void {
     async ({ month, goesOn }, task) => {
       await step(task, "collect orders", () => work(8.2));
       void task.log("info", "Collected orders", { month, rows: 48_112 });
-      task.progress(1, 3, "Orders are collected");
+      task.progress(1, 3, "Orders collected");
       await step(task, "sum up", () => work(1.9));
-      task.progress(2, 3, "Sums are made, the PDF is being written");
+      task.progress(2, 3, "Writing the PDF");
       if (goesOn) await untilAborted(task);
       await step(task, "write PDF", () => work(12.4));
       return text(`reports/${month}.pdf: 48,112 orders, 2.4 million euros.`);
@@ -57,7 +57,7 @@ export function addSampleTools(tasks: Tasks, work: Work): void {
       await step(task, "run tests", () => work(34.8));
       void task.log("warning", "2 of 1,204 tests were skipped");
       void task.output(`All tests of ${service} ${version} passed.`);
-      await task.status(`${service} ${version} is ready to go out`);
+      await task.status(`${service} ${version} is ready to deploy`);
       await task.elicit("approval", {
         message: `Deploy ${service} ${version}? Its tests passed; two were skipped.`,
         requestedSchema: approval,
@@ -69,7 +69,7 @@ export function addSampleTools(tasks: Tasks, work: Work): void {
     "campaign",
     { inputSchema: z.object({ name: z.string(), month: z.string() }) },
     async ({ name, month }, task) => {
-      await task.status(`Waits for the report of ${month}`);
+      await task.status(`Waiting for the report of ${month}`);
       await task.call("report", report, { month, goesOn: true });
       return text(`Sent ${name}.`);
     },
