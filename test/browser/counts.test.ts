@@ -16,6 +16,12 @@ it("shows what becomes of the tasks of each tool, why they fail, and pauses it",
   const publish = page.getByRole("row").filter({ has: page.getByRole("link", { name: "publish" }) });
   await publish.filter({ hasText: "2 (100%)" }).waitFor();
 
+  await page.getByRole("link", { name: "Tasks", exact: true }).click();
+  const charts = page.getByRole("region", { name: "The last hour" });
+  for (const text of ["3 created in the last hour", "3 ended", "2 failed"])
+    await charts.getByText(text, { exact: true }).waitFor();
+  await page.goBack();
+
   await publish.getByRole("link", { name: "publish" }).click();
   await visitor.heading("Tool publish").waitFor();
   const why = visitor.row("The mirror refused june").filter({ hasText: "2" });
