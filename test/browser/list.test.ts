@@ -56,6 +56,17 @@ it("keeps what is looked for in its address, from which it is shown again", pati
   expect(visitor.path).toBe("/");
 });
 
+it("keeps what is typed into one field while another one is filled in", patience, async () => {
+  const { visitor } = await opened();
+  const { page } = visitor;
+  await page.getByText("No tasks yet.").waitFor();
+  await page.getByLabel("Caller").fill("frank");
+  await page.getByLabel("Status text").fill("half");
+  await page.getByRole("combobox", { name: "Created" }).selectOption("1h");
+  await expect.poll(() => visitor.path).toBe("/?principal=frank&age=1h&text=half");
+  expect(await page.getByLabel("Caller").inputValue()).toBe("frank");
+});
+
 it("shows fifty tasks at a time", patience, async () => {
   const { node, visitor } = await opened();
   const { page } = visitor;

@@ -92,10 +92,22 @@ interface TypedProps {
 
 function Typed({ label, value, onChange, input }: TypedProps): JSX.Element {
   const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
+  const told = useRef(value);
+  // Other fields may change the filter while the typing rests: what was typed is added to what it is then.
+  const latest = useRef(onChange);
+  latest.current = onChange;
   useEffect(() => {
-    if (typed === value) return undefined;
-    const timer = setTimeout(() => onChange(typed), restMs);
+    // What comes back from here may be older than what is typed by now.
+    if (value === told.current) return;
+    told.current = value;
+    setTyped(value);
+  }, [value]);
+  useEffect(() => {
+    if (typed === told.current) return undefined;
+    const timer = setTimeout(() => {
+      told.current = typed;
+      latest.current(typed);
+    }, restMs);
     return () => clearTimeout(timer);
   }, [typed]);
   return (
