@@ -123,7 +123,7 @@ it("shows where a handler threw", patience, async () => {
   const { visitor } = await opened("publish", "june");
   const { page } = visitor;
   await visitor.heading("publish Failed").waitFor();
-  await visitor.row("Attempt 1 failed, to be retried").waitFor();
+  await visitor.row("Attempt 1 failed, then retried").waitFor();
   await visitor.row("Attempt 2 failed").waitFor();
   await page.getByText("Stack of attempt 2").click();
   const stack = await page.getByLabel("Stack of attempt 2").innerText();

@@ -82,6 +82,13 @@ describe("the rows of a timeline", () => {
     ]);
   });
 
+  it("say of an attempt that failed whether it was retried yet", () => {
+    const failed = { ...attempt, endedAt: created + 5, end: "retried" } as const;
+    const stateIn = (attempts: Drawn["attempts"]) => rowsOf({ ...task, attempts })[0]?.state;
+    expect(stateIn([failed])).toBe("failed, to be retried");
+    expect(stateIn([failed, { ...attempt, number: 2, startedAt: created + 9 }])).toBe("failed, then retried");
+  });
+
   it("say which attempts are not kept", () => {
     const later = { ...attempt, number: 9, startedAt: created + 90 };
     const rows = rowsOf({ ...task, attempts: [{ ...attempt, endedAt: created + 1, end: "retried" }, later] });

@@ -74,7 +74,10 @@ function queueRow({ createdAt, startedAt, finishedAt }: Drawn): readonly Timelin
 function attemptRows({ attempts, finishedAt }: Drawn): readonly TimelineRow[] {
   return attempts.flatMap((attempt, place) => {
     const before = attempts[place - 1]?.number ?? 0;
-    return [...leftOut(before + 1, attempt.number - 1, attempt), attemptRow(attempt, finishedAt)];
+    return [
+      ...leftOut(before + 1, attempt.number - 1, attempt),
+      attemptRow(attempt, finishedAt, place === attempts.length - 1),
+    ];
   });
 }
 
@@ -97,6 +100,11 @@ const endNames: Readonly<Record<NonNullable<Attempt["end"]>, string>> = {
   lost: "lost: its process is gone",
 };
 
+/** How an attempt ended after which there was another one. */
+function formerEndName(end: NonNullable<Attempt["end"]>): string {
+  return end === "retried" ? "failed, then retried" : endNames[end];
+}
+
 /** Tells processes apart as well as the whole name does, mostly. */
 const shownOfOwner = 8;
 
@@ -105,6 +113,7 @@ const failedEnds: readonly unknown[] = ["failed", "expired", "retried", "lost"];
 function attemptRow(
   { number, owner, startedAt, endedAt, end, error }: Attempt,
   finishedAt: number | null,
+  isLast: boolean,
 ): TimelineRow {
   const to = endedAt ?? finishedAt;
   return {
@@ -114,7 +123,7 @@ function attemptRow(
     name: `Attempt ${number}`,
     from: startedAt,
     to,
-    state: end === null ? (to === null ? "running" : "ended") : endNames[end],
+    state: end === null ? (to === null ? "running" : "ended") : isLast ? endNames[end] : formerEndName(end),
     isFailed: failedEnds.includes(end),
     notes: [`on ${owner.slice(0, shownOfOwner)}`],
     // That of a lost one says what its state does.
