@@ -12,7 +12,7 @@ export function renderStateMachine(): Promise<string> {
 
 # The state machine of a task
 
-Every change of a task is one of the events below, in one transaction that either commits or says why not. Nothing
+Every change of a task is one of the events below, in one transaction that commits or says why not. No event
 leaves ${list(taskStates.filter(isTerminal), " or ")}: the first settlement wins.
 
 \`\`\`mermaid
@@ -26,15 +26,15 @@ ${events.map(row).join("\n")}
 **Under token**: only the attempt (one run of the handler) that holds the task can cause the event. An attempt that lost
 its task is refused.
 
-**Owner**: a process that has the store open. While a task is queued, its owner is the process that is to run it as long as
-it lives, or nobody: then any process may claim it. While it runs, its owner is the process that runs it. \`claim\` starts
-several tasks at once, of which each may be claimed by this owner: its own, those of nobody, and those of owners that are gone.
+**Owner**: a process that has the store open. A queued task belongs to the process that must run it while that process lives,
+or to none: then any process may claim it. A running task belongs to the process that runs it. \`claim\` starts
+several tasks at once: the claiming process's own, those without an owner, and those of dead owners.
 
-**Parked**: a queued task that cannot be claimed yet. Its handler waited for questions or sleeps when its attempt ended, so
-that nothing of it runs until an answer, a deadline or a cancel has come. A task that crashed more than once pauses in the same way.
+**Parked**: a queued task that cannot be claimed yet. Its handler only waited (for answers, sleeps, events or other tasks) when
+its attempt ended, and runs again when one of these waits ends or a cancel arrives. A task that crashed more than once pauses in the same way.
 
-\`join\` and \`leave\` say for which tasks callers wait that know no tasks, and when a task is cancelled whose callers have left.
-\`create\` inserts a task, and \`delete_expired\` removes finished ones whose time is over; none of them depends on a state. A
+\`join\` and \`leave\` record where callers without task support wait for a task, and when it is cancelled after they left.
+\`create\` inserts a task, and \`delete_expired\` removes expired finished ones. None of these is an event of the table. A
 task that clients see as \`input_required\` is an unfinished task with open questions.
 `;
   return format(page, { parser: "markdown", printWidth: 110 });
@@ -63,14 +63,14 @@ function diagram(): string {
   ].join("\n");
 }
 
-/** Whom a task belongs to. */
+/** Which process owns a task. */
 const ownerIn: Readonly<Partial<Record<TaskState, string>>> = {
-  queued: "owner: who is to run it, or nobody",
-  running: "owner: who runs it",
+  queued: "owner: the process that must run it, or none",
+  running: "owner: the process that runs it",
 };
 
-/** Whom it belongs to after an event. */
-const ownerAfter = { causer: "who causes it", nobody: "nobody", same: "the same" } as const;
+/** Which process owns it after an event. */
+const ownerAfter = { causer: "the claimer", nobody: "none", same: "the same" } as const;
 
 function row(event: TaskEvent): string {
   const { from, to, by, underToken, owner, meaning } = transitions[event];
@@ -86,7 +86,7 @@ function code(name: string): string {
   return `\`${name}\``;
 }
 
-// Not where a test imports this.
+// Not when a test imports this.
 if (import.meta.main) {
   await writeFile(new URL("../docs/state-machine.md", import.meta.url), await renderStateMachine());
 }

@@ -46,7 +46,7 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "nobody",
-    meaning: "the handler threw, and is to run again after a pause",
+    meaning: "the handler threw, and will run again after a pause",
   },
   reclaim: {
     from: ["running"],
@@ -63,7 +63,7 @@ export const transitions = {
     underToken: true,
     owner: "same",
     meaning:
-      "the handler waits, and its frame is dropped: the task runs again when something has come for it",
+      "the handler waits, and its frame is dropped: the task runs again when a wait ends or a cancel arrives",
   },
   wake: {
     from: ["queued"],
@@ -72,7 +72,7 @@ export const transitions = {
     underToken: false,
     owner: "same",
     meaning:
-      "a deadline of a parked task has come, or its pause after a crash or a failure is over: it can be claimed",
+      "a deadline of a parked task has passed, or its pause after a crash or failure is over: it can be claimed",
   },
   mark: {
     from: ["running"],
@@ -81,7 +81,7 @@ export const transitions = {
     underToken: true,
     owner: "same",
     meaning:
-      "the attempt is about to begin its first journalled call, its handler comes to rest, or works again",
+      "the attempt is about to begin its first journalled call, or its handler comes to rest or resumes work",
   },
   record_step: {
     from: ["running"],
@@ -97,7 +97,7 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "same",
-    meaning: "a step has failed and is to be tried again, at a time that enters the journal",
+    meaning: "a step failed and will be retried, at a time that enters the journal",
   },
   open_input: {
     from: ["running"],
@@ -113,7 +113,7 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "same",
-    meaning: "a question, or a wait for an event, is given up at its deadline",
+    meaning: "a question, or a wait for an event, ends at its deadline",
   },
   call_tool: {
     from: ["running"],
@@ -121,7 +121,8 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "same",
-    meaning: "the handler calls another tool: a task of that tool is made, and the call enters the journal",
+    meaning:
+      "the handler calls another tool: a task of that tool is created, and the call enters the journal",
   },
   end_call: {
     from: unfinished,
@@ -129,7 +130,7 @@ export const transitions = {
     by: "child",
     underToken: false,
     owner: "same",
-    meaning: "a task that this one called has ended",
+    meaning: "a task that this one called ended",
   },
   count_inputs: {
     from: unfinished,
@@ -137,7 +138,7 @@ export const transitions = {
     by: "child",
     underToken: false,
     owner: "same",
-    meaning: "a question of a task below this one was put, or has ended",
+    meaning: "a task below this one asked a question, or its question ended",
   },
   wait_event: {
     from: ["running"],
@@ -153,7 +154,7 @@ export const transitions = {
     by: "server",
     underToken: false,
     owner: "same",
-    meaning: "an event comes, for a wait that goes on or for a later one",
+    meaning: "an event arrives, for a current or later wait",
   },
   sleep: {
     from: ["running"],
@@ -161,7 +162,7 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "same",
-    meaning: "a sleep, with the time at which it is to end, enters the journal",
+    meaning: "a sleep and its end time enter the journal",
   },
   end_sleep: {
     from: ["running"],
@@ -169,7 +170,7 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "same",
-    meaning: "a sleep has ended",
+    meaning: "a sleep ended",
   },
   answer_inputs: {
     from: unfinished,
@@ -209,7 +210,7 @@ export const transitions = {
     by: "recovery",
     underToken: false,
     owner: "nobody",
-    meaning: "the task cannot be run (again) and fails honestly",
+    meaning: "the task cannot run (again) and fails",
   },
   expire: {
     from: unfinished,
@@ -217,7 +218,7 @@ export const transitions = {
     by: "sweeper",
     underToken: false,
     owner: "nobody",
-    meaning: "the task reached its end of life before it ended",
+    meaning: "the task expired before it ended",
   },
   request_cancel: {
     from: unfinished,
@@ -225,7 +226,7 @@ export const transitions = {
     by: "requestor",
     underToken: false,
     owner: "same",
-    meaning: "the requestor asked to cancel; the request is durable, the handler is told",
+    meaning: "the requestor asked to cancel; the request is durable, and the handler is notified",
   },
   cancel: {
     from: unfinished,
