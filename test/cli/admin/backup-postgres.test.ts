@@ -109,7 +109,10 @@ it("takes no schema that has tables, no backup of another kind, and leaves nothi
   ]);
   const bytes = await readFile(join(place.cwd, "tasks.backup"));
   await writeFile(join(place.cwd, "cut"), bytes.subarray(0, -100));
-  expect(await refused(copy, "restore", "cut")).toEqual([6, expect.stringContaining("was truncated or changed")]);
+  expect(await refused(copy, "restore", "cut")).toEqual([
+    6,
+    expect.stringContaining("was truncated or changed"),
+  ]);
   expect(await refused(copy, "backup", "none")).toEqual([6, expect.stringContaining("has no schema")]);
   await withClient(place.url.replace(/\?.*$/, ""), async (client) => {
     const found = await client.query("select 1 from pg_namespace where nspname = $1", [schemaOf(copy)]);
