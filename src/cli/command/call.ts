@@ -35,7 +35,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
   const pairs = await readPairs(command.pairs, io.cwd);
   const given = await readJsonArgument(options.args, io);
   const folder = await SaveFolder.open(options.save, io.cwd);
-  return withServer(context, { server: asked }, options, async (session) => {
+  return withServer(context, { server: asked, unfinished: "call" }, options, async (session) => {
     const { client, terminal, server, signal } = session;
     const { display } = terminal;
     const args = await readArguments({ tool, pairs, given }, session, context);

@@ -42,7 +42,7 @@ export async function refreshTasks(
     }),
   );
   const ownsServer = groups.some(({ server }) => typeof server?.target === "object");
-  await withTerminal(context, { ownsServer }, async (workplace) => {
+  await withTerminal(context, { ownsServer, unfinished: () => "request" }, async (workplace) => {
     const ends = await inTurn(groups, maxServers, async (group) => {
       for (const [task, state] of await refreshGroup(context, group, options, workplace))
         refreshed.set(task, state);

@@ -48,12 +48,13 @@ export async function withTask<Value>(
   }
   if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
   const server = asked ?? (await serverOf(known, options, io));
-  const target = { server, onInput, protocol: protocolFor(known) };
+  const elsewhere = known === undefined ? options.server : undefined;
+  const unfinished = { watchCommand: watchCommand(known?.id ?? id, elsewhere) };
+  const target = { server, onInput, protocol: protocolFor(known), unfinished };
   const working = withServer(context, target, options, async (session) => {
     const handle = await handleOf(known, id, session);
     const taskId = handle.taskId ?? id;
     const tool = known?.call.tool;
-    const elsewhere = known === undefined ? options.server : undefined;
     const shown = {
       taskId,
       tool,

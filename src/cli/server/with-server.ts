@@ -12,8 +12,9 @@ import type { CommandHandles } from "../state/command-handles.ts";
 import { Stopped } from "../errors.ts";
 import { keepQuestionsOpen } from "../terminal/unanswered.ts";
 import { openTerminal } from "../terminal/open-terminal.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { whatIsLeft, type Terminal, type Unfinished } from "../terminal/terminal.ts";
 import type { FoundServer } from "./find-server.ts";
+import { watchCommand } from "../output/suggested-commands.ts";
 import { openServer, type ProtocolChoice } from "./open-server.ts";
 import { recognisesRepeats } from "./server-capabilities.ts";
 
@@ -38,6 +39,16 @@ interface Target {
   readonly onInput?: OnInput | undefined;
 }
 
+interface ServerTarget extends Target {
+  /** What the command is about before it waits for a task. Default: a request. */
+  readonly unfinished?: Unfinished;
+}
+
+interface ConnectionTarget extends Target, Workplace {
+  /** Called with the key of a call that was interrupted before its answer, and can be found again by it. */
+  readonly onKept?: (key: string) => void;
+}
+
 /** What the connections of one command share. */
 export interface Workplace {
   readonly terminal: Terminal;
@@ -50,26 +61,30 @@ interface WorkplaceOptions {
   readonly timeout?: number | undefined;
   /** Whether a server is a process of this command. */
   readonly ownsServer: boolean;
+  /** What is left if the command is stopped while it waits for no task. */
+  readonly unfinished: () => Unfinished;
 }
 
 /** Connects to the server, runs `work`, and then closes the connection and the display. */
 export async function withServer<Value>(
   context: Context,
-  target: Target,
+  { unfinished = "request", ...target }: ServerTarget,
   options: WaitingOptions,
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
   const { timeout } = options;
   const ownsServer = typeof target.server.target !== "string";
-  return withTerminal(context, { timeout, ownsServer }, async (workplace) =>
-    withConnection(context, { ...target, ...workplace }, options, work),
+  let left = unfinished;
+  const onKept = (key: string): void => void (left = { watchCommand: watchCommand(key) });
+  return withTerminal(context, { timeout, ownsServer, unfinished: () => left }, async (workplace) =>
+    withConnection(context, { ...target, ...workplace, onKept }, options, work),
   );
 }
 
 /** Runs `work` with a terminal, and with the signals that end the command. */
 export async function withTerminal<Value>(
   { io, output }: Context,
-  { timeout, ownsServer }: WorkplaceOptions,
+  { timeout, ownsServer, unfinished }: WorkplaceOptions,
   work: (workplace: Workplace) => Promise<Value>,
 ): Promise<Value> {
   const terminal = await openTerminal(io, { quiet: output.json, ownsServer });
@@ -82,10 +97,11 @@ export async function withTerminal<Value>(
     // Waits for a task handle their own interruption.
     if (error !== signal.reason) throw error;
     if (!interrupts.signal.aborted) {
-      throw new Stopped(exitCodes.unfinished, "No answer in time: gave up before there was a task");
+      throw new Stopped(exitCodes.unfinished, `Timed out ${whatIsLeft(unfinished())}`);
     }
-    await interrupts.decide(undefined);
-    throw new Stopped(interruptedBy(interrupts), "Interrupted before there was a task", { wasShown: true });
+    const message = `Gave up ${whatIsLeft(unfinished())}`;
+    interrupts.giveUp(message);
+    throw new Stopped(interruptedBy(interrupts), message, { wasShown: true });
   } finally {
     deadline?.clear();
     display.end();
@@ -96,7 +112,7 @@ export async function withTerminal<Value>(
 /** Connects to the server, runs `work`, and then closes the connection. */
 export async function withConnection<Value>(
   { io, state }: Context,
-  { server, protocol = {}, onInput, terminal, signal: stopped }: Target & Workplace,
+  { server, protocol = {}, onInput, terminal, signal: stopped, onKept }: ConnectionTarget,
   options: ServerOptions,
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
@@ -118,15 +134,20 @@ export async function withConnection<Value>(
   const printed: Session["printed"] = async (ended) => handles.printed(ended);
   const saw = handles.saw.bind(handles);
   const session = { client, transport, server, terminal, signal, printed, saw };
-  return workOn(session, handles, work).catch((error: unknown) => {
+  return workOn(session, { handles, onKept, work }).catch((error: unknown) => {
     throw explainLoss(error);
   });
 }
 
+interface WorkOptions<Value> {
+  readonly handles: CommandHandles;
+  readonly onKept: ConnectionTarget["onKept"] | undefined;
+  readonly work: (session: Session) => Promise<Value>;
+}
+
 async function workOn<Value>(
   session: Session,
-  handles: CommandHandles,
-  work: (session: Session) => Promise<Value>,
+  { handles, onKept, work }: WorkOptions<Value>,
 ): Promise<Value> {
   const { client, signal } = session;
   try {
@@ -135,7 +156,10 @@ async function workOn<Value>(
     if (error instanceof TaskClientError) await session.printed(); // the error is printed instead of a result
     // An interrupted call stays on the list if the server recognises a repeat, which finds its task.
     const isOver = error instanceof TaskClientError || !recognisesRepeats(client);
-    if (error === signal.reason && isOver) await handles.forgetUnanswered();
+    if (error === signal.reason) {
+      if (isOver) await handles.forgetUnanswered();
+      for (const key of handles.unanswered) onKept?.(key);
+    }
     throw error;
   } finally {
     await handles.noteStates();

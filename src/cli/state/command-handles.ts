@@ -31,6 +31,11 @@ export class CommandHandles implements HandleStore {
     this.#noteServer = noteServer;
   }
 
+  /** The keys of calls without an answer. */
+  get unanswered(): Iterable<string> {
+    return this.#unanswered.keys();
+  }
+
   async keep(call: StoredCall): Promise<boolean> {
     if (call.taskId === null) {
       await this.#noteServer();

@@ -10,18 +10,12 @@ const pauseMs = 3_000;
  * which cancels it. SIGTERM detaches at once.
  */
 export async function decideAfterInterrupt(
-  task: ShownTask | undefined,
+  task: ShownTask,
   watch: SignalWatch,
   clock: ClientClock,
   say: (line: string) => void,
 ): Promise<"detach" | "cancel"> {
   const { again, terminated } = watch;
-  if (task === undefined) {
-    say(
-      "Gave up: there is no task yet, so there is nothing to come back to. Whether the work stops is up to the server.",
-    );
-    return "detach";
-  }
   say(howToResume(task));
   if (!terminated.aborted && !again.aborted) {
     say(`Press Ctrl-C again within ${pauseMs / 1000} seconds to cancel the task.`);

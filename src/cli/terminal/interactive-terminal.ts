@@ -65,6 +65,10 @@ export function interactiveTerminal({ stdin, stderr, env }: Io, options: Interac
         if (decision === "cancel") display.cancelling();
         return decision;
       },
+      giveUp(line) {
+        display.stopLine();
+        note(line);
+      },
     },
     close,
   };

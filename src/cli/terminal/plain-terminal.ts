@@ -23,6 +23,7 @@ export function plainTerminal({ stderr }: Io, { quiet }: { readonly quiet: boole
       signal: watch.signal,
       terminated: watch.terminated,
       decide: async (task) => decideAfterInterrupt(task, watch, systemClock, (line) => display.note(line)),
+      giveUp: (line) => display.note(line),
     },
     close: () => watch[Symbol.dispose](),
   };

@@ -22,6 +22,20 @@ export function howToResume({ watchCommand, serverEnds }: ShownTask): string {
     : `The task goes on. Come back to it with:\n  ${watchCommand}`;
 }
 
+/**
+ * What a command is about as long as it has no task to wait for. `request`: nothing stays behind. `call`: the server may
+ * have begun with it. Else how to return to the task or call.
+ */
+export type Unfinished = "request" | "call" | { readonly watchCommand: string };
+
+/** What becomes of it after the command has ended, to follow "Gave up" or "Timed out". */
+export function whatIsLeft(unfinished: Unfinished): string {
+  if (unfinished === "request") return "before the server answered.";
+  if (unfinished === "call")
+    return "before there was a task, so there is nothing to come back to. The server may still be doing the work.";
+  return `before the server answered. To come back to the task:\n  ${unfinished.watchCommand}`;
+}
+
 /** Who asks a question: "reports, tool render,". */
 export function askerLabel(server: string, tool: string | undefined): string {
   return tool === undefined ? server : `${server}, tool ${tool},`;
@@ -60,10 +74,12 @@ export interface Interrupts {
   /** Aborts on SIGTERM. */
   readonly terminated: AbortSignal;
   /**
-   * After the first interrupt: tells the user how to return to the task (undefined if there is none yet). Resolves
-   * with `"cancel"` if a second Ctrl-C follows soon, otherwise with `"detach"`. A third ends the process.
+   * After the first interrupt: tells the user how to return to the task. Resolves with `"cancel"` if a second Ctrl-C
+   * follows soon, otherwise with `"detach"`. A third ends the process.
    */
-  decide(task: ShownTask | undefined): Promise<"detach" | "cancel">;
+  decide(task: ShownTask): Promise<"detach" | "cancel">;
+  /** After an interrupt while there is no task to wait for: prints the line in place of the live one. */
+  giveUp(line: string): void;
 }
 
 /** What a command can show and ask: on a terminal, or on plain streams without a user. */

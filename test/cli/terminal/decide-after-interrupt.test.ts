@@ -14,7 +14,7 @@ interface Scene {
 
 /** What is decided after `first`, when `act` happens once there is a pause. */
 async function decided(
-  about: ShownTask | undefined,
+  about: ShownTask,
   act: (scene: Scene) => void,
   first: "SIGINT" | "SIGTERM" = "SIGINT",
 ): Promise<{ decision: string; lines: readonly string[] }> {
@@ -59,10 +59,4 @@ it("does not wait after SIGTERM", async () => {
   expect([early.decision, early.lines.length]).toEqual(["detach", 1]);
   const late = await decided(task, ({ source }) => source.emit("SIGTERM"));
   expect(late.decision).toBe("detach");
-});
-
-it("says that a call without a task is given up", async () => {
-  const { decision, lines } = await decided(undefined, () => {});
-  expect(lines).toEqual([expect.stringMatching(/^Gave up.*nothing to come back to/)]);
-  expect(decision).toBe("detach");
 });
