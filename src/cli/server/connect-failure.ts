@@ -9,7 +9,7 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import { innermost } from "../../client/transport/describe-cause.ts";
 import { quoteWord } from "../arguments/shell-words.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
-import { commandPrefix, type FoundServer } from "./find-server.ts";
+import { commandPrefix, urlOfPath, type FoundServer } from "./find-server.ts";
 
 const hints: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, "The host's name is not known (DNS)."],
@@ -104,10 +104,16 @@ function hint(error: TaskClientError, server: FoundServer): string | undefined {
     return "Something answers there, but it is not an MCP server that this client can use.";
   const code = codeOf(innermost(error));
   const found = code === undefined ? undefined : hints.find(([pattern]) => pattern.test(code));
-  if (found !== undefined) return found[1];
+  if (found !== undefined) return `${found[1]}${meantUrl(server)}`;
   return typeof target === "string" || isTimeout(error.cause)
     ? undefined
     : "The process ended, or closed its output, before it had answered. If another command runs this server, end that first: few can use the same files at the same time.";
+}
+
+/** For a command that looks like an address without a port. */
+function meantUrl({ spec, target }: FoundServer): string {
+  const url = typeof target === "string" ? undefined : urlOfPath(spec.given);
+  return url === undefined ? "" : ` Did you mean ${url}?`;
 }
 
 /** Where many servers are, for an address without a path. */

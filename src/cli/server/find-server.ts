@@ -55,6 +55,9 @@ export async function findServer(
   if (config !== undefined && entry !== undefined) return ofEntry(spec, entry, config, env);
   const url = urlOfAddress(given);
   if (url !== undefined) return ofUrl({ ...spec, given: url });
+  const scheme = /^[a-z][a-z\d+.-]*:\/\//i.exec(given)?.[0];
+  if (scheme !== undefined)
+    throw new UsageError(`The URL of a server starts with http:// or https://, not with ${scheme}`);
   if (looksLikeCommand) return ofCommandLine(spec, given, env);
   throw new UsageError(unknownName(given, config, { env, cwd, before: await givenBefore() }));
 }
@@ -64,8 +67,19 @@ function urlOfAddress(given: string): string | undefined {
   const { host } =
     /^(?<host>[a-z\d](?:[a-z\d.-]*[a-z\d])?|\[[a-f\d:.]+\]):\d{1,5}(?:[/?]\S*)?$/i.exec(given)?.groups ?? {};
   if (host === undefined) return undefined;
+  return withScheme(given, host);
+}
+
+/** The URL that `host/path` could mean, which is taken for a command: undefined for a path that begins with no host. */
+export function urlOfPath(given: string): string | undefined {
+  const { host } =
+    /^(?<host>localhost|[a-z\d][a-z\d-]*(?:\.[a-z\d-]+)*\.[a-z\d]+)\/\S*$/i.exec(given)?.groups ?? {};
+  return host === undefined ? undefined : withScheme(given, host);
+}
+
+function withScheme(address: string, host: string): string | undefined {
   const isLocal = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/i.test(host);
-  const url = `${isLocal ? "http" : "https"}://${given}`;
+  const url = `${isLocal ? "http" : "https"}://${address}`;
   return URL.canParse(url) ? url : undefined;
 }
 

@@ -40,3 +40,17 @@ it("reports the innermost cause, without the text of libraries", () => {
     "Could not connect to serve --all: Connection closed\nThe process ended, or closed its output, before it had answered. If another command runs this server, end that first: few can use the same files at the same time.\nThe server wrote:\nno licence",
   );
 });
+
+it.each([
+  ["localhost/mcp", " Did you mean http://localhost/mcp?"],
+  ["reports.example.com/mcp", " Did you mean https://reports.example.com/mcp?"],
+  ["./reports.example.com/mcp", ""],
+  ["bin/serve", ""],
+])("suggests a URL where the missing command %s looks like an address", (given, suggestion) => {
+  const cause = Object.assign(new Error(`spawn ${given} ENOENT`), { code: "ENOENT" });
+  const error = new TaskClientError("connection", `Could not connect: ${cause.message}`, { cause });
+  const asked = { ...server, spec: { given, cwd: "/" }, target: { command: given } };
+  const { message } = explainConnectFailure(error, asked) as Error;
+  const hint = `There is no such command, or no such working directory.${suggestion}`;
+  expect(message.split("\n").at(-1)).toBe(hint);
+});
