@@ -52,11 +52,14 @@ it.each([
   await expect(findServer({ given, cwd }, { HOME: cwd }, async () => before)).rejects.toThrow(message);
 });
 
-it.each(["htp://127.0.0.1:3000/mcp", "ws://localhost:3000/mcp"])("starts no command for %s", async (given) => {
-  const [scheme] = given.split("/");
-  const message = `The URL of a server starts with http:// or https://, not with ${scheme}//`;
-  await expect(find(given)).rejects.toMatchObject({ name: "UsageError", message });
-});
+it.each(["htp://127.0.0.1:3000/mcp", "ws://localhost:3000/mcp"])(
+  "starts no command for %s",
+  async (given) => {
+    const [scheme] = given.split("/");
+    const message = `The URL of a server starts with http:// or https://, not with ${scheme}//`;
+    await expect(find(given)).rejects.toMatchObject({ name: "UsageError", message });
+  },
+);
 
 it("normalizes a URL", async () => {
   expect(await find("HTTP://127.0.0.1:80/mcp", {}, "no JSON")).toMatchObject({
