@@ -29,7 +29,8 @@ function shortened(text: string): string {
   return line.length <= longest ? line : `${line.slice(0, longest - 1).toWellFormed()}…`;
 }
 
-function isOutage(cause: unknown): boolean {
+/** Whether a later request may be answered. */
+export function isOutage(cause: unknown): boolean {
   if (cause instanceof OAuthError)
     return ["server_error", "temporarily_unavailable", "too_many_requests"].includes(cause.code);
   return cause instanceof TypeError || (cause instanceof Error && cause.name === "TimeoutError");

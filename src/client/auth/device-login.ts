@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { isJsonObject } from "../../generation/json-object.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import { authFailure } from "./auth-failure.ts";
+import { authFailure, isOutage } from "./auth-failure.ts";
 import { endpointOf, resourceOf, scopeFor } from "./find-authorization-server.ts";
 import type { LoginAddress, LoginRun } from "./login-run.ts";
 import type { Login } from "./login.ts";
@@ -138,11 +138,11 @@ async function untilLoggedIn(
       });
     } catch (error) {
       const said = error instanceof OAuthError ? error.code : undefined;
-      // A request that is lost is made again later, too (RFC 8628, 3.5).
-      const isLost = !(error instanceof OAuthError) && !signal.aborted;
+      // A request that is lost, or that the server could not answer now, is made again later, too (RFC 8628, 3.5).
+      const isLost = (!(error instanceof OAuthError) || isOutage(error)) && !signal.aborted;
       if (said === "slow_down") seconds += pauseSeconds;
       else if (said === "expired_token")
-        throw new TaskClientError("timeout", "Nobody has entered the code in time");
+        throw new TaskClientError("timeout", "Nobody entered the code in time");
       else if (said !== "authorization_pending" && !isLost) throw error;
     }
   }

@@ -28,10 +28,10 @@ export async function findAuthority(server: URL, fetchIt: FetchLike): Promise<Au
     });
     const { authorizationServerMetadata: metadata, resourceMetadata, authorizationServerUrl } = info;
     if (challenge === undefined && metadata === undefined && resourceMetadata === undefined)
-      throw new TaskClientError("protocol", `${server.href} asks for no login`);
+      throw new TaskClientError("protocol", `${server.href} does not ask for a login`);
     return { info, issuer: metadata?.issuer ?? authorizationServerUrl, challenge };
   } catch (cause) {
-    throw authFailure(`It could not be found out how to log in to ${server.href}`, cause);
+    throw authFailure(`Could not find out how to log in to ${server.href}`, cause);
   }
 }
 

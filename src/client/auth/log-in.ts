@@ -38,7 +38,7 @@ export async function logInBy(clock: ClientClock, server: URL, options: LogInOpt
     return login;
   } catch (error) {
     options.signal?.throwIfAborted();
-    if (deadline.signal.aborted) throw new TaskClientError("timeout", "Nobody has logged in in time");
+    if (deadline.signal.aborted) throw new TaskClientError("timeout", "Nobody logged in in time");
     throw error;
   } finally {
     deadline.clear();

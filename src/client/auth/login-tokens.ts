@@ -61,10 +61,10 @@ export class LoginTokens implements TokenSource {
       try {
         this.#login = await renewed(login, scope, { fetch: fetchIt, now: clock.now() });
       } catch (cause) {
-        if (!isEnded(cause)) throw authFailure(`The login to ${server.href} was not renewed`, cause);
+        if (!isEnded(cause)) throw authFailure(`The login to ${server.href} could not be renewed`, cause);
         await store.delete(this.#name);
         this.#login = undefined;
-        const message = `The login to ${server.href} has ended: ${login.issuer} no longer takes it`;
+        const message = `The login to ${server.href} has ended: ${login.issuer} no longer accepts it`;
         throw new TaskClientError("unauthorized", message, { cause });
       }
       await store.save(this.#name, this.#login);

@@ -39,7 +39,7 @@ it("says so where it would have to be known already", async () => {
   for (const flow of ["browser", "device"] as const) {
     await expect(logIn(url, { store: memoryLogins(), onAddress: visits, flow })).rejects.toMatchObject({
       code: "unauthorized",
-      message: expect.stringContaining("registers no clients") as string,
+      message: expect.stringContaining("does not register clients automatically") as string,
     });
   }
 });
@@ -75,6 +75,28 @@ it("logs in with a code that the user enters elsewhere", async () => {
   await loggedIn;
   expect(oauth.times("/token")).toBe(2);
   expect(await shouted(await connected(url, store))).toEqual(loud);
+});
+
+it("keeps asking for a login with a code through an outage of the authorization server", async () => {
+  const { url, oauth } = await protectedBy();
+  const store = memoryLogins();
+  const clock = new FakeClock();
+  clock.hold();
+  const code = Promise.withResolvers<string>();
+  const loggedIn = logInBy(clock, new URL(url), {
+    store,
+    flow: "device",
+    onAddress: (address) => code.resolve(address.code ?? ""),
+  });
+  loggedIn.catch(() => undefined);
+  oauth.decideOn(await code.promise, "approved");
+  oauth.instead = (response) => void response.writeHead(503).end("<h1>Back soon</h1>");
+  (await clock.nap(1_000)).wake();
+  const second = await Promise.race([clock.nap(1_000), loggedIn.then(() => undefined)]);
+  oauth.instead = undefined;
+  second?.wake();
+  await loggedIn;
+  expect(oauth.times("/token")).toBe(2);
 });
 
 it("says when the user refuses, with a code and without", async () => {
