@@ -12,18 +12,19 @@ import type { AdminOptions } from "./command/admin/with-admin.ts";
 import type { Context } from "./context.ts";
 import { addDataCareCommands } from "./data-care-program.ts";
 import type { ExitCode } from "./exit-code.ts";
+import { databaseForms } from "./common-options.ts";
 import { UsageError } from "./errors.ts";
 
 export const placeForms =
   "the server's SQLite file, sqlite:PATH, postgres://HOST/DATABASE, or the URL of its admin endpoint";
-const idForms = "the task's id, or the beginning of it";
+const idForms = "the task's id, or the start of it";
 
 /** `holdfast admin STORE …`: what operators see of a store, and do to its tasks. */
 export function addAdminCommands(program: Command, context: Context, end: (code: ExitCode) => void): void {
   const admin = program
     .command("admin")
     .usage("<store> <command> [options]")
-    .description("see what a server's tasks do, and act on them")
+    .description("see a server's tasks and act on them")
     .argument("[store]", placeForms)
     .allowExcessArguments()
     .action(() => {
@@ -31,18 +32,18 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
     });
 
   /** As it is typed, the store comes before the command (`moveActionFirst`). */
-  const command = (name: string, description: string): Command =>
+  const command = (name: string, description: string, storeForms = placeForms): Command =>
     admin
       .command(name)
       .description(description)
       .configureHelp({ commandUsage: usage })
       .allowExcessArguments(false)
-      .argument("<store>", placeForms)
+      .argument("<store>", storeForms)
       .option("--json", "print JSON; docs/cli.md describes it");
   const acting = (name: string, description: string): Command =>
     command(name, description).option(
       "--as <name>",
-      "who acts, which is recorded; otherwise the user of the operating system",
+      "the name to record for actions, instead of your user name",
     );
 
   selecting(command("list", "list tasks, newest first"))
@@ -59,9 +60,9 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
   command("counts", "count the tasks of each tool").action(async (place: string) =>
     end(await (await import("./command/admin/counts.ts")).counts(context, { place })),
   );
-  command("failures", "say why tasks of a tool failed, the most frequent reason first")
+  command("failures", "show why tasks of a tool failed, most frequent reason first")
     .argument("<tool>", "the tool's name")
-    .option("--limit <count>", "how many of the newest failed tasks are asked", count)
+    .option("--limit <count>", "how many of the newest failed tasks to look at", count)
     .action(async (place: string, tool: string, { limit }: { readonly limit?: number }) =>
       end(await (await import("./command/admin/failures.ts")).failures(context, { place, tool, limit })),
     );
@@ -72,17 +73,17 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
     .action(async (place: string, options: ActionsOptions) =>
       end(await (await import("./command/admin/actions.ts")).actions(context, { place, options })),
     );
-  command("top", "watch what tools have to do; q ends it")
+  command("top", "watch tools and unfinished tasks; q ends it")
     .option("--once", "print it once")
     .action(async (place: string, options: TopOptions) =>
       end(await (await import("./command/admin/top.ts")).top(context, { place, options })),
     );
 
-  acting("answer", "answer a question of a task")
+  acting("answer", "answer a task's question")
     .argument("<id>", idForms)
-    .argument("[key]", "the question, if several are open")
-    .argument("[json]", "the result that a client would send")
-    .option("--accept [pairs...]", "agree, with key=value by the question's schema or key:=json")
+    .argument("[key]", "the question's key, if several are open")
+    .argument("[json]", "the result that a client would send, as JSON")
+    .option("--accept [pairs...]", "agree, with key=value, converted by the question's schema, or key:=json")
     .option("--decline", "refuse to answer")
     .action(
       async (
@@ -98,7 +99,7 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
           ).answerTask(context, { place, id, key, value, options }),
         ),
     );
-  many(acting("cancel", "cancel a task, or all that are selected")).action(
+  many(acting("cancel", "cancel a task, or all selected ones")).action(
     async (place: string, given: string | undefined, options: ManyTasksOptions) => {
       const id = oneTask(given, options);
       end(
@@ -112,9 +113,9 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
       );
     },
   );
-  many(acting("retry", "run a finished task again, as a new one, or all that are selected"))
-    .option("--arguments <json>", "other arguments")
-    .option("--keep-up-to <name>", "begin with what the old task's journal has up to this step or question")
+  many(acting("retry", "run a finished task again as a new one, or all selected ones"))
+    .option("--arguments <json>", "run it with these arguments instead")
+    .option("--keep-up-to <name>", "keep the journal up to the end of this step or question")
     .action(
       async (place: string, given: string | undefined, options: ManyTasksOptions & RetryTaskOptions) => {
         const { arguments: other, keepUpTo } = options;
@@ -132,7 +133,7 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
         );
       },
     );
-  many(acting("delete", "delete a finished task, or all that are selected")).action(
+  many(acting("delete", "delete a finished task, or all selected ones")).action(
     async (place: string, given: string | undefined, options: ManyTasksOptions) => {
       const id = oneTask(given, options);
       end(
@@ -147,9 +148,9 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
     },
   );
   selectingMany(
-    acting("extend", "let a task run, or keep a finished one, until later; or all that are selected"),
+    acting("extend", "let a task run longer, or keep a finished one longer; or all selected ones"),
   )
-    .argument("<words...>", "[id] and until when: 2d from now on, a date, or never")
+    .argument("<words...>", "[id] and until when: 2d from now, a date, or never")
     .action(async (place: string, words: readonly string[], options: ManyTasksOptions) => {
       const [time = "", given, ...rest] = words.toReversed();
       if (rest.length > 0) throw new UsageError("Give the id of a task, and until when.");
@@ -168,7 +169,7 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
 
   for (const what of ["pause", "resume"] as const) {
     const description =
-      what === "pause" ? "start no more tasks of a tool" : "start tasks of a paused tool again";
+      what === "pause" ? "stop starting tasks of a tool" : "start tasks of a paused tool again";
     acting(what, description)
       .argument("<tool>", "the tool's name")
       .action(async (place: string, tool: string, options: AdminOptions) =>
@@ -179,15 +180,17 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
         ),
       );
   }
-  command("webhooks", "say what webhooks have not been told yet").action(async (place: string) =>
+  command("webhooks", "count the webhook messages that wait or were given up").action(async (place: string) =>
     end(await (await import("./command/admin/webhooks.ts")).webhooks(context, { place })),
   );
-  acting("resend", "send messages of a webhook once more that were given up")
-    .argument("<webhook>", "its name")
+  acting("resend", "resend messages of a webhook that were given up")
+    .argument("<webhook>", "the webhook's name")
     .action(async (place: string, webhook: string, options: AdminOptions) =>
       end(await (await import("./command/admin/webhooks.ts")).resend(context, { place, webhook, options })),
     );
-  addDataCareCommands({ command, selecting }, context, end);
+  const ofDatabase = (name: string, description: string): Command =>
+    command(name, description, databaseForms);
+  addDataCareCommands({ command: ofDatabase, selecting }, context, end);
 }
 
 /** The names of the commands that come after a store. */
@@ -206,21 +209,21 @@ function usage(command: Command): string {
 
 function selecting(command: Command): Command {
   return command
-    .option("--state <state>", `tasks that stand so; can be repeated: ${standings.join(", ")}`, collect)
+    .option("--state <state>", `tasks in this state; can be repeated: ${standings.join(", ")}`, collect)
     .option("--tool <name>", "tasks of this tool")
     .option("--principal <name>", "tasks of this caller")
-    .option("--nobody", "tasks of callers that are not told apart")
+    .option("--nobody", "tasks of unidentified callers")
     .option("--node <id>", "tasks that this process runs, is to run or had last")
-    .option("--older-than <time>", "tasks that were made before this time: 90s, 5m, 48h, 7d")
-    .option("--newer-than <time>", "tasks that were made since this time")
-    .option("--text <text>", "tasks with this in their status text");
+    .option("--older-than <time>", "tasks created longer ago than this: 90s, 5m, 48h, 7d")
+    .option("--newer-than <time>", "tasks created within this time")
+    .option("--text <text>", "tasks whose status text contains this");
 }
 
 function selectingMany(command: Command): Command {
   return selecting(command)
-    .option("--all", "all tasks that are selected, the newest first")
+    .option("--all", "act on all selected tasks, newest first")
     .option("--limit <count>", "with --all: how many at most", count)
-    .option("--dry-run", "with --all: only say how many there are")
+    .option("--dry-run", "with --all: only count them")
     .option("--yes", "with --all: do not ask");
 }
 
@@ -229,9 +232,9 @@ function oneTask(id: string | undefined, options: ManyTasksOptions): string | un
   const { all, limit, dryRun, ...others } = options;
   if (all === true && id !== undefined) throw new UsageError("Give the id of a task, or --all, not both.");
   if (all === true) return undefined;
-  if (id === undefined) throw new UsageError("Give the id of a task, or --all with what selects them.");
+  if (id === undefined) throw new UsageError("Give the id of a task, or --all with filters.");
   if (selectionText(others) !== "all" || limit !== undefined || dryRun === true)
-    throw new UsageError("What selects tasks, --limit and --dry-run go with --all.");
+    throw new UsageError("Filters, --limit and --dry-run need --all.");
   return id;
 }
 
@@ -242,7 +245,7 @@ function many(command: Command): Command {
 function count(text: string): number {
   const number = Number(text);
   if (!Number.isSafeInteger(number) || number < 1)
-    throw new InvalidArgumentError("It has to be a whole number from 1 on.");
+    throw new InvalidArgumentError("It has to be a whole number, 1 or more.");
   return number;
 }
 

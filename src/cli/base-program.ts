@@ -10,14 +10,14 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
   const command = (name: string, description: string): Command =>
     serverCommand(program, name, description)
       .argument("<server>", serverForms)
-      .addOption(timeoutOption("stop waiting"));
+      .addOption(timeoutOption("how long to wait"));
 
   command("resources", "list a server's resources and templates").action(
     async (server: string, options: WaitingOptions) =>
       end(await (await import("./command/resources.ts")).resources(context, { server, options })),
   );
 
-  command("read", "print a resource, or write what it is to a pipe")
+  command("read", "print a resource, or write its bytes to a pipe")
     .argument("<uri>", "the resource's URI")
     .addOption(saveOption())
     .action(async (server: string, uri: string, options: ReadOptions) =>
@@ -37,10 +37,10 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
       end(await (await import("./command/prompts.ts")).prompt(context, { server, name, pairs, options })),
     );
 
-  command("complete", "ask the server how an argument of a prompt or a template can go on")
-    .addArgument(new Argument("<kind>", "of what").choices(["prompt", "resource"]))
+  command("complete", "ask the server to complete an argument of a prompt or URI template")
+    .addArgument(new Argument("<kind>", "what has the argument").choices(["prompt", "resource"]))
     .argument("<name>", "the prompt's name, or the URI template")
-    .argument("<pairs...>", "key=value: the last is completed, those before it are known")
+    .argument("<pairs...>", "key=value: the last one is completed, given those before it")
     .action(
       async (
         server: string,
@@ -56,7 +56,7 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
         ),
     );
 
-  command("ping", "say whether a server answers, and how fast").action(
+  command("ping", "check that a server answers, and how fast").action(
     async (server: string, options: WaitingOptions) =>
       end(await (await import("./command/ping.ts")).ping(context, { server, options })),
   );

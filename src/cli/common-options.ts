@@ -2,6 +2,8 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 
 export const serverForms = "a URL, a command line in quotes, or a name from a config file with mcpServers";
 
+export const databaseForms = "the server's SQLite file, sqlite:PATH, or postgres://HOST/DATABASE";
+
 export const pairForms =
   "key=value, converted by the tool's schema, key:=json, or key=@file; repeat a key to make a list";
 
@@ -13,7 +15,7 @@ export function serverCommand(program: Command, name: string, description: strin
     .command(name)
     .description(description)
     .option("--json", jsonHelp)
-    .option("--config <file>", "a file with mcpServers, instead of .mcp.json and your own")
+    .option("--config <file>", "a config file to use instead of .mcp.json and your own")
     .option(
       "--token <token>",
       "a bearer token; other users of this machine can see it, but not HOLDFAST_TOKEN",
@@ -22,18 +24,18 @@ export function serverCommand(program: Command, name: string, description: strin
 }
 
 /** `--timeout`, where `goesOn` says what becomes of the work. */
-export function timeoutOption(goesOn = "stop waiting; the task goes on"): Option {
+export function timeoutOption(goesOn = "how long to wait; the task continues"): Option {
   return new Option("--timeout <seconds>", goesOn).argParser((text) => {
     const seconds = Number(text);
     if (text.trim() === "" || !(seconds >= 0))
-      throw new InvalidArgumentError("It has to be a number of at least 0.");
+      throw new InvalidArgumentError("It has to be a number, 0 or more.");
     return seconds;
   });
 }
 
 /** `--save`. */
 export function saveOption(): Option {
-  return new Option("--save <dir>", "save images, audio and resources there, and print their paths");
+  return new Option("--save <dir>", "save images, audio and resources to this folder, and print their paths");
 }
 
 function collect(line: string, before: readonly string[] = []): readonly string[] {

@@ -8,7 +8,7 @@ import type { ExitCode } from "./exit-code.ts";
 export function addDashboardCommand(program: Command, context: Context, end: (code: ExitCode) => void): void {
   program
     .command("dashboard")
-    .description("serve a page that shows what a server's tasks do, and acts on them; Ctrl-C ends it")
+    .description("serve a page to see a server's tasks and act on them, until Ctrl-C")
     .argument("<store>", placeForms)
     .option("--port <port>", "the port to listen on, instead of any free one", port, 0)
     .option(

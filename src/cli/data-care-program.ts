@@ -18,30 +18,30 @@ export function addDataCareCommands(
   context: Context,
   end: (code: ExitCode) => void,
 ): void {
-  command("backup", "back the store up to a file, while servers go on")
-    .argument("<file>", "the file, which is not there yet")
+  command("backup", "back the store up to a file, while servers keep running")
+    .argument("<file>", "the new file")
     .action(async (place: string, file: string) =>
       end(await (await import("./command/admin/backup.ts")).backup(context, { place, file })),
     );
-  command("restore", "make a store of a backup, where there is none")
+  command("restore", "create a store from a backup, where none exists")
     .argument("<file>", "the backup")
-    .option("--beside", "let the store be opened although servers have the original open")
+    .option("--beside", "allow opening the store while servers have the original open")
     .action(async (place: string, file: string, options: RestoreOptions) =>
       end(await (await import("./command/admin/restore.ts")).restore(context, { place, file, options })),
     );
-  selecting(command("export", "print all that is stored of tasks, as a line of JSON each")).action(
+  selecting(command("export", "print everything stored about tasks, one line of JSON each")).action(
     async (place: string, options: SelectionOptions) =>
       end(await (await import("./command/admin/export-tasks.ts")).exportTasks(context, { place, options })),
   );
-  command("gc", "delete what has expired, and give its space back")
-    .option("--full", "give all free space back, though servers that have the store open wait meanwhile")
+  command("gc", "delete what has expired, and free its space")
+    .option("--full", "free all unused space, while servers that have the store open wait")
     .action(async (place: string, options: GcOptions) =>
       end(await (await import("./command/admin/gc.ts")).gc(context, { place, options })),
     );
-  command("delete-principal", "delete all that the store has of a caller")
+  command("delete-principal", "delete everything the store has about a caller")
     .argument("<principal>", "the caller")
     .option("--yes", "do not ask")
-    .option("--grace <time>", "how long handlers that run may take to end by themselves", "10s")
+    .option("--grace <time>", "how long running handlers may take to end by themselves", "10s")
     .action(async (place: string, principal: string, options: DeletePrincipalOptions) =>
       end(
         await (

@@ -13,23 +13,23 @@ export function addLoginCommands(program: Command, context: Context, end: (code:
       .description(description)
       .argument("<server>", serverForms)
       .option("--json", "print JSON; docs/cli.md describes it")
-      .option("--config <file>", "a file with mcpServers, instead of .mcp.json and your own");
+      .option("--config <file>", "a config file to use instead of .mcp.json and your own");
 
-  command("login", "log in to a server, for all commands from then on")
-    .option("--device", "log in on any device, with a code")
-    .option("--no-browser", "print the page's address, and do not open it")
-    .option("--scope <scopes>", "ask for these, instead of what the server names")
-    .option("--client-id <id>", "be the client of this id, instead of a new one")
-    .option("--client-secret-file <file>", "its secret, if not in HOLDFAST_CLIENT_SECRET")
+  command("login", "log in to a server, for all later commands")
+    .option("--device", "log in on another device, with a code")
+    .option("--no-browser", "print the login page's address without opening it")
+    .option("--scope <scopes>", "the scopes to ask for, instead of those the server names")
+    .option("--client-id <id>", "use the client with this id instead of registering one")
+    .option("--client-secret-file <file>", "a file with its secret, if not in HOLDFAST_CLIENT_SECRET")
     .option("--client-credentials", "log in as the client itself, without a user")
-    .option("--client-metadata <url>", "be the client that this document describes")
-    .option("--issuer <url>", "log in there, and nowhere else")
+    .option("--client-metadata <url>", "use the client that this document describes")
+    .option("--issuer <url>", "log in at this authorization server and no other")
     .option("--timeout <seconds>", "how long to wait for you, instead of ten minutes", seconds)
     .action(async (server: string, options: LoginOptions) =>
       end(await (await import("./command/login.ts")).login(context, { server, options })),
     );
 
-  command("logout", "revoke the login to a server, and forget it").action(
+  command("logout", "revoke and forget the login to a server").action(
     async (server: string, options: { readonly config?: string }) =>
       end(await (await import("./command/logout.ts")).logout(context, { server, options })),
   );
@@ -37,7 +37,6 @@ export function addLoginCommands(program: Command, context: Context, end: (code:
 
 function seconds(text: string): number {
   const number = Number(text);
-  if (text.trim() === "" || !(number > 0))
-    throw new InvalidArgumentError("It has to be a number of more than 0.");
+  if (text.trim() === "" || !(number > 0)) throw new InvalidArgumentError("It has to be a number above 0.");
   return number;
 }

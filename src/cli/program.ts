@@ -1,6 +1,7 @@
 import { Argument, Command } from "commander";
 import { addBaseCommands } from "./base-program.ts";
 import {
+  databaseForms,
   jsonHelp,
   pairForms,
   serverCommand as command,
@@ -26,11 +27,9 @@ import { shells, type Shell } from "./completion/scripts.ts";
 import type { Context, ServerOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
-const storeForms = "the server's SQLite file, sqlite:PATH, or postgres://HOST/DATABASE";
+const taskForms = "the task's id or the start of it, its number in the last list, or last";
 
-const taskForms = "the task's id or the beginning of it, its number in the last list, or last";
-
-/** The commands and their options. `end` is called with the exit code. What a command does is loaded when it runs: help and completions wait for none of it. */
+/** The commands and their options. `end` is called with the exit code. Each command is loaded when it runs, so that help and completions are quick. */
 export function makeProgram(context: Context, end: (code: ExitCode) => void): Command {
   const { stdout, stderr } = context.io;
   const program = new Command("holdfast")
@@ -62,11 +61,11 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
       end(await (await import("./command/doctor.ts")).doctor(context, { server, options })),
     );
 
-  command(program, "ls", "list the tasks that you started, until a week after their end")
-    .option("--all", "also those that ended earlier, and that their servers still keep")
+  command(program, "ls", "list the tasks you started, until a week after they end")
+    .option("--all", "include older ones that their servers still keep")
     .option("--refresh", "ask each server for the state of its tasks")
     .option("--server <server>", "only tasks of this server")
-    .addOption(timeoutOption("how long each server may take with --refresh, 30 by default"))
+    .addOption(timeoutOption("how long to wait for each server with --refresh (default: 30)"))
     .action(async (options: ListOptions) =>
       end(await (await import("./command/list.ts")).list(context, { options })),
     );
@@ -84,7 +83,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
   };
   const descriptions = {
     get: "show the state of a task",
-    watch: "show each state of a task until its end, then print the result",
+    watch: "show a task's progress until it ends, then print its result",
     result: "wait for a task and print its result",
     cancel: "cancel a task",
   };
@@ -95,8 +94,8 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
       end(await (await simple[name]())(context, { id, options })),
     );
   }
-  aboutTask("logs", "print what a task has logged")
-    .option("-f, --follow", "go on until the task has ended")
+  aboutTask("logs", "print a task's log")
+    .option("-f, --follow", "keep printing until the task has ended")
     .option("--output", "print its output so far instead")
     .action(async (id: string, options: LogsOptions) =>
       end(await (await import("./command/logs.ts")).logs(context, { id, options })),
@@ -106,7 +105,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .option("--args <json>", "more values: a JSON object, @file, or - for stdin")
     .option("--accept", "agree to a question that asks for no values")
     .option("--decline", "refuse to answer")
-    .option("--cancel-question", "cancel the question; the task is told so")
+    .option("--cancel-question", "dismiss the question, and tell the task so")
     .option("--question <key>", "the question's key, if several are open")
     .action(async (id: string, pairs: string[], options: AnswerOptions) =>
       end(await (await import("./command/answer.ts")).answer(context, { id, pairs, options })),
@@ -125,19 +124,19 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
 
   const journal = program
     .command("journal")
-    .description("look at the tasks in a server's store, while it runs or not");
+    .description("look at the tasks in a server's store, whether or not it is running");
   journal
     .command("ls")
     .description("list the unfinished tasks, with the versions of their tools")
-    .argument("<store>", storeForms)
+    .argument("<store>", databaseForms)
     .option("--json", jsonHelp)
     .action(async (store: string) =>
       end(await (await import("./command/journal.ts")).listStored(context, { store })),
     );
   journal
     .command("export")
-    .description("print what is stored of a task as JSON, for checkReplay")
-    .argument("<store>", storeForms)
+    .description("print everything stored about a task as JSON, for checkReplay")
+    .argument("<store>", databaseForms)
     .argument("<id>", "the task's full id")
     .option("--output <file>", "write to this file instead of stdout")
     .option("--json", "print errors as JSON too")
@@ -147,9 +146,9 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
 
   program
     .command("init")
-    .description("write a starting project: a server, a client, a test and a Dockerfile")
+    .description("write a starter project: a server, a client, a test and a Dockerfile")
     .argument("[dir]", "the project's folder", ".")
-    .option("--tarball <file>", "the packed Holdfast, which is copied into the project, instead of npm's")
+    .option("--tarball <file>", "a packed Holdfast to copy into the project, instead of npm's")
     .option("--json", jsonHelp)
     .action(async (dir: string, options: InitOptions) =>
       end(await (await import("./command/init.ts")).init(context, { dir, options })),
@@ -157,8 +156,11 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
 
   program
     .command("migrate")
-    .description("bring the schema of a store in Postgres up to date")
-    .argument("<url>", "postgres://HOST/DATABASE, with a role that may; PGPASSWORD can have its password")
+    .description("bring the schema of a Postgres store up to date")
+    .argument(
+      "<url>",
+      "postgres://HOST/DATABASE, with a role that may change it; its password can be in PGPASSWORD",
+    )
     .option("--schema <name>", "the store's schema, if not holdfast")
     .option("--dry-run", "only say what would be done")
     .option("--no-queue", "leave the schema of graphile-worker alone, for stores without a queue")
@@ -169,13 +171,13 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
 
   command(program, "tools", "list a server's tools, or show one with an example call")
     .argument("<server>", serverForms)
-    .argument("[tool]", "only this tool, with all that is known of it")
+    .argument("[tool]", "show only this tool, in full")
     .action(async (server: string, tool: string | undefined, options: ServerOptions) =>
       end(await (await import("./command/tools.ts")).tools(context, { server, tool, options })),
     );
   program
     .command("completion")
-    .description("print what a shell runs to complete commands, servers, tools and tasks")
+    .description("print a script that makes a shell complete commands, servers, tools and tasks")
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
     .action(async (shell: Shell) =>
       end(await (await import("./command/completion.ts")).completion(context, { shell })),

@@ -69,7 +69,7 @@ describe("a server that cannot be reached", { timeout: 60_000 }, () => {
     const refused = await runMain(["tools", `http://127.0.0.1:${port}/mcp`]);
     expect(refused).toMatchObject({ code: 6, stdout: "" });
     expect(refused.stderr).toMatch(
-      /^holdfast: Could not connect to \S+: connect ECONNREFUSED \S+\nNothing listens/,
+      /^holdfast: Could not connect to \S+: connect ECONNREFUSED \S+\nNothing is listening/,
     );
     const nameless = await runMain(["tools", "http://no-such-host.invalid/mcp", "--json"]);
     expect(nameless.code).toBe(6);
@@ -116,7 +116,7 @@ describe("a server that cannot be reached", { timeout: 60_000 }, () => {
     expect(ended.stderr).toContain("The process ended");
     expect(ended.stderr).toContain("no licence");
     expect((await runMain(["tools", "no-such-command --stdio"])).stderr).toContain(
-      "There is no such command",
+      "The command or the working directory does not exist",
     );
   });
 });

@@ -130,7 +130,7 @@ it("refuses a folder that has any of the files, and writes nothing", async () =>
   const run = await runMain(["init"], { cwd });
   expect(run).toMatchObject({ code: 2, stdout: "" });
   expect(run.stderr).toContain(
-    ". has src/server.ts, .gitignore already, and nothing was written. Give a new folder: holdfast init my-server",
+    ". already has src/server.ts, .gitignore, so nothing was written. Give a new folder: holdfast init my-server",
   );
   expect(await filesIn(cwd)).toEqual([".gitignore", "src/server.ts"]);
 });

@@ -87,7 +87,7 @@ describe("holdfast ls, for people", () => {
   it("says that it is empty, and what to do", async () => {
     const { look, run } = await user([]);
     expect(await look(80)).toBe(
-      "No tasks. A call that takes its time becomes one, and is listed here:\n  holdfast call SERVER TOOL key=value --detach\n",
+      "No tasks. A call that takes a while becomes a task and is listed here:\n  holdfast call SERVER TOOL key=value --detach\n",
     );
     expect(await look(80, "--server", "http://127.0.0.1:1/mcp")).toBe(
       "No tasks of http://127.0.0.1:1/mcp were started here.\n",
@@ -157,7 +157,7 @@ describe("a task of the list", () => {
   it("is found by the beginning of its id as before when others are over", async () => {
     const { run } = await user(several.slice(0, 4));
     expect(JSON.parse((await run("forget", "01a", "--json")).stdout)).toEqual({ id: "01a3" });
-    expect((await run("forget", "01a")).stderr).toContain("Several tasks fit");
+    expect((await run("forget", "01a")).stderr).toContain("Several tasks match");
   });
 });
 

@@ -49,10 +49,10 @@ it("logs in by the browser, for all commands from then on, until it logs out", s
   const login = await start(["login", url]).ended;
   expect(login).toMatchObject({ code: 0, stdout: "" });
   expect(login.stderr).toContain(`Log in to ${url} at:\n  ${oauth.issuer}/authorize?`);
-  expect(login.stderr).toContain(`logged in to ${url} at ${oauth.issuer}, and renewed by itself`);
+  expect(login.stderr).toContain(`logged in to ${url} at ${oauth.issuer}, renewed automatically`);
   expect(await run(["call", url, "shout", "word=a"])).toMatchObject({ code: 0, stdout: "A\n" });
   expect((await run(["doctor", url])).stdout).toMatch(
-    /authorization +yes +logged in at .+, and renewed by itself/,
+    /authorization +yes +logged in at .+, renewed automatically/,
   );
   const [file = ""] = await readdir(join(state, "logins"));
   expect((await stat(join(state, "logins", file))).mode & 0o777).toBe(0o600);
@@ -149,7 +149,7 @@ it("refuses what cannot be logged in to", slow, async () => {
 it("says where to log in on a terminal without a browser, and is ended by Ctrl-C", slow, async () => {
   const { url, oauth, env } = await setUp();
   const pty = await Pty.holdfast(["login", url, "--no-browser"], { env, state: env["HOLDFAST_STATE"] ?? "" });
-  await pty.sees(/Ctrl-C gives up/);
+  await pty.sees(/Ctrl-C cancels/);
   expect(pty.screen.text).toContain(`Log in to ${url} at:\n  ${oauth.issuer}/authorize?`);
   pty.type(keys.ctrlC);
   await pty.sees(/Interrupted: not logged in/);
@@ -183,7 +183,7 @@ it("takes the login of whoever opens the printed page himself", slow, async () =
     columns: 200,
   });
   const [, address = ""] = await pty.sees(/^ {2}(http\S+)$/m);
-  await pty.sees(/Ctrl-C gives up/);
+  await pty.sees(/Ctrl-C cancels/);
   const page = await (await fetch(address)).text();
   expect(page).toContain("return to the terminal");
   await pty.sees(/logged in to/);

@@ -104,7 +104,7 @@ it("leaves the task alone at Ctrl-C, and says how to come back to it", { timeout
   const { code, stderr } = await running.ended;
   expect(code).toBe(130);
   expect(stderr).toBe(
-    `holdfast: Interrupted. The task goes on. Come back to it with:\n  holdfast watch ${id}\n`,
+    `holdfast: Interrupted. The task continues. Come back to it with:\n  holdfast watch ${id}\n`,
   );
   expect((await runMain(["get", id], { env })).stdout).toMatch(/^status +working/m);
 });

@@ -95,7 +95,7 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
       [["confirm=perhaps"], /confirm has to be boolean/],
       [["konfirm=true"], /no argument "konfirm"/],
       [[], /no terminal to answer on.*\n {2}confirm: Delete a\.txt\?/],
-      [["confirm=true", "--decline"], /only one of them/],
+      [["confirm=true", "--decline"], /only one of these/],
       [["confirm=true", "--question", "other"], /does not ask "other"/],
     ] as const;
     for (const [words, message] of refusals) {

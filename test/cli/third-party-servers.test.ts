@@ -149,7 +149,7 @@ it("an SDK v1 server with tasks in memory: runs what is no task, and cancels wha
   await rm(join(state, "handles", "sessions"), { recursive: true });
   const over = await run("result", id);
   expect(over).toMatchObject({ code: 5, stdout: "" });
-  expect(over.stderr).toContain("It has ended, and servers keep a result for a while only.");
+  expect(over.stderr).toContain("It has ended, and servers keep results only for a while.");
   const lost = await run("get", "of-another-session", "--server", url);
   expect(lost).toMatchObject({ code: 5, stdout: "" });
   expect(lost.stderr).toContain("the session that started it");

@@ -21,7 +21,7 @@ describe("holdfast tools SERVER TOOL", { timeout: 60_000 }, () => {
 
 Computes for as many seconds as it is told to
 
-- may be called twice, says the server
+- safe to call again, according to the server
 
 Arguments:
   seconds=integer, required, at least 0, at most 3600
@@ -75,7 +75,7 @@ Example:
     const listed = await runMain(["tools", `${host}${pathname}`, "greet"], { env });
     expect(listed).toMatchObject({
       code: 0,
-      stderr: `holdfast: ${host}${pathname} has no http:// or https://, and is taken as ${url}\n`,
+      stderr: `holdfast: ${host}${pathname} has no http:// or https://; taking it as ${url}\n`,
     });
     expect(listed.stdout).toContain(`holdfast call ${url} greet`);
     // What was used before is known for suggestions.

@@ -38,7 +38,7 @@ it("sends a call without an answer again for `watch` and `result` only", { timeo
     const refused = await run(command, key, ...options);
     expect({ command, ...refused }).toMatchObject({ command, code: 2, stdout: "" });
     expect(refused.stderr).toContain(
-      `no task of it is known yet: nothing was sent. To send it again where its server recognises that, and wait for it:\n  holdfast watch ${key}\n`,
+      `its task is not known yet, and nothing was sent. To send the call again, if its server recognises that, and wait for it:\n  holdfast watch ${key}\n`,
     );
   }
   expect(JSON.parse((await run("get", key, "--json")).stdout)).toMatchObject({

@@ -60,7 +60,7 @@ function readPairValue({ key, value, isJson }: Pair, schema: InputSchema): unkno
 function textOf({ path, bytes }: FileContent, key: string): string {
   if (isUtf8(bytes)) return bytes.toString("utf8");
   throw new UsageError(
-    `${key}: ${path} is no text in UTF-8, and the schema does not say that ${key} is base64. Where it is nevertheless, give ${key}="$(base64 -w0 FILE)".`,
+    `${key}: ${path} is not UTF-8 text, and the schema does not say that ${key} is base64. If it is, give ${key}="$(base64 -w0 FILE)".`,
   );
 }
 
@@ -69,7 +69,7 @@ function parseJson(text: string, key: string): unknown {
     return parseExactJson(text);
   } catch (error) {
     if (error instanceof UsageError) throw new UsageError(`${key}: ${error.message}`);
-    throw new UsageError(`${key}:= takes JSON, and ${quoted(text)} is none; a text is written ${key}=…`);
+    throw new UsageError(`${key}:= takes JSON, which ${quoted(text)} is not; for a text, write ${key}=…`);
   }
 }
 
@@ -84,7 +84,7 @@ function readText(key: string, text: string, schema: InputSchema): unknown {
 function repeated(key: string, first: unknown, next: unknown, schema: InputSchema): unknown {
   const types = typesOf(schema.properties.get(key) ?? {}, schema.root);
   if (types.size > 0 && !types.has("array"))
-    throw new UsageError(`${key} is given twice, and takes one value.`);
+    throw new UsageError(`${key} is given twice, but takes one value.`);
   const list: unknown[] = Array.isArray(first) ? first : [first];
   return list.concat(next);
 }

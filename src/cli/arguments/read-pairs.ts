@@ -45,7 +45,7 @@ async function readContent(word: string, path: string, cwd: string): Promise<Fil
     return { path, bytes: await readFile(resolve(cwd, path)) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const literal = word.endsWith(":=") ? "" : `. A value that begins with @ is written ${word}@@…`;
-    throw new UsageError(`${word}@ takes the value from a file: ${reason}${literal}`);
+    const literal = word.endsWith(":=") ? "" : `. To pass a value that begins with @, write ${word}@@…`;
+    throw new UsageError(`${word}@ reads the value from a file: ${reason}${literal}`);
   }
 }

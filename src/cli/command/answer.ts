@@ -62,7 +62,7 @@ async function readGiven(
   ].filter((action) => action !== undefined);
   const hasContent = pairs.length > 0 || args !== undefined;
   if (actions.length > 1 || (hasContent && actions.length === 1 && accept !== true)) {
-    throw new UsageError("Give values, --accept, --decline or --cancel-question, only one of them.");
+    throw new UsageError("Give only one of these: values, --accept, --decline or --cancel-question.");
   }
   const action = actions[0] ?? (hasContent ? "accept" : undefined);
   if (action === undefined) return undefined;

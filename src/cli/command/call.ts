@@ -48,7 +48,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     if (options.detach === true) {
       if (serverEnds)
         display.note(
-          "Its server ends now, and goes on with the task once it is started again if it keeps it on disk.",
+          "Its server ends now. If it keeps tasks on disk, it continues the task when it is started again.",
         );
       display.end();
       if (output.json) await output.printJson(taskJson(await handle.get({ signal }), origin));

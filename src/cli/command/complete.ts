@@ -27,7 +27,7 @@ export async function complete(
   const values = (await readPairs(pairs, io.cwd)).map(textOf);
   const [argument] = values.slice(-1);
   const known = Object.fromEntries(values.slice(0, -1).map((each) => [each.name, each.value]));
-  if (argument === undefined) throw new UsageError("Say which argument is to be completed.");
+  if (argument === undefined) throw new UsageError("Say which argument to complete.");
   const params = {
     ref:
       kind === "prompt"
@@ -56,6 +56,6 @@ export async function complete(
 
 function textOf({ key, value, isJson }: Pair): { readonly name: string; readonly value: string } {
   if (isJson || typeof value !== "string")
-    throw new UsageError(`${key} takes the beginning of a text, written ${key}=….`);
+    throw new UsageError(`${key} takes the start of a text: write ${key}=…`);
   return { name: key, value };
 }

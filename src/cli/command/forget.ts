@@ -9,6 +9,6 @@ export async function forget({ state, output }: Context, { id }: { readonly id: 
     throw new UsageError(`The list has no task ${JSON.stringify(id)}; see holdfast ls.`);
   await state.forget(known);
   if (output.json) await output.printJson({ id: known.id });
-  else output.note(`forgot ${known.id}; its server was not asked`);
+  else output.note(`forgot ${known.id}; its server was not told`);
   return exitCodes.done;
 }

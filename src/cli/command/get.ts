@@ -32,7 +32,7 @@ function lines(task: RemoteTask, { server, tool = task.tool }: TaskOrigin): stri
     ["status", statusMessage === undefined ? status : `${status}: ${statusMessage}`],
     ["created", createdAt],
     ["updated", lastUpdatedAt],
-    ["kept until", ttlMs === null ? "without end" : endOf(createdAt, ttlMs)],
+    ["kept until", ttlMs === null ? "no limit" : endOf(createdAt, ttlMs)],
     ...questions.map(([key, question]) => ["question", describeQuestion(key, question)] as const),
     ["error", task.status === "failed" ? describeRpcError(task.error) : undefined],
   ];

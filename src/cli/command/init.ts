@@ -105,7 +105,7 @@ function packageName(folder: string): string {
 async function assertTarball(path: string): Promise<void> {
   const found = await realpath(path).catch(() => undefined);
   if (found === undefined || !path.endsWith(".tgz"))
-    throw new UsageError(`--tarball takes the .tgz that npm pack made of Holdfast, and ${path} is none.`);
+    throw new UsageError(`--tarball takes the .tgz that npm pack made of Holdfast, which ${path} is not.`);
 }
 
 /** Nothing is written where any of the files is there: a project that exists is not to be mixed with this one. */
@@ -114,7 +114,7 @@ async function assertFree(folder: string, names: readonly string[], dir: string)
   const taken = names.filter((_, at) => kinds[at]);
   if (taken.length > 0)
     throw new UsageError(
-      `${dir} has ${taken.join(", ")} already, and nothing was written. Give a new folder: holdfast init my-server`,
+      `${dir} already has ${taken.join(", ")}, so nothing was written. Give a new folder: holdfast init my-server`,
     );
 }
 

@@ -34,7 +34,7 @@ export async function list(
   const tasks = ofServer.filter((task) =>
     isListed(task, { all: options.all === true, output, now: io.now() }),
   );
-  for (const file of damaged) output.note(`holdfast: ${file} cannot be read, and is left out`);
+  for (const file of damaged) output.note(`holdfast: ${file} cannot be read and was left out`);
   const asked = tasks.filter(({ call, isOver }) => !isOver && call.taskId !== null);
   const refreshed =
     options.refresh === true && asked.length > 0
@@ -72,10 +72,9 @@ function isListed({ isOver, seen }: KnownTask, { all, output, now }: Selection):
 }
 
 function emptyText(server: string | undefined, hasOlder: boolean): string {
-  if (hasOlder)
-    return "No task that has not ended, or did so in the last week. For older ones: holdfast ls --all";
+  if (hasOlder) return "No tasks are running or ended in the last week. For older ones: holdfast ls --all";
   if (server !== undefined) return `No tasks of ${server} were started here.`;
-  return "No tasks. A call that takes its time becomes one, and is listed here:\n  holdfast call SERVER TOOL key=value --detach";
+  return "No tasks. A call that takes a while becomes a task and is listed here:\n  holdfast call SERVER TOOL key=value --detach";
 }
 
 function asJson({ task: { id, call, server, seen, isOver }, refreshed: now }: ListedTask): ListedTaskJson {

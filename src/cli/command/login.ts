@@ -73,10 +73,10 @@ async function tell(
   const opened = isHere && options.browser && (await openBrowser(address.url, io.env));
   output.note(
     opened
-      ? "It opens in your browser. Waiting for you to log in there; Ctrl-C gives up."
+      ? "Opening it in your browser. Waiting for you to log in; Ctrl-C cancels."
       : isHere
-        ? "Open it on this machine; from elsewhere, try --device. Waiting for you to log in; Ctrl-C gives up."
-        : "Waiting for you to log in; Ctrl-C gives up.",
+        ? "Open it on this machine; from elsewhere, use --device. Waiting for you to log in; Ctrl-C cancels."
+        : "Waiting for you to log in; Ctrl-C cancels.",
   );
 }
 
@@ -86,17 +86,17 @@ async function logInOptions(
 ): Promise<Omit<LogInOptions, "store" | "signal" | "onAddress">> {
   const { device, clientCredentials, clientId, clientSecretFile, clientMetadata, scope, issuer } = options;
   if (device === true && clientCredentials === true)
-    throw new UsageError("Give --device, or --client-credentials, or neither.");
+    throw new UsageError("Give --device or --client-credentials, not both.");
   const secret =
     clientSecretFile === undefined
       ? io.env["HOLDFAST_CLIENT_SECRET"]
       : await readSecret(resolve(io.cwd, clientSecretFile));
   const hasSecret = secret !== undefined && secret !== "";
   if (clientId === undefined && (clientCredentials === true || clientSecretFile !== undefined))
-    throw new UsageError("Say with --client-id whose secret it is.");
+    throw new UsageError("Give --client-id too: it says whose secret this is.");
   if (clientCredentials === true && !hasSecret)
     throw new UsageError(
-      "The client's secret is missing: set HOLDFAST_CLIENT_SECRET, or --client-secret-file.",
+      "The client's secret is missing: set HOLDFAST_CLIENT_SECRET, or give --client-secret-file.",
     );
   return {
     flow: clientCredentials === true ? "client" : device === true ? "device" : "browser",

@@ -24,5 +24,6 @@ export async function logout(context: Context, { server, options }: LogoutComman
 const said = {
   none: (url: string) => `not logged in to ${url}`,
   revoked: (url: string) => `logged out of ${url}; its tokens are revoked`,
-  deleted: (url: string) => `logged out of ${url}; its tokens are forgotten here, and end by themselves`,
+  deleted: (url: string) =>
+    `logged out of ${url}; its tokens could not be revoked, and will expire by themselves`,
 };

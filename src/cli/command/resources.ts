@@ -139,7 +139,9 @@ async function printContents(uri: string, { contents }: ReadResourceResult, outp
   }
   const binary = contents.find((content) => "blob" in content);
   if (binary !== undefined) {
-    const what = output.isTerminal ? "is not written to a terminal" : "cannot be told from the other parts";
+    const what = output.isTerminal
+      ? "is not written to a terminal"
+      : "cannot be separated from the other parts";
     const how = output.isTerminal ? ", pipe it" : "";
     throw new UsageError(`${uri} has ${describe(binary)}, which ${what}: use --save DIR${how}, or --json.`);
   }

@@ -57,7 +57,7 @@ function nobodyElseAnswers(
   const questions = Object.entries(task.inputRequests).map(
     ([key, question]) => `\n  ${describeQuestion(key, question)}`,
   );
-  const text = `The task${tool === undefined ? "" : ` of the tool ${tool}`} asks, and nobody else can answer while this command has its server. If the server keeps tasks on disk, answer with: ${answerCommand(task.taskId)}${questions.join("")}`;
+  const text = `The task${tool === undefined ? "" : ` of the tool ${tool}`} asks a question, and nobody else can answer it while this command runs its server. If the server keeps tasks on disk, answer with: ${answerCommand(task.taskId)}${questions.join("")}`;
   return new TaskClientError("unanswered", text, { reference: reference ?? undefined });
 }
 
@@ -95,7 +95,7 @@ async function cancelled(handle: TaskHandle, { taskId, watchCommand }: ShownTask
         )
       : new Stopped(
           exitCodes.interrupted,
-          `The server has not confirmed the cancel, so the task may go on. See: ${watchCommand}`,
+          `The server has not confirmed the cancel, so the task may continue. See: ${watchCommand}`,
           { taskId },
         );
   } finally {

@@ -43,7 +43,7 @@ export async function withTask<Value>(
   const known = await state.find(id, asked?.name);
   if (known === undefined && asked === undefined) {
     throw new UsageError(
-      `The list has no task ${JSON.stringify(id)}; see holdfast ls. For one from elsewhere give its whole id and --server.`,
+      `The list has no task ${JSON.stringify(id)}; see holdfast ls. For a task that was started elsewhere, give its full id and --server.`,
     );
   }
   if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
@@ -87,7 +87,7 @@ async function explainKept(
   const isUnknown = error.code === "unknown_task" || error.code === "expired";
   if (!isUnknown || known === undefined) return error;
   if (known.isOver)
-    return withMessage(error, `${error.message}. It has ended, and servers keep a result for a while only.`);
+    return withMessage(error, `${error.message}. It has ended, and servers keep results only for a while.`);
   if (!(await state.isWaitedFor(known))) return error;
   return withMessage(
     error,
@@ -102,7 +102,7 @@ function whyUnknown({ target }: FoundServer): string {
 }
 
 function noTaskYet(id: string): string {
-  return `The call was never answered, so no task of it is known yet: nothing was sent. To send it again where its server recognises that, and wait for it:\n  ${watchCommand(id)}\nTo take it off the list, use holdfast forget.`;
+  return `The call was never answered, so its task is not known yet, and nothing was sent. To send the call again, if its server recognises that, and wait for it:\n  ${watchCommand(id)}\nTo take it off the list, use holdfast forget.`;
 }
 
 /** The server that has the task. */
@@ -112,9 +112,7 @@ export async function serverOf(
   io: Io,
 ): Promise<FoundServer> {
   if (known?.server === undefined)
-    throw new UsageError(
-      "It is not known which server has this task: give the task's whole id and --server.",
-    );
+    throw new UsageError("It is not known which server has this task: give the task's full id and --server.");
   return findServer({ ...known.server, ...(config !== undefined && { config }) }, io.env);
 }
 
@@ -151,6 +149,7 @@ async function handleOf(
   if (call.taskId !== null) return client.resume({ ...call, taskId: call.taskId });
   const pending = await client.pending();
   const same = pending.find(({ idempotencyKey }) => idempotencyKey === call.key);
-  if (same === undefined) throw new UsageError("The call has been answered meanwhile; see holdfast ls.");
+  if (same === undefined)
+    throw new UsageError("The call has been answered in the meantime; see holdfast ls.");
   return same.take({ signal });
 }

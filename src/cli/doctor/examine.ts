@@ -35,7 +35,7 @@ export async function examine(session: Session, caller: Caller): Promise<readonl
     {
       check: "protocol",
       works: true,
-      detail: `${sdk.getNegotiatedProtocolVersion()}, ${isModern ? "each request for itself" : "with a handshake"}`,
+      detail: `${sdk.getNegotiatedProtocolVersion()}, ${isModern ? "without a session" : "with a handshake"}`,
     },
     authorization(isHttp, caller),
     { check: "features", works: null, detail: declared === "" ? "declares none" : `declares ${declared}` },
@@ -46,9 +46,11 @@ export async function examine(session: Session, caller: Caller): Promise<readonl
 
 function authorization(isHttp: boolean, { sendsToken, login }: Caller): CheckJson {
   const check = "authorization";
-  if (!isHttp) return { check, works: null, detail: "none on a pipe" };
+  if (!isHttp) return { check, works: null, detail: "not needed over a pipe" };
   if (login !== undefined) return { check, works: true, detail: `logged in at ${login}` };
-  const detail = sendsToken ? "what was sent is accepted" : "nothing was sent, and nothing asked for";
+  const detail = sendsToken
+    ? "the credentials were accepted"
+    : "no credentials were sent, and none were asked for";
   return { check, works: true, detail };
 }
 
@@ -66,7 +68,7 @@ async function tools({ client, signal }: Session): Promise<CheckJson> {
   const count = `${listed.length} ${listed.length === 1 ? "tool" : "tools"}`;
   if (declaredTasks(client) === undefined) return { check, works: true, detail: count };
   if (client.sdk.getProtocolEra() === "modern") {
-    return { check, works: true, detail: `${count}; which calls become tasks is told by each answer` };
+    return { check, works: true, detail: `${count}; each answer says whether the call is a task` };
   }
   return { check, works: true, detail: `${count}; called as tasks: ${names || "none"}` };
 }
@@ -89,7 +91,7 @@ async function tasks(session: Session): Promise<readonly CheckJson[]> {
     works: answers,
     detail: answers
       ? `declared, as in ${title}`
-      : `declared, as in ${title}, but tasks/get for no task gave ${known.description}`,
+      : `declared, as in ${title}, but tasks/get for an unknown task gave ${known.description}`,
   };
   return [
     get,
@@ -102,18 +104,18 @@ async function tasks(session: Session): Promise<readonly CheckJson[]> {
       : {
           check: "pushes",
           works: null,
-          detail: "nothing says whether the server sends states by itself: it is polled",
+          detail: "the server does not say whether it pushes updates: tasks are polled",
         },
     recognisesRepeats(client)
       ? {
           check: "repeats",
           works: true,
-          detail: "a call whose answer was lost is sent again, and found again",
+          detail: "a call whose answer is lost can be sent again without running twice",
         }
       : {
           check: "repeats",
           works: false,
-          detail: "not recognised: a call whose answer was lost is not sent again",
+          detail: "not recognised: a call whose answer is lost is not sent again",
         },
   ];
 }
@@ -121,7 +123,11 @@ async function tasks(session: Session): Promise<readonly CheckJson[]> {
 async function list(session: Session, isDeclared: boolean): Promise<CheckJson> {
   const check = "list";
   if (!isDeclared)
-    return { check, works: false, detail: "not declared, which is usual where callers are not told apart" };
+    return {
+      check,
+      works: false,
+      detail: "not declared, which is usual if the server does not identify callers",
+    };
   const answer = await probe(session, "tasks/list", {});
   if (answer.kind === "error")
     return { check, works: false, detail: `declared, but tasks/list gave ${answer.description}` };

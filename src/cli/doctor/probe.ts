@@ -38,7 +38,7 @@ export async function probeListening({ client, signal }: Session): Promise<Check
   try {
     const subscription = await client.sdk.listen({}, { signal });
     await subscription.close();
-    return { check, works: true, detail: "the server can be listened to (subscriptions/listen)" };
+    return { check, works: true, detail: "the server pushes updates (subscriptions/listen)" };
   } catch (error) {
     signal.throwIfAborted();
     throwIfLost(error);

@@ -40,7 +40,7 @@ export function layOutHelp(program: Command, columns: number | undefined): void 
     for (const part of command.commands) layOut(part, [...path, part.name()]);
   };
   layOut(program, []);
-  program.addHelpText("after", "\nholdfast help COMMAND shows one of them, with examples.");
+  program.addHelpText("after", "\nholdfast help COMMAND shows a command's options, with examples.");
 }
 
 /** Beside longer ones no description has room. */
@@ -74,7 +74,7 @@ Three commands to try:
 
 ${firstCommands.map((example) => exampleLines([example])).join("\n\n")}
 
-In place of the command in quotes a server can be a URL, such as
+Instead of a quoted command, a server can also be a URL, such as
 http://127.0.0.1:3000/mcp, or a name from .mcp.json.
 
 Then:

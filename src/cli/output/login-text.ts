@@ -5,7 +5,7 @@ import { timeText } from "./times.ts";
 /** How long a login lasts, as far as it is known. */
 export function howLong(login: Login, now: number): string {
   const { expiresAt } = login;
-  if (canRenew(login)) return "and renewed by itself";
-  if (expiresAt === undefined) return "for as long as its token lasts";
-  return expiresAt <= now ? `which ended at ${timeText(expiresAt)}` : `until ${timeText(expiresAt)}`;
+  if (canRenew(login)) return "renewed automatically";
+  if (expiresAt === undefined) return "until its token expires";
+  return expiresAt <= now ? `expired at ${timeText(expiresAt)}` : `until ${timeText(expiresAt)}`;
 }

@@ -2,7 +2,7 @@ import { duration } from "../terminal/status-line.ts";
 
 /** A time as people read it, to the second: `2026-11-23 14:05:09Z`. */
 export function timeText(ms: number): string {
-  if (!(Math.abs(ms) <= 8.64e15)) return "without end";
+  if (!(Math.abs(ms) <= 8.64e15)) return "no limit";
   return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")}Z`;
 }
 

@@ -44,9 +44,11 @@ export function exampleCall(server: string, { name, inputSchema }: Tool): string
 function facts({ annotations = {} }: Tool): readonly string[] {
   const { readOnlyHint, destructiveHint, idempotentHint } = annotations;
   return [
-    readOnlyHint === true ? "changes nothing, says the server" : "",
-    readOnlyHint !== true && destructiveHint === true ? "may delete or overwrite, says the server" : "",
-    readOnlyHint !== true && idempotentHint === true ? "may be called twice, says the server" : "",
+    readOnlyHint === true ? "changes nothing, according to the server" : "",
+    readOnlyHint !== true && destructiveHint === true
+      ? "may delete or overwrite, according to the server"
+      : "",
+    readOnlyHint !== true && idempotentHint === true ? "safe to call again, according to the server" : "",
   ].filter((text) => text !== "");
 }
 
@@ -70,27 +72,31 @@ function argument(key: string, schema: JsonObject, { root, isRequired, columns }
   return said ? `${line}\n${wrapped(description.trim(), 6, columns)}` : line;
 }
 
-const limitNames = [
-  ["minimum", "at least"],
-  ["exclusiveMinimum", "more than"],
-  ["maximum", "at most"],
-  ["exclusiveMaximum", "less than"],
-  ["minLength", "characters at least"],
-  ["maxLength", "characters at most"],
-  ["minItems", "items at least"],
-  ["maxItems", "items at most"],
-  ["pattern", "like"],
-  ["format", "as"],
-] as const;
+const limitTexts: readonly (readonly [string, (limit: string | number) => string])[] = [
+  ["minimum", (limit) => `at least ${limit}`],
+  ["exclusiveMinimum", (limit) => `more than ${limit}`],
+  ["maximum", (limit) => `at most ${limit}`],
+  ["exclusiveMaximum", (limit) => `less than ${limit}`],
+  ["minLength", (limit) => `at least ${count(limit, "character")}`],
+  ["maxLength", (limit) => `at most ${count(limit, "character")}`],
+  ["minItems", (limit) => `at least ${count(limit, "item")}`],
+  ["maxItems", (limit) => `at most ${count(limit, "item")}`],
+  ["pattern", (limit) => `matching ${limit}`],
+  ["format", (limit) => `format ${limit}`],
+];
+
+function count(limit: string | number, noun: string): string {
+  return `${limit} ${noun}${limit === 1 ? "" : "s"}`;
+}
 
 /** zod gives integers these limits where the author gave none. */
 const safe: ReadonlySet<unknown> = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
 
 function limits(schema: JsonObject): readonly string[] {
-  return limitNames.flatMap(([keyword, words]) => {
+  return limitTexts.flatMap(([keyword, textOf]) => {
     const limit = schema[keyword];
     if (typeof limit !== "number" && typeof limit !== "string") return [];
     if (safe.has(limit)) return [];
-    return [`${words} ${limit}`];
+    return [textOf(limit)];
   });
 }

@@ -12,15 +12,15 @@ import { sanitizeLine } from "../terminal/sanitize.ts";
 import { commandPrefix, urlOfPath, type FoundServer } from "./find-server.ts";
 
 const hints: readonly (readonly [RegExp, string])[] = [
-  [/^(ENOTFOUND|EAI_AGAIN)$/, "The host's name is not known (DNS)."],
-  [/^ECONNREFUSED$/, "Nothing listens at that address."],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, "The host name could not be resolved (DNS)."],
+  [/^ECONNREFUSED$/, "Nothing is listening at that address."],
   [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/, "The host cannot be reached from here."],
   [
     /CERT|^ERR_TLS|^ERR_SSL|^EPROTO$|^UNABLE_TO_/,
-    "The TLS connection failed: the server's certificate, or no TLS there.",
+    "The TLS connection failed: the certificate is not accepted, or the server does not speak TLS.",
   ],
-  [/^ENOENT$/, "There is no such command, or no such working directory."],
-  [/^EACCES$/, "There is no permission to run the command."],
+  [/^ENOENT$/, "The command or the working directory does not exist."],
+  [/^EACCES$/, "You do not have permission to run the command."],
 ];
 
 /** The end of the log is shown: it says why the process ended. */
@@ -91,7 +91,7 @@ function loginHint({ cause }: TaskClientError, server: FoundServer): string | un
   const scopes = scope === undefined ? "" : ` --scope ${quoteWord(sanitizeLine(scope))}`;
   const command = `holdfast login ${quoteWord(asTyped(server))}${scopes}`;
   if (cause instanceof SdkHttpError && cause.data.status === 403)
-    return `It may let another caller in: ${command}, or HOLDFAST_TOKEN, --token or --header.`;
+    return `It may accept another caller: ${command}, or HOLDFAST_TOKEN, --token or --header.`;
   return `Log in with:\n  ${command}\nOr give a token: HOLDFAST_TOKEN, --token or --header.`;
 }
 
@@ -99,7 +99,7 @@ function hint(error: TaskClientError, server: FoundServer): string | undefined {
   const { target } = server;
   if (error.code === "unauthorized") return loginHint(error, server);
   if (isNoEndpoint(error))
-    return `Something answers there, and not as an MCP server: is the path right?${usualPath(target)}`;
+    return `Something answers there, but not as an MCP server. Is the path right?${usualPath(target)}`;
   if (error.code === "protocol")
     return "Something answers there, but it is not an MCP server that this client can use.";
   const code = codeOf(innermost(error));
@@ -107,7 +107,7 @@ function hint(error: TaskClientError, server: FoundServer): string | undefined {
   if (found !== undefined) return `${found[1]}${meantUrl(server)}`;
   return typeof target === "string" || isTimeout(error.cause)
     ? undefined
-    : "The process ended, or closed its output, before it had answered. If another command runs this server, end that first: few can use the same files at the same time.";
+    : "The process ended, or closed its output, before it answered. If another command is running this server, end that one first: most servers cannot share their files.";
 }
 
 /** For a command that looks like an address without a port. */

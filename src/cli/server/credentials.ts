@@ -18,7 +18,7 @@ export function readCredentials(server: FoundServer, options: ServerOptions, env
   const headers = { ...server.headers, ...readHeaders(options.header) };
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
-      throw new UsageError(`${JSON.stringify(name)} names no header.`);
+      throw new UsageError(`${JSON.stringify(name)} is not a header name.`);
     if (!canBeSent(value)) throw new UsageError(`The header ${name} ${obstacle}`);
   }
   const token = options.token ?? tokenOf(env, { ...server, headers }, options);

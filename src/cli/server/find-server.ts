@@ -84,7 +84,7 @@ function withScheme(address: string, host: string): string | undefined {
 }
 
 function ofUrl(spec: ServerSpec): FoundServer {
-  if (!URL.canParse(spec.given)) throw new UsageError(`${spec.given} is no URL.`);
+  if (!URL.canParse(spec.given)) throw new UsageError(`${spec.given} is not a URL.`);
   const href = hrefOf(new URL(spec.given), "The URL");
   return { spec, target: href, name: href, headers: {} };
 }
@@ -128,7 +128,7 @@ function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io
   if (entry.kind === "http") {
     const url = fill(entry.url);
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
-      throw new UsageError(`${where} has a "url" that is none: ${entry.url}`);
+      throw new UsageError(`${where} has a "url" that is not one: ${entry.url}`);
     const target = hrefOf(new URL(url), `${where} has a "url" that`);
     return { spec, target, name: entry.url, headers: fillAll(entry.headers) };
   }
@@ -163,7 +163,8 @@ function unknownName(given: string, config: HostConfig | undefined, known: Known
   const all = [...(config?.servers.keys() ?? []), ...known.before];
   const containing = given.length < 3 ? undefined : all.find((other) => other.includes(given));
   const meant = containing === undefined ? didYouMean(given, all) : `Did you mean ${quoteWord(containing)}? `;
-  const forms = "SERVER is a URL, a quoted command line, or such a name; a command can also follow after --.";
+  const forms =
+    "SERVER is a URL, a quoted command line, or a name from a config file; a command can also follow after --.";
   if (config === undefined) {
     return `There is no server ${JSON.stringify(given)}: no config file was found (${usualPaths(known).join(", ")}). ${meant}${forms}`;
   }
@@ -193,7 +194,7 @@ export async function resolveServer(
   const spec = { given, cwd: io.cwd, ...(config !== undefined && config !== "" && { config }) };
   const found = await findServer(spec, io.env, async () => state.serversGiven());
   if (found.spec.given !== given && !output.json) {
-    output.note(`holdfast: ${given} has no http:// or https://, and is taken as ${found.spec.given}`);
+    output.note(`holdfast: ${given} has no http:// or https://; taking it as ${found.spec.given}`);
   }
   return found;
 }

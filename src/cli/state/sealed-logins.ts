@@ -53,7 +53,7 @@ async function keyOf(keyring: Keyring | undefined, name: string): Promise<Buffer
 }
 
 function unreadable(options?: ErrorOptions): TaskClientError {
-  const message = "The login is sealed by a key in this system's keyring, which cannot be read now";
+  const message = "The login is encrypted with a key in this system's keyring, which cannot be read now";
   return new TaskClientError("unauthorized", message, options);
 }
 

@@ -20,7 +20,7 @@ export interface KnownTask {
   readonly id: string;
   /** Without its arguments if the task is over. */
   readonly call: StoredCall;
-  /** Undefined if the record of the server is lost, and its name is no URL. */
+  /** Undefined if the record of the server is lost, and its name is not a URL. */
   readonly server: ServerSpec | undefined;
   /** How the task stood when a command last saw it. */
   readonly seen: Seen | undefined;
@@ -108,7 +108,7 @@ export class State {
    */
   async find(named: string, server?: string): Promise<KnownTask | undefined> {
     if (named === "")
-      throw new UsageError("The id is empty: give a task's id, or its beginning; see holdfast ls.");
+      throw new UsageError("The id is empty: give a task's id, or the start of it; see holdfast ls.");
     const { tasks } = await this.list();
     const here = tasks.filter(({ call }) => server === undefined || call.server === server);
     const exact = here.filter(({ id }) => id === named);
@@ -123,7 +123,7 @@ export class State {
     if (found.length <= 1) return found[0];
     const ids = found.map((task) => `${task.id} (${task.server?.given ?? task.call.server})`).join(", ");
     throw new UsageError(
-      `Several tasks fit ${JSON.stringify(named)}: ${ids}. Give more of the id, or --server.`,
+      `Several tasks match ${JSON.stringify(named)}: ${ids}. Give more of the id, or --server.`,
     );
   }
 

@@ -42,13 +42,13 @@ async function ask(request: InputRequest, context: PromptContext): Promise<Input
   using _room = context.suspend();
   try {
     const { lines, fields, isForm, obstacle } = questionOf(request.params);
-    const hint = fields.length === 0 ? [] : ["", "Escape leads to other ways to answer."];
+    const hint = fields.length === 0 ? [] : ["", "Press Escape for other ways to answer."];
     await prompts.message([`${context.askerLabel(request)} asks:`, ...lines, ...hint].join("\n"));
     const canWait = request.taskId !== null;
     const answer = await askForm(fields, { prompts, obstacle, canWait, signal });
     if (answer.action === "later") {
       // A stdio server has one client at a time.
-      const first = context.ownsServer ? "End this command by Ctrl-C, and then answer" : "Answer";
+      const first = context.ownsServer ? "End this command with Ctrl-C, then answer" : "Answer";
       context.note(`The question stays open. ${first} it with:\n  ${answerCommand(request.taskId ?? "")}`);
       return undefined;
     }

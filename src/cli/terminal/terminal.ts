@@ -18,8 +18,8 @@ export interface ShownTask {
 /** What happens to the task after the command ends, and how to return to it. */
 export function howToResume({ watchCommand, serverEnds }: ShownTask): string {
   return serverEnds === true
-    ? `Its server ends with this command, and has lost the task if it keeps tasks in memory. If it keeps them on disk, come back to it with:\n  ${watchCommand}`
-    : `The task goes on. Come back to it with:\n  ${watchCommand}`;
+    ? `Its server ends with this command, and loses the task if it keeps tasks in memory. If it keeps them on disk, come back to it with:\n  ${watchCommand}`
+    : `The task continues. Come back to it with:\n  ${watchCommand}`;
 }
 
 /**

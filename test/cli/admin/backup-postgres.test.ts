@@ -40,9 +40,7 @@ it(
     await expect.poll(() => adminJson(place, "show", later)).toMatchObject({ state: "completed" });
 
     const copy = await another(place);
-    expect(await admin(copy, "restore", "tasks.backup", "--beside")).toMatch(
-      /^restored 1 task as they stood at /,
-    );
+    expect(await admin(copy, "restore", "tasks.backup", "--beside")).toMatch(/^restored 1 task as of /);
     expect(await all(copy)).toBe(before);
     // Its server goes on from there.
     const second = await serve(copy, works);

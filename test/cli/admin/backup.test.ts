@@ -51,10 +51,7 @@ it("backs a store up while its server goes on, and makes another store of that",
 
   const copy = beside(place, "copy/tasks.db");
   const [code, restored] = await run(copy, "restore", "tasks.backup");
-  expect([code, restored]).toEqual([
-    0,
-    expect.stringMatching(/^restored 1 task as they stood at \d{4}-.*Z\n$/),
-  ]);
+  expect([code, restored]).toEqual([0, expect.stringMatching(/^restored 1 task as of \d{4}-.*Z\n$/)]);
   expect((await stat(join(place.cwd, "copy/tasks.db"))).mode & 0o777).toBe(0o600);
   const shown = await run(copy, "show", first, "--json");
   expect(JSON.parse(shown[1])).toMatchObject({ id: first, state: "completed" });
@@ -248,7 +245,7 @@ it("says where it cannot be done", async () => {
   const cwd = await folder();
   expect(await run({ url: "https://host/admin", cwd }, "backup", "x")).toEqual([
     2,
-    expect.stringContaining("name the store itself"),
+    expect.stringContaining("give the store itself"),
   ]);
   expect(await run({ url: "new.db", cwd }, "restore", ".")).toEqual([
     2,

@@ -195,7 +195,7 @@ it("takes the beginning of an id where that is enough", async () => {
   expect(await details(place, failed.slice(0, 20))).toMatchObject({ id: failed });
   expect(await runAdmin(place, "show", asking.slice(0, 3))).toMatchObject({
     code: 2,
-    stderr: `holdfast: The ids of several tasks begin with ${asking.slice(0, 3)}: give more of it.\n`,
+    stderr: `holdfast: The ids of several tasks start with ${asking.slice(0, 3)}: give more of it.\n`,
   });
   expect(await runAdmin(place, "show", "nothing")).toMatchObject({ code: 5 });
   expect(await runAdmin(place, "show", "")).toMatchObject({ code: 2 });
@@ -211,17 +211,17 @@ it("refuses what cannot be, and says why", async () => {
   expect(await refused("list", "--state", "lost")).toContain("There is no state");
   expect(await refused("list", "--older-than", "soon")).toContain("--older-than takes a length of time");
   expect(await refused("list", "--nobody", "--principal", "ann")).toContain("not both");
-  expect(await refused("list", "--limit", "0")).toContain("whole number from 1 on");
+  expect(await refused("list", "--limit", "0")).toContain("whole number, 1 or more");
   expect(await refused("retry")).toContain("Give the id of a task, or --all");
   expect(await refused("retry", asking, "--all")).toContain("not both");
-  expect(await refused("delete", asking, "--tool", "send")).toContain("go with --all");
+  expect(await refused("delete", asking, "--tool", "send")).toContain("need --all");
   expect(await refused("retry", "--all", "--arguments", "{}")).toContain("for one task");
   expect(await refused("retry", asking)).toContain("has not ended");
   expect(await refused("retry", asking, "--arguments", "{")).toContain("takes JSON");
   expect(await refused("extend", asking, "soon")).toContain("Extend a task by");
   expect(await refused("extend", asking)).toContain("Extend a task by");
   expect(await refused("answer", asking)).toContain("Give the answer as JSON");
-  expect(await refused("answer", asking, "no", "{}")).toContain("which of the questions");
+  expect(await refused("answer", asking, "no", "{}")).toContain("which question of task");
   expect(await refused("answer", asking, "ok", '{"action":"accept","content":{}}')).toContain("is not what");
   expect(await refused("answer", asking, "--accept", "copies=many")).toContain("copies has to be integer");
   expect(await refused()).toContain("Say what to do, after the store: list, show,");

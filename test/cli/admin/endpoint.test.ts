@@ -58,11 +58,13 @@ it("needs a token, which is the operator's, and an endpoint that answers", async
   expect(await runMain(["admin", url, "list"])).toEqual({
     code: 2,
     stdout: "",
-    stderr: "holdfast: An admin endpoint wants a token: put it into HOLDFAST_ADMIN_TOKEN.\n",
+    stderr: "holdfast: An admin endpoint needs a token: set HOLDFAST_ADMIN_TOKEN.\n",
   });
   const env = { HOLDFAST_ADMIN_TOKEN: "of-somebody-else" };
   expect(await runMain(["admin", url, "list"], { env })).toMatchObject({ code: 6, stdout: "" });
-  expect((await admin(url, "pause", "load", "--as", "eve")).stderr).toContain("knows by the token who acts");
+  expect((await admin(url, "pause", "load", "--as", "eve")).stderr).toContain(
+    "identifies the operator by the token",
+  );
   expect(await admin(new URL("/mcp", url).href, "list")).toMatchObject({
     stdout: "",
     stderr: expect.stringContaining("admin endpoint") as string,

@@ -55,12 +55,12 @@ describe("an operator at a terminal", { timeout: 60_000 }, () => {
     const place = await served();
     const retry = ["admin", place.url, "retry", "--all", "--state", "failed"];
     const no = await Pty.holdfast(retry);
-    await no.sees(/1 task will be run again: state failed\. Go on\?/);
+    await no.sees(/1 task will be run again: state failed\. Continue\?/);
     no.type(keys.enter);
     expect(await no.ends()).toBe(2);
     expect(no.screen.text).toContain("Nothing was done.");
     const interrupted = await Pty.holdfast(retry);
-    await interrupted.sees(/Go on\?/);
+    await interrupted.sees(/Continue\?/);
     interrupted.type(keys.ctrlC);
     expect(await interrupted.ends()).toBe(130);
     const yes = await Pty.holdfast(retry);

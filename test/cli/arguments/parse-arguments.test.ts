@@ -188,12 +188,12 @@ it.each([
 });
 
 it.each([
-  ["text=@photo", /text: photo is no text in UTF-8, and the schema does not say that text is base64/],
-  ["where:=@photo", /photo is no text in UTF-8/],
+  ["text=@photo", /text: photo is not UTF-8 text, and the schema does not say that text is base64/],
+  ["where:=@photo", /photo is not UTF-8 text/],
   ["where:=@note.txt", /where:= takes JSON/],
-  ["text=@missing.txt", /text=@ takes the value from a file: .*missing\.txt.* written text=@@…/],
-  ["text=@", /text=@ takes the value from a file/],
-  ["where:=@@note.txt", /where:=@ takes the value from a file: .*@note\.txt/],
+  ["text=@missing.txt", /text=@ reads the value from a file: .*missing\.txt.* write text=@@…/],
+  ["text=@", /text=@ reads the value from a file/],
+  ["where:=@@note.txt", /where:=@ reads the value from a file: .*@note\.txt/],
 ])("refuses %s", async (word, message) => {
   const cwd = await folder();
   await writeFile(join(cwd, "note.txt"), "Grüße\n");

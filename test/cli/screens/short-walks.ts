@@ -19,12 +19,12 @@ export async function firstMinutes(shell: Shell): Promise<void> {
 export async function login(shell: Shell, server: string): Promise<void> {
   await shell.runs(`holdfast call ${server} shout word=hi`);
   shell.types(`holdfast login ${server} --no-browser`);
-  await shell.sees(/Ctrl-C gives\s+up/);
+  await shell.sees(/Ctrl-C\s+cancels/);
   shell.keeps();
   shell.press(keys.ctrlC);
   await shell.ends();
   shell.types(`holdfast login ${server} --device`);
-  await shell.sees(/Ctrl-C gives\s+up/);
+  await shell.sees(/Ctrl-C\s+cancels/);
   shell.keeps();
   shell.press(keys.ctrlC);
   await shell.ends();

@@ -37,7 +37,7 @@ it("reports the innermost cause, without the text of libraries", () => {
   );
   expect(explained(cause)).toMatch(/^Could not connect to serve --all: certificate has expired\n/);
   expect(explained(new Error("Connection closed"), "no licence\n")).toBe(
-    "Could not connect to serve --all: Connection closed\nThe process ended, or closed its output, before it had answered. If another command runs this server, end that first: few can use the same files at the same time.\nThe server wrote:\nno licence",
+    "Could not connect to serve --all: Connection closed\nThe process ended, or closed its output, before it answered. If another command is running this server, end that one first: most servers cannot share their files.\nThe server wrote:\nno licence",
   );
 });
 
@@ -51,6 +51,6 @@ it.each([
   const error = new TaskClientError("connection", `Could not connect: ${cause.message}`, { cause });
   const asked = { ...server, spec: { given, cwd: "/" }, target: { command: given } };
   const { message } = explainConnectFailure(error, asked) as Error;
-  const hint = `There is no such command, or no such working directory.${suggestion}`;
+  const hint = `The command or the working directory does not exist.${suggestion}`;
   expect(message.split("\n").at(-1)).toBe(hint);
 });

@@ -34,7 +34,7 @@ async function decided(
 it("says how to return to the task, waits for another Ctrl-C, and detaches", async () => {
   const { decision, lines } = await decided(task, ({ clock }) => clock.passDeadlines());
   expect(lines).toEqual([
-    "The task goes on. Come back to it with:\n  holdfast watch K7",
+    "The task continues. Come back to it with:\n  holdfast watch K7",
     "Press Ctrl-C again within 3 seconds to cancel the task.",
   ]);
   expect(decision).toBe("detach");

@@ -80,7 +80,7 @@ async function agrees(
   const limit = Math.min(options.limit ?? Infinity, mostCounted);
   const { done, next } = await acts().bulk(action, selection, { ...extendUntil(until), dryRun: true, limit });
   const count = `${next === null || done.length < mostCounted ? "" : "At least "}${tasksText(done.length)}`;
-  const question = `${count} will be ${doneTo[action]}: ${selectionText(options)}. Go on?`;
+  const question = `${count} will be ${doneTo[action]}: ${selectionText(options)}. Continue?`;
   return confirm(io, question, interrupts);
 }
 

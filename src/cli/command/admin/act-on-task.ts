@@ -86,6 +86,6 @@ export function json(what: string, text: string): unknown {
     return parseExactJson(text);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`${what} takes JSON, and ${JSON.stringify(text)} is none.`);
+    throw new UsageError(`${what} takes JSON, which ${JSON.stringify(text)} is not.`);
   }
 }

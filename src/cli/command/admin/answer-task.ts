@@ -46,9 +46,9 @@ function openQuestion(
   const found =
     key === undefined && questions.length === 1 ? questions[0] : questions.find((each) => each.key === key);
   if (found !== undefined) return found;
-  if (questions.length === 0) throw new UsageError(`Task ${id} asks nothing.`);
+  if (questions.length === 0) throw new UsageError(`Task ${id} has no open question.`);
   const keys = questions.map((each) => each.key).join(", ");
-  throw new UsageError(`Say which of the questions of task ${id} is answered: ${keys}.`);
+  throw new UsageError(`Say which question of task ${id} to answer: ${keys}.`);
 }
 
 function answerTo(
@@ -58,7 +58,7 @@ function answerTo(
 ): unknown {
   if (value !== undefined) return json("An answer", value);
   if (method !== "elicitation/create")
-    throw new UsageError(`A question of ${method} is answered with the result as JSON.`);
+    throw new UsageError(`Answer a question of ${method} with the result as JSON.`);
   if (decline === true) return { action: "decline" };
   const schema = isJsonObject(params) ? params["requestedSchema"] : undefined;
   const form = readInputSchema(isJsonObject(schema) ? schema : {});

@@ -29,13 +29,13 @@ export async function deletePrincipal(
   const { output, io } = context;
   const at = storePlace(io, place);
   const graceMs = readTimeSpan("--grace", options.grace);
-  if (principal === "") throw new UsageError("A principal has a name.");
+  if (principal === "") throw new UsageError("The name of the principal is empty.");
   return withAdmin(context, { place, options: {}, endsItself: true }, async ({ store, interrupts }) => {
     if (store === undefined) return exitCodes.usage;
     if (options.yes !== true) {
       if (output.json || !(io.stdin.isTTY && io.stderr.isTTY))
-        throw new UsageError("Nothing was deleted: it cannot be undone, so give --yes.");
-      const question = `All that the store has of ${principal} will be deleted, for good. Go on?`;
+        throw new UsageError("Nothing was deleted: this cannot be undone, so it needs --yes.");
+      const question = `Everything the store has about ${principal} will be deleted permanently. Continue?`;
       if (!(await confirm(io, question, interrupts))) throw new UsageError("Nothing was deleted.");
     }
     if (interrupts.signal.aborted)

@@ -8,13 +8,13 @@ const afterAll = "~";
 
 /** The id of a task, of which the beginning is enough where no other task has it: lists on a terminal show no more. */
 export async function findTask(admin: Admin, given: string): Promise<string> {
-  if (given === "") throw new UsageError("The id of a task is not empty.");
+  if (given === "") throw new UsageError("The id is empty: give a task's id, or the start of it.");
   if (isTaskId(given)) return given;
   const { tasks } = await admin.list({ after: `${given}${afterAll}`, limit: 2 });
   const found = tasks.map(({ id }) => id).filter((id) => id.startsWith(given));
   const [id] = found;
   if (id === undefined) throw new TaskClientError("unknown_task", `There is no task ${given}.`);
   if (found.length > 1 && !found.includes(given))
-    throw new UsageError(`The ids of several tasks begin with ${given}: give more of it.`);
+    throw new UsageError(`The ids of several tasks start with ${given}: give more of it.`);
   return found.includes(given) ? given : id;
 }

@@ -33,7 +33,7 @@ export async function restore(
     });
     const document: RestoreJson = { file, tasks, at: Date.parse(at), schema, beside };
     if (output.json) await output.printJson(document);
-    else await output.print(`restored ${tasksText(tasks)} as they stood at ${timeText(document.at)}\n`);
+    else await output.print(`restored ${tasksText(tasks)} as of ${timeText(document.at)}\n`);
     return exitCodes.done;
   } catch (error) {
     if (interrupts.signal.aborted)

@@ -6,6 +6,6 @@ import type { Io } from "../../io.ts";
 /** The store of a command that works with its database itself. Throws a UsageError for an admin endpoint. */
 export function storePlace({ cwd }: Io, place: string): StorePlace {
   if (/^https?:/i.test(place))
-    throw new UsageError("An admin endpoint does not do this: name the store itself, where its database is.");
+    throw new UsageError("An admin endpoint cannot do this: give the store itself.");
   return placeOfStore(place, (path) => resolve(cwd, path));
 }

@@ -76,10 +76,9 @@ function isEndpoint(place: string): boolean {
 
 function atEndpoint({ env }: Io, url: string, { as }: AdminOptions): OpenAdmin {
   const token = env["HOLDFAST_ADMIN_TOKEN"] ?? "";
-  if (token === "")
-    throw new UsageError("An admin endpoint wants a token: put it into HOLDFAST_ADMIN_TOKEN.");
+  if (token === "") throw new UsageError("An admin endpoint needs a token: set HOLDFAST_ADMIN_TOKEN.");
   if (as !== undefined)
-    throw new UsageError("--as is for stores: an admin endpoint knows by the token who acts.");
+    throw new UsageError("--as is for stores: an admin endpoint identifies the operator by the token.");
   return { admin: remoteAdmin(url, { token }), close: () => Promise.resolve() };
 }
 

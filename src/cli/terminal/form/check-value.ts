@@ -14,7 +14,7 @@ export function checkText(text: string, field: TextField): string | undefined {
 /** The same for a number. */
 export function checkNumber(text: string, field: NumberField): string | undefined {
   const value = numberFrom(text);
-  if (value === undefined) return "This is no number.";
+  if (value === undefined) return "This is not a number.";
   const { integer, minimum = -Infinity, maximum = Infinity } = field;
   if (integer && !Number.isInteger(value)) return "A whole number, please.";
   // A number with too many digits would change as a JSON number.

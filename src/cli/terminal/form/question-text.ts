@@ -38,7 +38,7 @@ export function questionOf(params: ElicitationParams): Question {
     obstacle:
       unknown === undefined
         ? undefined
-        : `It needs "${sanitizeLine(unknown.title, 200)}", which is of a kind that cannot be asked for here.`,
+        : `It needs "${sanitizeLine(unknown.title, 200)}", a kind of field that cannot be filled in here.`,
   };
 }
 
@@ -56,7 +56,7 @@ function address(message: readonly string[], given: unknown): Pick<Question, "li
   }
   const insecure = url.protocol === "http:" ? " The connection to it is not encrypted." : "";
   const user =
-    url.username === "" && url.password === "" ? "" : " What stands before the @ is no part of it.";
+    url.username === "" && url.password === "" ? "" : " What comes before the @ is not part of it.";
   return {
     lines: [
       ...message,
