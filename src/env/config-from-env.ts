@@ -8,6 +8,7 @@ import { EnvReader, type Environment } from "./env-reader.ts";
 import { readHttp, readMetrics } from "./http-variables.ts";
 import { readStore } from "./store-variables.ts";
 import { readTasks } from "./task-variables.ts";
+import { readWebhooks } from "./webhook-variables.ts";
 import { knownNames } from "./variables.ts";
 
 /** What operators have set. Each part has only what an environment names, beside the store. */
@@ -34,13 +35,18 @@ export interface EnvConfig {
 export function configFromEnv(env: Environment): EnvConfig {
   const reader = new EnvReader(env, knownNames);
   const tasks = readTasks(reader);
+  const webhooks = readWebhooks(reader);
   const http = readHttp(reader);
   const metrics = readMetrics(reader);
   checkTogether(reader, tasks, http);
   const store = readStore(reader);
   const fault = reader.fault();
   if (fault !== undefined) throw fault;
-  return { tasks: { ...tasks, store }, http, ...(metrics !== undefined && { metrics }) };
+  return {
+    tasks: { ...tasks, store, ...(webhooks !== undefined && { webhooks }) },
+    http,
+    ...(metrics !== undefined && { metrics }),
+  };
 }
 
 /** Finds values that are fine each by itself, and not beside others. */

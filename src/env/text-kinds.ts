@@ -12,8 +12,11 @@ export const switchKind: Kind<boolean> = {
 };
 
 /** Names with commas between them, each as `readOne` has it; undefined for one that is none. */
-export function listKind(of: string, readOne: (name: string) => string | undefined): Kind<readonly string[]> {
-  const read = (text: string): readonly string[] | undefined => {
+export function listKind<T extends string>(
+  of: string,
+  readOne: (name: string) => T | undefined,
+): Kind<readonly T[]> {
+  const read = (text: string): readonly T[] | undefined => {
     const names = namesIn(text)?.map(readOne);
     return names?.every((name) => name !== undefined) === true ? names : undefined;
   };

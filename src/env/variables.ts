@@ -1,12 +1,14 @@
 import { httpVariables } from "./http-variables.ts";
 import { storeVariables } from "./store-variables.ts";
 import { taskVariables } from "./task-variables.ts";
+import { webhookVariables } from "./webhook-variables.ts";
 import { fileNameOf, type Variable } from "./variable.ts";
 
 /** What is read for servers, in the order of the table in docs/guides/operations.md. */
 export const serverVariables: readonly Variable<unknown>[] = [
   ...storeVariables,
   ...taskVariables,
+  ...webhookVariables,
   ...httpVariables,
 ];
 

@@ -1,7 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { createTasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { configFromEnv } from "../../src/env/config-from-env.ts";
 import type { Environment } from "../../src/env/env-reader.ts";
 import { serverVariables } from "../../src/env/variables.ts";
@@ -132,6 +135,52 @@ it.each([
   expect(problem.startsWith(`${name} `)).toBe(true);
   expect(problem.endsWith(said)).toBe(true);
   expect(others).toEqual([]);
+});
+
+describe("a webhook", () => {
+  const secret = `whsec_${randomBytes(24).toString("base64")}`;
+  const url = "https://hooks.example.com/private-path";
+
+  it("is one with all that is set, from files too", async () => {
+    const { tasks } = configFromEnv({
+      HOLDFAST_WEBHOOK_URL_FILE: await fileWith(`${url}\n`),
+      HOLDFAST_WEBHOOK_SECRET: `${secret}, ${secret}`,
+      HOLDFAST_WEBHOOK_EVENTS: "task.completed,task.failed",
+      HOLDFAST_WEBHOOK_ALLOW_PRIVATE: "10.0.0.0/8",
+    });
+    expect(tasks.webhooks).toEqual([
+      {
+        name: "default",
+        url,
+        secret: [secret, secret],
+        events: ["task.completed", "task.failed"],
+        allowPrivate: ["10.0.0.0/8"],
+      },
+    ]);
+    expect(() => createTasks({ ...tasks, store: memoryStore() })).not.toThrow();
+  });
+
+  it.each([
+    [
+      { HOLDFAST_WEBHOOK_URL: url },
+      /^HOLDFAST_WEBHOOK_URL: its messages are signed with HOLDFAST_WEBHOOK_SECRET/,
+    ],
+    [
+      { HOLDFAST_WEBHOOK_URL: "http://hooks.example.com", HOLDFAST_WEBHOOK_SECRET: secret },
+      /^HOLDFAST_WEBHOOK_URL: .*https:/,
+    ],
+    [
+      { HOLDFAST_WEBHOOK_URL: "https://10.0.0.7/", HOLDFAST_WEBHOOK_SECRET: secret },
+      /^HOLDFAST_WEBHOOK_URL: .*10\.0\.0\.7/,
+    ],
+    [{ HOLDFAST_WEBHOOK_SECRET: "whsec_short" }, /^HOLDFAST_WEBHOOK_SECRET takes `?"?whsec_/],
+    [{ HOLDFAST_WEBHOOK_EVENTS: "task.ended" }, /^HOLDFAST_WEBHOOK_EVENTS takes .*not "task\.ended"\.$/],
+  ])("that could not work is refused by its variable: %j", (env, said) => {
+    const problems = problemsOf(env);
+    expect(problems).toEqual([expect.stringMatching(said)]);
+    expect(problems.join()).not.toContain("private-path");
+    expect(problems.join()).not.toContain("whsec_short");
+  });
 });
 
 it("takes names of hosts as headers have them", () => {

@@ -54,6 +54,10 @@ const eventNames: Readonly<Record<WebhookEvent, true>> = {
   "task.deleted": true,
 };
 
+export function isWebhookEvent(event: unknown): event is WebhookEvent {
+  return typeof event === "string" && Object.hasOwn(eventNames, event);
+}
+
 const names: OptionNames<WebhookOptions> = {
   name: true,
   url: true,
@@ -118,8 +122,7 @@ function urlOf(
 
 function assertEvents(what: string, events: unknown): void {
   if (events === undefined) return;
-  const isKnown = (event: unknown): boolean => typeof event === "string" && Object.hasOwn(eventNames, event);
-  if (Array.isArray(events) && events.length > 0 && events.every(isKnown)) return;
+  if (Array.isArray(events) && events.length > 0 && events.every(isWebhookEvent)) return;
   throw wrong(`${what}: events has to be a list of ${Object.keys(eventNames).join(", ")}`);
 }
 
