@@ -2,21 +2,21 @@ import { optionProblem, type OptionNames } from "../task/option-names.ts";
 import type { Clock } from "./clock.ts";
 
 /**
- * The pauses before further tries of what failed, in milliseconds. Of each a random half is taken off, so that things that
- * failed together do not come back together.
+ * The pauses between retries, in milliseconds. A random part of each, up to half, is taken off, so that things that failed together do not
+ * retry together.
  */
 export interface Backoff {
   /** The first pause; default 1 second. */
   readonly firstMs?: number;
-  /** By what each further pause is multiplied, at least 1; default 2. */
+  /** The factor by which each pause is longer than the one before, at least 1; default 2. */
   readonly factor?: number;
-  /** The longest pause; default 1 minute, or `firstMs` where that is longer. */
+  /** The longest pause; default 1 minute, or `firstMs` if that is longer. */
   readonly maxMs?: number;
 }
 
 const defaultMaxMs = 60_000;
 
-/** The pause in ms after so many failures in a row. */
+/** The pause in ms after that many failures in a row. */
 export function retryPause(
   failures: number,
   clock: Pick<Clock, "randomBytes">,
@@ -30,7 +30,7 @@ export function retryPause(
 
 const names: OptionNames<Backoff> = { firstMs: true, factor: true, maxMs: true };
 
-/** What is wrong with a backoff that may come from JavaScript; undefined where nothing is. */
+/** What is wrong with a backoff, which JavaScript does not check; undefined if nothing is. */
 export function backoffProblem(what: string, given: Backoff): string | undefined {
   const problem = optionProblem(what, given, names);
   if (problem !== undefined) return problem;

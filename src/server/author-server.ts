@@ -12,14 +12,14 @@ import { ServedTools } from "./tool-list/served-tools.ts";
 import { neverReached, ToolForms, unchecked } from "./tool-list/tool-forms.ts";
 
 /**
- * Creates the author's own server: for each session, for each connection on stdio, and for each request of 2026-07-28 over HTTP that
- * is not about tasks or a tool of `tasks.tool`. To refuse callers is for `authenticate`. A low-level `Server` of the SDK may be `Made`, too.
+ * Creates your own server: for each session, for each connection on stdio, and for each request of 2026-07-28 over HTTP that is not about
+ * tasks or a tool of `tasks.tool`. Do not refuse callers here; do it in `authenticate`. `Made` may also be a low-level `Server` of the SDK.
  */
 export type ServerFactory<Made extends McpServer | Server = McpServer> = (
   context: McpRequestContext,
 ) => Made | Promise<Made>;
 
-/** Names under `tasks/` that some generation has had: an author's server has no handlers of its own for them (X-102). */
+/** Names under `tasks/` that some generation has used: an author's server must have no handlers of its own for them (X-102). */
 export const reservedMethods: readonly string[] = [
   "tasks/get",
   "tasks/update",
@@ -37,29 +37,29 @@ export interface AuthorServersSetup {
   readonly onError: OnError;
 }
 
-/** When a client can be told of changes. */
+/** When and where a client can be notified of changes. */
 export interface Listening {
-  /** False before the end of its handshake: it has seen no list then. */
+  /** False until its handshake ends: before that, it has seen no list. */
   readonly isReady: () => boolean;
-  /** Where it can be told; until there is a stream for it, the news waits. */
+  /** The streams for notifications; while there is none, a notification waits. */
   readonly streams: Pick<Streams, "standaloneOpen" | "onStandalone">;
 }
 
 /** A server of the author's with our tools. */
 export interface AuthorServer {
   readonly mcp: McpServer;
-  /** Keeps its list of tools as it is to be, and tells its client of changes. Returns what ends that. */
+  /** Keeps the server's list of tools current and notifies its client of changes. Returns a function that stops this. */
   readonly follow: (client: Listening) => () => void;
 }
 
 /**
- * Makes the author's servers, with our tools on them for the SDK to list. Calls of these tools are answered before they
- * reach a server.
+ * Makes the author's servers with our tools on them, so that the SDK lists them. Calls of these tools are answered before they reach a
+ * server.
  */
 export class AuthorServers {
   readonly #setup: AuthorServersSetup;
   readonly #forms = new ToolForms();
-  /** Names of ours that servers of the author's have taken, and that were reported. */
+  /** Names of our tools that an author's servers also use, and that were reported. */
   readonly #taken = new Set<string>();
 
   constructor(setup: AuthorServersSetup) {
@@ -67,8 +67,8 @@ export class AuthorServers {
   }
 
   /**
-   * A server that is not connected yet. It knows `methods`, those about tasks in its revision, so that the SDK checks requests
-   * for them as it checks its own. Throws what the factory throws, and `configuration` if its server uses a reserved name.
+   * A server that is not connected yet. It knows `methods`, the task methods of its revision, so that the SDK validates requests for them
+   * like its own. Throws what the factory throws, and `configuration` if its server uses a reserved name.
    */
   async make(
     context: McpRequestContext,
@@ -93,7 +93,7 @@ export class AuthorServers {
     return { mcp, follow: (client) => this.#follow(mcp, tools, client) };
   }
 
-  /** Whether clients have to repeat arguments of the tool in headers over HTTP, which the SDK checks. */
+  /** Whether clients must repeat arguments of the tool in HTTP headers, which the SDK checks. */
   declaresHeaders(tool: Tool): boolean {
     return this.#forms.declareHeaders(tool);
   }
@@ -143,7 +143,7 @@ export class AuthorServers {
   }
 }
 
-/** Tools may come while it is connected, when a server cannot declare any more that it has some. */
+/** Tools may be added while it is connected, when a server can no longer declare that it has tools. */
 function declareTools(mcp: McpServer): void {
   if (!serves(mcp, "tools/list")) mcp.registerTool("none", {}, neverReached).remove();
 }

@@ -23,46 +23,46 @@ import type { SessionDispatcher } from "./sessions/session-dispatcher.ts";
 import type { Streams } from "./streams.ts";
 import type { RequestTracing } from "./tracing/request-tracing.ts";
 
-/** The author's servers with the task tools added, for `serveHttp`, `serveStdio` and handlers to mount. */
+/** Your servers with the task tools added, for `serveHttp`, `serveStdio` and mounted handlers. */
 export interface TaskServer {
   readonly options: RuntimeOptions;
-  /** What operators may do, for an endpoint that asks who they are. */
+  /** The operators' actions, for an endpoint that authenticates operators. */
   readonly admin: Admin;
   readonly onError: OnError;
-  /** Undefined where nobody listens. */
+  /** Undefined if nothing listens. */
   readonly events: ServerEvents | undefined;
-  /** The error that a caller gets for a fault; what it must not see goes to `onError`. */
+  /** The error that a caller gets for a fault. Details that it must not see go to `onError`. */
   readonly errorOf: ErrorOf;
-  /** Undefined where nothing is traced. */
+  /** Undefined if nothing is traced. */
   readonly tracing: RequestTracing | undefined;
   readonly legacyErrorCodes: boolean;
-  /** Answers the requests of protocol 2026-07-28 that are ours. */
+  /** Answers requests of protocol 2026-07-28 that Holdfast handles. */
   readonly dispatcher: Dispatcher;
   /** Undefined if the store keeps no sessions. */
   readonly sessionStore: SessionStore | undefined;
-  /** What the author's server calls itself. */
+  /** The name and version of the author's server. */
   readonly identity: ServerIdentity;
-  /** Whether the SDK has more to check of a call over HTTP: the headers that repeat arguments of its tool. */
+  /** Whether the SDK also has to check the headers of an HTTP call, which repeat arguments of the tool. */
   declaresHeaders(tool: unknown): boolean;
-  /** A server with our tools and methods only, with which the SDK validates requests. */
+  /** A server with our tools and methods only, which the SDK uses to validate requests. */
   verdictServer(): Promise<McpServer>;
-  /** Calls `listener` when clients are to hear that the list of tools has changed. Returns what ends that. */
+  /** Calls `listener` when clients should hear that the list of tools changed. Returns a function that stops this. */
   onListChange(listener: () => void): () => void;
-  /** How the SDK's answer to a request of protocol 2026-07-28 is amended for its client; undefined: not at all. */
+  /** How to amend the SDK's answer to a request of protocol 2026-07-28 for its client; undefined: not at all. */
   amendmentFor(method: string, params: unknown): Amend | undefined;
-  /** Rate limits. A message has to pass them before a server gets it that `create` made. */
+  /** Rate limits. A message has to pass them before it reaches a server that `create` made. */
   readonly rates: Rates;
   /** Whether the tool of that name is a polling tool. */
   readonly isPollingTool: (tool: string) => boolean;
-  /** Recovers the tasks of an earlier process, and begins to run tasks. */
+  /** Recovers the tasks of an earlier process and begins to run tasks. */
   start(): Promise<void>;
-  /** Starts no more tasks and lets running handlers end early; requests are answered until `stop`. */
+  /** Starts no more tasks and lets running handlers end early. Requests are answered until `stop`. */
   drain(): void;
-  /** Ends in order within that many milliseconds; by default `stopDeadlineMs`. */
+  /** Stops in order within that many milliseconds; default `stopDeadlineMs`. */
   stop(withinMs?: number): Promise<void>;
   /** Whether it has started and its store answers. */
   ready(): Promise<boolean>;
-  /** A fresh server for one request or connection of `owner`. */
+  /** A new server for one request or connection of `owner`. */
   create(context: McpRequestContext, owner: Owner, streams?: Streams): Promise<McpServer>;
   /** The same for a connection of an earlier revision. */
   openSession(
@@ -71,21 +71,21 @@ export interface TaskServer {
     streams?: Streams,
   ): Promise<DispatchedServer<SessionDispatcher>>;
   /**
-   * Answers a request about tasks that came without a session, and needs no server of the author's; undefined for one that the
-   * author's server may answer.
+   * Answers a request about tasks that came without a session and does not need the author's server; undefined if the author's server may
+   * answer it.
    */
   poll(request: JSONRPCRequest, owner: Owner, extra: MessageExtraInfo): Promise<Answer> | undefined;
-  /** Whether a request of a session can be made again by the server itself: it changes nothing, and may take long. */
+  /** Whether the server can repeat a request of a session itself: the request changes nothing, and may take long. */
   isRepeatable(request: JSONRPCRequest): boolean;
-  /** How many requests wait for the end of a task. A stop does not wait for them. */
+  /** The number of requests that wait for the end of a task. A stop does not wait for them. */
   readonly waiting: number;
-  /** The changes of those of the tasks, logs and outputs that the owner may see; rejects with `limit_reached`. */
+  /** Changes of the given tasks, logs and outputs that the owner may see. Rejects with `limit_reached`. */
   listen(asked: TaskListening, owner: Owner): Promise<Listening>;
-  /** The scopes that are needed for the principal's tasks that a body names, which is a message or a batch. */
+  /** The scopes needed for the principal's tasks that a body names. The body is a message or a batch. */
   scopesOfTasks(body: unknown, principal: string | null): Promise<ReadonlySet<string>>;
 }
 
-/** Throws `configuration` if a caller passed something other than what `tasks.server` or `durable` returns, or what takes no requests. */
+/** Throws `configuration` if a caller passed something that `tasks.server` or `durable` did not return, or that takes no requests. */
 export function assertTaskServer(caller: string, server: unknown): asserts server is TaskServer {
   if (isTaskServer(server)) return assertServes(server.options);
   throw new HoldfastError(

@@ -25,74 +25,74 @@ import { keepInside } from "./inside-tasks.ts";
 import { createTaskServer } from "./create-task-server.ts";
 import { assertServes, type TaskServer } from "./task-server.ts";
 
-/** Options of `createTasks`; all but `store` have defaults. */
+/** Options of `createTasks`. All but `store` have defaults. */
 export interface TasksOptions extends Partial<RuntimeOptions> {
   /** Where tasks are stored: `sqliteStore("tasks.db")`, or `memoryStore()` for tasks that end with the process. */
   readonly store: TaskStore;
   /** Called with errors that no caller is told about. Default: prints a line to stderr. */
   readonly onError?: (error: unknown) => void;
   /**
-   * Called with each thing that happens in this process, to its tasks, requests and store, once it is committed. It is waited for by nobody, and
-   * what it throws goes to `onError`. `pinoEvents` of `holdfast/pino` is one that writes logs. Default: nobody listens, and events cost nothing.
+   * Called with each event of this process (of its tasks, requests and store) after the change is committed. Nothing waits for it, and if
+   * it throws, the error goes to `onError`. `pinoEvents` of `holdfast/pino` writes events to a log. Default: none, at no cost.
    */
   readonly onEvent?: (event: ServerEvent) => unknown;
-  /** What traces and measures this process: `openTelemetry()` of `holdfast/opentelemetry`. Default: nothing, and that costs nothing. */
+  /** Traces and measures this process: `openTelemetry()` of `holdfast/opentelemetry`. Default: none, at no cost. */
   readonly telemetry?: ServerTelemetry;
   /** Answers a call that lacks a capability with -32003, as in early drafts, instead of -32021. Default false. */
   readonly legacyErrorCodes?: boolean;
   /**
-   * In protocol 2025-11-25, refuses calls that could ask for a task and do not, with -32600. Clients without tasks cannot
-   * call such tools then. Default false.
+   * In protocol 2025-11-25, refuses calls that could ask for a task but do not, with -32600. Clients without tasks then cannot call such
+   * tools. Default false.
    */
   readonly requireTasks?: boolean;
   /**
-   * In protocol 2026-07-28, lists `required` tools also to clients without tasks, which cannot call them. Default false. In
-   * earlier revisions all tools are listed, since the list says which tools take tasks.
+   * In protocol 2026-07-28, also lists `required` tools to clients without tasks, which cannot call them. Default false. Earlier revisions
+   * always list all tools, because the list says which tools take tasks.
    */
   readonly listRequiredTools?: boolean;
   /**
-   * How clients without tasks are answered when they call an optional tool. `ticket`: when the work is done, or after
-   * `plainDeadlineMs` with a reference that the model uses to fetch the result later. `wait`: when the work is done. Default
-   * `ticket`, and `wait` for tools with an output schema. A tool can override it.
+   * How the server answers clients without tasks when they call an optional tool. `wait`: when the work is done. `ticket`: when the work is
+   * done, or after `plainDeadlineMs` with a reference that the model uses to fetch the result later. Default `ticket`, or `wait` for tools
+   * with an output schema. A tool can override it.
    */
   readonly plain?: PlainPolicy;
-  /** How long such a call waits before it is answered with a ticket, in milliseconds. Default 45 seconds. */
+  /** How long such a call waits before it gets a ticket, in milliseconds. Default 45 seconds. */
   readonly plainDeadlineMs?: number;
   /**
-   * How long the task of such a call goes on after its client ran out of time, in milliseconds, so that the same call finds
-   * it; then it is cancelled. 0 cancels it at once. Default 10 minutes.
+   * How long the task of such a call continues after its client timed out, in milliseconds, so that a repeated call finds it. Then the task
+   * is cancelled. 0 cancels it at once. Default 10 minutes.
    */
   readonly plainGraceMs?: number;
   /**
-   * The names of the polling tools, which go with tickets. `result` and `cancel` are `task_result` and `task_cancel` by
-   * default; `answer` and `list` are there only if they are named.
+   * Names of the polling tools that come with tickets. Default: `task_result` for `result` and `task_cancel` for `cancel`. `answer` and
+   * `list` exist only if you name them.
    */
   readonly companions?: Partial<CompanionNames>;
-  /** Rate limits of one principal. Those left out have their defaults. */
+  /** Rate limits of one principal. Limits that you leave out keep their defaults. */
   readonly rates?: Partial<RateOptions>;
   /** Streams on which one principal may listen to tasks at the same time. Default 100. */
   readonly maxListensPerPrincipal?: number;
-  /** Tasks that one such stream may name; more are refused. Default 1,000. */
+  /** Maximum number of tasks that one such stream may name. Default 1,000. */
   readonly maxIdsPerListen?: number;
   /**
-   * Where it is told that a task was made, has another status, or was deleted before its time. What is told has no arguments, results or texts. It is stored
-   * with the change, and sent until it has come or three days are over. Default: none, and that costs nothing.
+   * Services to notify when a task is created, changes its status, or is deleted early. Messages contain no arguments, results or texts.
+   * Each is stored with the change and retried for up to three days. Default: none, at no cost.
    */
   readonly webhooks?: readonly WebhookOptions[];
 }
 
 export interface SendOptions {
-  /** What the event is known by, at most 255 characters: another one with the same changes nothing, as long as the task lives. */
+  /** Identifies the event, at most 255 characters. Another event with the same id has no effect as long as the task lives. */
   readonly dedupeId?: string;
 }
 
 /** The durable tools of a process. */
 export interface Tasks {
   /**
-   * Registers a tool whose calls survive crashes, deploys and reconnects. Its handler gets the validated arguments and
-   * the task; a step that finished in `task.step` does not run again after a crash. Returns what the handlers of other
-   * tools call it by, and what changes or removes it. Tools may come at any time, also while clients are connected, which hear of it. Throws
-   * `configuration` for a name that is taken, and for wrong options.
+   * Registers a tool whose calls survive crashes, deploys and reconnects. Its handler gets the validated arguments and the task. A step
+   * that finished in `task.step` does not run again after a crash. Returns the tool, which other handlers can call and which you can change
+   * or remove. You can register tools at any time; connected clients are notified. Throws `configuration` for a name that is taken, and for
+   * invalid options.
    *
    * ```ts
    * tasks.tool(
@@ -117,8 +117,8 @@ export interface Tasks {
     handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
   ): DurableTool<Input, Prepared, Older, Output>;
   /**
-   * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and handlers to mount. The factory returns a new server
-   * on each call, with tools, resources and prompts of its own. Throws `configuration` where the role `serve` is missing.
+   * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and mounted handlers. The factory returns a new
+   * server on each call, with its own tools, resources and prompts. Throws `configuration` without the role `serve`.
    *
    * ```ts
    * await serveHttp(tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })));
@@ -126,11 +126,11 @@ export interface Tasks {
    */
   server(factory: ServerFactory<McpServer | Server>): TaskServer;
   /**
-   * Gives an event to the task `id`, which is `task.id` in its handler: one call of `task.waitForEvent` with the same name resolves with
-   * `value`, which is plain JSON data, be it that it waits already or comes to that later, after a crash too. Resolves once the event is stored: true, or
-   * false where one came before under the same `dedupeId`, be it of a service that sends its webhooks more than once. Any process that has
-   * started tasks on the same store can send. Whoever calls this is not checked against the task's caller. Rejects with `unknown_task`,
-   * `finished`, `not_json`, `too_large`, and with `limit_reached` where too many events of the task wait (`maxEventsPerTask`).
+   * Sends an event to the task `id`, which its handler sees as `task.id`. One call of `task.waitForEvent` with the same name resolves with
+   * `value`, which must be plain JSON data. The call may be waiting already, or come later, even after a crash. Resolves once the event is
+   * stored: with true, or with false if an event with the same `dedupeId` came before. Any process that has started tasks on the same store
+   * can send. The sender is not checked against the task's caller. Rejects with `unknown_task`, `finished`, `not_json`, `too_large`, and
+   * with `limit_reached` if too many events of the task wait (`maxEventsPerTask`).
    *
    * ```ts
    * const isNew = await tasks.sendEvent(order.taskId, "payment", { paid: true }, { dedupeId: delivery.id });
@@ -138,8 +138,8 @@ export interface Tasks {
    */
   sendEvent(id: string, name: string, value?: unknown, options?: SendOptions): Promise<boolean>;
   /**
-   * For operators of the server, whose rights nobody checks here: lists tasks, shows one whole, and cancels, answers, runs again, extends and deletes tasks, or pauses
-   * tools, in the name of somebody. It works from `start` on; before, it rejects with `store_closed`.
+   * For operators of the server: lists and shows tasks; cancels, answers, retries, extends and deletes them; and pauses tools. Each change
+   * names the operator who made it. Nothing here checks permissions. It works after `start`; before, it rejects with `store_closed`.
    *
    * ```ts
    * const { tasks: failed } = await tasks.admin.list({ tool: "publish_report", states: ["failed"] });
@@ -149,16 +149,16 @@ export interface Tasks {
    */
   readonly admin: Admin;
   /**
-   * Opens the store and takes over the tasks of an earlier process. `serveHttp` and
-   * `serveStdio` call it; a handler that is mounted does so with its first request. Idempotent.
+   * Opens the store and takes over the tasks of an earlier process. `serveHttp` and `serveStdio` call it; a mounted handler calls it on its
+   * first request. Idempotent.
    */
   start(): Promise<void>;
-  /** Waits up to `stopDeadlineMs` for running handlers, gives the other tasks back to the store and closes it. */
+  /** Waits up to `stopDeadlineMs` for running handlers, returns the other tasks to the store and closes it. */
   stop(): Promise<void>;
 }
 
 /**
- * Creates the durable tools of a process. The store is opened by `start`. Throws `configuration` for wrong options.
+ * Creates the durable tools of a process. `start` opens the store. Throws `configuration` for invalid options.
  *
  * ```ts
  * const tasks = createTasks({ store: sqliteStore("tasks.db"), keepMs: 3_600_000 });
@@ -168,7 +168,7 @@ export function createTasks(given: TasksOptions): Tasks {
   return createTasksWith(given, {});
 }
 
-/** What tests give to the tasks of a process beside its options. */
+/** What tests add to the options of `createTasks`. */
 export type TestedBy = Pick<RuntimeSetup, "clock" | "onStepRun">;
 
 /** `createTasks` in a test. */
@@ -176,7 +176,7 @@ export function createTasksWith(given: TasksOptions, testedBy: TestedBy): Tasks 
   return openTasks(given, testedBy).tasks;
 }
 
-/** The tasks of a process, and what makes servers with them also where they take no requests. */
+/** The tasks of a process, and a function that makes servers with them even without the role `serve`. */
 export interface OpenTasks {
   readonly tasks: Tasks;
   readonly serverOf: (factory: ServerFactory<McpServer | Server>) => TaskServer;
@@ -281,7 +281,7 @@ const ownOptions: OptionNames<Omit<TasksOptions, keyof RuntimeOptions>> = {
   webhooks: true,
 };
 
-/** In JavaScript anything can be given: says what is missing, and the right form. */
+/** JavaScript callers can pass anything: says what is missing, and shows the right form. */
 function assertTasksOptions(given: unknown): void {
   const { store } = (given ?? {}) as { store?: unknown };
   if (typeof store !== "object" || store === null || !("open" in store)) {

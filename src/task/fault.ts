@@ -1,26 +1,24 @@
-/**
- * Everything that can go wrong, by name. Messages are for people and may change; code decides by these.
- */
+/** Every error code. Messages are for people and may change, so compare codes in your code. */
 export type FaultCode =
   | "unknown_task"
-  // the task has ended, and what was asked for is possible only before
+  // the task has ended, and the request needs one that has not
   | "finished"
-  // the task has not ended, and what was asked for is possible only then
+  // the task has not ended, and the request needs one that has
   | "unfinished"
   | "invalid_params"
   | "invalid_request"
   | "method_not_found"
   | "idempotency_conflict"
-  // the requestor's own id for a task belongs to another one
+  // the id that the requestor chose belongs to another task
   | "wire_id_taken"
   | "missing_capability"
   // the requestor's token lacks scopes; `data.requiredScopes` names all that are needed
   | "insufficient_scope"
-  // an admin endpoint does not know who asks
+  // an admin endpoint could not authenticate the caller
   | "unauthenticated"
-  // too much of something; where another try makes sense, `data.retryAfterMs` says when
+  // over a limit; if a retry makes sense, `data.retryAfterMs` says when
   | "limit_reached"
-  // too fast, or too much for the process at the moment; `data.retryAfterMs` says when to try again
+  // too many requests, or the process is overloaded; `data.retryAfterMs` says when to retry
   | "rate_limited"
   // the connection of a request broke, and its client did not come back for the answer
   | "stream_lost"
@@ -33,36 +31,36 @@ export type FaultCode =
   | "not_json"
   | "replay_mismatch"
   | "step_timeout"
-  // an attempt worked for longer than its tool allows at a stretch
+  // an attempt worked longer without a break than its tool's `timeoutMs` allows
   | "attempt_timeout"
   | "input_timeout"
   | "event_timeout"
-  // a sleep, a question or a wait for an event that would end after its task
+  // a sleep, a question or a wait for an event would end after its task
   | "outlives_task"
-  // what authenticate returned as credentials is not in this process
+  // the credentials that `authenticate` returned are not in this process
   | "no_credentials"
-  // the request that a task came with, or the stream to its client, is not in this process
+  // the request that created a task, or the stream to its client, is not in this process
   | "no_request"
   // the client answered a question with an error
   | "input_failed"
-  // a handler goes on although its task has ended, or its caller has left
+  // a handler keeps running although its task has ended, or its caller has left
   | "handler_leaked"
-  // tasks that began under a newer version of their tool than this process has
+  // tasks began under a newer version of their tool than this process has
   | "newer_version"
-  // an attempt that may no longer write
+  // an attempt that lost its task tried to write
   | "fenced"
-  // the stores of SDK v1's servers: a task has no result to give, or its queue is full
+  // stores for SDK v1 servers: a task has no result, or its queue is full
   | "no_result"
   | "queue_full"
   // stores and start
   | "store_locked"
   | "store_unusable"
-  // the store does not answer, for now: a full disk, another program that holds the file
+  // the store does not answer now: for example a full disk, or another program locks the file
   | "store_failed"
-  // what is stored of one task is damaged: asking again cannot help, and other tasks are not concerned
+  // the stored data of one task is damaged: a retry cannot help, and other tasks are not affected
   | "task_unreadable"
   | "store_closed"
-  // another process took this one for dead, and gives its tasks to others
+  // another process took this one for dead, and its tasks go to others
   | "store_lost"
   | "store_url"
   | "node_too_old"
@@ -70,11 +68,11 @@ export type FaultCode =
   | "configuration";
 
 interface FaultOptions extends ErrorOptions {
-  /** JSON-RPC `data` for the wire. */
+  /** JSON-RPC `data`. */
   readonly data?: unknown;
 }
 
-/** The one error class of the project. */
+/** The error class of Holdfast. `code` says what went wrong. */
 export class HoldfastError extends Error {
   override readonly name = "HoldfastError";
   readonly code: FaultCode;
@@ -87,7 +85,7 @@ export class HoldfastError extends Error {
   }
 }
 
-/** JSON-RPC numbers; a fault that is not listed is an internal error (X-094). */
+/** JSON-RPC numbers. A fault that is not listed is an internal error (X-094). */
 const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
   unknown_task: -32602,
   finished: -32602,
@@ -104,7 +102,7 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
   stream_lost: -32000,
 };
 
-/** Faults that say how a tool's own work went: uncaught, they are a result with `isError` and not a JSON-RPC error. */
+/** Faults that describe how a tool's own work went: uncaught, they become a result with `isError` and not a JSON-RPC error. */
 const endsOfWork: ReadonlySet<FaultCode> = new Set([
   "step_timeout",
   "attempt_timeout",
@@ -114,10 +112,7 @@ const endsOfWork: ReadonlySet<FaultCode> = new Set([
   "no_request",
 ]);
 
-/**
- * Whether `thrown` is a fault of ours that tells of a mistake or of the machinery, and not of how a tool's work went. Never
- * throws, whatever was thrown.
- */
+/** Whether `thrown` is a fault of ours about a mistake or the machinery, and not about how a tool's work went. Never throws. */
 export function isFault(thrown: unknown): thrown is HoldfastError {
   try {
     return thrown instanceof HoldfastError && !endsOfWork.has(thrown.code);
@@ -126,27 +121,27 @@ export function isFault(thrown: unknown): thrown is HoldfastError {
   }
 }
 
-/** One text for unknown, foreign and expired ids, so that an id's existence does not show (A-40). */
+/** One text for unknown, foreign and expired ids, so that it does not reveal whether an id exists (A-40). */
 export function unknownTask(): HoldfastError {
   return new HoldfastError("unknown_task", "Unknown or expired task");
 }
 
-/** Whether `thrown` says that there is no such task, or none of the caller's. */
+/** Whether `thrown` says that the task does not exist, or is not the caller's. */
 export function isUnknownTask(thrown: unknown): boolean {
   return thrown instanceof HoldfastError && thrown.code === "unknown_task";
 }
 
-/** Whether `thrown` says that what is stored of a task is damaged. */
+/** Whether `thrown` says that a task's stored data is damaged. */
 export function isUnreadable(thrown: unknown): thrown is HoldfastError {
   return thrown instanceof HoldfastError && thrown.code === "task_unreadable";
 }
 
-/** Whether `thrown` says that the caller has no such task, or not the scopes to see it. */
+/** Whether `thrown` says that the caller has no such task, or lacks the scopes to see it. */
 export function isHidden(thrown: unknown): boolean {
   return isUnknownTask(thrown) || (thrown instanceof HoldfastError && thrown.code === "insufficient_scope");
 }
 
-/** What callers are told of a store that fails: what it says itself is for whoever runs the server, and names files. */
+/** What callers are told if the store fails. The store's own message is for the server's operator, and names files. */
 export const storeAway = "The task store does not answer now. Try again later.";
 
 /** What callers are told of a task that is damaged, or encrypted with a key that is not here. */

@@ -1,4 +1,4 @@
-/** The severities of RFC 5424 that MCP's logging has, the least severe first. */
+/** The RFC 5424 severities that MCP's logging uses, from least to most severe. */
 export const logLevels = [
   "debug",
   "info",
@@ -10,13 +10,13 @@ export const logLevels = [
   "emergency",
 ] as const;
 
-/** How severe a line of a log is. */
+/** The severity of a log line. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a handler can append to: the log of its task, which forgets its oldest lines, and its output, which forgets nothing. */
+/** What a handler can append to: the log of its task, which drops its oldest lines, and its output, which drops nothing. */
 export type LineList = "log" | "output";
 
-/** What stands in a line of a log. */
+/** The content of a log line. */
 export interface LogText {
   readonly level: LogLevel;
   readonly text: string;
@@ -27,7 +27,7 @@ export interface LogText {
 /** A line of a task's log or output. */
 export interface TaskLine {
   readonly list: LineList;
-  /** Its number in its list, from 1 on; the numbers of lines that were forgotten are missing. */
+  /** Its number in its list, from 1. The numbers of dropped lines are missing. */
   readonly seq: number;
   /** Epoch ms. */
   readonly at: number;
@@ -39,7 +39,7 @@ export interface TaskLine {
   readonly body: string;
 }
 
-/** A line as it is shown to whoever may read it. */
+/** A line as readers see it. */
 export function shownLine({ list, seq, at, step, body }: TaskLine): Readonly<Record<string, unknown>> {
   const content: unknown = JSON.parse(body);
   const said = list === "output" ? { content } : typeof content === "object" ? content : {};

@@ -1,12 +1,12 @@
 import type { CallerDetails } from "../../task/record.ts";
 
-/** Who called a tool, as `authenticate` found it. It is kept with the task, without the token. */
+/** Who called a tool, as `authenticate` found it. Stored with the task, without the token. */
 export interface TaskCaller {
-  /** Whose task it is; null where the server does not tell callers apart. */
+  /** The owner of the task; null if the server does not tell callers apart. */
   readonly principal: string | null;
-  /** The OAuth client that called for the principal. Left out where authentication names none. */
+  /** The OAuth client that called for the principal. Left out if authentication names none. */
   readonly clientId?: string;
-  /** What the token of the call was good for. Left out where authentication names none. */
+  /** The scopes of the call's token. Left out if authentication names none. */
   readonly scopes?: readonly string[];
   /** What `authenticate` returned as `claims`: plain JSON data. */
   readonly claims: Readonly<Record<string, unknown>>;

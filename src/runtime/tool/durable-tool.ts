@@ -4,7 +4,7 @@ import type { ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
 
 type Schema = StandardSchemaV1 | undefined;
 
-/** What of a registered tool is to be different: what is left out stays as it is. */
+/** Changes to a registered tool. Options that you leave out stay as they are. */
 export type ToolChanges<
   Input extends Schema = Schema,
   Prepared = undefined,
@@ -15,8 +15,8 @@ export type ToolChanges<
 };
 
 /**
- * A tool that was registered, which can be changed as long as the process runs. Clients that listen hear of it
- * (`notifications/tools/list_changed`), one time for changes that come together. Other processes on the same store have tools of their own.
+ * A registered tool, which you can change while the process runs. Clients that listen are notified (`notifications/tools/list_changed`),
+ * once for changes made together. Other processes on the same store have their own tools.
  *
  * ```ts
  * const report = tasks.tool("report", { inputSchema }, buildReport);
@@ -33,9 +33,9 @@ export interface DurableTool<
   /** False after `disable` and after `remove`. */
   readonly enabled: boolean;
   /**
-   * Changes what the tool is, as a deploy would: handlers that run go on as they began, and tasks that begin or go on from their journal later
-   * have the new ones (raise `version` where those that have begun must not). With another `inputSchema` comes the `handler` that
-   * takes it. Throws `configuration` for wrong options, with nothing changed, and for a tool that was removed.
+   * Changes the tool, as a deploy would: running handlers continue unchanged, and tasks that start or resume later use the new options.
+   * Raise `version` if tasks that have begun must not see the change. Pass a new `inputSchema` together with the `handler` that takes it.
+   * Throws `configuration` for invalid options, in which case nothing changes, and for a tool that was removed.
    */
   update(changes: ToolChanges<Input, Prepared, Older, Output>): void;
   update<
@@ -49,13 +49,13 @@ export interface DurableTool<
       readonly handler: ToolHandler<ToolArguments<NewInput>, NoInfer<NewPrepared>>;
     },
   ): void;
-  /** Lists the tool to clients again, and takes their calls. */
+  /** Lists the tool to clients again, and accepts their calls. */
   enable(): void;
-  /** Lists the tool to clients no more, and refuses their calls as the SDK does. Its tasks go on, and handlers can still call it. */
+  /** Stops listing the tool to clients, and refuses their calls as the SDK does. Its tasks continue, and handlers can still call it. */
   disable(): void;
   /**
-   * The tool is gone from this process, and its name free. Handlers that run go on to their end. Tasks that are queued or parked wait for
-   * another process with the tool, or for it to be registered again; after `unregisteredGraceMs` they fail.
+   * Removes the tool from this process, and frees its name. Running handlers continue to their end. Tasks that are queued or parked wait
+   * for another process that has the tool, or until you register it again; after `unregisteredGraceMs` they fail.
    */
   remove(): void;
 }

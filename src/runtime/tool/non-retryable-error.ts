@@ -1,6 +1,6 @@
 /**
- * What a step or a handler throws where another try could not help: a step is not run again, whatever its `retries`, nor is a handler,
- * whatever the `retry` of its tool. It is told by its name, and is one on a replay too.
+ * Throw it in a step or a handler if a retry cannot help: neither the step, whatever its `retries`, nor the handler, whatever its tool's
+ * `retry`, runs again. It is recognized by its name, on a replay too.
  *
  * ```ts
  * if (response.status === 404) throw new NonRetryableError("There is no such report.");
@@ -10,7 +10,7 @@ export class NonRetryableError extends Error {
   override readonly name = "NonRetryableError";
 }
 
-/** Whether `thrown` forbids another try, be it of this copy of the class or of another one. Never throws. */
+/** Whether `thrown` forbids a retry, from this or another copy of the class. Never throws. */
 export function isNonRetryable(thrown: unknown): boolean {
   try {
     const isOne = thrown instanceof NonRetryableError;

@@ -9,21 +9,20 @@ import type { TaskCaller } from "./caller.ts";
 import type { ElicitParams } from "./task-context.ts";
 
 /**
- * How a tool's `prepare` asks the client before the work begins. In protocol 2026-07-28 the questions go out as the answer
- * to the call, and the client calls again with its answers (a multi-round-trip request). A question without an answer ends
- * the run of `prepare` at that point, without running `finally`; the next round starts at the top. Questions asked under
- * `Promise.all` go out together. A question that reads differently in the next round is asked again, so keep times and
- * random values out of it. In earlier revisions `prepare` waits for the answers; after a crash it starts at the top and
- * finds the answers that came.
+ * How a tool's `prepare` asks the client before the work begins. In protocol 2026-07-28 the questions are the answer to the call, and the
+ * client calls again with its answers (a multi-round-trip request). A question without an answer ends the run of `prepare` at that point,
+ * without running `finally`; the next round starts at the top. Questions asked under `Promise.all` go out together. A question whose text
+ * differs in the next round is asked again, so keep times and random values out of it. In earlier revisions `prepare` waits for the
+ * answers; after a crash it starts at the top and finds the answers that arrived.
  *
- * Each key names one question of `prepare`; the task's own keys are separate. The calls reject with `duplicate_key` and
- * `not_json`, with `missing_capability` where the client cannot be asked, and in earlier revisions with `input_timeout`
- * and `input_failed`, as the task's own questions do.
+ * Each key names one question of `prepare`; the task's own keys are separate. The calls reject with `duplicate_key` and `not_json`, with
+ * `missing_capability` if the client cannot be asked, and in earlier revisions with `input_timeout` and `input_failed`, as the task's own
+ * questions do.
  */
 export interface PrepareContext {
-  /** Who called, as the handler finds it in `task.caller`. */
+  /** Who called; the handler finds the same in `task.caller`. */
   readonly caller: TaskCaller;
-  /** Aborts when the client left or cancelled its call. */
+  /** Aborts when the client disconnects or cancels its call. */
   readonly signal: AbortSignal;
   /** Asks the client's user. Declining and cancelling are answers too. */
   elicit(key: JournalKey, params: ElicitParams): Promise<ElicitResult>;

@@ -1,26 +1,26 @@
 import { optionProblem, type OptionNames } from "../../task/option-names.ts";
 import { backoffProblem, type Backoff } from "../backoff.ts";
 
-/** When a handler that threw is run again, with its journal. */
+/** When a handler that threw runs again, with its journal. */
 export interface RetryPolicy {
-  /** How often it is run in all, the first time included: a whole number of at least 2. Attempts that a crash ended do not count. */
+  /** How often it runs in total, including the first time: a whole number of at least 2. Attempts that ended in a crash do not count. */
   readonly attempts: number;
-  /** The pauses before it is run again. The server may stop meanwhile: the next one goes on. */
+  /** The pauses before it runs again. They continue across a restart of the server. */
   readonly backoff?: Backoff;
-  /** Whether it is run again after this error. Left out: after every one that another run could spare. */
+  /** Whether it runs again after this error. Left out: after every error except those that always end the task. */
   readonly on?: (error: unknown) => boolean;
 }
 
 const names: OptionNames<RetryPolicy> = { attempts: true, backoff: true, on: true };
 
-/** What a tool says besides that has to do with further attempts. */
+/** Other options of a tool that affect further attempts. */
 interface OtherOptions {
   readonly task?: string;
   readonly promoteAfterMs?: number;
   readonly onCrash?: string;
 }
 
-/** What is wrong with a tool's `retry`, as the rest of a sentence; undefined where nothing is. */
+/** What is wrong with a tool's `retry`, as the rest of a sentence; undefined if nothing is. */
 export function retryProblem(
   retry: RetryPolicy,
   { task, promoteAfterMs, onCrash }: OtherOptions,
@@ -44,10 +44,10 @@ export function retryProblem(
     : `retry is kept in a task, and with ${direct} it runs without one: leave out one of the two.`;
 }
 
-/** Hears of faults that no caller is there for. */
+/** Receives faults that no caller is told about. */
 export type Report = (error: unknown) => void;
 
-/** What an author's rule says of an error; one that throws, or has to be waited for, says no, and that is reported. */
+/** The answer of an author's rule for an error. If the rule throws or returns a promise, the answer is no, and that is reported. */
 export function says(rule: (error: unknown) => boolean, error: unknown, report: Report): boolean {
   try {
     const answer: unknown = rule(error);

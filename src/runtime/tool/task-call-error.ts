@@ -4,12 +4,12 @@ import { cutText } from "../../task/cut-text.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { jsonTextOf } from "./describe-thrown.ts";
 
-/** In code points: of what a tool said, which may be what another one said that it called in its turn. */
+/** In code points: the maximum for a text from a tool, which may itself quote a tool that it called. */
 const longest = 1_000;
 
 const reasons = ["failed", "cancelled", "expired"] as const;
 
-/** How a call of a tool ended that did not succeed. */
+/** How a call of a tool failed. */
 export type TaskCallFailure = (typeof reasons)[number];
 
 interface Details {
@@ -18,8 +18,8 @@ interface Details {
 }
 
 /**
- * What `task.call` rejects with where the tool that was called did not succeed, on a replay too. Uncaught, it makes the
- * calling tool's result one with `isError`, whose text is the message: it names the tool and says what that would have told its own caller.
+ * `task.call` rejects with it if the called tool did not succeed, on a replay too. Uncaught, it gives the calling tool a result with
+ * `isError` whose text is the message: the name of the called tool, and what its own caller would have been told.
  *
  * ```ts
  * try {
@@ -32,13 +32,16 @@ interface Details {
  */
 export class TaskCallError extends Error {
   override readonly name = "TaskCallError";
-  /** The name of the tool that was called. */
+  /** The name of the called tool. */
   readonly tool: string;
-  /** `expired`: its task came to the end of its life. `cancelled`: it was cancelled by itself; where the calling task is, calls reject as all else does. */
+  /**
+   * `expired`: its task reached the end of its life. `cancelled`: only its task was cancelled; if the calling task is cancelled, calls
+   * reject like everything else.
+   */
   readonly reason: TaskCallFailure;
-  /** What it returned, with `isError`, or what stands for what its handler threw. */
+  /** The result with `isError` that it returned, or that stands for what its handler threw. */
   readonly result: CallToolResult | undefined;
-  /** The JSON-RPC error that answered the call in place of a result. */
+  /** The JSON-RPC error that answered the call instead of a result. */
   readonly error: JsonRpcError | undefined;
 
   constructor(tool: string, reason: TaskCallFailure, message: string, details: Details & ErrorOptions = {}) {
@@ -50,7 +53,7 @@ export class TaskCallError extends Error {
   }
 }
 
-/** What a call rejects with that ended so. */
+/** The error that a failed call rejects with. */
 export function callErrorOf(tool: string, failure: CallFailure): TaskCallError {
   const { reason } = failure;
   if (reason === "cancelled")
@@ -69,14 +72,14 @@ export function callErrorOf(tool: string, failure: CallFailure): TaskCallError {
   });
 }
 
-/** What the journal keeps of such an error beside its message: without the details where these are too large. */
+/** What the journal stores of such an error besides its message; details that are too large are left out. */
 export function callErrorData({ tool, reason, result, error }: TaskCallError, maxBytes: number): unknown {
   const text = jsonTextOf({ tool, reason, result, error });
   const fits = text !== undefined && Buffer.byteLength(text) <= maxBytes;
   return fits ? (JSON.parse(text) as unknown) : { tool, reason };
 }
 
-/** The error again; undefined for data of another error that has this one's name. */
+/** Restores the error; undefined for data of another error with the same name. */
 export function readCallError(
   message: string,
   data: unknown,

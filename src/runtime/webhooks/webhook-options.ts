@@ -4,36 +4,35 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import { allowedAddresses, refusalOfHost, type AllowedAddresses } from "./allowed-addresses.ts";
 import { secretKey } from "./signature.ts";
 
-/** What a webhook can be told of: that a task was made, that its status changed, or that it was deleted before its time. */
+/** What a webhook can report: that a task was created, that its status changed, or that it was deleted early. */
 export type WebhookEvent = `task.${DeliveryEvent}`;
 
-/** Where changes of tasks are told. Only the operator says so: nothing that callers send decides where something goes. */
+/** A service to notify of task changes. Only the operator sets it: nothing that callers send decides where a message goes. */
 export interface WebhookOptions {
-  /** What it is called in the store and in events, and stays called where its URL changes: up to 32 letters, digits, `-` and `_`. */
+  /** Its name in the store and in events, which it keeps when its URL changes: up to 32 letters, digits, `-` and `_`. */
   readonly name: string;
-  /** Of `https`, without a user, a password or a fragment. */
+  /** An `https` URL without a user, a password or a fragment. */
   readonly url: string;
   /**
-   * What signs its messages, as Standard Webhooks have it: `whsec_` and 24 to 64 bytes in base64. Several, while one takes the place of another: each
-   * of them signs.
+   * Signs its messages as in Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. To rotate secrets, pass several: each of them signs.
    */
   readonly secret: string | readonly string[];
-  /** What it is told of. Default: all. */
+  /** The events to send. Default: all. */
   readonly events?: readonly WebhookEvent[];
-  /** Whether its URL may be one of `http`, which anybody on the way can read. Default false. */
+  /** Whether its URL may use `http`, which others on the network can read. Default false. */
   readonly allowHttp?: boolean;
   /**
-   * Addresses that are not of the public internet and may be sent to all the same: ranges (`10.0.0.0/8`), addresses, and host names, whose addresses
-   * are not looked at then. Default: none.
+   * Addresses outside the public internet that it may send to: ranges (`10.0.0.0/8`), addresses, and host names, whose addresses are then
+   * not checked. Default: none.
    */
   readonly allowPrivate?: readonly string[];
-  /** Messages that are under way to it at a time. Default 4. */
+  /** Messages sent to it at the same time. Default 4. */
   readonly concurrency?: number;
-  /** How long it may take to answer (ms). Default 10 seconds. */
+  /** How long it may take to answer, in milliseconds. Default 10 seconds. */
   readonly timeoutMs?: number;
 }
 
-/** A webhook with all that is not given. */
+/** A webhook with all defaults filled in. */
 export interface Webhook {
   readonly name: string;
   readonly url: URL;
@@ -69,7 +68,7 @@ const names: OptionNames<WebhookOptions> = {
   timeoutMs: true,
 };
 
-/** Throws `configuration` for options that could not work; no message has a secret in it. */
+/** Throws `configuration` for invalid options. No message contains a secret. */
 export function resolveWebhooks(given: readonly WebhookOptions[]): readonly Webhook[] {
   if (!Array.isArray(given)) throw wrong("webhooks has to be a list");
   const hooks = given.map(resolveWebhook);

@@ -4,15 +4,16 @@ import type { TaskServer } from "../task-server.ts";
 import { openTasks, type Tasks, type TasksOptions, type TestedBy } from "../tasks.ts";
 import { DurableTools } from "./durable-tools.ts";
 
-/** What `serveHttp`, `serveStdio` and handlers to mount serve, with the tasks behind it. */
+/** A server with its tasks, for `serveHttp`, `serveStdio` and mounted handlers. */
 export interface DurableServer extends TaskServer {
-  /** For `sendEvent`, for further tools, and to start and stop without a transport of Holdfast. */
+  /** For `sendEvent`, for more tools, and to start and stop without a transport of Holdfast. */
   readonly tasks: Tasks;
 }
 
 /**
- * Makes tools of a server on the official SDK durable: those that `factory` registers with `task` in their configs. It is called once at the start,
- * without a client, for these tools and their handlers, and again for each client. All other tools, resources and prompts stay the SDK's.
+ * Makes tools of a server on the official SDK durable: those that `factory` registers with `task` in their configs. It runs once at the
+ * start, without a client, to get these tools and their handlers, and again for each client. The SDK still handles all other tools,
+ * resources and prompts.
  *
  * ```ts
  * const makeServer = () => {
@@ -30,9 +31,9 @@ export interface DurableServer extends TaskServer {
  * await serveHttp(durable(makeServer, { store: sqliteStore("tasks.db") }));
  * ```
  *
- * The context of a handler is the SDK's, with the task in `ctx.task`. Its questions are questions of the task, and are kept. What a task cannot
- * have, as the stream of a call that has ended, throws `no_request`. Throws `configuration` for wrong options, and where a factory registers its tools
- * for some clients only; with an asynchronous factory, the start rejects with that.
+ * Handlers get the SDK's context, with the task in `ctx.task`. Its questions become questions of the task, and are stored. Parts that a
+ * task cannot have, such as the stream of a call that has ended, throw `no_request`. Throws `configuration` for invalid options, and if a
+ * factory registers its tools for some clients only; with an asynchronous factory, the start rejects with it.
  */
 export function durable(factory: ServerFactory, options: TasksOptions): DurableServer {
   return durableWith(factory, options, {});

@@ -11,7 +11,7 @@ import type {
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import type { ToolConfig } from "../../runtime/tool/tool.ts";
 
-/** What `task` of a tool's config says besides whether its calls become tasks: the options of `tasks.tool`. */
+/** `task` in a tool's config, as an object: `mode`, and options of `tasks.tool`. */
 export interface TaskSettings extends Pick<
   ToolConfig,
   | "requires"
@@ -38,22 +38,25 @@ export interface TaskSettings extends Pick<
 
 /** What the handler of a durable tool gets: the SDK's context, and the task. */
 export type DurableContext = ServerContext & {
-  /** Steps, questions under keys of your own, sleeps, events and calls of other tools. */
+  /** Steps, questions under your own keys, sleeps, events and calls of other tools. */
   readonly task: TaskContext;
 };
 
 type Task = TaskSettings | "optional" | "required";
 
-/** No options that there are not: a type that is inferred is not held to that. */
+/** Rejects unknown options: TypeScript does not check them in an inferred type. */
 type Only<Given> = Given extends string
   ? Given
   : Exclude<keyof Given, keyof TaskSettings> extends never
     ? Given
     : never;
 
-/** Generic, so that options which are a constant match as well: else TypeScript takes the context of the handler from the SDK's `registerTool`. */
+/**
+ * Generic, so that it also matches options held in a constant. Otherwise TypeScript takes the handler's context from the SDK's
+ * `registerTool`.
+ */
 interface DurableConfig<Given extends Task> {
-  /** Makes the tool durable, inside of the function that `durable` is given. */
+  /** Makes the tool durable, inside the function that you give to `durable`. */
   readonly task: Given & Only<Given>;
   readonly title?: string;
   readonly description?: string;
@@ -68,7 +71,7 @@ type DurableCallback<Input> = Input extends StandardSchemaWithJSON
   ? (args: StandardSchemaWithJSON.InferOutput<Input>, ctx: DurableContext) => Returned
   : (ctx: DurableContext) => Returned;
 
-/** A schema by its fields, of which the SDK makes one with `z.object`. */
+/** A schema by its fields; the SDK passes it to `z.object`. */
 type Shape = Readonly<Record<string, StandardSchemaV1>>;
 
 type OptionalFields<Fields extends Shape> = {
@@ -84,8 +87,9 @@ type ShapeOutput<Fields extends Shape> = {
 declare module "@modelcontextprotocol/server" {
   interface McpServer {
     /**
-     * Registers a durable tool: with `task` in its config, inside of the function that `durable` of Holdfast is given. What is returned in
-     * the first call of that function changes the tool for all clients. Throws `configuration` outside of one, and for wrong options.
+     * Registers a durable tool: one with `task` in its config, inside the function that you give to `durable`. The tool returned in the
+     * first call of that function changes the tool for all clients. Throws `configuration` outside such a function, and for invalid
+     * options.
      */
     registerTool<
       Output extends StandardSchemaWithJSON,

@@ -3,14 +3,14 @@ import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
 import { assertPlainMs } from "../../runtime/tool/assert-tool-config.ts";
 import { HoldfastError } from "../../task/fault.ts";
 
-/** The polling tools, which a model uses after a ticket: they get the result, cancel, answer a question, list calls. */
+/** The polling tools, which a model uses after a ticket to get the result, cancel, answer a question or list calls. */
 const pollingToolKinds = ["result", "cancel", "answer", "list"] as const;
 
 export type PollingToolKind = (typeof pollingToolKinds)[number];
 
 /**
- * The names of the polling tools. Those for `answer` and `list` are there only if they have a name; without the former, the
- * tool for `result` takes answers too.
+ * The names of the polling tools. The tools for `answer` and `list` exist only if you name them. Without the tool for `answer`, the tool
+ * for `result` takes answers too.
  */
 export interface CompanionNames {
   readonly result: string;
@@ -23,21 +23,21 @@ const defaultNames: CompanionNames = { result: "task_result", cancel: "task_canc
 
 /** How the server answers clients without tasks. */
 export interface PlainOptions {
-  /** Undefined: tickets, but for tools with an output schema. */
+  /** Undefined: tickets, except for tools with an output schema. */
   readonly plain: PlainPolicy | undefined;
   readonly plainDeadlineMs: number;
   readonly plainGraceMs: number;
   readonly companions: Partial<CompanionNames>;
 }
 
-/** How the calls of each tool are answered to clients without tasks. */
+/** How each tool answers clients without tasks. */
 export class PlainPolicies {
   readonly names: CompanionNames;
   readonly #named: readonly (readonly [kind: PollingToolKind, name: string])[];
   readonly #registry: Registry;
   readonly #options: PlainOptions;
   #hasTickets = false;
-  /** True once the names of the polling tools are held against tools that come later. */
+  /** True once new tools are checked against the names of the polling tools. */
   #holdsNames = false;
 
   /** Throws `configuration` for invalid options. */
@@ -69,7 +69,7 @@ export class PlainPolicies {
     return tool.plain ?? this.#options.plain ?? (tool.outputSchema === undefined ? "ticket" : "wait");
   }
 
-  /** How long the task of a call goes on whose caller's time was over, in ms. */
+  /** How long the task of a call continues after its caller timed out, in ms. */
   get graceMs(): number {
     return this.#options.plainGraceMs;
   }
@@ -79,12 +79,12 @@ export class PlainPolicies {
     return tool?.plainDeadlineMs ?? this.#options.plainDeadlineMs;
   }
 
-  /** Whether a tool may answer with a ticket, so that there are polling tools; or has done so, and was removed since. */
+  /** Whether a tool may answer with a ticket, so that polling tools exist. Stays true if the tool is removed. */
   get hasTickets(): boolean {
     return this.#hasTickets;
   }
 
-  /** The polling tools that there are, with their names. */
+  /** The existing polling tools, with their names. */
   get pollingTools(): readonly (readonly [kind: PollingToolKind, name: string])[] {
     if (!this.hasTickets) return [];
     return this.#named;
@@ -95,13 +95,13 @@ export class PlainPolicies {
     return this.pollingTools.find(([, own]) => own === name)?.[0];
   }
 
-  /** Throws `configuration` if a tool has the name of a polling tool; no tool can come or become so from then on. */
+  /** Throws `configuration` if a tool has the name of a polling tool. From then on, no tool can be added or changed to have one. */
   assertNoCollision(): void {
     this.#assertApart(this.#registry.all(), this.pollingTools);
     this.#holdsNames = true;
   }
 
-  /** A tool with tickets brings polling tools along. */
+  /** A tool with tickets adds the polling tools. */
   #assertFits(tool: Tool): void {
     if (!this.#holdsNames) return;
     const hasTickets = this.#hasTickets || this.of(tool) === "ticket";
@@ -115,7 +115,7 @@ export class PlainPolicies {
   }
 }
 
-/** Throws `configuration` for names that are invalid or the same. Authors may write JavaScript, which checks no types. */
+/** Throws `configuration` for names that are invalid or equal. JavaScript callers can pass anything. */
 function namesFrom(companions: Readonly<Record<string, unknown>>): CompanionNames {
   const given = Object.entries(companions).filter(([, name]) => name !== undefined);
   const names: Readonly<Record<string, unknown>> = { ...defaultNames, ...Object.fromEntries(given) };

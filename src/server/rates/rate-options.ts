@@ -2,8 +2,8 @@ import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames } from "../../task/option-names.ts";
 
 /**
- * Rate limits of one principal; `null`: no limit. For callers without a principal only the limits on polls of a task and on
- * the load of the process hold.
+ * Rate limits of one principal; `null`: no limit. For callers without a principal, only the limits on polls of a task and on the load of
+ * the process apply.
  */
 export interface RateOptions {
   /** `tools/call` of any tool. */
@@ -11,11 +11,11 @@ export interface RateOptions {
   /** `tasks/list`, and calls of `task_list`. */
   readonly listsPerMinute: number | null;
   /**
-   * Lookups of unknown or foreign tasks, also by polling tools. More of them are refused for the rest of the minute;
-   * lookups of the caller's own tasks never are.
+   * Lookups of unknown tasks and of other principals' tasks, also by polling tools. More are refused for the rest of the minute; lookups of
+   * the caller's own tasks never are.
    */
   readonly missesPerMinute: number | null;
-  /** `tasks/get` of one task by one principal in the interval that its last answer advertised. */
+  /** `tasks/get` of one task by one principal within the interval that the last answer advertised. */
   readonly pollsPerInterval: number | null;
   /**
    * The event loop delay in milliseconds (90th percentile) above which new calls are refused. Requests about existing tasks
@@ -32,7 +32,7 @@ export const defaultRates: RateOptions = {
   maxLoopDelayMs: 1_000,
 };
 
-/** The rates with their defaults; throws `configuration` for what is no rate. */
+/** The rates with their defaults. Throws `configuration` for an invalid rate. */
 export function resolveRates(given: Partial<RateOptions>): RateOptions {
   assertOptionNames("rates", given, defaultRates);
   const rates = { ...defaultRates, ...given };

@@ -11,13 +11,13 @@ import { assertMaxOpenRequests, RatedTransport } from "./rated-transport.ts";
 
 export interface TransportOptions {
   /**
-   * What authentication left of the caller, such as `req.auth`: its tasks are those of the subject, as `createNodeHandler` has
-   * it. Messages that come as HTTP requests need the same caller.
+   * The caller that your authentication found, such as `req.auth`. Its tasks belong to the same subject as in `createNodeHandler`. Messages
+   * that arrive as HTTP requests need the same caller.
    */
   readonly authInfo?: AuthInfo | undefined;
-  /** The caller, for a transport with an authentication of its own: an identity, or just the principal's name. */
+  /** The caller, for a transport with its own authentication: an identity, or just the principal's name. */
   readonly identity?: Identity | string;
-  /** Unanswered requests of the client; one more is refused with -32000. Default 1,000. */
+  /** Maximum number of unanswered requests of the client; one more is refused with -32000. Default 1,000. */
   readonly maxOpenRequests?: number;
 }
 
@@ -29,15 +29,15 @@ const transportOptions: OptionNames<TransportOptions> = {
 
 /** A connection over a transport. */
 export interface TransportConnection {
-  /** Closes the connection; its tasks go on. */
+  /** Closes the connection. Its tasks continue. */
   close(): Promise<void>;
 }
 
 /**
- * Serves the one client at the other end of `transport`, which is any transport of the SDK that is not started yet, such as that of
- * HTTP+SSE, or one of your own. The connection begins with a handshake, of protocol 2025-11-25 or before. Starts the tasks, unless that
- * was done; they go on when the connection ends. Without `authInfo` or `identity` callers are not told apart, and whoever has a task's
- * id has the task.
+ * Serves the one client at the other end of `transport`: any transport of the SDK that is not started yet, such as that of HTTP+SSE, or
+ * your own. The connection begins with a handshake of protocol 2025-11-25 or earlier. Starts the tasks if they are not started; they
+ * continue when the connection ends. Without `authInfo` or `identity`, callers are not told apart, and anyone with a task's id can access
+ * the task.
  *
  * ```ts
  * app.get("/sse", async (request, response) => {
