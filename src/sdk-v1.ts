@@ -2,9 +2,9 @@ import { openTasks, type SdkV1Tasks } from "./sdk-v1/open-tasks.ts";
 import type { SdkV1Options } from "./sdk-v1/options.ts";
 
 /**
- * Makes the experimental tasks of `@modelcontextprotocol/sdk` 1.x durable: gives its `taskStore` and
- * `taskMessageQueue` on one of our stores. Rejects with what opening the store rejects with (`store_locked`,
- * `store_unusable`), and with `configuration` for an option or a store that could not work.
+ * Makes the experimental tasks of `@modelcontextprotocol/sdk` 1.x durable: returns its `taskStore` and `taskMessageQueue` on a Holdfast
+ * store. Rejects with `store_locked` or `store_unusable` if the store cannot be opened, and with `configuration` for invalid options or an
+ * unsuitable store.
  *
  * ```ts
  * const durable = await openSdkV1Tasks({ store: sqliteStore("tasks.db") });

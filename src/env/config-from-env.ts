@@ -11,20 +11,20 @@ import { readTasks } from "./task-variables.ts";
 import { readWebhooks } from "./webhook-variables.ts";
 import { knownNames } from "./variables.ts";
 
-/** What operators have set. Each part has only what an environment names, beside the store. */
+/** What operators have set. Apart from the store, each part contains only what the environment names. */
 export interface EnvConfig {
   /** For `createTasks`. */
   readonly tasks: TasksOptions;
   /** For `serveHttp`. */
   readonly http: HttpOptions;
-  /** For its `metrics`, beside the `source` of a program that has one; left out where there is no token. */
+  /** For its `metrics`; add the `source` of your program. Left out if there is no token. */
   readonly metrics?: Omit<MetricsEndpointOptions, "source">;
 }
 
 /**
- * What the variables `HOLDFAST_…` of an environment say, as options. What stands before it is what holds where they say nothing, and what
- * stands behind holds whatever they say. Throws `configuration`, with all that is wrong and with the names of the variables, also for names that
- * are none. Values of secrets are in no message.
+ * Reads the variables `HOLDFAST_…` of an environment as options. Spread your defaults before it, and your overrides after it. Throws
+ * `configuration` with all mistakes and the names of their variables; unknown names are mistakes too. No message contains the value of a
+ * secret.
  *
  * ```ts
  * const config = configFromEnv(process.env);
@@ -49,7 +49,7 @@ export function configFromEnv(env: Environment): EnvConfig {
   };
 }
 
-/** Finds values that are fine each by itself, and not beside others. */
+/** Finds values that are valid alone, but not together. */
 function checkTogether(reader: EnvReader, tasks: Omit<TasksOptions, "store">, http: HttpOptions): void {
   try {
     bodyReadLimits({ options: resolveOptions(tasks) }, http);

@@ -6,13 +6,13 @@ import { fileNameOf, nameOf, prefix, type Variable } from "./variable.ts";
 /** Environment variables by their names, such as `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads variables, and collects what is wrong with them. */
+/** Reads variables, and collects the mistakes in them. */
 export class EnvReader {
   readonly #env: Environment;
   readonly #known: ReadonlySet<string>;
   readonly #problems: string[] = [];
 
-  /** Throws nothing: what has our prefix, and is none of `known`, is found. A typing error would go unnoticed. */
+  /** Never throws. A variable with our prefix that is not in `known` is reported: a typing error would otherwise go unnoticed. */
   constructor(env: Environment, known: ReadonlySet<string>) {
     this.#env = env;
     this.#known = known;
@@ -25,7 +25,7 @@ export class EnvReader {
     }
   }
 
-  /** The value of a variable; undefined where it is not set, is empty, or is none. */
+  /** The value of a variable; undefined if it is unset, empty or invalid. */
   read<T>(variable: Variable<T>): T | undefined {
     const text = this.#textOf(variable);
     if (text === undefined) return undefined;
@@ -34,7 +34,7 @@ export class EnvReader {
     return value;
   }
 
-  /** Finds that `text` is nothing that the variable takes. */
+  /** Reports that a variable does not accept `text`. */
   refuse({ name, kind, isSecret }: Variable<unknown>, text: string): void {
     const takes = kind.takes.replaceAll("`", '"');
     const written = kind.written === undefined ? "" : ` (${kind.written})`;
@@ -45,17 +45,17 @@ export class EnvReader {
     this.#problems.push(`${name} takes ${takes}${written}${given}.`);
   }
 
-  /** Finds that options that were read are refused, and names the variables in place of them. */
+  /** Reports that options were refused, by the names of their variables. */
   found({ message }: HoldfastError): void {
     this.#problems.push(message.replace(/\b[a-z]+(?:[A-Z][a-z]+)+\b/g, (word) => this.#nameIn(word)));
   }
 
-  /** Finds that what a variable says is refused. */
+  /** Reports that a variable's value was refused. */
   foundIn({ name }: Variable<unknown>, { message }: HoldfastError): void {
     this.#problems.push(`${name}: ${message}`);
   }
 
-  /** All that was found; undefined where that is nothing. */
+  /** All mistakes as one error; undefined if there are none. */
   fault(): HoldfastError | undefined {
     const [first, ...others] = this.#problems;
     if (first === undefined) return undefined;
@@ -94,7 +94,7 @@ export class EnvReader {
     return undefined;
   }
 
-  /** A secret that did not arrive must not be one that nobody wanted. */
+  /** A secret that was not passed in must not look like one that was not wanted. */
   #notEmpty(name: string): string | undefined {
     const text = this.#set(name);
     if (text === undefined && this.#env[name] !== undefined)
@@ -112,7 +112,7 @@ type Values<Group> = {
   readonly [Name in keyof Group]?: Group[Name] extends Variable<infer T> ? T : never;
 };
 
-/** The values of the variables that are set, under the names of their options. */
+/** The values of the variables that are set, by their option names. */
 export function readAll<Group extends Readonly<Record<string, Variable<unknown>>>>(
   reader: EnvReader,
   group: Group,

@@ -8,29 +8,29 @@ import {
 } from "@opentelemetry/sdk-metrics";
 
 export interface PrometheusMetricsOptions {
-  /** What the metrics are of. Default: as the SDK has it, a service without a name. */
+  /** The resource that the metrics describe. Default: that of the SDK, a service without a name. */
   readonly resource?: NonNullable<MeterProviderOptions["resource"]>;
-  /** What else gets the same metrics, such as a reader that exports them over OTLP. */
+  /** More readers for the same metrics, such as one that exports over OTLP. */
   readonly readers?: NonNullable<MeterProviderOptions["readers"]>;
-  /** Views of the SDK: other buckets of histograms, or metrics that are left out. */
+  /** Views of the SDK: other histogram buckets, or metrics to leave out. */
   readonly views?: NonNullable<MeterProviderOptions["views"]>;
 }
 
-/** Metrics that are kept in memory until somebody asks for their text. */
+/** Metrics kept in memory until their text is requested. */
 export interface PrometheusMetrics {
-  /** For `openTelemetry({ meterProvider })`, and for metrics of your own. */
+  /** For `openTelemetry({ meterProvider })`, and for your own metrics. */
   readonly meterProvider: MeterProvider;
   readonly contentType: string;
-  /** All metrics as they are now, in Prometheus' text format. Those that ask at the same time get the same text. */
+  /** All current metrics in Prometheus' text format. Concurrent calls get the same text. */
   text(): Promise<string>;
 }
 
-/** What reads metrics may take for that (ms); those that come late are left out. */
+/** How long metrics may take to be collected (ms); later ones are left out. */
 const collectMs = 5_000;
 
 /**
- * Metrics for Prometheus, by OpenTelemetry's SDK. It needs `@opentelemetry/sdk-metrics` and `@opentelemetry/exporter-prometheus`. What it gives is served by
- * `serveHttp({ metrics })`, or by `createMetricsHandler`.
+ * Metrics for Prometheus, with OpenTelemetry's SDK. It needs `@opentelemetry/sdk-metrics` and `@opentelemetry/exporter-prometheus`. Serve
+ * the result with `serveHttp({ metrics })` or `createMetricsHandler`.
  *
  * ```ts
  * const metrics = prometheusMetrics();
@@ -57,13 +57,16 @@ export function prometheusMetrics(options: PrometheusMetricsOptions = {}): Prome
   };
 }
 
-/** Reads when it is asked to. */
+/** Reads on demand. */
 class AskedReader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
   protected override async onShutdown(): Promise<void> {}
 }
 
-/** Units as Prometheus calls them, which end the names of metrics there, as OpenTelemetry's collector has them too. Others, such as `{task}`, are no part of a name. */
+/**
+ * Units as Prometheus names them at the end of metric names, like OpenTelemetry's collector. Others, such as `{task}`, are not part of a
+ * name.
+ */
 const units: Readonly<Record<string, string>> = { s: "seconds", ms: "milliseconds", By: "bytes" };
 
 function withUnits(metrics: ResourceMetrics): ResourceMetrics {

@@ -16,11 +16,11 @@ import { Inheritance } from "./inheritance.ts";
 export interface SdkV1Tasks {
   readonly taskStore: TaskStore;
   readonly taskMessageQueue: TaskMessageQueue;
-  /** Resolves when everything is written and the store is closed. Unfinished tasks stay unfinished. */
+  /** Resolves once everything is written and the store is closed. Unfinished tasks stay unfinished. */
   close(): Promise<void>;
 }
 
-/** Opens the store; until it is closed, takes over the tasks of processes that are gone, and sweeps. */
+/** Opens the store. Until it is closed, takes over the tasks of processes that are gone, and deletes expired tasks. */
 export async function openTasks(given: SdkV1Options, clock: Clock = systemClock): Promise<SdkV1Tasks> {
   const options = resolveSdkV1Options(given);
   const { store, onError } = options;
@@ -59,7 +59,7 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
   };
 }
 
-/** Throws `configuration` for a store without them: the SDK puts the questions of tasks there. */
+/** Throws `configuration` for a store without queues, which the SDK uses for the questions of tasks. */
 function queuesOf({ messages }: HoldfastStore): MessageQueues {
   if (messages !== undefined) return messages;
   throw new HoldfastError(

@@ -11,24 +11,24 @@ import type { Sweeper } from "../runtime/dispatch/sweeper.ts";
 /** Options of `openSdkV1Tasks`. */
 export interface SdkV1Options {
   /**
-   * Where tasks are stored: `sqliteStore("tasks.db")`, not open yet. Use a file of its own: a server of `createTasks` on the
-   * same file would fail these tasks. A store of another make needs its optional part `messages`.
+   * Where tasks are stored: `sqliteStore("tasks.db")`, not open yet. Use a separate file: a server of `createTasks` on the same file would
+   * fail these tasks. A third-party store needs the optional part `messages`.
    */
   readonly store: TaskStore;
   /**
-   * What happens to tasks that a process left unfinished which is gone: at the start, and later where processes share a
-   * store. `"fail"` (default): they fail and say why. `"keep"`: they stay as they are, for servers whose work goes on
-   * elsewhere. A function decides for each task, and can take its work up again.
+   * What happens to tasks that a lost process left unfinished: at the start, and later if processes share a store. `"fail"` (default): they
+   * fail and say why. `"keep"`: they stay as they are, for servers whose work continues elsewhere. A function decides for each task, and
+   * can resume its work.
    */
   readonly onRestart?: OnRestart;
-  /** The ttl of tasks that ask for none, in milliseconds. `null` keeps them for ever. Default 24 hours. */
+  /** The ttl of tasks that ask for none, in milliseconds. `null` keeps them forever. Default 24 hours. */
   readonly ttlMs?: number | null;
   /** The longest ttl of a task, in milliseconds, also if it asks for `null`. `null`: no limit. Default 30 days. */
   readonly maxTtlMs?: number | null;
   /**
-   * The principal of a session, who owns the tasks that are created in it. By default each session is a principal of its
-   * own, so a client in a new session, such as after a restart of the server, does not find its tasks. With authenticated
-   * callers, return the user of the session. `undefined` (stdio): the session sees all tasks, and everybody sees its tasks.
+   * The principal of a session, which owns the tasks created in it. By default each session is a principal, so a client in a new session,
+   * such as after a restart of the server, does not find its tasks. With authenticated callers, return the user of the session. `undefined`
+   * (stdio): the session sees all tasks, and its tasks are visible to all.
    */
   readonly owner?: (sessionId: string | undefined) => string | undefined;
   /** Called with errors that no caller is told about. Default: prints a line to stderr. */
@@ -44,7 +44,7 @@ const sdkV1Options: OptionNames<SdkV1Options> = {
   onError: true,
 };
 
-/** The options with their defaults; throws `configuration` for a value that could not work. */
+/** The options with their defaults. Throws `configuration` for an invalid value. */
 export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options> {
   assertOptionNames("openSdkV1Tasks", given, sdkV1Options);
   return {

@@ -10,10 +10,10 @@ import type { TaskRecord } from "../task/record.ts";
 import { isTerminal } from "../task/status.ts";
 import { isSdkV1Handler, isSdkV1Task, token, type StoredRequest } from "./task-commands.ts";
 
-/** A task that a process left unfinished, which is gone. */
+/** A task that a lost process left unfinished. */
 export interface UnfinishedTask {
   readonly taskId: string;
-  /** The request that made it. */
+  /** The request that created it. */
   readonly request: Request;
   readonly requestId: RequestId;
   /** The session of that request; undefined if there is none. */
@@ -32,7 +32,7 @@ export interface TakeOverServices {
   readonly unreadable: UnreadableTasks;
 }
 
-/** What happens to unfinished tasks whose process is gone: one answer for all, or a function that decides for each. */
+/** What happens to unfinished tasks of lost processes: one answer for all, or a function that decides for each. */
 export type OnRestart =
   RestartDecision | ((task: UnfinishedTask) => RestartDecision | Promise<RestartDecision>);
 
@@ -40,13 +40,13 @@ const pageSize = 500;
 
 const message = "The server stopped while it worked on this task, and does not take it up again.";
 
-/** Tasks that this process has taken, with what is to become of them, once that is known. */
+/** Tasks that this process has taken, with the decision for each once it is known. */
 export type TakenTasks = Map<TaskRecord, RestartDecision | undefined>;
 
 /**
- * Fails or keeps the tasks of SDK v1 servers that no process holds: the one that did is gone. Each is taken first, so that one
- * of several processes decides what becomes of it; one that dies then leaves it to the next. Expired tasks end as such. Where
- * the store fails, tasks can stay in `taken`, for the next call.
+ * Fails or keeps the tasks of SDK v1 servers whose process is gone. Each task is taken first, so that only one of several processes
+ * decides; if that one dies, the next can take it. Expired tasks end as expired. If the store fails, tasks can stay in `taken` for the next
+ * call.
  */
 export async function takeOver(
   services: TakeOverServices,
@@ -84,7 +84,7 @@ async function take(services: TakeOverServices, id: string, taken: TakenTasks): 
   }
 }
 
-/** Asks for one after the other, and fails those that are to fail at once. */
+/** Decides one task after the other, and fails those that must fail at once. */
 async function decideAll(services: TakeOverServices, taken: TakenTasks, onRestart: OnRestart): Promise<void> {
   for (const [task, decision] of taken) {
     if (decision === undefined) taken.set(task, await decide(services, task, onRestart));
@@ -97,7 +97,7 @@ async function decideAll(services: TakeOverServices, taken: TakenTasks, onRestar
   );
 }
 
-/** A task whose request cannot be read fails without asking `onRestart`: nobody could resume it. */
+/** A task whose request cannot be read fails without asking `onRestart`: it could not be resumed. */
 async function decide(
   services: TakeOverServices,
   task: TaskRecord,

@@ -47,7 +47,7 @@ export type FaultCode =
   | "handler_leaked"
   // tasks began under a newer version of their tool than this process has
   | "newer_version"
-  // an attempt that lost its task tried to write
+  // the attempt may no longer write
   | "fenced"
   // stores for SDK v1 servers: a task has no result, or its queue is full
   | "no_result"

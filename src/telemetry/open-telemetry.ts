@@ -15,19 +15,19 @@ import { ServerSpans } from "./server-spans.ts";
 import type { ErrorText } from "./span-errors.ts";
 
 export interface OpenTelemetryOptions {
-  /** What makes spans. Default: that which the process has registered with OpenTelemetry's API. */
+  /** Creates spans. Default: the provider registered with OpenTelemetry's API. */
   readonly tracerProvider?: TracerProvider;
-  /** What makes metrics. Default: that which the process has registered. */
+  /** Creates metrics. Default: the provider registered with OpenTelemetry's API. */
   readonly meterProvider?: MeterProvider;
-  /** Whether spans have the texts and stacks of errors, which may quote what a caller sent. Types of errors stay. Default `keep`. */
+  /** Whether spans contain the texts and stacks of errors, which may quote what a caller sent. Types of errors stay. Default `keep`. */
   readonly errorText?: ErrorText;
 }
 
 const scope = "holdfast";
 
 /**
- * Traces and measures a server, or a client, by OpenTelemetry. It needs `@opentelemetry/api`, and does nothing until the process has an SDK that
- * exports what is traced.
+ * Traces and measures a server or a client with OpenTelemetry. It needs `@opentelemetry/api`, and has no effect until the process has an
+ * SDK that exports telemetry.
  *
  * ```ts
  * const tasks = createTasks({ store, telemetry: openTelemetry() });
@@ -37,7 +37,7 @@ const scope = "holdfast";
  * const client = await connect(url, { telemetry: openTelemetry() });
  * ```
  *
- * Throws `configuration` for options that could not work.
+ * Throws `configuration` for invalid options.
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): ServerTelemetry & ClientTelemetry {
   assertOptionNames("openTelemetry", options, names);

@@ -6,32 +6,33 @@ import type { EventError, ServerEvent } from "./server-event.ts";
 
 export interface PinoEventsOptions {
   /**
-   * Whether logs name the principals of tasks. `hashKey`: by a keyed hash (HMAC with SHA-256), which is the same for the same principal, and by
-   * which nobody without the key can find out who it is. Default `keep`.
+   * Whether logs name the principals of tasks. `hashKey`: as a keyed hash (HMAC with SHA-256), equal for the same principal, which only
+   * holders of the key can link to a name. Default `keep`.
    */
   readonly principal?: "keep" | "omit" | { readonly hashKey: string };
-  /** Whether logs have the texts and stacks of errors, which may quote what a caller sent. Names and codes stay. Default `keep`. */
+  /** Whether logs contain the texts and stacks of errors, which may quote what a caller sent. Names and codes stay. Default `keep`. */
   readonly errorText?: "keep" | "omit";
 }
 
 type Level = "debug" | "info" | "warn" | "error";
 
-/** What the parts of events become that may be private. */
+/** How to log the parts of events that may be private. */
 interface Redaction {
   readonly principal: (principal: string | null) => { readonly principal?: string | null };
   readonly errors: boolean;
 }
 
 /**
- * An `onEvent` that writes a line of a pino logger for each event: its type as `event`, its error as `err`, and the rest as it is. Faults are
- * errors: a task whose handler threw for the last time, or that cannot be read, and a process that lost its listener or its store. Retries, refusals,
- * expiries and leaked handlers are warnings, and steps that are done are for debugging. pino's own `redact` works on these lines too.
+ * Makes an `onEvent` that writes each event as a line of a pino logger: its type as `event`, its error as `err`, and the rest unchanged.
+ * Errors: a task that failed with an error or cannot be read, a lost listener or store, and a webhook that failed or stopped. Warnings:
+ * retries, refusals, expiries, leaked handlers, lost processes and dropped messages. Debug: finished steps and delivered messages. pino's
+ * own `redact` works on these lines too.
  *
  * ```ts
  * const tasks = createTasks({ store, onEvent: pinoEvents(pino()) });
  * ```
  *
- * Throws `configuration` for options that could not work.
+ * Throws `configuration` for invalid options.
  */
 export function pinoEvents(
   logger: Pick<BaseLogger, Level>,
@@ -68,7 +69,7 @@ function levelOf(event: ServerEvent): Level {
   }
 }
 
-/** pino says itself when it was. */
+/** pino adds the time itself. */
 function lineOf({ type, at: _, ...event }: ServerEvent, redaction: Redaction): object {
   return {
     event: type,
@@ -79,7 +80,7 @@ function lineOf({ type, at: _, ...event }: ServerEvent, redaction: Redaction): o
   };
 }
 
-/** As pino's own serializer of errors makes it: what it is given is no `Error`, whose class it would show in place of the name. */
+/** The form of pino's own error serializer. The event's error is no `Error`, so pino would show its class instead of its name. */
 function errOf({ name, code, message, stack }: EventError, { errors }: Redaction): object {
   const coded = code === undefined ? {} : { code };
   if (!errors) return { type: name, ...coded };

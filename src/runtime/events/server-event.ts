@@ -4,8 +4,8 @@ import type { GenerationName } from "../../task/generations.ts";
 import type { FaultCode } from "../../task/fault.ts";
 
 /**
- * What happened in this process, for logs, metrics and audits. No event has anything of what callers, handlers and users said: no arguments,
- * results, answers, step results, claims or credentials. Keys of steps and questions, texts of errors and names of principals are in it.
+ * What happened in this process, for logs, metrics and audits. Events contain no data of callers, handlers or users: no arguments, results,
+ * answers, step results, claims or credentials. They do contain keys of steps and questions, texts of errors and names of principals.
  */
 export type ServerEvent = ServerEventData & {
   /** Epoch ms, by the server's clock. */
@@ -14,23 +14,23 @@ export type ServerEvent = ServerEventData & {
 
 export type ServerEventData = TaskLifeEvent | RefusalEvent | WebhookEvent | ProcessEvent;
 
-/** What went wrong, as plain data; an error's own members, which may be anything, are not in it. */
+/** An error as plain data. Other members of the error are left out, because they may be anything. */
 export interface EventError {
   readonly name: string;
   readonly message: string;
-  /** Where the error has one. */
+  /** Left out if the error has none. */
   readonly code?: string | number;
-  /** With those of its causes; only where the process has the error itself, and not what is stored of it. */
+  /** Includes the stacks of its causes. Left out if the process has only the stored form of the error. */
   readonly stack?: string;
 }
 
-/** Which task an event is of. */
+/** The task that an event is about. */
 export interface OfTask {
   readonly taskId: string;
   readonly tool: string;
-  /** Who owns the task; null where callers are not told apart. */
+  /** The owner of the task; null if callers are not told apart. */
   readonly principal: string | null;
-  /** The wire form of the task; `child` for one that another task made. */
+  /** The wire form of the task; `child` if another task made it. */
   readonly generation: GenerationName;
   /** The number of the attempt that holds or last held the task; 0 before the first. */
   readonly attempt: number;
@@ -48,52 +48,52 @@ type TaskLifeEvent =
   /** An attempt holds the task, and its handler runs. */
   | (OfTask & {
       readonly type: "task.started";
-      /** Whether an earlier attempt began it. */
+      /** Whether the task continues after an earlier attempt. */
       readonly resumed: boolean;
-      /** How long it has waited for its first attempt. */
+      /** How long the task waited for its first attempt. */
       readonly queuedMs?: number;
-      /** Attempts that were lost with their processes since the last progress. */
+      /** Attempts lost with their processes since the last progress. */
       readonly crashes: number;
     })
-  /** A step has ended, or is to be tried again. A replayed step is told no second time. */
+  /** A step ended, or will be retried. A replayed step emits no second event. */
   | (OfTask & {
       readonly type: "task.step";
       readonly key: string;
       readonly outcome: "done" | "failed" | "retried";
-      /** Since it was first tried in this attempt. */
+      /** Since its first try in this attempt. */
       readonly durationMs?: number;
       readonly error?: EventError;
-      /** Of one that is to be tried again: how often it has failed, and from when on it is tried (epoch ms). */
+      /** If the step will be retried: how often it has failed, and when it is retried (epoch ms). */
       readonly tries?: number;
       readonly until?: number;
     })
   | (OfTask & { readonly type: "task.question"; readonly key: string; readonly method: string })
   | (OfTask & { readonly type: "task.answered"; readonly keys: readonly string[] })
-  /** The handler threw, and runs again from `until` (epoch ms) on. */
+  /** The handler threw, and runs again at `until` (epoch ms). */
   | (OfTask & {
       readonly type: "task.retried";
       readonly failures: number;
       readonly until: number;
       readonly error: EventError;
     })
-  /** The handler waits, and its memory was freed; null: until something comes. */
+  /** The handler waits and its memory was freed; null: no time limit. */
   | (OfTask & { readonly type: "task.parked"; readonly until: number | null })
-  /** This process gave it back to be run by any other. */
+  /** This process released the task, and any other can run it. */
   | (OfTask & { readonly type: "task.released" })
   | (OfEnd & {
       readonly type: "task.settled";
       readonly outcome: OutcomeKind;
-      /** What the handler threw, or why the task failed without it. */
+      /** What the handler threw, or another reason why the task failed. */
       readonly error?: EventError;
     })
   | (OfTask & { readonly type: "task.cancel_requested" })
   | (OfEnd & { readonly type: "task.cancelled" })
-  /** Its time was over before it ended. */
+  /** The task expired before it ended. */
   | (OfEnd & { readonly type: "task.expired" })
-  /** Before its time, because somebody asked for that. */
+  /** The task was deleted early, on request. */
   | (OfTask & { readonly type: "task.deleted" });
 
-/** Why an HTTP request was refused before anything looked at its message. */
+/** Why an HTTP request was refused before its message was read. */
 export type HttpRefusal =
   | "unauthorized"
   | "forbidden"
@@ -107,22 +107,22 @@ export type HttpRefusal =
 interface RefusalEvent {
   readonly type: "request.refused";
   readonly code: FaultCode | HttpRefusal;
-  /** The JSON-RPC method, as far as it is known. */
+  /** The JSON-RPC method, if known. */
   readonly method?: string;
-  /** Null where callers are not told apart, or nothing is known of this one. */
+  /** Null if callers are not told apart, or this one is unknown. */
   readonly principal: string | null;
   /** What the caller was told. */
   readonly message?: string;
-  /** Of a request that HTTP refused. */
+  /** If HTTP refused the request. */
   readonly status?: number;
 }
 
-/** A message of a webhook, about a task that now stands so. */
+/** A webhook message about a task, with the status that it reports. */
 interface OfMessage {
   readonly webhook: string;
   readonly taskId: string;
   readonly status: DeliveryEvent;
-  /** How often it was sent, or begun to be. */
+  /** How often sending it was tried. */
   readonly tries: number;
 }
 
@@ -130,29 +130,29 @@ type WebhookEvent =
   | (OfMessage & { readonly type: "webhook.delivered" })
   /** It is sent again at `until` (epoch ms). */
   | (OfMessage & { readonly type: "webhook.retried"; readonly problem: string; readonly until: number })
-  /** It is not sent any more, and kept for operators until it is a week old. */
+  /** It was given up, and is kept for operators until it is a week old. */
   | (OfMessage & { readonly type: "webhook.failed"; readonly problem: string })
-  /** It answered that it is gone (410): this process sends it nothing until it is started again. */
+  /** The webhook answered 410 (gone): this process sends nothing more to it until it is restarted. */
   | { readonly type: "webhook.stopped"; readonly webhook: string }
-  /** Messages that were too many, or older than a week, were deleted without having come to their webhooks. */
+  /** Undelivered messages were deleted because there were too many, or they were older than a week. */
   | { readonly type: "webhook.dropped"; readonly deliveries: number };
 
 type ProcessEvent =
-  /** A handler goes on although its task has ended; `handlers`: so many of the tool do. */
+  /** A handler keeps running although its task has ended; `handlers`: the number of such handlers of the tool. */
   | {
       readonly type: "handler.leaked";
       readonly taskId: string;
       readonly tool: string;
       readonly handlers: number;
     }
-  /** What is stored of the task is damaged; told once by each process. */
+  /** The stored data of the task is damaged. Each process emits it once. */
   | { readonly type: "task.unreadable"; readonly taskId: string; readonly error: EventError }
-  /** Tasks of a process that is gone can run again. */
+  /** A process is gone, and its tasks can run again. */
   | { readonly type: "owner.lost"; readonly owner: string; readonly tasks: number }
-  /** The store does not tell this process of changes by others any more, which it polls for until `listener.regained`. */
+  /** The store no longer notifies this process of others' changes, so it polls until `listener.regained`. */
   | { readonly type: "listener.lost" }
   | { readonly type: "listener.regained" }
-  /** Others took this process for dead, and run its tasks. */
+  /** Other processes took this one for dead, and run its tasks. */
   | { readonly type: "store.lost" }
-  /** It goes on with what they left it. */
+  /** This process continues with the tasks that were left to it. */
   | { readonly type: "store.regained" };

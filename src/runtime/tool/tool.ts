@@ -55,7 +55,7 @@ export interface ToolConfig<
    * Runs a handler that threw again, after a pause and with its journal: steps that succeeded do not run again, and failed steps do. Left
    * out, a throw ends the task. These always end the task: a `NonRetryableError`, a `ProtocolError`, a mistake that Holdfast reports to the
    * handler, a throw of `prepare`, a failed question or wait for an event (the failure is final), a cancel, and a result with `isError`
-   * that the handler returned itself. Such a tool cannot be `forbidden`, nor have `promoteAfterMs` or `onCrash: "fail"`. With `auto` it
+   * that the handler returned itself. A tool with `retry` cannot be `forbidden`, nor have `promoteAfterMs` or `onCrash: "fail"`. With `auto` it
    * also runs again after every crash.
    */
   readonly retry?: RetryPolicy;
@@ -97,7 +97,7 @@ export interface ToolConfig<
   /**
    * How many tasks of this tool run at the same time, across all processes that share the store; others wait for their turn. A task counts
    * from its start to its end, but not while it waits for an answer or a timer for more than a second. Left out, only the server's
-   * `concurrency` applies. Such a tool cannot be `forbidden`, nor have `promoteAfterMs`: runs without a task are not counted.
+   * `concurrency` applies. A tool with it cannot be `forbidden`, nor have `promoteAfterMs`: runs without a task are not counted.
    */
   readonly concurrency?: number;
   /**

@@ -1,8 +1,6 @@
 import { OAuthError, OAuthErrorCode, type AuthInfo } from "@modelcontextprotocol/server";
 
-/**
- * A verified access token. The author's own tools get it as `authInfo`, with all its claims in `extra`.
- */
+/** A verified access token. Your own tools get it as `authInfo`, with all its claims in `extra`. */
 export interface AccessToken extends AuthInfo {
   /** The authorization server that issued it. */
   readonly issuer: string;
@@ -11,8 +9,8 @@ export interface AccessToken extends AuthInfo {
 }
 
 /**
- * Verifies access tokens: `jwtVerifier`, `introspectionVerifier`, or an object of your own that checks issuer, audience and
- * expiry. It is an `OAuthTokenVerifier` of the SDK too.
+ * Verifies access tokens: `jwtVerifier`, `introspectionVerifier`, or your own object that checks issuer, audience and expiry. It is also an
+ * `OAuthTokenVerifier` of the SDK.
  */
 export interface TokenVerifier {
   /**
@@ -22,18 +20,18 @@ export interface TokenVerifier {
   verifyAccessToken(token: string): Promise<AccessToken>;
 }
 
-/** The rejection of a token; the caller reads the message. */
+/** The rejection of a token. The caller sees the message. */
 export function invalidToken(message: string): OAuthError {
   return new OAuthError(OAuthErrorCode.InvalidToken, message);
 }
 
-/** The rejection where the authorization server does not say whether a token is good; the caller reads nothing of it. */
+/** The rejection if the authorization server cannot be asked about a token. The caller does not see the message. */
 export function unavailable(message: string, cause?: unknown): OAuthError {
   const error = new OAuthError(OAuthErrorCode.TemporarilyUnavailable, message);
   return cause === undefined ? error : Object.assign(error, { cause });
 }
 
-/** The same where nothing is out of order, and whoever sends tokens could fill the operator's log with it. */
+/** The same if nothing is wrong with the server, and callers could otherwise fill the operator's log with such errors. */
 export function undecided(message: string): OAuthError {
   return Object.assign(unavailable(message), { undecided: true });
 }

@@ -1,8 +1,8 @@
 import { HoldfastError } from "../../task/fault.ts";
 
 /**
- * The signature algorithms that can be allowed, all of them by a key pair. Never `none`, and never `HS256` and its like:
- * with those, whoever verifies can sign, and a public key could be passed off as the secret.
+ * The signature algorithms that you can allow. All use a key pair. Never `none`, and never `HS256` or similar: with those, anyone who can
+ * verify can also sign, and a public key could be passed off as the secret.
  */
 export const algorithms = [
   "RS256",
@@ -20,7 +20,7 @@ export const algorithms = [
 
 export type Algorithm = (typeof algorithms)[number];
 
-/** Throws `configuration` for an algorithm that cannot be allowed; in JavaScript, any can be named. */
+/** Throws `configuration` for an algorithm that is not allowed; JavaScript does not check names. */
 export function assertAlgorithms(allowed: readonly string[]): void {
   const known: readonly string[] = algorithms;
   const bad = allowed.find((name) => !known.includes(name));

@@ -14,7 +14,7 @@ export type IntrospectionCredentials =
       readonly clientSecret?: never;
     };
 
-/** Gives the value of the `Authorization` header; throws `configuration` where there is none. */
+/** Returns the value of the `Authorization` header; throws `configuration` if there is none. */
 export function credentialsHeader(credentials: IntrospectionCredentials): () => string | Promise<string> {
   const { authorization, clientId, clientSecret } = credentials;
   if (authorization !== undefined) return authorization;
@@ -26,7 +26,7 @@ export function credentialsHeader(credentials: IntrospectionCredentials): () => 
   return () => header;
 }
 
-/** Name and secret are encoded before they are joined, as either may have a colon in it (RFC 6749, 2.3.1). */
+/** Name and secret are encoded before they are joined, because either may contain a colon (RFC 6749, 2.3.1). */
 function formEncoded(value: string): string {
   return new URLSearchParams({ "": value }).toString().slice(1);
 }

@@ -13,22 +13,22 @@ interface Options {
   /** The issuer. An answer that names another one is refused. */
   readonly issuer: string;
   /**
-   * The expected `aud` of the answer: this server's name at the issuer. With several, one has to match. `false` skips the
-   * check, for authorization servers that report a token as active only to its audience.
+   * The expected `aud` of the answer: this server's name at the issuer. If you list several, one has to match. `false` skips the check, for
+   * authorization servers that report a token as active only to its audience.
    */
   readonly audience: string | readonly string[] | false;
   /**
-   * How long a valid token is cached, in milliseconds, at most until it expires. A revoked token may be accepted for as
-   * long. Default: one minute; 0 asks each time.
+   * How long a valid token is cached, in milliseconds, but never after it expires. A revoked token may be accepted for this long. Default:
+   * one minute; 0 asks each time.
    */
   readonly maxAgeMs?: number;
   /** How long an invalid token is cached, in milliseconds. Default 10 seconds. */
   readonly refusedMaxAgeMs?: number;
-  /** The number of cached tokens, for valid and invalid ones each. Default 10,000. */
+  /** Maximum number of cached tokens, for valid and invalid ones each. Default 10,000. */
   readonly maxEntries?: number;
   /**
-   * How many tokens may be asked for at a time, and as many again that were good before, so that strangers with made-up
-   * tokens keep nobody out who is known; beyond it requests get 503. Default 100.
+   * Maximum number of lookups at the same time, plus as many for tokens that were valid before, so that made-up tokens do not lock out
+   * known callers. Above it, requests get 503. Default 100.
    */
   readonly maxConcurrent?: number;
   /** The accepted difference between the clocks of the two servers, in milliseconds. Default 5,000. */
@@ -79,7 +79,7 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
   return introspectionVerifierBy(systemClock, options);
 }
 
-/** `introspectionVerifier` on another clock. */
+/** `introspectionVerifier` with a given clock. */
 export function introspectionVerifierBy(clock: Clock, options: IntrospectionVerifierOptions): TokenVerifier {
   assertOptionNames("introspectionVerifier", options, verifierOptions);
   const { url, issuer, audience, clockToleranceMs = 5_000, timeoutMs = 5_000 } = options;

@@ -13,7 +13,7 @@ import { RemoteKeys } from "./remote-keys.ts";
 export interface JwtVerifierOptions {
   /** The issuer, exactly as in the `iss` claim of its tokens. */
   readonly issuer: string;
-  /** The expected `aud` claim: this server's name at the issuer. With several, one has to match. */
+  /** The expected `aud` claim: this server's name at the issuer. If you list several, one has to match. */
   readonly audience: string | readonly string[];
   /** The URL of the issuer's keys (`jwks_uri` of its metadata), or the keys themselves. */
   readonly jwks: URL | JSONWebKeySet;
@@ -25,9 +25,9 @@ export interface JwtVerifierOptions {
   readonly requiredClaims?: readonly string[];
   /** The required `typ` header: `at+jwt` (RFC 9068) refuses the issuer's other tokens. Default: any. */
   readonly type?: string;
-  /** Keys older than this are read again; default 10 minutes. */
+  /** How long keys are used before they are fetched again; default 10 minutes. */
   readonly jwksMaxAgeMs?: number;
-  /** A token with an unknown key has them read again, at most so often; default 30 seconds. */
+  /** The shortest time between two fetches because of a token with an unknown key; default 30 seconds. */
   readonly jwksCooldownMs?: number;
   /** How long to wait for the keys; default 5 seconds. */
   readonly timeoutMs?: number;
@@ -50,10 +50,9 @@ const verifierOptions: OptionNames<JwtVerifierOptions> = {
 };
 
 /**
- * Verifies access tokens that are JWTs (RFC 9068) by the issuer's public keys. Keys that the issuer begins to use are
- * found by themselves. While they cannot be read, the known ones count for up to an hour; where there are none, or a
- * token names another, it rejects with `temporarily_unavailable`, and the request gets 503: with 401, clients would
- * throw good tokens away. Throws `configuration` for options that make no sense.
+ * Verifies access tokens that are JWTs (RFC 9068) with the issuer's public keys, and finds new keys automatically. While the keys cannot be
+ * fetched, known ones are used for up to an hour. If there are none, or a token names another, it rejects with `temporarily_unavailable`
+ * and the request gets 503: with 401, clients would discard valid tokens. Throws `configuration` for invalid options.
  *
  * ```ts
  * import { jwtVerifier } from "holdfast/auth";
@@ -69,7 +68,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   return jwtVerifierBy(systemClock, options);
 }
 
-/** `jwtVerifier` on another clock. */
+/** `jwtVerifier` with a given clock. */
 export function jwtVerifierBy(clock: Clock, options: JwtVerifierOptions): TokenVerifier {
   assertOptionNames("jwtVerifier", options, verifierOptions);
   const { issuer, jwks, clockToleranceMs = 5_000, requiredClaims = [], type } = options;

@@ -23,25 +23,25 @@ export interface OAuthResourceOptions {
   readonly authorizationServers: readonly string[];
   readonly verifier: TokenVerifier;
   /**
-   * The principal of a token, who owns its tasks. Default: issuer and subject together; a token without a subject is
-   * refused. It has to be stable and unique, which display names and email addresses are not.
+   * The principal of a token, which owns its tasks. It has to be stable and unique, so do not use display names or email addresses.
+   * Default: issuer and subject together; a token without a subject is refused.
    */
   readonly principal?: (token: AccessToken) => string;
   /**
-   * The names of claims of the token that handlers find in `task.caller.claims`, beside `iss` and `sub`. They are kept with
-   * each task. Default: none.
+   * The names of token claims that handlers find in `task.caller.claims`, in addition to `iss` and `sub`. They are stored with each task.
+   * Default: none.
    */
   readonly claims?: readonly string[];
   /**
-   * What handlers get by `task.credentials()`: a token for another service, for one. In memory only. It is called for each
-   * request, so let it return something that gets the token when it is asked. Default: none.
+   * What `task.credentials()` returns to handlers, such as a token for another service. In memory only. It is called for each request, so
+   * return something that gets the token on demand. Default: none.
    */
   readonly credentials?: (token: AccessToken) => unknown;
-  /** The scopes that requests need. Default: none, so a valid token may do everything that its principal can. */
+  /** The scopes that requests need. Default: none, so a valid token may do everything that its principal may. */
   readonly scopes?: ScopeRules;
-  /** The server's name for people. */
+  /** The server's display name. */
   readonly name?: string;
-  /** The URL of a page for developers. */
+  /** The URL of documentation for developers. */
   readonly documentation?: URL;
 }
 
@@ -67,10 +67,9 @@ const resourceOptions: OptionNames<OAuthResourceOptions> = {
 };
 
 /**
- * Protects a server as an OAuth resource server; use it as `authenticate`. Requests need a bearer token in their
- * `Authorization` header, and their tasks belong to the token's principal. It serves the metadata (RFC 9728) in which
- * clients find the authorization servers, and names missing scopes in `WWW-Authenticate`. Throws `configuration` for
- * invalid options.
+ * Protects a server as an OAuth resource server; use it as `authenticate`. Requests need a bearer token in their `Authorization` header,
+ * and their tasks belong to the token's principal. It serves the metadata (RFC 9728) in which clients find the authorization servers, and
+ * names missing scopes in `WWW-Authenticate`. Throws `configuration` for invalid options.
  *
  * ```ts
  * import { jwtVerifier, oauthResource } from "holdfast/auth";
@@ -167,7 +166,7 @@ function claimsOf(
   return { ...Object.fromEntries(chosen), iss: issuer, ...(subject !== undefined && { sub: subject }) };
 }
 
-/** Two issuers may each have an `alice`, and either name may have any sign in it: hence a list, and as JSON. */
+/** Two issuers may each have an `alice`, and names may contain any character: hence a list, as JSON. */
 function issuerAndSubject({ issuer, subject }: AccessToken): string {
   if (subject === undefined) throw invalidToken("The token has no subject");
   return JSON.stringify([issuer, subject]);

@@ -6,15 +6,15 @@ import { followedResourceOf } from "../task-resources.ts";
 
 /** The scopes that requests need. */
 export interface ScopeRules {
-  /** Needed for every request, also to open a session. */
+  /** Needed for every request, including one that opens a session. */
   readonly required?: readonly string[];
   /**
-   * Needed to call a tool, by its name, besides `required`. Tools that are not listed need no more. The same where a tool calls it for its
-   * caller: then by the token that made the first of these tasks.
+   * Needed to call a tool, by its name, in addition to `required`. Tools not listed need only `required`. If a tool calls it on its
+   * caller's behalf, the token that made the first of these tasks needs the scopes.
    */
   readonly tools?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Needed for requests about tasks, besides `required`: every `tasks/` method in every revision, listening to tasks, their logs and
+   * Needed for requests about tasks, in addition to `required`: every `tasks/` method in every revision, listening to tasks, their logs and
    * outputs, and the polling tools of clients without tasks. A call that creates a task needs the scopes of its tool instead.
    */
   readonly tasks?: readonly string[];
@@ -29,18 +29,18 @@ const scopeRules: OptionNames<ScopeRules> = {
   advertised: true,
 };
 
-/** Whether a tool stands for a method about tasks. */
+/** Whether a tool is a polling tool, which counts as a request about tasks. */
 export type IsPollingTool = (tool: string) => boolean;
 
 /** The scopes that messages need. */
 export class Scopes {
   readonly required: readonly string[];
   readonly advertised: readonly string[];
-  /** A map, as a client may name a tool `constructor`. */
+  /** A map, because a client may name a tool `constructor`. */
   readonly #tools: ReadonlyMap<string, readonly string[]>;
   readonly #tasks: readonly string[];
 
-  /** Throws `configuration` for what is no scope. */
+  /** Throws `configuration` for an invalid scope. */
   constructor(rules: ScopeRules) {
     assertOptionNames("scopes", rules, scopeRules);
     const { required = [], tools = {}, tasks = [], advertised = required } = rules;
@@ -54,7 +54,7 @@ export class Scopes {
     }
   }
 
-  /** All that is needed for a body, which is a message or a batch of them: every message counts. */
+  /** The scopes that a body needs, which is a message or a batch: every message counts. */
   neededFor(body: unknown, isPollingTool: IsPollingTool = () => false): ReadonlySet<string> {
     const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
     return new Set([
@@ -63,17 +63,17 @@ export class Scopes {
     ]);
   }
 
-  /** The tools whose calls need some. */
+  /** The tools whose calls need scopes. */
   get scopedTools(): readonly string[] {
     return [...this.#tools.keys()];
   }
 
-  /** Those of a tool's calls, besides what every request needs. */
+  /** The scopes that a tool's calls need, besides those of every request. */
   ofTool(name: string): readonly string[] {
     return this.#tools.get(name) ?? [];
   }
 
-  /** By the message alone, which is what is carried out; headers may say anything. */
+  /** Reads only the message, because that is what the server executes; headers may say anything. */
   #ofMessage(message: unknown, isPollingTool: IsPollingTool): readonly string[] {
     if (!isJsonObject(message)) return [];
     const { method, params } = message;

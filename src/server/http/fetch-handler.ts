@@ -11,24 +11,24 @@ import { watchedStream } from "./watched-stream.ts";
 
 /** Serves MCP as a function from request to response, for any framework. */
 export interface FetchHandler {
-  /** `context` is what the framework has done with the request: a body that was parsed, a caller that was authenticated. */
+  /** `context` is what the framework has already done: a parsed body, an authenticated caller. */
   fetch(request: Request, context?: RequestContext): Promise<Response>;
   /**
-   * Tells listening clients of 2026-07-28 that tools, prompts or resources of the author's own servers changed. The
-   * client of a session hears it from its own `McpServer`.
+   * Tells listening clients of 2026-07-28 that tools, prompts or resources of your own servers changed. The client of a session is told by
+   * its own `McpServer`.
    */
   readonly notify: ServerNotifier;
   /**
-   * Lets requests in flight and the tasks end for `stopDeadlineMs` in all, stops the tasks and closes their store; answers
-   * 503 from then on. Idempotent.
+   * Waits up to `stopDeadlineMs` in total for running requests and tasks, stops the tasks and closes their store. Answers 503 from then on.
+   * Idempotent.
    */
   close(): Promise<void>;
 }
 
 /**
- * Serves `server` on `options.path`. The first request starts the tasks, unless `tasks.start()` did; while they cannot be started,
- * requests get 503. `GET /healthz` is 200 while the process lives, `GET /readyz` once the tasks have started and their store
- * answers, else 503; both for everybody. Throws `configuration` for options that contradict each other.
+ * Serves `server` on `options.path`. The first request starts the tasks, unless `tasks.start()` did; while they cannot start, requests get
+ * 503. `GET /healthz` is 200 while the process lives. `GET /readyz` is 200 once the tasks have started and their store answers, otherwise
+ * 503. Neither needs authentication. Throws `configuration` for options that contradict each other.
  *
  * ```ts
  * const handler = createFetchHandler(tasks.server(makeServer), { allowedHosts: ["reports.example.com"] });

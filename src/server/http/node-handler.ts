@@ -14,18 +14,18 @@ import { OpenWork } from "./open-work.ts";
 /** Serves MCP as a request listener of `node:http`, and as middleware of Express and others. */
 export interface NodeHandler {
   /**
-   * Answers a request. The last argument is the `next` of a middleware, which gets the requests that are not for us; or
-   * what the framework did with the request, where `incoming` does not say so by `body` and `auth`.
+   * Answers a request. The last argument is the `next` of a middleware, which gets the requests for other paths; or what the framework did
+   * with the request, if `incoming` does not have it as `body` and `auth`.
    */
   (incoming: IncomingMessage, outgoing: ServerResponse, next?: NextFunction | RequestContext): void;
   /**
-   * Tells listening clients of 2026-07-28 that tools, prompts or resources of the author's own servers changed. The
-   * client of a session hears it from its own `McpServer`.
+   * Tells listening clients of 2026-07-28 that tools, prompts or resources of your own servers changed. The client of a session is told by
+   * its own `McpServer`.
    */
   readonly notify: ServerNotifier;
   /**
-   * Lets requests in flight and the tasks end for `stopDeadlineMs` in all, stops the tasks and closes their store; answers
-   * 503 from then on. The HTTP server is its owner's to close. Idempotent.
+   * Waits up to `stopDeadlineMs` in total for running requests and tasks, stops the tasks and closes their store. Answers 503 from then on.
+   * It does not close your HTTP server. Idempotent.
    */
   close(): Promise<void>;
 }
@@ -33,10 +33,10 @@ export interface NodeHandler {
 export type NextFunction = (error?: unknown) => void;
 
 /**
- * Serves `server` on `options.path`, which is the whole path, wherever the handler is mounted; beside it `GET /healthz`, 200
- * while the process lives, and `GET /readyz`, 200 once the tasks have started and their store answers, else 503. The first
- * request starts the tasks, unless `tasks.start()` did; while they cannot be started, requests get 503. Throws
- * `configuration` for options that contradict each other.
+ * Serves `server` on `options.path`, which is the full path wherever the handler is mounted. Also serves `GET /healthz`, 200 while the
+ * process lives, and `GET /readyz`, 200 once the tasks have started and their store answers, otherwise 503. The first request starts the
+ * tasks, unless `tasks.start()` did; while they cannot start, requests get 503. Throws `configuration` for options that contradict each
+ * other.
  *
  * ```ts
  * const handler = createNodeHandler(tasks.server(makeServer), { allowedHosts: ["reports.example.com"] });
@@ -50,7 +50,7 @@ export function createNodeHandler(server: TaskServer, options: NodeHandlerOption
   return nodeHandler(server, options).handle;
 }
 
-/** As `createNodeHandler`, with what it is made of. */
+/** `createNodeHandler` from its parts. */
 export function nodeHandler(
   server: TaskServer,
   options: NodeHandlerOptions,
@@ -92,12 +92,12 @@ export function nodeHandler(
   };
 }
 
-/** A listening stream, or the one stream of a session, has no end of its own; closing the handler ends it. */
+/** A listening stream, or the one stream of a session, never ends by itself; closing the handler ends it. */
 function isEndless({ method, headers }: IncomingMessage): boolean {
   return method === "GET" || headers["mcp-method"] === listenMethod;
 }
 
-/** Whether a route of Express leads here. One that was matched on the way stays in `route`. */
+/** Whether a route of Express leads here. An earlier route that matched stays in `route`. */
 function isRoutedToUs({ route }: ReceivedMessage, handle: unknown): boolean {
   return route?.stack?.some((layer) => layer.handle === handle) === true;
 }

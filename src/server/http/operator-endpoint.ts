@@ -12,23 +12,23 @@ import { UnreadBytes } from "./unread-bytes.ts";
 
 /** An endpoint for operators: a request listener of `node:http`, middleware of Express and others, and a function from request to response. */
 export interface OperatorEndpoint {
-  /** The `next` of a middleware gets the requests that are not for us. */
+  /** The `next` of a middleware gets the requests for other paths. */
   (incoming: IncomingMessage, outgoing: ServerResponse, next?: NextFunction): void;
-  /** `parsedBody` is the body, if a framework has read it. */
+  /** `parsedBody` is the body, if a framework has already read it. */
   fetch(request: Request, context?: Pick<RequestContext, "parsedBody">): Promise<Response>;
   /** The path of the endpoint. */
   readonly path: string;
-  /** Whether a request of this path is for the endpoint. */
+  /** Whether a request for this path is for the endpoint. */
   serves(pathname: string): boolean;
-  /** Answers 503 from now on. The tasks are their owner's to stop. Idempotent. */
+  /** Answers 503 from now on. It does not stop the tasks. Idempotent. */
   close(): void;
 }
 
-/** What answers the requests of an endpoint. */
+/** Answers the requests of an endpoint. */
 export interface OperatorRequests {
   readonly path: string;
   serves(pathname: string): boolean;
-  /** `address`: where the request came from, as far as that is known. */
+  /** `address`: where the request came from, if known. */
   fetch(request: Request, parsed?: ParsedBody, address?: string): Promise<Response>;
   close(): void;
 }

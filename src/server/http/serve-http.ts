@@ -13,24 +13,21 @@ import { createNodeServer } from "./node-server.ts";
 
 /** A server that listens. */
 export interface HttpServer {
-  /** Where clients connect to, with the path. */
+  /** The URL for clients, including the path. */
   readonly url: string;
   readonly port: number;
   /**
-   * Tells listening clients of 2026-07-28 that tools, prompts or resources of the author's own servers changed. The
-   * client of a session hears it from its own `McpServer`.
+   * Tells listening clients of 2026-07-28 that tools, prompts or resources of your own servers changed. The client of a session is told by
+   * its own `McpServer`.
    */
   readonly notify: FetchHandler["notify"];
-  /**
-   * Takes no more requests, lets those in flight and the tasks end for `stopDeadlineMs` in all, and frees the port.
-   * Idempotent.
-   */
+  /** Accepts no more requests, waits up to `stopDeadlineMs` in total for running requests and tasks, and frees the port. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the tasks and serves them over HTTP. Rejects with `configuration` and `address_in_use`, before anything was
- * started: another port may be tried; and with what the store rejects with when it cannot be opened.
+ * Starts the tasks and serves them over HTTP. Rejects with `configuration` and `address_in_use` before anything is started, so you can try
+ * another port. Also rejects with the store's error if the store cannot be opened.
  *
  * ```ts
  * const http = await serveHttp(tasks.server(makeServer), { port: 3000 });
@@ -75,12 +72,12 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   };
 }
 
-/** Takes no more connections; resolves when those that there are have ended. */
+/** Accepts no more connections; resolves when the existing ones have ended. */
 function closed(node: Server): Promise<void> {
   return new Promise((resolve) => node.close(() => resolve()));
 }
 
-/** Beyond this machine the server's names are not known, and strangers must not come in by oversight. */
+/** Beyond this machine the server's names are unknown, and access by strangers must be a deliberate choice. */
 function withHostDefault(options: HttpOptions, host: string): HttpOptions {
   if (isLoopback(host)) return options;
   if (options.authenticate === undefined && options.anonymous === undefined) {

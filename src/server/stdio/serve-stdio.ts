@@ -13,15 +13,15 @@ import { assertMaxOpenRequests, RatedTransport } from "../transport/rated-transp
 export interface StdioOptions {
   /** The stream of incoming messages. Default `process.stdin`. */
   readonly stdin?: Readable;
-  /** The stream of outgoing messages, which nothing else may write to. Default `process.stdout`. */
+  /** The stream of outgoing messages. Nothing else may write to it. Default `process.stdout`. */
   readonly stdout?: Writable;
-  /** Unanswered requests of the client; one more is refused with -32000. Default 1,000. */
+  /** Maximum number of unanswered requests of the client; one more is refused with -32000. Default 1,000. */
   readonly maxOpenRequests?: number;
 }
 
 const stdioOptions: OptionNames<StdioOptions> = { stdin: true, stdout: true, maxOpenRequests: true };
 
-/** A server on a pipe. */
+/** A server on stdin and stdout. */
 export interface StdioServer {
   /** Ends listen streams, closes the connection and stops the tasks. Idempotent. */
   close(): Promise<void>;
@@ -34,9 +34,8 @@ const lastWordMs = 1_000;
 const principal = "local";
 
 /**
- * Starts the tasks and serves them to the one client at the other end of stdin and stdout; write logs to stderr. When
- * stdin ends, everything ends in order; so it does on `close`. Rejects with what the store rejects with when it cannot
- * be opened.
+ * Starts the tasks and serves them to the one client at the other end of stdin and stdout; write logs to stderr. When stdin ends, or on
+ * `close`, the server shuts down in order. Rejects with the store's error if the store cannot be opened.
  *
  * ```ts
  * const stdio = await serveStdio(tasks.server(makeServer));

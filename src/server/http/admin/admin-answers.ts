@@ -3,7 +3,7 @@ import { isJsonObject } from "../../../generation/json-object.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { OnError } from "../../faults.ts";
 
-/** The form of all refusals of an admin endpoint. */
+/** The format of all refusals of an admin endpoint. */
 export function refusal(
   status: number,
   code: string,
@@ -13,7 +13,7 @@ export function refusal(
   return Response.json({ error: { code, message } }, { status, headers });
 }
 
-/** The answer to what was thrown. Faults of the server itself are told to `onError`, too. */
+/** The answer to a thrown error. Faults of the server itself also go to `onError`. */
 export function refusalOf(error: unknown, onError: OnError): Response {
   if (error instanceof HoldfastError && isAdminFault(error.code)) {
     const { code, message } = error;
@@ -27,7 +27,7 @@ export function refusalOf(error: unknown, onError: OnError): Response {
 
 const codes: Readonly<Record<number, string>> = { 413: "too_large", 503: "stopping" };
 
-/** A refusal that was made for the MCP endpoint, in the form of this one. */
+/** Converts a refusal of the MCP endpoint to this endpoint's format. */
 export async function adaptedRefusal(refused: Response): Promise<Response> {
   const body: unknown = await refused.json();
   const error = isJsonObject(body) && isJsonObject(body["error"]) ? body["error"] : {};

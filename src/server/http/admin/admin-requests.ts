@@ -20,12 +20,12 @@ import { adminHandlerOptions, type AdminHandlerOptions } from "./admin-handler-o
 import type { Operator } from "./admin-options.ts";
 import { EventStreams } from "./event-streams.ts";
 
-/** What an admin endpoint is made for. */
+/** What an admin endpoint administers. */
 export interface Administered {
   readonly admin: Admin;
   readonly options: Pick<RuntimeOptions, "maxBodyBytes" | "maxNesting" | "maxNodes">;
   readonly onError: OnError;
-  /** Hears of strangers. */
+  /** Told of unauthenticated requests. */
   readonly events: ServerEvents | undefined;
 }
 
@@ -38,7 +38,7 @@ export class AdminRequests implements OperatorRequests {
   readonly #form: BodyForm;
   readonly #streams: EventStreams;
 
-  /** Throws `configuration` for options that would let everybody in, or nobody. */
+  /** Throws `configuration` for options that would admit everyone, or no one. */
   constructor(administered: Administered, options: AdminHandlerOptions) {
     assertOptionNames("createAdminHandler", options, adminHandlerOptions);
     const { path = "/admin", authenticate, ...http } = options;
@@ -51,7 +51,7 @@ export class AdminRequests implements OperatorRequests {
     this.#form = { maxNesting, maxNodes, maxBatch: Infinity };
   }
 
-  /** Whether a path, without its query, is the endpoint's or below it. */
+  /** Whether a path, without its query, is the endpoint's path or below it. */
   serves(pathname: string): boolean {
     return pathname === this.path || pathname.startsWith(`${this.path}/`);
   }

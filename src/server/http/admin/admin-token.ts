@@ -3,8 +3,8 @@ import { HoldfastError } from "../../../task/fault.ts";
 import type { AuthenticateOperator, Operator } from "./admin-options.ts";
 
 /**
- * Knows one operator by a bearer token, which takes as long to compare whatever is wrong with it. Make it of chance: `openssl rand -hex 32`. Throws
- * `configuration` for a token that no header can have.
+ * Authenticates one operator by a bearer token, compared in constant time. Use a random token: `openssl rand -hex 32`. Throws
+ * `configuration` for a token that does not fit in a header.
  *
  * ```ts
  * createAdminHandler(tasks, { authenticate: adminToken(process.env.ADMIN_TOKEN, "on-call") });
@@ -29,7 +29,7 @@ export function adminToken(
   };
 }
 
-/** All are of one length, which the comparison needs. */
+/** Digests have equal length, as the comparison requires. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -6,8 +6,8 @@ import type { AdminHandlerOptions } from "./admin-handler-options.ts";
 import { AdminRequests } from "./admin-requests.ts";
 
 /**
- * Serves `tasks.admin` on `options.path` over HTTP, as JSON, to operators whom `authenticate` knows; `GET …/openapi.json` describes it. It neither starts nor
- * stops the tasks: before their start, requests get 503. Throws `configuration` without an authentication.
+ * Serves `tasks.admin` on `options.path` over HTTP, as JSON, to operators that `authenticate` identifies; `GET …/openapi.json` describes
+ * it. It neither starts nor stops the tasks: before they start, requests get 503. Throws `configuration` without authentication.
  *
  * ```ts
  * app.use(createAdminHandler(tasks, { authenticate: adminToken(process.env.ADMIN_TOKEN, "on-call") }));

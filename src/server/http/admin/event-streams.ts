@@ -3,11 +3,11 @@ import type { OnError } from "../../faults.ts";
 import { keepAliveComment, keepAliveMs, streamHeaders } from "../sse.ts";
 import { refusal } from "./admin-answers.ts";
 
-/** Streams of an endpoint that are open at a time. */
+/** Maximum number of open streams of an endpoint. */
 const mostStreams = 100;
-/** How long one is open: whoever is not let in any more then hears nothing more. */
+/** How long a stream stays open, so that a client that loses access stops receiving events. */
 const longestMs = 10 * 60_000;
-/** What a client waits before it opens the next one. */
+/** How long a client waits before it reconnects. */
 const retryMs = 1_000;
 
 const encoder = new TextEncoder();
@@ -23,7 +23,7 @@ export class EventStreams {
     this.#onError = onError;
   }
 
-  /** An answer that tells what `follow` gives, from its first on, which is waited for. `gone` aborts when the client is gone. */
+  /** Streams what `follow` yields, after waiting for its first value. `gone` aborts when the client disconnects. */
   async answer(
     follow: (signal: AbortSignal) => AsyncIterable<unknown, unknown>,
     gone: AbortSignal,
@@ -56,12 +56,12 @@ export class EventStreams {
     }
   }
 
-  /** Ends them all. */
+  /** Ends all streams. */
   close(): void {
     for (const over of this.#open) over.abort();
   }
 
-  /** A store that does not answer any more says so to those that ask it again. */
+  /** If the store no longer answers, clients get that error on their next request. */
   #broken(error: unknown): void {
     if (!(error instanceof HoldfastError)) this.#onError(error);
   }
@@ -82,7 +82,7 @@ function readableOf(chunks: Chunks, over: AbortController): ReadableStream<Uint8
   );
 }
 
-/** Events as they go out, as they are asked for; a comment where none comes for long. */
+/** Events in order, on demand; a comment if there is no event for long. */
 class Chunks {
   readonly #events: Events;
   readonly #broken: (error: unknown) => void;
@@ -98,7 +98,7 @@ class Chunks {
     this.#ready = encoder.encode(`retry: ${retryMs}\n\n${this.#isOver ? "" : textOf(first.value)}`);
   }
 
-  /** Undefined at the end. To be asked for one after the other. */
+  /** Undefined at the end. Call it again only after it resolved. */
   async next(): Promise<Uint8Array | undefined> {
     if (this.#ready === undefined && !this.#isOver) {
       if (!this.#isReading) void this.#read();
@@ -110,14 +110,17 @@ class Chunks {
     return chunk;
   }
 
-  /** What is ready still goes out. Who waits to be asked for the next event hears that nobody will, and who does not answer is not waited for. */
+  /**
+   * Events that are ready still go out. A call that waits for the next event gets the end, and a `follow` that does not answer is not
+   * waited for.
+   */
   end(): void {
     this.#isOver = true;
     this.#events.return?.().catch(this.#broken);
     this.#tell();
   }
 
-  /** Goes on while comments are sent: no promise is waited for by each of them. */
+  /** Continues while comments are sent, so that each comment does not wait for its own promise. */
   async #read(): Promise<void> {
     this.#isReading = true;
     try {

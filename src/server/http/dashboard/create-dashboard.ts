@@ -9,9 +9,9 @@ import type { DashboardOptions } from "./dashboard-handler-options.ts";
 import { DashboardRequests, type Shown } from "./dashboard-requests.ts";
 
 /**
- * Serves the page where operators look at tasks, and act, on `options.path`, to those whom `authenticate` knows: those of a server, or those of an `Admin`, such as
- * `remoteAdmin` of `holdfast/client` gives of a server that runs elsewhere. It neither starts nor stops the tasks. Throws `configuration` without an
- * authentication.
+ * Serves the operators' dashboard on `options.path`, to operators that `authenticate` identifies. It shows the tasks of a server, or of an
+ * `Admin`, such as the `remoteAdmin` of `holdfast/client` for a server that runs elsewhere. It neither starts nor stops the tasks. Throws
+ * `configuration` without authentication.
  *
  * ```ts
  * app.use(createDashboard(tasks, { authenticate: adminToken(process.env.ADMIN_TOKEN, "on-call") }));

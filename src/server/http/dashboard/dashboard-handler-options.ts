@@ -11,8 +11,8 @@ export interface DashboardOptions
       "allowedHosts" | "allowedOrigins" | "maxRequestBodySize" | "requestTimeoutMs" | "maxPendingBytes"
     > {
   /**
-   * Who may look and act, by the headers of a request. Where a request has no `Authorization`, the token with which an operator logged in is there as
-   * `Authorization: Bearer …`. `adminToken` makes one.
+   * Identifies operators by the headers of a request. If a request has no `Authorization`, the token with which the operator logged in is
+   * added as `Authorization: Bearer …`. `adminToken` creates one.
    */
   readonly authenticate: AuthenticateOperator;
 }

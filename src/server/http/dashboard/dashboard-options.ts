@@ -1,13 +1,13 @@
 import type { OptionNames } from "../../../task/option-names.ts";
 import type { AuthenticateOperator } from "../admin/admin-options.ts";
 
-/** A page for operators beside an MCP endpoint. */
+/** A dashboard for operators next to an MCP endpoint. */
 export interface DashboardEndpointOptions {
-  /** The whole path of the page, wherever the handler is mounted. Default `/holdfast`. */
+  /** The full path of the page, wherever the handler is mounted. Default `/holdfast`. */
   readonly path?: string;
-  /** Who may look and act. Default: who may by the admin endpoint of the same server. */
+  /** Identifies operators. Default: that of the same server's admin endpoint. */
   readonly authenticate?: AuthenticateOperator;
-  /** Where traces are shown: a URL in which `{traceId}` stands for the trace of a task. Default: tasks show the id of their trace alone. */
+  /** The URL of a trace, with `{traceId}` in place of its id. Default: tasks show only the id of their trace. */
   readonly traceUrl?: string;
 }
 

@@ -6,8 +6,8 @@ import type { MetricsHandlerOptions } from "./metrics-handler-options.ts";
 import { MetricsRequests } from "./metrics-requests.ts";
 
 /**
- * Serves metrics on `options.path` over HTTP, as text, to whom `authenticate` knows. It neither starts nor stops the tasks. Throws `configuration` without
- * an authentication.
+ * Serves metrics on `options.path` over HTTP, as text, to those that `authenticate` identifies. It neither starts nor stops the tasks.
+ * Throws `configuration` without authentication.
  *
  * ```ts
  * const authenticate = adminToken(process.env.METRICS_TOKEN, "prometheus");

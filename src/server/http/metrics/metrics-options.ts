@@ -1,18 +1,18 @@
 import type { OptionNames } from "../../../task/option-names.ts";
 import type { AuthenticateOperator } from "../admin/admin-options.ts";
 
-/** Metrics as text: what `prometheusMetrics` of `holdfast/prometheus` gives. */
+/** Metrics as text: the result of `prometheusMetrics` from `holdfast/prometheus`. */
 export interface MetricsText {
   readonly contentType: string;
   text(): Promise<string>;
 }
 
-/** An endpoint for metrics beside an MCP endpoint. */
+/** An endpoint for metrics next to an MCP endpoint. */
 export interface MetricsEndpointOptions {
-  /** The whole path of the endpoint, wherever the handler is mounted. Default `/metrics`. */
+  /** The full path of the endpoint, wherever the handler is mounted. Default `/metrics`. */
   readonly path?: string;
   readonly source: MetricsText;
-  /** Of its own: whoever may call tools may not see how much others do. `adminToken` makes one. */
+  /** Separate from clients' authentication: callers of tools must not see how much others use. `adminToken` creates one. */
   readonly authenticate: AuthenticateOperator;
 }
 

@@ -13,18 +13,18 @@ import type { MetricsText } from "./metrics-options.ts";
 
 export interface MetricsListeners {
   readonly onError: OnError;
-  /** Hears of strangers. */
+  /** Told of unauthenticated requests. */
   readonly events: ServerEvents | undefined;
 }
 
-/** Answers the requests of those who collect metrics. */
+/** Answers the requests of systems that collect metrics. */
 export class MetricsRequests implements OperatorRequests {
   readonly path: string;
   readonly #listeners: MetricsListeners;
   readonly #gate: OperatorGate;
   readonly #source: MetricsText;
 
-  /** Throws `configuration` for options that would let everybody in, or nobody. */
+  /** Throws `configuration` for options that would admit everyone, or no one. */
   constructor(listeners: MetricsListeners, options: MetricsHandlerOptions) {
     assertOptionNames("createMetricsHandler", options, metricsHandlerOptions);
     const { path = "/metrics", source, authenticate, ...names } = options;
