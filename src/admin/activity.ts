@@ -1,4 +1,7 @@
-/** What the processes of a store have counted in the last minutes. Lists by minute have a number for each minute, the oldest first; the last minute is not over. */
+/**
+ * What the processes of a store counted in the last minutes. Lists by minute have one number per minute, oldest first; the last minute is
+ * not over.
+ */
 export interface Activity {
   /** When the first minute began (epoch ms). */
   readonly from: number;
@@ -8,9 +11,9 @@ export interface Activity {
   readonly completed: readonly number[];
   readonly failed: readonly number[];
   readonly cancelled: readonly number[];
-  /** In the order of their names; those of which nothing happened are left out. */
+  /** Sorted by name. Tools without activity are left out. */
   readonly tools: readonly ToolActivity[];
-  /** The most frequent first. */
+  /** Most frequent first. */
   readonly refusals: readonly RefusalActivity[];
 }
 
@@ -21,48 +24,48 @@ export interface ToolActivity {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** How often a handler threw, and ran again. */
+  /** How often a handler threw and ran again. */
   readonly retried: number;
   /** Tasks that ended, by minute. */
   readonly ended: readonly number[];
-  /** How long tasks took from their creation to their end: half of them, and 95 of 100, took no longer (to within a tenth); null where none ended. */
+  /** How long tasks took from creation to end, at the 50th and 95th percentile (within 10 %); null if none ended. */
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
 }
 
-/** Requests that were refused for one reason. */
+/** Requests refused for the same reason. */
 export interface RefusalActivity {
-  /** As `request.refused` of the events has it. */
+  /** The `code` of the event `request.refused`. */
   readonly code: string;
-  /** The JSON-RPC method, where it was known. */
+  /** The JSON-RPC method, if known. */
   readonly method: string | null;
   readonly count: number;
   readonly byMinute: readonly number[];
 }
 
-/** A process that has the store open, or had it until lately. What it has not said is null. */
+/** A process that has the store open, or had it until recently. Values that it has not reported are null. */
 export interface NodeSummary {
-  /** What tasks name as their owner. */
+  /** The owner id stored with its tasks. */
   readonly id: string;
-  /** False: it is gone, and others take its tasks over. */
+  /** False: the process is gone, and others take over its tasks. */
   readonly alive: boolean;
   readonly host: string | null;
   readonly pid: number | null;
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string | null;
   readonly startedAt: number | null;
-  /** When it said last how it stands (epoch ms). */
+  /** Its last report (epoch ms). */
   readonly reportedAt: number | null;
   readonly roles: readonly string[];
-  /** Slots that handlers use, and how many there are. */
+  /** Slots in use by handlers, and the total. */
   readonly slots: { readonly used: number; readonly limit: number } | null;
-  /** Tasks that it holds at the moment, as the store has it; at most 10,000. */
+  /** Tasks that it holds now, according to the store; at most 10,000. */
   readonly running: number;
-  /** Handlers that wait, with what they hold in memory. */
+  /** Waiting handlers that stay in memory. */
   readonly parked: number | null;
-  /** Handlers that go on although their tasks have ended. */
+  /** Handlers that keep running although their tasks have ended. */
   readonly leaked: number | null;
-  /** How late its event loop was, in milliseconds. */
+  /** Event loop delay, in milliseconds. */
   readonly loopDelay: { readonly p50: number; readonly p99: number; readonly max: number } | null;
   readonly memoryBytes: number | null;
 }

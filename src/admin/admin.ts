@@ -8,32 +8,32 @@ import type { Progress, TaskMethod } from "../task/record.ts";
 import type { TaskAttempt } from "../task/attempts.ts";
 
 /**
- * How a task stands, as operators see it. `queued`: it can be claimed. `waiting`: it sleeps, waits for an event or another task, or pauses before its next try.
- * `failed`: it ended with an error, or with a result that says that the tool failed.
+ * The state of a task as operators see it. `queued`: it can be claimed. `waiting`: it sleeps, waits for an event or another task, or pauses
+ * before its next try. `failed`: it ended with an error, or with a result that reports a tool error.
  */
 export type TaskStanding =
   "queued" | "waiting" | "running" | "input_required" | "completed" | "failed" | "cancelled";
 
-/** Which tasks are meant: those to which all that is given applies. */
+/** Selects the tasks that match every given property. */
 export interface TaskSelection {
-  /** Left out: however they stand. */
+  /** Left out: all states. */
   readonly states?: readonly TaskStanding[];
   readonly tool?: string;
   /** `null`: tasks of callers that are not told apart. */
   readonly principal?: string | null;
-  /** The process that runs it or is to run it, or that had it last. */
+  /** The process that runs it, will run it, or ran it last. */
   readonly owner?: string;
-  /** Created at this time (epoch ms) or later, and before that one. */
+  /** Created at this time (epoch ms) or later, and before `createdBefore`. */
   readonly createdFrom?: number;
   readonly createdBefore?: number;
-  /** What the status text has in it, in upper or lower case. */
+  /** Text that the status text contains, ignoring case. */
   readonly text?: string;
 }
 
 export interface TaskQuery extends TaskSelection {
-  /** How many tasks at most, from 1 to 1,000. Default 50. */
+  /** Maximum number of tasks, from 1 to 1,000. Default 50. */
   readonly limit?: number;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string;
 }
 
@@ -49,16 +49,16 @@ export interface TaskSummary {
   readonly startedAt: number | null;
   readonly updatedAt: number;
   readonly finishedAt: number | null;
-  /** When an unfinished task ends at the latest, and a finished one is deleted; null: never. */
+  /** When an unfinished task must end, or a finished one is deleted; null: never. */
   readonly expiresAt: number | null;
-  /** When a waiting task goes on by itself; null where it does not. */
+  /** When a waiting task continues by itself; null if it does not. */
   readonly wakesAt: number | null;
   readonly attempt: number;
   readonly statusMessage: string | null;
   readonly progress: Progress | null;
-  /** Of a failed task: what went wrong, cut. */
+  /** What went wrong, shortened. Only for a failed task. */
   readonly error: string | null;
-  /** The process that runs it, or is to run it. */
+  /** The process that runs it, or will run it. */
   readonly owner: string | null;
   /** The task whose handler called this one. */
   readonly parent: string | null;
@@ -67,39 +67,39 @@ export interface TaskSummary {
 export interface TaskPage {
   /** Newest first. */
   readonly tasks: readonly TaskSummary[];
-  /** Where the next page begins; null: this was the last. A page may be shorter than its limit, and even empty, before the last. */
+  /** Where the next page begins; null on the last page. A page may be shorter than its limit, or even empty, before the last. */
   readonly next: string | null;
 }
 
-/** A step, a question, a sleep, a call of another tool or a wait for an event, in the order in which they began. */
+/** A step, a question, a sleep, a call of another tool or a wait for an event. In a timeline, in the order in which they began. */
 export interface TimelineEntry {
   readonly key: string;
   readonly kind: JournalKind;
-  /** What a question asks with. */
+  /** The method of a question's request. */
   readonly method: InputMethod | null;
   readonly begunAt: number | null;
   readonly doneAt: number | null;
   readonly durationMs: number | null;
-  /** Steps only: how often it failed and was to be tried again. */
+  /** Steps only: how often it failed with a retry to follow. */
   readonly tries: number;
-  /** When a wait that goes on ends at the latest, and a step is tried again. */
+  /** When an open wait ends at the latest, or when a step is retried. */
   readonly until: number | null;
-  /** What it failed with. */
+  /** The error with which it failed. */
   readonly error: string | null;
-  /** Of a call: the task that it made, while that is unfinished; it is deleted as it ends. */
+  /** The task of an unfinished call. It is deleted when it ends. */
   readonly childId: string | null;
 }
 
-/** A message about a task that a webhook has not got. */
+/** A message about a task that a webhook has not accepted yet. */
 export interface TaskDelivery {
   readonly webhook: string;
   readonly event: DeliveryEvent;
-  /** When that happened (epoch ms). */
+  /** When the change happened (epoch ms). */
   readonly at: number;
   readonly tries: number;
-  /** When it is tried next (epoch ms); null: it was given up. */
+  /** When the next try is (epoch ms); null: the message was given up. */
   readonly nextAt: number | null;
-  /** How it last failed. */
+  /** Why it last failed. */
   readonly problem: string | null;
 }
 
@@ -109,7 +109,7 @@ export interface OpenQuestion {
   readonly params: unknown;
 }
 
-/** A line of a log, or a part of an output, as `task://ID/log` shows it. */
+/** A line of a log, or a part of an output, as in `task://ID/log`. */
 export type ShownLine = Readonly<Record<string, unknown>>;
 
 export interface AdminAction {
@@ -122,40 +122,40 @@ export interface AdminAction {
   readonly detail: unknown;
 }
 
-/** One task whole. */
+/** All details of one task. */
 export interface TaskDetails extends TaskSummary {
-  /** What the requestor calls it. */
+  /** The client's name for the task. */
   readonly wireId: string;
   readonly arguments: unknown;
-  /** The task that this one runs again. */
+  /** The task that this one retries. */
   readonly retryOf: string | null;
   readonly toolVersion: number | null;
-  /** How often its handler threw and was to run again, and how often its process was lost since it last wrote. */
+  /** How often its handler threw and had to run again, and how often its process was lost since its last write. */
   readonly failures: number;
   readonly crashes: number;
   readonly cancelRequestedAt: number | null;
   readonly requiredScopes: readonly string[];
-  /** The trace of the request that made it, by its id in W3C Trace Context. */
+  /** The trace id (W3C Trace Context) of the request that created it. */
   readonly traceId: string | null;
-  /** The first and the last ones. */
+  /** The first attempt and the last ones. */
   readonly attempts: readonly TaskAttempt[];
   readonly timeline: readonly TimelineEntry[];
-  /** True where the timeline is longer than what is shown of it. */
+  /** True if the timeline shown is not complete. */
   readonly timelineIsCut: boolean;
   readonly questions: readonly OpenQuestion[];
-  /** The unfinished tasks that its handler called, in the order of the calls: the newest 100. */
+  /** Unfinished tasks that its handler called, in the order of the calls: the newest 100. */
   readonly children: readonly TaskSummary[];
   readonly outcome: { readonly kind: OutcomeKind; readonly body: unknown } | null;
   /** The last lines. */
   readonly log: readonly ShownLine[];
   readonly output: readonly ShownLine[];
-  /** What webhooks have not been told of it yet, of the newest 10,000 messages that wait for any. */
+  /** Messages about it that webhooks have not accepted yet, among the newest 10,000 waiting messages of all webhooks. */
   readonly deliveries: readonly TaskDelivery[];
-  /** What operators did to it, newest first. */
+  /** Operators' actions on it, newest first. */
   readonly actions: readonly AdminAction[];
 }
 
-/** How many tasks a tool has. No number goes beyond `most`, and no more unfinished tasks than that are looked through. */
+/** How many tasks a tool has. Every number is at most `most`, which also limits how many unfinished tasks are examined. */
 export interface ToolCounts {
   readonly tool: string;
   readonly queued: number;
@@ -165,7 +165,7 @@ export interface ToolCounts {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** Who paused it, and when; null: it is not. */
+  /** When it was paused, and by whom; null if it is not paused. */
   readonly paused: { readonly since: number; readonly actor: string } | null;
 }
 
@@ -174,112 +174,124 @@ export interface Counts {
   readonly tools: readonly ToolCounts[];
 }
 
-/** Tasks of a tool that failed with the same message, numbers in it left aside. */
+/** Tasks of a tool that failed with the same message, apart from numbers in it. */
 export interface FailureGroup {
   readonly message: string;
   readonly count: number;
-  /** The newest of them. */
+  /** The newest of these tasks. */
   readonly taskId: string;
   readonly firstAt: number;
   readonly lastAt: number;
 }
 
-/** What a webhook has not been told yet. No number goes beyond 10,000. */
+/** Messages that a webhook has not accepted yet. Every number is at most 10,000. */
 export interface WebhookBacklog {
   readonly webhook: string;
   readonly waiting: number;
-  /** Messages that were tried for three days, which are kept until they are a week old. */
+  /** Messages given up after three days. They are kept until they are a week old. */
   readonly givenUp: number;
-  /** The newest failure of these messages; null where none has failed. */
+  /** The newest failure of these messages; null if none has failed. */
   readonly lastFailure: { readonly at: number; readonly problem: string } | null;
 }
 
-/** The ids of tasks that have changed, in any way; null: any may have. */
+/** The ids of tasks that have changed in any way; null: any task may have. */
 export interface TaskChanges {
   readonly tasks: readonly string[] | null;
 }
 
 export interface RetryOptions {
-  /** Instead of those of the old task. */
+  /** New arguments instead of those of the old task. */
   readonly arguments?: unknown;
-  /** The new task begins with what the old one's journal has up to the end of the step, question or other entry of this name. */
+  /** The new task starts with the old one's journal, up to the end of the step, question or other entry with this name. */
   readonly keepUpTo?: string;
 }
 
-/** What is done to many tasks. */
+/** An action on many tasks. */
 export type BulkAction = "cancel" | "retry" | "delete" | "extend";
 
 export interface BulkOptions {
-  /** Only says which tasks are meant. Default false. */
+  /** Only reports which tasks match. Default false. */
   readonly dryRun?: boolean;
-  /** How many tasks at most, from 1 to 10,000. Default 1,000. */
+  /** Maximum number of tasks, from 1 to 10,000. Default 1,000. */
   readonly limit?: number;
-  /** With `extend`. */
+  /** For `extend`. */
   readonly until?: number | null;
-  /** The `next` of a call that came to its limit. */
+  /** The `next` of a call that reached its limit. */
   readonly after?: string;
 }
 
 export interface BulkResult {
-  /** With `dryRun`, those that would be changed; of `retry`, the old tasks. */
+  /** The changed tasks; with `dryRun`, those that would be changed. For `retry`, the old tasks. */
   readonly done: readonly string[];
-  /** Of `retry`: the new tasks, in the order of `done`. */
+  /** For `retry`: the new tasks, in the order of `done`. */
   readonly created: readonly string[];
   readonly refused: readonly { readonly id: string; readonly code: string; readonly message: string }[];
   readonly next: string | null;
 }
 
-/** What operators see of a store. Everything rejects with `store_failed` where it does not answer. */
+/** What operators can read from a store. All methods reject with `store_failed` if it does not answer. */
 export interface AdminReads {
-  /** Tasks, newest first. Rejects with `invalid_params` for a query that is none. */
+  /** Tasks, newest first. Rejects with `invalid_params` for an invalid query. */
   list(query?: TaskQuery): Promise<TaskPage>;
-  /** Rejects with `unknown_task`, and with `task_unreadable` for one that is damaged. */
+  /** Rejects with `unknown_task`, and with `task_unreadable` for a damaged task. */
   show(id: string): Promise<TaskDetails>;
   counts(): Promise<Counts>;
-  /** Why tasks of a tool failed: what the newest `limit` (default 1,000) of them say, the most frequent first. */
+  /** Why tasks of a tool failed, from the newest `limit` (default 1,000) of them, most frequent first. */
   failures(tool: string, limit?: number): Promise<readonly FailureGroup[]>;
-  /** What webhooks have not been told yet, of those of which something waits. */
+  /** Messages not accepted yet, for each webhook that has some. */
   webhooks(): Promise<readonly WebhookBacklog[]>;
-  /** What happened in the last `minutes` (1 to 360, default 60), as the processes of servers have counted it; each tells the store every ten seconds. */
+  /**
+   * Activity of the last `minutes` (1 to 360, default 60), as counted by the servers' processes. Each reports to the store every ten
+   * seconds.
+   */
   activity(options?: { readonly minutes?: number }): Promise<Activity>;
-  /** The processes that have the store open, the oldest first, and then those that are gone since at most ten minutes. */
+  /** The processes that have the store open, oldest first, followed by those that are gone for at most ten minutes. */
   nodes(): Promise<readonly NodeSummary[]>;
-  /** What operators did, newest first, below the number `before`; at most `limit` (default 100). */
+  /** Operators' actions, newest first, with numbers below `before`; at most `limit` (default 100). */
   actions(options?: {
     readonly taskId?: string;
     readonly before?: number;
     readonly limit?: number;
   }): Promise<readonly AdminAction[]>;
   /**
-   * Tells at once that any task may have changed, and from then on which have, their logs and outputs included, four times a second at most. Ends with
-   * `signal`, and rejects where the store is closed or does not answer.
+   * Yields at once that any task may have changed, and from then on which tasks did, including their logs and outputs, at most four times a
+   * second. Ends with `signal`, and rejects if the store is closed or does not answer.
    */
   changes(options?: { readonly signal?: AbortSignal }): AsyncIterable<TaskChanges>;
 }
 
-/** What one operator does. Each action is recorded with the name of the operator, in the write that it is. All reject with `unknown_task` for a task that is not there. */
+/**
+ * Actions of one operator. Each is recorded with the operator's name, in the same write as the change. All reject with `unknown_task` if
+ * the task does not exist.
+ */
 export interface AdminActs {
-  /** Ends a task as cancelled. A handler that runs hears of it; one that is parked does not run again to clean up. Rejects with `finished`. */
+  /** Ends a task as cancelled. A running handler is told; a parked one does not run again to clean up. Rejects with `finished`. */
   cancel(id: string): Promise<TaskSummary>;
-  /** Answers open questions, by their keys, with the result objects that a client would send. Rejects with `invalid_params` for an answer that is none, and with `finished` where no such question is open. */
+  /**
+   * Answers open questions, by their keys, with the result objects that a client would send. Rejects with `invalid_params` for an invalid
+   * answer, and with `finished` if no such question is open.
+   */
   answer(id: string, answers: Readonly<Record<string, unknown>>): Promise<TaskSummary>;
-  /** Runs a finished task again, as a new task that names the old one, whose actions name the new one. Rejects with `unfinished`, and with `invalid_params` for a name that the journal has not. */
+  /**
+   * Runs a finished task again as a new task. The new task names the old one, and the old one's actions name the new one. Rejects with
+   * `unfinished`, and with `invalid_params` if the journal has no entry of that name.
+   */
   retry(id: string, options?: RetryOptions): Promise<TaskSummary>;
-  /** A task may run until then (epoch ms), and a finished one is kept until then; `null`: without end. */
+  /** Sets how long an unfinished task may run, or a finished one is kept (epoch ms); `null`: no limit. */
   extend(id: string, until: number | null): Promise<TaskSummary>;
-  /** Deletes a finished task with all that is stored of it. Rejects with `unfinished`. */
+  /** Deletes a finished task and all its stored data. Rejects with `unfinished`. */
   delete(id: string): Promise<void>;
-  /** Tasks of the tool are started nowhere from about a second later on; those that run go on. */
+  /** Stops starting tasks of the tool in any process, within about a second. Running ones continue. */
   pause(tool: string): Promise<void>;
   resume(tool: string): Promise<void>;
-  /** Messages of a webhook that were given up are sent once more, within a minute. */
+  /** Sends the webhook's given-up messages again, within a minute. */
   resend(webhook: string): Promise<{ readonly resent: number }>;
-  /** Does something to all tasks that are meant, the newest first. Rejects where the store fails: what was done until then is in `actions`. */
+  /** Applies an action to all selected tasks, newest first. Rejects if the store fails; `actions` then lists what was done. */
   bulk(action: BulkAction, selection: TaskSelection, options?: BulkOptions): Promise<BulkResult>;
 }
 
-/** For operators: what the store has, and what to do about it. */
+/** For operators: reads and changes what is in the store. */
 export interface Admin extends AdminReads {
-  /** What is done in the name of an operator. Throws `invalid_params` for an empty name. */
+  /** Actions under the name of an operator. Throws `invalid_params` for an empty name. */
   as(actor: string): AdminActs;
 }

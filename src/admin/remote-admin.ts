@@ -3,9 +3,9 @@ import type { Admin, AdminActs, TaskQuery } from "./admin.ts";
 import { Endpoint, type Parameters, type RemoteAdminOptions } from "./remote-endpoint.ts";
 
 /**
- * What an admin endpoint gives to operators. Actions are recorded under the name that the endpoint has for the token, whatever name `as` is given. Rejects
- * as the server's own `Admin` does, with `unauthenticated` and `insufficient_scope` for a token that is not accepted or may only read, and
- * with `store_failed` where nobody answers. Throws `configuration` for a URL or a token that cannot be one.
+ * The `Admin` of a server, through its admin endpoint. The endpoint records actions under its own name for the token, whatever name you
+ * pass to `as`. Rejects as the server's own `Admin` does, with `unauthenticated` and `insufficient_scope` for a token that is not accepted
+ * or may only read, and with `store_failed` if the server does not answer. Throws `configuration` for an invalid URL or token.
  *
  * ```ts
  * const admin = remoteAdmin("https://reports.example.com/admin", { token });
@@ -66,7 +66,7 @@ function toolSegment(tool: string): string {
   );
 }
 
-/** URLs take these away, encoded or not. */
+/** URLs drop these segments, encoded or not. */
 function isSegment(name: string): boolean {
   return name !== "" && name !== "." && name !== ".." && name.isWellFormed();
 }

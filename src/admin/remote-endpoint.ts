@@ -4,17 +4,17 @@ import { isAdminFault } from "./admin-faults.ts";
 import { remoteChanges } from "./remote-changes.ts";
 
 export interface RemoteAdminOptions {
-  /** What the endpoint knows the operator by, as a bearer token. Needed unless `fetch` says who asks in another way, as by a cookie. */
+  /** The operator's bearer token. Required unless `fetch` authenticates in another way, such as with a cookie. */
   readonly token?: string;
-  /** Default: the platform's. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** Ends what is under way, which then rejects with its reason, and whatever is asked for later. */
+  /** Aborts running requests, and all later ones; they reject with its reason. */
   readonly signal?: AbortSignal;
 }
 
 export type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** An admin endpoint, as those have it who ask it. */
+/** An admin endpoint, as its clients see it. */
 export class Endpoint {
   readonly #base: string;
   readonly #authorization: Readonly<Record<string, string>>;
@@ -59,7 +59,7 @@ export class Endpoint {
     this.#signal?.throwIfAborted();
   }
 
-  /** What the endpoint answers is as the server's own `Admin` has it, of which it is a part. */
+  /** The endpoint's answer has the type of the method of `Admin` that it serves. */
   async #ask<T>(method: string, path: string, body?: object): Promise<T> {
     const { status, ok, text } = await this.#answer(method, path, body);
     if (status === 204) return undefined as T;
@@ -69,7 +69,7 @@ export class Endpoint {
     return answer as T;
   }
 
-  /** Read to its end. */
+  /** Reads the answer to its end. */
   async #answer(
     method: string,
     path: string,
@@ -145,13 +145,13 @@ function baseOf(url: string): string {
   return `${parsed.origin}${parsed.pathname.replace(/\/+$/, "")}`;
 }
 
-/** JSON has null for them, which means something else: an end that never comes. */
+/** JSON would turn these into null, which means that there is no end. */
 function finite(name: string, value: unknown): unknown {
   if (typeof value !== "number" || Number.isFinite(value)) return value;
   throw new HoldfastError("invalid_params", `"${name}" is not a number that JSON has: ${value}.`);
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for invalid JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -166,7 +166,7 @@ function member(value: unknown, name: string): unknown {
     : undefined;
 }
 
-/** What the platform says of a connection is in the cause of what it throws. */
+/** For a failed connection, the reason is in the error's cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== "" ? error.cause.message : error.message;

@@ -4,10 +4,10 @@ import type { ClientClock } from "./clock.ts";
 import type { JsonRpcError } from "../task/outcome.ts";
 
 /**
- * What a client does, for logs and traces, discriminated by `type`. Plain JSON data with kinds and ids, and never
- * arguments, results, answers, tokens or texts of the server. A `callId` identifies one `callTool` or `startTool` of this
- * process; `call_answered` and `task_created` connect it to the task. Without authentication a task's id gives access to the
- * task, so protect such logs like the tasks themselves.
+ * What a client does, for logs and traces, discriminated by `type`. Plain JSON data with kinds and ids, and never arguments, results,
+ * answers, tokens or texts of the server. A `callId` identifies one `callTool` or `startTool` of this process; `call_answered` and
+ * `task_created` connect it to the task. Without authentication a task's id gives access to the task, so protect such logs like the tasks
+ * themselves.
  */
 export type ClientEvent = ClientEventData & {
   /** Epoch milliseconds. */
@@ -18,20 +18,20 @@ export type ClientEvent = ClientEventData & {
 export type ClientEventData =
   ConnectionEvent | CallEvent | TaskEvent | ListeningEvent | QuestionEvent | CancelEvent;
 
-/** What a connection goes over: `http` is Streamable HTTP, and `http+sse` the transport of 2024-11-05. */
+/** The transport of a connection: `http` is Streamable HTTP, and `http+sse` the transport of 2024-11-05. */
 export type TransportKind = "http" | "http+sse" | "stdio";
 
 type ConnectionEvent =
   | {
       readonly type: "connected";
-      /** The version of MCP that was agreed on. */
+      /** The negotiated version of MCP. */
       readonly protocolVersion: string | undefined;
-      /** The form in which this connection has tasks. */
+      /** The form of tasks on this connection. */
       readonly generation: string;
-      /** Left out for a transport that was given. */
+      /** Left out for a transport that you passed in. */
       readonly transport?: TransportKind;
     }
-  /** Closed by this client (`closed`) or lost (`connection`). Comes once. */
+  /** Closed by this client (`closed`) or lost (`connection`). Emitted once. */
   | { readonly type: "disconnected"; readonly code: WaitFailure };
 
 interface OfCall {
@@ -46,9 +46,9 @@ type CallEvent =
   | (OfCall & Failure & { readonly type: "call_delayed"; readonly retryInMs: number })
   | (OfCall & {
       readonly type: "call_answered";
-      /** `questions` are to be answered before there is a result or a task. */
+      /** `questions` must be answered before there is a result or a task. */
       readonly answer: "result" | "task" | "questions";
-      /** Whether the result says that it is an error. */
+      /** Whether the result has `isError`. */
       readonly isError?: boolean;
       readonly taskId?: string;
     })
@@ -71,21 +71,21 @@ type TaskEvent =
   | (OfTask &
       Failure & {
         readonly type: "poll_failed";
-        /** In a row, from 1. */
+        /** Failures in a row, from 1. */
         readonly failures: number;
         readonly retryInMs: number;
       })
   /** The server answers a poll again, after failures. */
   | (OfTask & { readonly type: "poll_recovered" })
-  /** One wait for the task, by `result`, `updates` or `callTool`, is over. */
+  /** One wait for the task, by `result`, `updates` or `callTool`, has ended. */
   | (OfTask & { readonly type: "wait_ended"; readonly outcome: WaitOutcome });
 
 type ListeningEvent =
-  /** One stream now pushes `accepted` of the `asked` tasks. */
+  /** A stream now pushes `accepted` of the `asked` tasks. */
   | { readonly type: "listening_opened"; readonly asked: number; readonly accepted: number }
-  /** It is opened again after `retryInMs`; until then those tasks are polled. */
+  /** The stream is opened again after `retryInMs`; until then those tasks are polled. */
   | { readonly type: "listening_ended"; readonly retryInMs: number }
-  /** The server gives no more streams, or pushes no tasks. */
+  /** The server allows no more streams, or pushes no tasks. */
   | { readonly type: "listening_refused" };
 
 interface OfQuestion {
@@ -94,12 +94,12 @@ interface OfQuestion {
   readonly method: string;
   /** The task that asks; `null` before there is one, and for calls that have none. */
   readonly taskId: string | null;
-  /** The call that is to be answered first. */
+  /** The call that needs the answer first. */
   readonly callId?: string;
 }
 
 type QuestionEvent =
-  /** It was passed to `onInput`. */
+  /** The question was passed to `onInput`. */
   | (OfQuestion & { readonly type: "question_asked" })
   /** `onInput` answered; for an elicitation, how. */
   | (OfQuestion & { readonly type: "question_answered"; readonly action?: string })
@@ -118,16 +118,16 @@ type CancelEvent =
   (OfTask & { readonly type: "cancel_requested" }) | (OfTask & { readonly type: "cancel_acknowledged" });
 
 interface Failure {
-  /** The JSON-RPC number of the server's error, where it gave one. */
+  /** The code of the server's JSON-RPC error, if it sent one. */
   readonly rpcCode?: number;
 }
 
 type WaitFailure = TaskClientErrorCode | "aborted";
 
-/** The task's end; why nothing more could be learnt; or that whoever waited left: by its signal, or just so. */
+/** The task's end; why the wait failed; or `left`: the caller stopped waiting, with or without its signal. */
 export type WaitOutcome = EndedTask["status"] | WaitFailure | "left";
 
-/** Passes events to the host's `onEvent`, and ignores what that throws. */
+/** Passes events to the host's `onEvent`, and ignores errors that it throws. */
 export class ClientEvents {
   readonly #onEvent: ((event: ClientEvent) => unknown) | undefined;
   readonly #clock: Pick<ClientClock, "now">;

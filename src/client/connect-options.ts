@@ -22,13 +22,13 @@ import { optionProblem, type OptionNames } from "../task/option-names.ts";
 export interface ConnectOptions {
   /** Answers the server's questions, before a task exists and while one runs. */
   readonly onInput?: OnInput;
-  /** Called with questions that could not be answered; decides what happens to their task. */
+  /** Called with questions that could not be answered. Decides what happens to their task. */
   readonly onInputError?: OnInputError;
-  /** Called with what the client does, for logs and traces. Errors that it throws are ignored. */
+  /** Called with each event of the client, for logs and traces. Errors that it throws are ignored. */
   readonly onEvent?: (event: ClientEvent) => unknown;
   /**
-   * What traces and measures this client: `openTelemetry()` of `holdfast/opentelemetry`. Each request is then a span, whose context goes out in its
-   * `_meta`. Default: nothing, and that adds nothing.
+   * Traces and measures this client: `openTelemetry()` of `holdfast/opentelemetry`. Each request becomes a span, whose context is sent in
+   * its `_meta`. Default: none, at no cost.
    */
   readonly telemetry?: ClientTelemetry;
   /**
@@ -37,19 +37,18 @@ export interface ConnectOptions {
    */
   readonly capabilities?: ClientCapabilities;
   /**
-   * Accepts the server's elicitation and sampling requests as durable tasks, in protocol 2025-11-25 and in SEP-1686: the
-   * user may answer after the connection, or this process, was restarted. They come to `onInput` like all questions, if
-   * `capabilities` declare them. Has no effect in other protocols.
+   * Accepts the server's elicitation and sampling requests as durable tasks, in protocol 2025-11-25 and in SEP-1686, so that the user can
+   * answer after the connection or this process was restarted. They go to `onInput` like all questions, if `capabilities` declare them. Has
+   * no effect in other protocols.
    */
   readonly receiveTasks?: ReceiveTasksOptions;
   /**
-   * Where calls and the answers to their questions are stored, from before a call is sent until its outcome was delivered,
-   * so that `client.pending()` finds them after a crash of this process: `fileHandles(folder)`, or just the folder's path, or
-   * `memoryHandles()`. It contains the arguments of calls and gives access to their tasks: use one store per user. Default:
-   * nothing is stored.
+   * Where calls and the answers to their questions are stored, from before a call is sent until its outcome is delivered, so that
+   * `client.pending()` finds them after a crash of this process: `fileHandles(folder)`, or just the folder's path, or `memoryHandles()`. It
+   * contains the arguments of calls and gives access to their tasks: use one store per user. Default: nothing is stored.
    */
   readonly handles?: HandleStore | string;
-  /** The name and version that the server is told. Default: holdfast and its version. */
+  /** The name and version that the client sends. Default: holdfast and its version. */
   readonly clientInfo?: Implementation;
   /**
    * The only protocol version to speak. Default: 2026-07-28 if the server supports it, otherwise the latest that it supports.
@@ -57,9 +56,9 @@ export interface ConnectOptions {
    */
   readonly protocolVersion?: ProtocolVersion;
   /**
-   * `"sep-1686"` uses the tasks of the original proposal in protocol 2025-11-25 too; before that version they are always
-   * used, and later versions are then not spoken. Servers need not declare them: one without tasks answers the call
-   * directly. Default: the tasks of the protocol version.
+   * `"sep-1686"` uses the tasks of the original proposal in protocol 2025-11-25 too. Before that version they are always used; later
+   * versions are then not used. Servers need not declare them: one without tasks answers the call directly. Default: the tasks of the
+   * protocol version.
    */
   readonly generation?: "sep-1686";
   /**
@@ -72,9 +71,9 @@ export interface ConnectOptions {
   /** A bearer token, or a function that returns one and is called before each HTTP request. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>);
   /**
-   * How to get access tokens by OAuth 2.1, instead of a `token`: where logins are stored, such as `fileLogins(folder)`, for a
-   * login by `logIn` or `holdfast login`; or an OAuth provider of the SDK, such as its `ClientCredentialsProvider`. A token that
-   * the server refuses is renewed once for all requests, which are then sent again; it goes to the server's origin only.
+   * How to get access tokens by OAuth 2.1, instead of a `token`: a login store, such as `fileLogins(folder)`, with a login by `logIn` or
+   * `holdfast login`; or an OAuth provider of the SDK, such as its `ClientCredentialsProvider`. If the server refuses a token, it is
+   * renewed once for all requests, which are then sent again. Tokens go to the server's origin only.
    */
   readonly auth?: LoginStore | OAuthClientProvider;
   /**
@@ -82,11 +81,11 @@ export interface ConnectOptions {
    * its server sends nothing for 300 seconds.
    */
   readonly fetch?: FetchLike;
-  /** Aborts connecting, and ends a process that was started for it. Has no effect once connected. */
+  /** Aborts connecting, and ends a process that was started for it. No effect once connected. */
   readonly signal?: AbortSignal;
   /**
-   * Whether to listen on a stream where the server pushes the states of tasks. Polls are then the fallback: four intervals
-   * apart, at least 15 seconds and at most a minute. Default true.
+   * Whether to open a stream on which the server pushes the states of tasks. Polls are then the fallback: four intervals apart, at least 15
+   * seconds and at most a minute. Default true.
    */
   readonly listen?: boolean;
   /** The shortest poll interval in milliseconds, whatever the server asks for. Default 250. */
@@ -97,14 +96,12 @@ export interface ConnectOptions {
 export interface ReceiveTasksOptions {
   /**
    * Where they are stored: `sqliteStore("client-tasks.db")` for questions that stay open after a restart of this process, or
-   * `memoryStore()`. Connections at the same time can share a store; it closes with the last of them and cannot be
-   * opened again.
+   * `memoryStore()`. Concurrent connections can share a store. It closes with the last of them and cannot be opened again.
    */
   readonly store: TaskStore;
   /**
-   * The life of a task, in milliseconds from its creation; in SEP-1686, how long it is kept from its end. A server may ask
-   * for another value of up to 30 days. Default: a question waits for its answer for up to a year, and is kept for a day
-   * from then.
+   * The life of a task, in milliseconds from its creation; in SEP-1686, how long it is kept after its end. A server may ask for another
+   * value of up to 30 days. Default: a question waits for its answer for up to a year, and is then kept for a day.
    */
   readonly ttlMs?: number | null;
   /** The poll interval that the server is told to keep, in milliseconds. Default 1000. */

@@ -44,7 +44,7 @@ interface TaskClientErrorOptions extends ErrorOptions {
 }
 
 /**
- * What the client throws, told apart by `code`. An aborted signal is not among them: it rejects with its own reason.
+ * What the client throws; check its `code`. An aborted signal rejects with its own reason instead.
  *
  * ```ts
  * try {
@@ -62,7 +62,7 @@ export class TaskClientError extends Error {
   readonly taskId: string | undefined;
   /** The same task, for `client.resume`. */
   readonly reference: TaskReference | undefined;
-  /** The server's JSON-RPC error: for `failed`, `rpc` and `missing_capability`, and wherever else it sent one. */
+  /** The server's JSON-RPC error: for `failed`, `rpc` and `missing_capability`, and whenever else it sent one. */
   readonly error: JsonRpcError | undefined;
 
   constructor(code: TaskClientErrorCode, message: string, options: TaskClientErrorOptions = {}) {

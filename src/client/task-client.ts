@@ -12,20 +12,20 @@ import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskReference } from "./task/task-reference.ts";
 
 /**
- * Options of one call. Aborting it before the server answered cancels the call. If the server already made a task, that
- * runs on: `pending()` finds it with `handles`, a repeated call finds it with an `idempotencyKey`. Before protocol
- * 2026-07-28 a task that neither of the two could find is cancelled.
+ * Options of one call. If you abort it before the server answered, the call is cancelled. A task that the server already created continues:
+ * `pending()` finds it with `handles`, a repeated call finds it with an `idempotencyKey`. Before protocol 2026-07-28, a task that neither
+ * of the two could find is cancelled.
  */
 export interface CallOptions extends WaitOptions {
   /**
-   * Identifies the call, so that the server recognises it when it comes twice, also from another process. Without
-   * authentication it needs at least 122 random bits. Default: a new random key, for repeats of this call only.
+   * Identifies the call, so that the server recognises repeats, also from another process. Without authentication it needs at least 122
+   * random bits. Default: a new random key, for repeats of this call only.
    */
   readonly idempotencyKey?: string;
   /**
-   * How long the server should keep the task, in milliseconds from its creation, which many servers make the end of its work
-   * too; in SEP-1686, and with servers of Holdfast, from its end. The server may choose another value. Has no effect since
-   * protocol 2026-07-28, where only the server decides. Default: the server's.
+   * How long the server should keep the task, in milliseconds from its creation; many servers also end its work then. In SEP-1686, and with
+   * servers of Holdfast, from its end. The server may choose another value. Has no effect since protocol 2026-07-28, where only the server
+   * decides. Default: the server's.
    */
   readonly ttlMs?: number;
   /**
@@ -44,8 +44,8 @@ export interface CallAndWaitOptions extends CallOptions {
   /** Called with the task's current state and each change; never if the server answers at once. */
   readonly onUpdate?: (task: RemoteTask) => unknown;
   /**
-   * Whether aborting the `signal` also cancels a running task. The call then rejects with the signal's reason once the
-   * server has acknowledged, or after five seconds. Default false: the task runs on.
+   * Whether aborting the `signal` also cancels a running task. The call then rejects with the signal's reason once the server has
+   * acknowledged, or after five seconds. Default false: the task continues.
    */
   readonly cancelOnAbort?: boolean;
   /** Called with the task's reference as soon as there is a task; never if the server answers at once. */
@@ -53,8 +53,8 @@ export interface CallAndWaitOptions extends CallOptions {
 }
 
 /**
- * Options of one read. Nobody else knows its task, so it is cancelled when the `signal` aborts or the time limit passes. It
- * is not stored in `handles`.
+ * Options of one read. No other client knows its task, so it is cancelled when the `signal` aborts or the time limit passes. It is not
+ * stored in `handles`.
  */
 export interface ReadOptions extends WaitOptions, Pick<CallOptions, "ttlMs" | "deleteAfterFetch"> {}
 
@@ -66,11 +66,11 @@ export interface ListOptions extends Omit<WaitOptions, "pollIntervalMs"> {
 
 /** A connection to one server. See `connect`. */
 export interface TaskClient {
-  /** The SDK's client on the same connection, for everything that is no task: listing tools, resources and prompts. */
+  /** The SDK's client on the same connection, for everything else: listing tools, resources and prompts. */
   readonly sdk: Client;
   /**
-   * Calls a tool and waits for its result, whether the server answers at once or with a task, through restarts of the
-   * server. Rejects with a TaskClientError.
+   * Calls a tool and waits for its result, through restarts of the server, whether the server answers at once or with a task. Rejects with
+   * a TaskClientError.
    *
    * ```ts
    * const result = await client.callTool("publish_report", { month: "2026-10" });
@@ -84,9 +84,9 @@ export interface TaskClient {
   /**
    * Calls a tool and returns as soon as the server has answered: with a task, usually at once.
    *
-   * While the server cannot be reached at all, the call is sent again until it can. If the connection breaks after the
-   * call may have arrived, it is sent again only to a server that says it recognises idempotency keys, as a Holdfast
-   * server does; otherwise that is the error `connection`, since a second call could make a second task.
+   * While the server cannot be reached at all, the call is sent again until it can. If the connection breaks after the call may have
+   * arrived, it is sent again only to a server that declares that it recognises idempotency keys, as a Holdfast server does. Otherwise it
+   * rejects with `connection`, because a second call could create a second task.
    *
    * ```ts
    * const handle = await client.startTool("publish_report", { month: "2026-11" });
@@ -99,8 +99,8 @@ export interface TaskClient {
     options?: CallOptions,
   ): Promise<TaskHandle>;
   /**
-   * Reads a resource. With tasks of SEP-1686 the read is a task, which survives the loss of its answer and its stream; with
-   * other tasks it is a plain request. Rejects with a `TaskClientError`.
+   * Reads a resource. With tasks of SEP-1686 the read is a task, which survives a lost answer or stream; with other tasks it is a plain
+   * request. Rejects with a `TaskClientError`.
    *
    * ```ts
    * const { contents } = await client.readResource("reports://2026-10");
@@ -125,10 +125,9 @@ export interface TaskClient {
    */
   resume(reference: TaskReference | null, options?: WaitOptions): Promise<TaskHandle>;
   /**
-   * The calls in the handle store (see `handles`) to this server and in its form of tasks whose outcomes were not delivered
-   * yet, oldest first. Calls that this client or another process waits for now are included. Outcomes are delivered at
-   * least once: a process that dies during the delivery gets the outcome again. Entries that cannot be read go to
-   * `sdk.onerror` and are left out. Rejects with `handles`.
+   * The calls to this server in the handle store (see `handles`), in its form of tasks, whose outcomes were not delivered yet, oldest
+   * first. Includes calls that this client or another process is waiting for. Outcomes are delivered at least once: a process that dies
+   * during the delivery gets the outcome again. Entries that cannot be read go to `sdk.onerror` and are left out. Rejects with `handles`.
    *
    * ```ts
    * for (const call of await client.pending()) {
@@ -139,8 +138,8 @@ export interface TaskClient {
    */
   pending(): Promise<readonly PendingCall[]>;
   /**
-   * One page of the tasks that the server has of this caller. Servers list tasks of 2025-11-25 and of SEP-1686; others, and
-   * all since 2026-07-28, reject with `rpc`, code -32601. `pending` works with every server.
+   * One page of this caller's tasks on the server. Servers list tasks of 2025-11-25 and of SEP-1686. Others, and all since 2026-07-28,
+   * reject with `rpc`, code -32601. `pending` works with every server.
    *
    * ```ts
    * let cursor: string | undefined;
@@ -153,8 +152,8 @@ export interface TaskClient {
    */
   listTasks(options?: ListOptions): Promise<TaskPage<ListedTask>>;
   /**
-   * Ends all waits (`closed`), the connection and the process that was started for it. Resolves when nothing is left
-   * running. Tasks run on, or continue when their server starts again.
+   * Ends all waits (`closed`), the connection and the process that was started for it. Resolves when nothing is left running. Tasks
+   * continue on the server, or when it starts again.
    */
   close(): Promise<void>;
 }

@@ -9,9 +9,7 @@ import { withFileLock } from "./file-lock.ts";
 import { loginText, readLogin } from "./login-format.ts";
 import type { LoginStore } from "./login.ts";
 
-/**
- * Encrypts what is in the files. `null` from `open`: the text cannot be read any more, as if there were no login.
- */
+/** Encrypts the contents of the files. If `open` returns `null`, the text cannot be read any more, and counts as no login. */
 export interface Sealing {
   seal(text: string): Promise<string>;
   open(sealed: string): Promise<string | null>;
@@ -23,14 +21,14 @@ interface FileLoginsOptions {
 }
 
 /**
- * Keeps logins as files in a folder, which is made if it is missing. Only their owner may read them: a file that others can
- * read is refused with the code `unauthorized`. Several processes can share the folder.
+ * Stores logins as files in a folder, which is created if it is missing. Only their owner may read them: a file that others can read is
+ * refused with the code `unauthorized`. Several processes can share the folder.
  */
 export function fileLogins(folder: string): LoginStore {
   return fileLoginsWith(folder, {});
 }
 
-/** `fileLogins` with files that are encrypted, or with a given clock. */
+/** `fileLogins` with encrypted files, or with a given clock. */
 export function fileLoginsWith(
   folder: string,
   { sealing, clock = systemClock }: FileLoginsOptions,
@@ -66,7 +64,7 @@ async function makePrivate(folder: string): Promise<void> {
   if (process.platform !== "win32") await chmod(folder, 0o700);
 }
 
-/** Windows has other permissions: a user's folders are his own there. */
+/** Windows has other permissions; there, a user's folders are private. */
 async function readOwn(path: string): Promise<string | undefined> {
   try {
     const { mode } = await stat(path);

@@ -11,8 +11,8 @@ import { oauthFetch } from "./oauth-fetch.ts";
 const waysToLogIn = { browser: browserLogin, device: deviceLogin, client: clientLogin };
 
 /**
- * Logs in to an MCP server by OAuth 2.1, and stores the login. Rejects with a `TaskClientError`: `unauthorized` if the
- * login was refused, `protocol` if the server asks for none, `connection` if somebody could not be reached, and `timeout`.
+ * Logs in to an MCP server by OAuth 2.1, and stores the login. Rejects with a `TaskClientError`: `unauthorized` if the login was refused,
+ * `protocol` if the server requires none, `connection` if a server could not be reached, and `timeout`.
  *
  * ```ts
  * const store = fileLogins("logins");

@@ -17,12 +17,12 @@ export interface LogOutOptions {
 }
 
 /**
- * What became of a login. `none`: there was none. `revoked`: its tokens are no longer valid. `deleted`: it is
- * forgotten here, and its tokens end by themselves, since the authorization server revokes none, or did not answer.
+ * What happened to a login. `none`: there was none. `revoked`: its tokens are no longer valid. `deleted`: it is deleted here, but its
+ * tokens stay valid until they expire, because the authorization server does not support revocation or did not answer.
  */
 export type LogOutResult = "none" | "revoked" | "deleted";
 
-/** Revokes a login (RFC 7009), and deletes it from the store in any case. */
+/** Revokes a login (RFC 7009), and always deletes it from the store. */
 export async function logOut(server: string | URL, options: LogOutOptions): Promise<LogOutResult> {
   const { store, signal } = options;
   const name = loginName(new URL(server));
@@ -57,7 +57,7 @@ async function revoke(login: Login, fetchIt: FetchLike): Promise<boolean> {
   return revoked;
 }
 
-/** The client authenticates as it does for tokens. */
+/** The client authenticates as it does to get tokens. */
 function authenticated(login: Login, form: URLSearchParams): Pick<RequestInit, "headers" | "body"> {
   const { id, secret = "" } = login.client;
   const method = selectClientAuthMethod(clientInformation(login), [...(login.authMethods ?? [])]);

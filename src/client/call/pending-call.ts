@@ -9,7 +9,7 @@ import { tooOldToRepeat } from "./idempotency.ts";
 
 /** A call of this client, or of an earlier one, whose outcome was not delivered yet. */
 export interface PendingCall {
-  /** The call's task; `null` if the call was never answered, so that it may or may not have one. */
+  /** The call's task; `null` if the call was never answered, so that it is unknown whether it has one. */
   readonly reference: TaskReference | null;
   /** The call's idempotency key. */
   readonly idempotencyKey: string;
@@ -18,13 +18,12 @@ export interface PendingCall {
   /** Epoch milliseconds, by the clock of the client that made the call. */
   readonly startedAt: number;
   /**
-   * Resolves with the handle of the call's task. A call that was never answered is sent again under the same idempotency
-   * key, so that a server that recognises repeats, as a Holdfast server does, finds the same task. Rejects with
-   * `connection` where that could run the call twice: on any other server, and for a call older than the server
-   * recognises repeats (by default a day).
+   * Resolves with the handle of the call's task. A call that was never answered is sent again under the same idempotency key, so that a
+   * server that recognises repeats, as a Holdfast server does, finds the same task. Rejects with `connection` if that could run the call
+   * twice: on any other server, and for a call too old for the server to recognise (by default a day).
    */
   take(options?: WaitOptions): Promise<TaskHandle>;
-  /** Removes the call from the store. Its task, if it has one, runs on. */
+  /** Removes the call from the store. Its task, if it has one, continues. */
   forget(): Promise<void>;
 }
 
@@ -34,7 +33,7 @@ interface TakeServices {
   readonly protocol: Pick<TaskProtocol, "recognisesRepeats" | "recognisedMs" | "looksForTaskFirst">;
   /** The handle of a stored call's task. */
   readonly resume: (taskId: string, tool: string) => TaskHandle;
-  /** Sends a call again that may have arrived. */
+  /** Sends a call again that may have arrived before. */
   readonly sendAgain: (call: StoredCall, options: WaitOptions) => Promise<TaskHandle>;
 }
 

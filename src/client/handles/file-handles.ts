@@ -18,16 +18,15 @@ import { decodeCall, decodeEntry, decodeSession, encodeEntry, isMadeIn } from ".
 import { retryWhileInUse } from "./retry-while-in-use.ts";
 import { isTemporaryFile, makeFolder, writeAtomically } from "./write-atomically.ts";
 
-/** A temporary file older than this was left by a process that died. */
+/** A temporary file older than this belongs to a process that died. */
 const staleFileMs = 3_600_000;
 const readsPerBatch = 64;
-/** Each operation has a file open, and a process may open only so many. */
+/** Each operation has a file open, and a process may open only a limited number. */
 const maxConcurrent = 32;
 
 /**
- * A handle store in a folder: one small file for each call, task and answer, readable by its owner alone. The folder is
- * created at the first write. Any number of processes on one machine may use it at the same time. Its methods reject with
- * the errors of the file system.
+ * A handle store in a folder: one small file for each call, task and answer, readable only by its owner. The folder is created at the first
+ * write. Any number of processes on one machine may use it at the same time. Its methods reject with the errors of the file system.
  *
  * ```ts
  * const client = await connect(url, { handles: fileHandles("./handles") });

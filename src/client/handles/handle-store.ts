@@ -6,7 +6,7 @@ import type { TaskReference } from "../task/task-reference.ts";
 export interface StoredCall {
   /** The call's idempotency key. Together with server and generation it identifies the call. */
   readonly key: string;
-  /** As in a reference: see `TaskReference`. */
+  /** The server's name, as in `TaskReference`. */
   readonly server: string;
   readonly generation: string;
   readonly tool: string;
@@ -21,21 +21,21 @@ export interface StoredCall {
   readonly taskId: string | null;
   /** When the server may delete the task: epoch milliseconds, by the client's clock; left out if unknown. */
   readonly expiresAt?: number | undefined;
-  /** The session that the task was made in, before 2026-07-28: some servers show it in no other. */
+  /** The session that created the task, before 2026-07-28: some servers show it in no other. */
   readonly sessionId?: string | undefined;
-  /** The origin that the session's id came from. It is sent to no other. */
+  /** The origin that the session's id came from. The id is sent only there. */
   readonly sessionOrigin?: string | undefined;
 }
 
 /** Identifies a call among those of all servers. */
 export type CallName = Pick<StoredCall, "server" | "generation" | "key">;
 
-/** A session at a server, before 2026-07-28. Plain JSON; its id can be all that it takes to see its tasks. */
+/** A session at a server, before 2026-07-28. Plain JSON. Its id may be enough to see its tasks. */
 export interface ResumableSession {
-  /** As in a reference: see `TaskReference`. Together with the generation it names the session. */
+  /** As in `TaskReference`. Together with the generation it identifies the session. */
   readonly server: string;
   readonly generation: string;
-  /** The origin that the id came from. It is sent to no other. */
+  /** The origin that the id came from. The id is sent only there. */
   readonly origin: string;
   readonly id: string;
   /** The capabilities that the client declared. */
@@ -57,8 +57,8 @@ export interface StoredCalls {
 }
 
 /**
- * Stores calls, and the answers to their tasks' questions, until their outcomes were delivered. Each method resolves once
- * its change is durable. Any number of clients may use one store at the same time.
+ * Stores calls, and the answers to their tasks' questions, until their outcomes are delivered. Each method resolves once its change is
+ * durable. Any number of clients may use one store at the same time.
  *
  * ```ts
  * const client = await connect(url, { handles: fileHandles("./handles") });
@@ -73,19 +73,19 @@ export interface HandleStore {
   keep(call: StoredCall): Promise<boolean>;
   /** Removes a call that ended without a task. Does nothing if it is not stored, or has a task. */
   drop(call: CallName): Promise<void>;
-  /** Removes the calls of a task that is over, and the answers to its questions. */
+  /** Removes the calls of a finished task, and the answers to its questions. */
   dropTask(task: TaskReference): Promise<void>;
   list(): Promise<StoredCalls>;
   /** The call of this task, if it is stored. Rejects if it cannot be read. */
   find(task: TaskReference): Promise<StoredCall | undefined>;
-  /** Whether a stored task was made in this session. */
+  /** Whether a stored task was created in this session. */
   usesSession(session: ResumableSession): Promise<boolean>;
-  /** Stores the session that the next client takes up, one for each server and generation: the newest one stays. */
+  /** Stores the session that the next client resumes: the newest one for each server and generation. */
   keepSession(session: ResumableSession): Promise<void>;
   findSession(server: string, generation: string): Promise<ResumableSession | undefined>;
   /**
-   * Removes this session, before a client takes it up or if its server has lost it. Resolves with false if it is not stored:
-   * of several clients at a time one gets true.
+   * Removes this session, before a client resumes it or if its server has lost it. Resolves with false if it is not stored: of several
+   * clients, only one gets true.
    */
   dropSession(session: ResumableSession): Promise<boolean>;
   /** Stores the answer to one question of a task. */

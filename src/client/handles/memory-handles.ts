@@ -4,8 +4,8 @@ import { isMadeIn } from "./entry-format.ts";
 import type { CallName, HandleStore, StoredCall, ResumableSession } from "./handle-store.ts";
 
 /**
- * A handle store for as long as this process lives: for tests, and for tasks that outlive a connection but need not
- * outlive the process, as with a server that is started again.
+ * A handle store that lives as long as this process: for tests, and for tasks that must survive a connection but not the process, as when a
+ * server is restarted.
  *
  * ```ts
  * const handles = memoryHandles();

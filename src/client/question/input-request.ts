@@ -5,7 +5,7 @@ interface InputRequestOf<Method extends InputMethod> {
   /** The server's name for the question. It is unique within a task, but the call before it may have used it too. */
   readonly key: string;
   readonly method: Method;
-  /** As the server sent them: show them with the same care as any other request of a server. */
+  /** As the server sent them. Treat them with the same care as any other request of a server. */
   readonly params: NonNullable<RequestTypeMap[Method]["params"]>;
   /** The task that asks; `null` before there is one, and for calls made through `client.sdk`. */
   readonly taskId: string | null;
@@ -40,9 +40,9 @@ export interface InputFailure {
 }
 
 /**
- * Called with each question that could not be answered; decides what happens to the task. `"leave_open"` leaves the
- * question for somebody else, `"cancel_task"` cancels the task. By default an elicitation is answered with
- * `{ action: "cancel" }`, and a task with any other question is cancelled. Before a task exists there is nothing to decide:
- * an elicitation is answered with `cancel`, any other question fails the call (`unanswered`).
+ * Called with each question that could not be answered; decides what happens to the task. `"leave_open"` leaves the question for another
+ * client, `"cancel_task"` cancels the task. By default an elicitation is answered with `{ action: "cancel" }`, and a task with any other
+ * question is cancelled. Before a task exists there is no choice: an elicitation is answered with `cancel`, any other question fails the
+ * call (`unanswered`).
  */
 export type OnInputError = (failure: InputFailure) => "cancel_task" | "leave_open" | undefined | void;

@@ -1,7 +1,7 @@
 import type { RemoteTask } from "./remote-task.ts";
 import type { TaskReference } from "./task-reference.ts";
 
-/** A task in a server's list, as far as its protocol says so there. */
+/** A task in a server's list, with what its protocol includes there. */
 export interface TaskSummary {
   readonly taskId: string;
   /** The tool that the task runs, if the server says so, as Holdfast servers do in `_meta["holdfast/tool"]`. */
@@ -16,13 +16,13 @@ export interface TaskSummary {
   readonly lastUpdatedAt?: string;
   /** Milliseconds from `createdAt` after which the server may delete the task; `null`: never. */
   readonly ttlMs: number | null;
-  /** Milliseconds for which the server keeps the task after its end; `null`: for ever. Only in SEP-1686. */
+  /** Milliseconds for which the server keeps the task after its end; `null`: forever. Only in SEP-1686. */
   readonly keepAliveMs?: number | null;
   /** The poll interval that the server asks for, in milliseconds. */
   readonly pollIntervalMs?: number;
 }
 
-/** A task in a list, without its result and its questions: `client.resume(task.reference)` gets those. */
+/** A task in a list, without its result and its questions. To get those, use `client.resume(task.reference)`. */
 export interface ListedTask extends TaskSummary {
   readonly reference: TaskReference;
 }

@@ -20,8 +20,8 @@ interface RemoteTaskBase {
   /** Milliseconds from `createdAt` after which the server may delete the task; `null`: never. Can change. */
   readonly ttlMs: number | null;
   /**
-   * Milliseconds for which the server keeps the task after its end; `null`: for ever. Only in SEP-1686, where a running task
-   * is never deleted and `ttlMs` is `null`.
+   * Milliseconds for which the server keeps the task after its end; `null`: forever. Only in SEP-1686, where a running task is never
+   * deleted and `ttlMs` is `null`.
    */
   readonly keepAliveMs?: number | null;
   /** The poll interval that the server asks for, in milliseconds. Can change. */

@@ -3,36 +3,34 @@ import type { RemoteTask } from "./remote-task.ts";
 import type { LogLine, OutputPart } from "./task-lines.ts";
 import type { TaskReference } from "./task-reference.ts";
 
-/** Options of one wait. A wait that ends early does not affect the task: it runs on and can be waited for again. */
+/** Options of one wait. A wait that ends early does not affect the task: the task continues, and you can wait for it again. */
 export interface WaitOptions {
   /** Ends the wait; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds after which the wait rejects with `timeout`. Default: no limit. */
   readonly timeoutMs?: number | undefined;
   /**
-   * A poll interval in milliseconds for this wait, if longer than the server's. Of several waits for one task the shortest
-   * counts. Default: the server's interval.
+   * A poll interval in milliseconds for this wait, if longer than the server's. If several waits poll one task, the shortest counts.
+   * Default: the server's interval.
    */
   readonly pollIntervalMs?: number | undefined;
 }
 
 /** Options of reading a log or an output. */
 export interface LinesOptions extends WaitOptions {
-  /** Whether to go on with each further line until the task has ended. Default true. */
+  /** Whether to continue with each new line until the task has ended. Default true. */
   readonly follow?: boolean | undefined;
 }
 
 /**
- * A call that was started. If the server answered it at once there is no task: `reference` and `taskId` are `null`, and the
- * rest behaves as for a completed task.
+ * A started call. If the server answered it at once there is no task: `reference` and `taskId` are `null`, and the rest behaves as for a
+ * completed task.
  */
 export interface TaskHandle {
-  /** What `client.resume` takes, also in another process. Plain JSON. */
+  /** Pass it to `client.resume`, also in another process. Plain JSON. */
   readonly reference: TaskReference | null;
   readonly taskId: string | null;
-  /**
-   * What the server suggests telling a model while the task runs. Only some servers of protocol 2025-11-25 send it.
-   */
+  /** The server's suggestion of what to tell a model while the task runs. Only some servers of protocol 2025-11-25 send it. */
   readonly immediateResponse?: string | undefined;
   /** Reads the task once. Rejects with `connection` if the server cannot be reached now. */
   get(options?: WaitOptions): Promise<RemoteTask>;
@@ -46,7 +44,7 @@ export interface TaskHandle {
    */
   updates(options?: WaitOptions): AsyncIterable<RemoteTask>;
   /**
-   * The log that the tool writes, as far as the server keeps it, then each further line until the task ends. Only servers of Holdfast have one:
+   * The tool's log, from the first line that the server keeps, then each new line until the task ends. Only Holdfast servers have one:
    * others reject with `rpc`.
    *
    * ```ts
@@ -54,7 +52,7 @@ export interface TaskHandle {
    * ```
    */
   logs(options?: LinesOptions): AsyncIterable<LogLine>;
-  /** What the tool has put out so far, in the same way. */
+  /** The task's output so far, then each new part, in the same way. */
   output(options?: LinesOptions): AsyncIterable<OutputPart>;
   /**
    * Waits for the result, over HTTP also through restarts of the server and broken connections, until the task ends or the
@@ -62,8 +60,8 @@ export interface TaskHandle {
    */
   result(options?: WaitOptions): Promise<CallToolResult>;
   /**
-   * Asks the server to cancel the task, and repeats it until the server acknowledges. Cancelling is cooperative: the task
-   * may still end in another way, which `result()` reports.
+   * Asks the server to cancel the task, and repeats the request until the server acknowledges. Cancelling is cooperative: the task may
+   * still end in another way, which `result()` reports.
    */
   cancel(options?: WaitOptions): Promise<void>;
   /**

@@ -11,7 +11,7 @@ import { LineUpdates } from "./line-updates.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 
 interface Line {
-  /** Its number, from 1 on; the numbers of lines that the server has forgotten are missing. */
+  /** Its number, from 1. The numbers of lines that the server dropped are missing. */
   readonly seq: number;
   /** When it was appended, in ISO 8601. */
   readonly at: string;
@@ -34,23 +34,23 @@ export interface OutputPart extends Line {
 export interface LineReader {
   readonly taskId: string;
   readonly clock: ClientClock;
-  /** The text of a resource. Rejects with `connection` where the server cannot be reached now. */
+  /** The text of a resource. Rejects with `connection` if the server cannot be reached now. */
   readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
   readonly get: (signal: AbortSignal) => Promise<RemoteTask>;
-  /** As that of the protocol. */
+  /** That of the protocol. */
   readonly followLines?: TaskProtocol["followLines"];
   /** Tracks background work, so that closing the client waits for it. */
   readonly run: (work: Promise<void>) => void;
-  /** Whether to go on until the task has ended. */
+  /** Whether to continue until the task has ended. */
   readonly follow: boolean;
-  /** Is told when the server cannot be reached, and when it answers again. */
+  /** Receives an event when the server cannot be reached, and when it answers again. */
   readonly events: Pick<ClientEvents, "emit">;
 }
 
 /** The pause before reading on if the task has no poll interval, or if the server could not be reached (ms). */
 const pauseMs = 1_000;
 
-/** The lines of a task's list from the first that the server keeps; with `follow` also each further line, until the task has ended. */
+/** The lines of a task's list from the first that the server keeps; with `follow` also each new line, until the task has ended. */
 export async function* readLines<Read extends Line>(
   list: LineList,
   { taskId, clock, readText, get, follow, followLines, run, events }: LineReader,
@@ -108,7 +108,7 @@ async function unlessLost<T>(
   }
 }
 
-/** The lines of a list, with growing numbers after `after`: with others, reading would never end. */
+/** The lines of a list. Their numbers must grow from `after`; otherwise reading would never end. */
 function linesIn<Read extends Line>(text: string, list: LineList, after: number): readonly Read[] {
   let last = after;
   const lines = text.split("\n").filter((line) => line !== "");

@@ -14,13 +14,13 @@ export type ServerTarget = string | URL | ServerProcess | Transport;
 
 /** A connection to a server that is not open yet. */
 export interface ServerConnection {
-  /** How task references name the server. */
+  /** The server's name in task references. */
   readonly name: string;
   readonly transport: Transport;
-  /** Undefined for a transport that was given. */
+  /** Undefined for a transport that you passed in. */
   readonly kind: TransportKind | undefined;
   readonly peer: TracedPeer;
-  /** Undefined on other transports than Streamable HTTP. */
+  /** Undefined on transports other than Streamable HTTP. */
   readonly origin?: string;
   /** The HTTP response of each request; undefined on other transports. */
   readonly responses?: ResponseRecords;
@@ -31,7 +31,7 @@ export interface ServerConnection {
 }
 
 export interface ConnectionOptions extends HttpOptions, Pick<ConnectOptions, "serverName"> {
-  /** How a URL is spoken to; by default over Streamable HTTP. */
+  /** The transport for a URL; default Streamable HTTP. */
   readonly isHttpSse?: boolean;
 }
 
@@ -65,7 +65,7 @@ export function connectionTo(
   return { name: serverName ?? "transport", kind: undefined, peer: {}, transport: target };
 }
 
-/** How references name a server over HTTP, and where it is; undefined for others. */
+/** The name and address of a server over HTTP in references; undefined for others. */
 export function httpAddress(
   target: ServerTarget,
   { serverName }: Pick<ConnectionOptions, "serverName">,

@@ -1,6 +1,6 @@
 import type { Stream } from "node:stream";
 
-/** A server that is started as a process and speaks over its stdin and stdout. */
+/** A server to start as a process. It speaks over its stdin and stdout. */
 export interface ServerProcess {
   /** Started without a shell. */
   readonly command: string;
@@ -8,13 +8,13 @@ export interface ServerProcess {
   /** Added to the few variables that the SDK passes on, such as PATH and HOME. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Where its stderr goes; a function is called with each piece of text. Default `"inherit"`: this process's stderr. */
+  /** Where its stderr goes. A function is called with each piece of text. Default `"inherit"`: this process's stderr. */
   readonly stderr?: "inherit" | "ignore" | Stream | number | ((text: string) => void);
 }
 
 /**
- * The variables of the process: those given, and the `defaults` beside them. Windows does not tell `Path` from `PATH`, and of two
- * spellings would take the one that sorts first, be it the default.
+ * The variables of the process: the given ones and the `defaults`. Windows does not distinguish `Path` from `PATH`, and would use the
+ * spelling that sorts first, even if that is the default.
  */
 export function environmentOf(
   given: Readonly<Record<string, string>>,
