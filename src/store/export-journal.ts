@@ -6,57 +6,57 @@ import { isSealed } from "../task/sealed.ts";
 import type { TaskSnapshot } from "../task/snapshot.ts";
 import type { TaskStore } from "./store.ts";
 
-/** What of a store is needed to read tasks. */
+/** The parts of a store needed to read tasks. */
 export type TaskReader = Pick<TaskStore, "get" | "snapshot" | "request" | "journal" | "journalEntry">;
 
-/** What can be read of a store without being one of its owners. */
+/** What can be read from a store without being one of its owners. */
 export type StoredTasks = TaskReader & Pick<TaskStore, "unfinished">;
 
-/** An entry of a journal. What has no value is left out, or null. Times are epoch milliseconds. */
+/** A journal entry. Missing values are left out, or null. Times are epoch milliseconds. */
 export interface RecordedEntry extends Omit<JournalHead, "begunAt"> {
   /** When it began; left out of recordings of earlier versions. */
   readonly begunAt?: number | null;
-  /** What was asked, as the client got it, which tool was called, or the name of the event. */
+  /** The question as the client got it, the called tool, or the name of the event. */
   readonly request?: unknown;
-  /** The result, or the answer. Left out where there is none. */
+  /** The result, or the answer. Left out if there is none. */
   readonly value?: unknown;
-  /** With what it failed. */
+  /** The error, if it failed. */
   readonly error?: unknown;
 }
 
 /**
- * What is stored of one task, as plain JSON data: `checkReplay` runs the handler with it. It has no token and no credentials,
- * but what the call and its steps were given and returned, and who called: handle it like the data of the task itself.
+ * Everything stored for one task, as plain JSON data, for `checkReplay`. It has no token and no credentials, but it has the caller, and all
+ * arguments and results of the call and its steps: handle it like the data of the task itself.
  */
 export interface JournalRecording
   extends
     Pick<TaskRecord, "wireId" | "generation" | "method" | "tool" | "toolVersion" | "principal">,
     Pick<TaskRecord, "state" | "attempt" | "version" | "createdAt"> {
-  /** Tells a recording from other JSON, and its form from later ones. */
+  /** Identifies a recording and its format version. */
   readonly format: "holdfast-journal-1";
   readonly taskId: string;
-  /** What authentication said of the caller besides the principal. */
+  /** What authentication returned about the caller besides the principal. */
   readonly caller?: CallerDetails;
   /** The client's capabilities. */
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** True where the tool's `prepare` runs as the first part of the task. */
+  /** True if the tool's `prepare` runs as the first part of the task. */
   readonly prepareInTask?: true;
   readonly arguments: unknown;
-  /** What `prepare` returned before there was a task. Left out where there is nothing. */
+  /** What `prepare` returned before the task existed. Left out if there is nothing. */
   readonly prepared?: unknown;
   /** In the order in which they began. */
   readonly entries: readonly RecordedEntry[];
-  /** How the task ended; left out while it has not, and for a task that was cancelled. */
+  /** How the task ended. Left out if it has not ended, or was cancelled. */
   readonly outcome?: { readonly kind: OutcomeKind; readonly body: unknown };
 }
 
 const entriesPerPage = 500;
-/** A task that changes while it is read is read again, so often. */
+/** How often a task that changes while it is read is read again. */
 const mostReads = 10;
 
 /**
- * Reads the recording of a task from an open store. Rejects with `unknown_task` where there is no such task, and with
- * `task_unreadable` where what is stored of it is damaged.
+ * Reads the recording of a task from an open store. Rejects with `unknown_task` if there is no such task, and with `task_unreadable` if its
+ * stored data is damaged.
  */
 export async function exportJournal(store: TaskReader, id: string): Promise<JournalRecording> {
   for (let read = 1; ; read++) {
@@ -114,7 +114,7 @@ function recordingOf(
   };
 }
 
-/** `json` parses what is raw JSON in the entry. */
+/** `json` parses the entry's raw JSON. */
 export function recordedEntry(
   { request, value, error, ...head }: JournalEntry,
   json: (text: string) => unknown,

@@ -10,7 +10,7 @@ import type { SqliteStoreOptions } from "./sqlite/options.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import type { TaskStore } from "./store.ts";
 
-/** Options of the stores that a URL can name; those of the others are not used. */
+/** Options of the stores that a URL can name. Only those of the named store are used. */
 export interface StoreUrlOptions {
   readonly sqlite?: SqliteStoreOptions;
   readonly postgres?: Omit<PostgresStoreOptions, "schema">;
@@ -19,8 +19,8 @@ export interface StoreUrlOptions {
 const optionNames: OptionNames<StoreUrlOptions> = { sqlite: true, postgres: true };
 
 /**
- * The store of a URL: `memory:`, `sqlite:PATH` with a relative or absolute path, which is used as it is, without decoding, or
- * `postgres://…` with the parameters of `pg`, and `schema` for that of the store. Throws `store_url` for anything else, and `configuration` for wrong options.
+ * The store of a URL: `memory:`; `sqlite:PATH` with a relative or absolute path, which is not decoded; or `postgres://…` with the
+ * parameters of `pg`, and `schema` for that of the store. Throws `store_url` for anything else, and `configuration` for invalid options.
  */
 export function storeFromUrl(url: string, options: StoreUrlOptions = {}): TaskStore {
   assertOptionNames("storeFromUrl", options, optionNames);
@@ -33,9 +33,7 @@ export function storeFromUrl(url: string, options: StoreUrlOptions = {}): TaskSt
   throw noStore(url);
 }
 
-/**
- * The store of a URL or a path as below that is there already: opening it makes and migrates nothing. Throws `store_url` for what is neither.
- */
+/** The existing store at a URL or a path as below: opening it creates and migrates nothing. Throws `store_url` for anything else. */
 export function existingStore(store: string, resolve: (path: string) => string): TaskStore {
   const postgres = postgresUrl(store);
   // Those who take its jobs hear of this process's changes too, and of its end at the latest.
@@ -45,8 +43,8 @@ export function existingStore(store: string, resolve: (path: string) => string):
 }
 
 /**
- * Reads tasks of a store without being one of its owners, be it by a URL as above or by the path of a file, which `resolve` makes absolute. Throws
- * `store_url` for what is neither.
+ * Reads tasks of a store without being one of its owners, by a URL as above or by the path of a file, which `resolve` makes absolute.
+ * Throws `store_url` for anything else.
  */
 export async function readStore<T>(
   store: string,
@@ -58,11 +56,11 @@ export async function readStore<T>(
   return readDatabase(resolve(pathOfStore(store)), read);
 }
 
-/** Where a store is that is kept by a database. */
+/** The place of a store that a database keeps. */
 export type StorePlace =
   ({ readonly kind: "postgres" } & PostgresPlace) | { readonly kind: "sqlite"; readonly path: string };
 
-/** Where the store of a URL or a path as above is, whether or not there is one. Throws `store_url` for what is neither. */
+/** The place of the store at a URL or a path as above, whether or not the store exists. */
 export function placeOfStore(
   store: string,
   resolve: (path: string) => string,
@@ -85,7 +83,7 @@ function pathOfStore(store: string, platform = process.platform): string {
   return path;
 }
 
-/** The database and the schema of a `postgres:` URL; throws `store_url` for any other. */
+/** The database and the schema of a `postgres:` URL. Throws `store_url` for any other. */
 export function databaseOfStore(store: string): PostgresPlace {
   const place = postgresUrl(store);
   if (place !== undefined) return place;
@@ -98,7 +96,7 @@ export function databaseOfStore(store: string): PostgresPlace {
   throw noStore(store);
 }
 
-/** Of two letters and more: `C:` is a drive. */
+/** Two letters or more: `C:` is a drive. */
 const namesScheme = /^[a-z][a-z\d+.-]+:/i;
 
 function sqlitePath(url: string, platform = process.platform): string | undefined {

@@ -6,10 +6,10 @@ const units: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** A length of time: milliseconds, or a number with its unit: `"90s"`, `"5m"`, `"48h"`, `"7d"`. */
+/** A length of time: milliseconds, or a number with a unit: `"90s"`, `"5m"`, `"48h"`, `"7d"`. */
 export type TimeSpan = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
-/** A `TimeSpan` in milliseconds. Throws a TypeError for what is no length of time. */
+/** A `TimeSpan` in milliseconds. Throws a TypeError if it is invalid. */
 export function millisecondsOf(span: string | number): number {
   const [, amount, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(span)) ?? [];
   const ms = typeof span === "number" ? span : Number(amount) * (units[unit] ?? NaN);
@@ -19,7 +19,7 @@ export function millisecondsOf(span: string | number): number {
   );
 }
 
-/** The shortest text for a length of time, rounded up where it is no whole number of seconds. */
+/** The shortest text for a length of time, rounded up to whole seconds. */
 export function timeSpanOf(ms: number): TimeSpan {
   for (const unit of ["d", "h", "m"] as const) {
     const amount = ms / (units[unit] ?? NaN);

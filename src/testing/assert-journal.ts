@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { RecordedEntry } from "../store/export-journal.ts";
 
 /**
- * What a journal is to have. A list: exactly these keys, in the order in which they began. An object: what these keys ended with,
+ * What a journal must contain. A list: exactly these keys, in the order in which they began. An object: these keys with their results,
  * whatever else there is; `undefined` for a step that returned nothing.
  */
 export type ExpectedJournal = readonly string[] | Readonly<Record<string, unknown>>;

@@ -15,39 +15,39 @@ import type { ChangedKey } from "./replayed-calls.ts";
 
 export interface CheckReplayOptions {
   /**
-   * How long the handler may do something of its own, outside of steps, before it is taken to have stopped, in milliseconds. Default 1,000. A check
-   * that finds nothing wrong does not wait for it.
+   * How long the handler may do its own work, outside of steps, before the check counts it as stopped, in milliseconds. Default 1,000. A
+   * check that finds no problem does not wait for it.
    */
   readonly settleMs?: number;
   /** What `task.credentials()` resolves with. Left out, it rejects with `no_credentials`, as after a restart. */
   readonly credentials?: unknown;
 }
 
-/** What `checkReplay` found. Keys are in their stored form: that of an array is its JSON. */
+/** What `checkReplay` found. Keys are in their stored form: an array is its JSON. */
 export interface ReplayCheck {
-  /** True where the code goes on with the task as the code did that was recorded. */
+  /** True if this code continues the task in the same way as the recorded code. */
   readonly ok: boolean;
-  /** What is wrong, in sentences for people. Empty where `ok`. */
+  /** The problems, as sentences for people. Empty if `ok`. */
   readonly problems: readonly string[];
   /**
-   * Keys that the recording has not. That is as it should be behind all that is recorded, and beside it; a problem where the recorded task had
+   * Keys that are not in the recording. Normal after everything recorded, and in parallel with it. A problem if the recorded task had
    * ended, and the handler waits for one of them.
    */
   readonly added: readonly string[];
-  /** Keys of the recording that the handler does not come to any more: they were renamed, taken out, or are behind something new. */
+  /** Recorded keys that the handler no longer reaches: they were renamed, removed, or come after something new. */
   readonly unreached: readonly string[];
-  /** Keys under which the handler does something else now, which fails with `replay_mismatch`. */
+  /** Keys under which the handler now does something else, which fails with `replay_mismatch`. */
   readonly changed: readonly ChangedKey[];
-  /** How far the handler came: `waits` at a call that is new or has not ended, `busy` with something of its own for too long. */
+  /** How the run ended: `waits` at a call that is new or has not ended, `busy` with its own work for too long. */
   readonly end: "returned" | "threw" | "waits" | "busy";
-  /** What the task would end with, where the handler came to an end: a tool result, or a JSON-RPC error. */
+  /** How the task would end, if the handler ended: a tool result, or a JSON-RPC error. */
   readonly outcome?: { readonly kind: OutcomeKind; readonly body: unknown };
 }
 
 /**
- * Runs the handler of `tasks` that a recorded task would get, on its recorded journal, and says where it departs from it. Code in steps
- * does not run, and nothing is asked or waited for: at the first thing that is not in the journal the handler stops, for ever. Code
- * outside of steps runs, as it does after a crash. The tasks need not be started, and their store is not used.
+ * Runs the handler of `tasks` that a recorded task would get on its recorded journal, and reports where the handler departs from it. Code
+ * in steps does not run, and nothing is asked or waited for: the handler stops forever at the first thing that is not in the journal. Code
+ * outside of steps runs, as after a crash. The tasks need not be started, and their store is not used.
  *
  * ```ts
  * const recording = JSON.parse(await readFile("recordings/report.json", "utf8")) as JournalRecording;
@@ -55,7 +55,7 @@ export interface ReplayCheck {
  * assert.deepEqual(problems, []);
  * ```
  *
- * Rejects with `configuration` for what is no recording, or is one of a tool, or of a newer version of a tool, that `tasks` has not.
+ * Rejects with `configuration` for an invalid recording, and for one of a tool, or a newer version of a tool, that `tasks` does not have.
  */
 export async function checkReplay(
   tasks: Tasks,
@@ -79,7 +79,7 @@ export async function checkReplay(
   return { ...found, end: end.threw ? "threw" : "returned", outcome };
 }
 
-/** Of the version of the tool that the task began with, as the runtime finds it. */
+/** The handler of the tool version that the task began with, as the runtime finds it. */
 function handlerOf(registry: Registry, recording: JournalRecording): Tool {
   const tool = registry.handlerOf(recording);
   if (tool === undefined) throw wrong(`These tasks have no tool "${recording.tool}"`);
@@ -119,7 +119,7 @@ function stillWaits(added: readonly string[]): string {
   return `The recorded task had ended, and the handler goes on with ${added.map((key) => `"${key}"`).join(", ")}.`;
 }
 
-/** A task that ended with an error may have been recorded for the sake of that. */
+/** A task that ended with an error may have been recorded because of that error. */
 function mayThrow({ outcome, state }: JournalRecording): boolean {
   return state === "cancelled" || (outcome !== undefined && outcome.kind !== "result");
 }
@@ -132,7 +132,7 @@ function textOf({ outcome }: HandlerEnd): string {
   return message ?? content?.[0]?.text ?? outcome.body;
 }
 
-/** Recordings come from files, which may be anything. */
+/** Recordings come from files, which may contain anything. */
 function assertRecording(recording: Partial<JournalRecording>): void {
   const isObject = typeof recording === "object" && recording !== null;
   if (isObject && recording.format === "holdfast-journal-1" && Array.isArray(recording.entries)) return;

@@ -5,20 +5,20 @@ import type { TaskCommand } from "../task/command.ts";
 import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
 
 /**
- * Where a process dies. `after`: what the key names has just ended, and that is stored. `before`: it was about to end,
- * and nothing of that is stored.
+ * Where a process dies. `after`: the entry with the key has just ended, and that is stored. `before`: it was about to end, and nothing is
+ * stored.
  */
 export type CrashPoint = { readonly after: JournalKey } | { readonly before: JournalKey };
 
 interface ArmedPoint {
   readonly when: "after" | "before";
   readonly key: string;
-  /** The tasks in which it had ended already. */
+  /** The tasks in which it had already ended. */
   readonly past: ReadonlySet<string>;
   readonly reached: PromiseWithResolvers<void>;
 }
 
-/** The points at which processes of a test are to die; each is passed once. */
+/** The points at which processes of a test die. Each is used once. */
 export class CrashPoints {
   readonly #tables: MemoryTables;
   readonly #armed = new Set<ArmedPoint>();
@@ -49,7 +49,7 @@ export class CrashPoints {
     );
   }
 
-  /** What to say of points that no process has come to; undefined where there is none. */
+  /** The message about points that no process has reached; undefined if there is none. */
   missed(): string | undefined {
     const [point] = this.#armed;
     if (point === undefined) return undefined;

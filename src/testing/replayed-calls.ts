@@ -2,14 +2,14 @@ import { Run } from "../runtime/journal/run.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
 
-/** A key under which the code does something else than the recording has there. */
+/** A key under which the code does something other than the recording. */
 export interface ChangedKey {
   readonly key: string;
-  /** What the handler is told. */
+  /** The error message that the handler gets. */
   readonly problem: string;
 }
 
-/** A run that tells which keys its handler uses. */
+/** A run that reports which keys its handler uses. */
 export class ReplayedRun extends Run {
   readonly #reached = new Set<string>();
 
@@ -17,7 +17,7 @@ export class ReplayedRun extends Run {
     return this.#reached;
   }
 
-  /** Takes a key that begins nothing. */
+  /** Accepts a key that begins nothing. */
   pass(key: JournalKey): void {
     super.claim(key);
   }
@@ -29,7 +29,7 @@ export class ReplayedRun extends Run {
   }
 }
 
-/** The calls that a handler makes of its task: which of them are open, and what was wrong with them. */
+/** A handler's calls of its task: which ones are open, and what was wrong with them. */
 export class ReplayedCalls {
   readonly #open = new Set<Promise<unknown>>();
   readonly #changed = new Map<string, ChangedKey>();
@@ -50,7 +50,7 @@ export class ReplayedCalls {
     return this.#moves;
   }
 
-  /** Calls back at the next move. */
+  /** Calls `listener` at the next move. */
   onMove(listener: () => void): void {
     this.#onMove = listener;
   }

@@ -5,15 +5,15 @@ export interface StorePlace {
   /** Returns a new store in this place, not open yet. */
   store(): TaskStore;
   /**
-   * Takes an owner for dead, as if its process had ended without closing the store. Left out where a place has one owner at a
-   * time: what happens between owners is not tested then.
+   * Treats an owner as dead, as if its process had ended without closing the store. Left out if a place has one owner at a time: cases with
+   * several owners are then skipped.
    */
   kill?(owner: string): Promise<void>;
-  /** Removes what was stored. All stores of the place are closed by then. */
+  /** Removes what was stored. By then, all stores of the place are closed. */
   remove(): Promise<void>;
 }
 
-/** A store that is open, and for whom. */
+/** An open store and its owner. */
 export interface OpenStore {
   readonly store: TaskStore;
   readonly owner: string;
@@ -21,15 +21,15 @@ export interface OpenStore {
 
 /** What a case works with. */
 export interface StoreUnderTest {
-  /** Open, with nothing in it, for the owner `owner-1`. */
+  /** Open and empty, for the owner `owner-1`. */
   readonly store: TaskStore;
   /** Another store in the same place, not open yet. */
   readonly another: () => TaskStore;
-  /** Closes the stores that are open, and opens another one in the same place. */
+  /** Closes the open stores, and opens another one in the same place. */
   readonly reopen: () => Promise<TaskStore>;
 }
 
-/** What a case works with that is about several owners. */
+/** What a case with several owners works with. */
 export interface StoresUnderTest extends StoreUnderTest {
   /** Opens another store in the same place, for an owner that can publish reports. */
   readonly join: () => Promise<OpenStore>;
@@ -39,7 +39,7 @@ export interface StoresUnderTest extends StoreUnderTest {
 type Check = (under: StoreUnderTest) => Promise<void>;
 type OwnersCheck = (under: StoresUnderTest) => Promise<void>;
 
-/** One thing that every store has to do. `check` rejects where the store does not. */
+/** Something that every store must do. `check` rejects if the store does not. */
 export interface StoreCase {
   readonly name: string;
   readonly check: OwnersCheck;
@@ -47,12 +47,12 @@ export interface StoreCase {
   readonly owners: boolean;
 }
 
-/** Cases about one area, by what they say. */
+/** Cases about one area, by their titles. */
 export function storeCases(area: string, checks: Readonly<Record<string, Check>>): readonly StoreCase[] {
   return Object.entries(checks).map(([says, check]) => ({ name: `${area}: ${says}`, check, owners: false }));
 }
 
-/** Cases about what happens between owners. */
+/** Cases with several owners. */
 export function ownerCases(
   area: string,
   checks: Readonly<Record<string, OwnersCheck>>,

@@ -45,7 +45,7 @@ export interface StoreKind {
   place(): Promise<StorePlace>;
 }
 
-/** One case of the contract, on a store of its own. */
+/** One case of the contract, with its own store. */
 export interface ContractCase {
   /** Unique and stable across versions: use it as the title of a test. */
   readonly name: string;
@@ -92,8 +92,8 @@ const casesOfAll = [
 ].flat();
 
 /**
- * Everything that every store must do, as plain functions for any test runner. The cases are independent of each other, but
- * run them one after the other: one of them replaces `process.emitWarning` for a moment.
+ * Everything that every store must do, as plain functions for any test runner. The cases are independent, but run them one after the other:
+ * one of them replaces `process.emitWarning` for a moment.
  *
  * With vitest:
  *

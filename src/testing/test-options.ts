@@ -9,24 +9,24 @@ const testedVersions = ["2026-07-28", "2025-11-25"] as const;
 
 /** Options of `testTasks`: those of `createTasks` without the store, and these. */
 export interface TestOptions extends Omit<TasksOptions, "store"> {
-  /** Makes the server beside the tools, as `tasks.server` is given it. Default: one without anything of its own. */
+  /** Makes the server around the tools, as for `tasks.server`. Default: a server with nothing else. */
   readonly server?: ServerFactory<McpServer | Server>;
-  /** Who calls, as `authenticate` would return it. Default: nobody is told apart. */
+  /** The caller, as `authenticate` would return it. Default: callers are not told apart. */
   readonly caller?: Identity | string;
-  /** What the client declares. Default: all that a tool can ask for. */
+  /** The client's capabilities. Default: all that a tool can ask for. */
   readonly capabilities?: ClientCapabilities;
-  /** The protocol that the client speaks. Default 2026-07-28. (Clients of earlier ones than these two name their tasks themselves.) */
+  /** The client's protocol version. Default 2026-07-28. (Clients of versions before these two name their tasks themselves.) */
   readonly protocolVersion?: (typeof testedVersions)[number];
-  /** How long a handler may work before `clock.advance` moves time all the same, in ms of real time. Default 1,000. */
+  /** How long a handler may work before `clock.advance` moves time anyway, in ms of real time. Default 1,000. */
   readonly settleMs?: number;
   /**
-   * How long a wait goes on while nothing moves, in ms of real time. Then it rejects and says what the task waits for: an answer, or time.
+   * How long a wait lasts while nothing happens, in ms of real time. Then it rejects and says what the task waits for: an answer, or time.
    * Default 2,000.
    */
   readonly patienceMs?: number;
 }
 
-/** In JavaScript anything can be given: throws a TypeError that says what to give. */
+/** JavaScript callers can pass anything: throws a TypeError that says what to pass. */
 export function assertTested(
   tested: Register | DurableFactory,
   { server, protocolVersion = "2026-07-28" }: TestOptions,

@@ -10,18 +10,18 @@ import type { CrashableStore } from "./crashable-store.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import { ProcessClock } from "./process-clock.ts";
 
-/** Adds tools to the tasks of a process, as its main module does when it starts. */
+/** Adds tools to the tasks of a process, as its main module does at the start. */
 export type Register = (tasks: Tasks) => unknown;
 
 /** A server on the SDK whose tools are durable. */
 export interface DurableFactory {
-  /** Makes the server, as `durable` is given it. */
+  /** Makes the server, as for `durable`. */
   readonly durable: ServerFactory;
-  /** Adds what `durable(…).tasks` is given beside its tools. */
+  /** Adds to `durable(…).tasks` what the server function does not. */
   readonly register?: Register;
 }
 
-/** What each process of a test is made of. */
+/** The parts of each process of a test. */
 export interface ProcessSetup {
   readonly tested: Register | DurableFactory;
   readonly options: Omit<TasksOptions, "store">;
@@ -31,7 +31,7 @@ export interface ProcessSetup {
   readonly onStepRun: OnStepRun;
 }
 
-/** No request of a test comes too fast, since its clock stands still. */
+/** Disables rate limits, since the clock of a test stands still. */
 const unlimited = {
   callsPerMinute: null,
   listsPerMinute: null,
@@ -68,12 +68,12 @@ export class TestProcess {
     return new TestProcess(tasks, handler, clock);
   }
 
-  /** Its timers are gone with it. */
+  /** Its timers stop with it. */
   die(): void {
     this.#clock.end();
   }
 
-  /** Ends in order, as a server does on SIGTERM. */
+  /** Stops in order, like a server on SIGTERM. */
   async stop(): Promise<void> {
     await this.handler.close();
     this.#clock.end();

@@ -11,12 +11,12 @@ export interface TestQuestion {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** An answer, or a function that makes one of the params of the question. */
+/** An answer, or a function that makes one from the params of the question. */
 export type TestAnswer =
   InputResult | ((params: TestQuestion["params"]) => InputResult | Promise<InputResult>);
 
 interface OpenQuestion extends TestQuestion {
-  /** What it is named by on the wire, where a question of a task that the handler called is named by that task too. */
+  /** Its name on the wire. For a question of a task that the handler called, this includes that task's name. */
   readonly wireKey: string;
   readonly taskId: string | null;
   readonly answer: (result: InputResult) => void;
@@ -34,7 +34,7 @@ export class TestQuestions {
     this.#isOpenInStore = isOpenInStore;
   }
 
-  /** Answers questions of these keys from now on, those too that are open. */
+  /** Answers questions with these keys from now on, including open ones. */
   answerAhead(answers: Readonly<Record<string, TestAnswer>>): void {
     for (const [key, answer] of Object.entries(answers)) {
       this.#ahead.set(key, answer);
@@ -69,12 +69,12 @@ export class TestQuestions {
     for (const listener of this.#listeners) listener(event);
   };
 
-  /** The keys of the questions that wait for an answer: of a task, or of a call that has none yet. */
+  /** The keys of open questions of a task, or of a call without a task yet. */
   open(taskId: string | null): readonly string[] {
     return [...this.#open].filter((question) => question.taskId === taskId).map(({ key }) => key);
   }
 
-  /** Resolves with the question when the client has it. */
+  /** Resolves with the question when the client gets it. */
   async asked(taskId: string, key: string): Promise<OpenQuestion> {
     for (;;) {
       const found = [...this.#open].find((question) => question.taskId === taskId && question.key === key);

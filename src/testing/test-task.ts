@@ -17,25 +17,25 @@ import type { Stillness } from "./stillness.ts";
 import { logOf, outputOf } from "./stored-lines.ts";
 import type { TestQuestion, TestQuestions } from "./test-questions.ts";
 
-/** What a task of a test has of its server and its client. */
+/** What a test task uses of its server and client. */
 export interface TestWorld {
   readonly tables: MemoryTables;
   readonly stillness: Stillness;
   readonly questions: TestQuestions;
   readonly crashPoints: CrashPoints;
   readonly now: () => number;
-  /** What to say where the server is down. */
+  /** The message if the server is down. */
   readonly down: () => string | undefined;
-  /** Those of the process that serves, as soon as one does. */
+  /** The tasks of the process that serves, once there is one. */
   readonly tasks: () => Promise<Tasks>;
   readonly runs: (key: JournalKey, taskId?: string) => number;
 }
 
 /** A call that a test has started. */
 export class TestTask {
-  /** The task's id, which is `task.id` in its handler. */
+  /** The task's id; in its handler, `task.id`. */
   readonly id: string;
-  /** The client's handle of it. */
+  /** The client's handle of the task. */
   readonly handle: TaskHandle;
   readonly #world: TestWorld;
   readonly #result: Promise<CallToolResult>;
@@ -50,8 +50,8 @@ export class TestTask {
   }
 
   /**
-   * Waits for the result, through crashes and restarts. Rejects as a client does (`TaskClientError`), and with an
-   * `AssertionError` that says what the task waits for where it waits for the test, and where it has ended and a crash point was not reached.
+   * Waits for the result, through crashes and restarts. Rejects as a client does (`TaskClientError`). Rejects with an `AssertionError` if
+   * the task waits for the test, saying for what, and if it has ended without reaching a crash point.
    */
   async result(): Promise<CallToolResult> {
     const result = await this.#wait(this.#result);
@@ -85,7 +85,7 @@ export class TestTask {
   }
 
   /**
-   * Answers the question with this key as soon as it is asked; resolves when the server has stored that.
+   * Answers the question with this key as soon as it is asked. Resolves when the server has stored the answer.
    *
    * ```ts
    * await task.answer("approve", { action: "accept", content: {} });
@@ -102,13 +102,13 @@ export class TestTask {
     return tasks.sendEvent(this.id, name, value, options);
   }
 
-  /** What the store has of steps, questions, sleeps, events and calls, in the order in which they began. Also while the server is down. */
+  /** The steps, questions, sleeps, events and calls in the store, in the order in which they began. Also works while the server is down. */
   async journal(): Promise<readonly RecordedEntry[]> {
     return [...(await this.#stored()).journal.values()].map((entry) => recordedEntry(entry, JSON.parse));
   }
 
   /**
-   * The lines of its log that the store has, as a client gets them. Also while the server is down.
+   * The log lines in the store, as a client gets them. Also works while the server is down.
    *
    * ```ts
    * assert.deepEqual((await task.logs()).map(({ text }) => text), ["2 rows", "sent"]);
@@ -118,13 +118,13 @@ export class TestTask {
     return logOf(await this.#stored());
   }
 
-  /** The parts of its output that the store has, in the same way. */
+  /** The output in the store, in the same way. */
   async output(): Promise<readonly OutputPart[]> {
     return outputOf(await this.#stored());
   }
 
   /**
-   * Asserts what is in the journal: exactly these keys in the order in which they began, or what these keys ended with.
+   * Asserts what the journal contains: exactly these keys in the order in which they began, or these keys with these results.
    *
    * ```ts
    * await task.assertJournal(["query", "upload"]);
@@ -135,12 +135,12 @@ export class TestTask {
     assertJournal(await this.journal(), expected);
   }
 
-  /** How often the function of this task's step ran, over all processes. */
+  /** How often the function of this task's step ran, across all processes. */
   runs(key: JournalKey): number {
     return this.#world.runs(key, this.id);
   }
 
-  /** What the store has when no handler works. */
+  /** What the store contains when no handler works. */
   async #stored(): Promise<StoredTask> {
     await this.#world.stillness.settled();
     const stored = this.#world.tables.stored.get(this.id);
@@ -164,7 +164,7 @@ export class TestTask {
     return this.#world.stillness.unlessStuck(wanted, () => this.#problem());
   }
 
-  /** What the task waits for; undefined where it has ended, of which the client is about to hear. */
+  /** What the task waits for; undefined if it has ended and the client is about to be told. */
   #problem(): string | undefined {
     const { tables, now, down } = this.#world;
     const stored = tables.stored.get(this.id);

@@ -24,8 +24,8 @@ export interface TestClock {
   /** Epoch milliseconds. */
   now(): number;
   /**
-   * Moves time forward, `"90s"`, `"5m"`, `"48h"`, `"7d"` or milliseconds, and runs all that is due on the way, one after the other. Resolves
-   * when no handler works any more.
+   * Moves time forward by `"90s"`, `"5m"`, `"48h"`, `"7d"` or milliseconds, and runs everything that becomes due on the way, in order.
+   * Resolves when no handler works any more.
    */
   advance(span: TimeSpan): Promise<void>;
 }
@@ -39,9 +39,9 @@ const everything: ClientCapabilities = {
 };
 
 /**
- * Starts a server with the tools that a function adds, and a client of it, in this process: on a memory store that outlives the server, and on
- * a clock that stands still. The function is called for each start, as the main module of a server is. For any test runner. A server on the SDK is
- * tested by its function, with the same options: `testTasks({ durable: makeServer })`.
+ * Starts a server with the tools that a function adds, and a client for it, in this process. The store is in memory and outlives the
+ * server; the clock stands still. The function is called for each start, like the main module of a server. Works with any test runner. To
+ * test a server on the SDK, pass its function with the same options: `testTasks({ durable: makeServer })`.
  *
  * ```ts
  * await using t = await testTasks((tasks) => addReport(tasks));
@@ -124,15 +124,15 @@ export class TestTasks implements AsyncDisposable {
     };
   }
 
-  /** The client that calls, for what is no task: listing tools, for one. */
+  /** The client that calls. Use it for everything except tasks, such as listing tools. */
   get client(): TaskClient {
     assert.ok(this.#client !== undefined);
     return this.#client;
   }
 
   /**
-   * Calls a tool, and returns as soon as there is a task. Rejects with an `AssertionError` where the call was answered without
-   * one, as with arguments that the tool does not take.
+   * Calls a tool, and returns as soon as there is a task. Rejects with an `AssertionError` if the call was answered without one, as for
+   * invalid arguments.
    */
   async start(
     tool: string,
@@ -160,7 +160,8 @@ export class TestTasks implements AsyncDisposable {
   }
 
   /**
-   * Answers questions of these keys from now on, of all tasks: with an answer, or with what a function makes of the question's params.
+   * From now on, answers questions with these keys, of all tasks: with an answer, or with the return value of a function of the question's
+   * params.
    *
    * ```ts
    * t.answers({ approve: ({ message }) => ({ action: message === "Send 2 rows?" ? "accept" : "decline" }) });
@@ -171,10 +172,10 @@ export class TestTasks implements AsyncDisposable {
   }
 
   /**
-   * Kills the server without a word, as SIGKILL does: at once, or at a point to which a task comes later. `{ after: "query" }`: right
-   * after the result of step "query" was stored. `{ before: "query" }`: its function has run, and nothing is stored. The keys of sleeps, questions,
-   * events and calls are points too. Resolves when the server is dead; rejects with an `AssertionError` when nothing comes to the point any more.
-   * What the dead server's code has begun outside of the store, such as a request in a step, goes on, and nobody hears of it.
+   * Kills the server without warning, like SIGKILL: at once, or at a point that a task reaches later. `{ after: "query" }`: right after the
+   * result of step "query" was stored. `{ before: "query" }`: its function has run, and nothing is stored. The keys of sleeps, questions,
+   * events and calls are points too. Resolves when the server is dead. Rejects with an `AssertionError` if nothing can reach the point any
+   * more. What the dead server's code started outside of the store, such as a request in a step, continues, but its result goes nowhere.
    */
   crash(point?: CrashPoint): Promise<void> {
     if (point === undefined) {
@@ -186,24 +187,24 @@ export class TestTasks implements AsyncDisposable {
     return crashed;
   }
 
-  /** Starts the server again, on the same store; one that runs is stopped in order before. Calls of the client go on. */
+  /** Starts the server again on the same store. If it runs, it is first stopped in order. Calls of the client continue. */
   async restart(): Promise<void> {
     await this.#server.restart();
   }
 
-  /** How often the function of this step ran, over all tasks and processes. */
+  /** How often the function of this step ran, across all tasks and processes. */
   runs(key: JournalKey): number {
     return this.#runs.count(key);
   }
 
-  /** Ends the client and the server. Rejects with an `AssertionError` where a crash point was not reached. */
+  /** Ends the client and the server. Rejects with an `AssertionError` if a crash point was not reached. */
   async close(): Promise<void> {
     await this[Symbol.asyncDispose]();
     const missed = this.#crashPoints.missed();
     if (missed !== undefined) assert.fail(missed);
   }
 
-  /** The same for `await using`, which says nothing of crash points: there may be an error that has kept the test from them. */
+  /** The same for `await using`, but without the check of crash points: an error may have kept the test from reaching them. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#client?.close();
     await this.#server.stop();
@@ -217,7 +218,7 @@ export class TestTasks implements AsyncDisposable {
     });
   }
 
-  /** Why nothing comes to a crash point. */
+  /** Why nothing reaches a crash point. */
   #missed(): string | undefined {
     const waiting = [...this.#database.tables.stored.values()]
       .filter(({ record }) => !isTerminal(record.state))

@@ -14,14 +14,14 @@ import { openedResult } from "./result-forms.ts";
 import { journalEnd, record } from "./task-forms.ts";
 
 export interface EncryptionOptions {
-  /** The first one encrypts, all of them decrypt. As text: `id:base64,id2:base64`, the form of `HOLDFAST_ENCRYPTION_KEYS`. */
+  /** The first key encrypts, all keys decrypt. As text: `id:base64,id2:base64`, the form of `HOLDFAST_ENCRYPTION_KEYS`. */
   readonly keys: readonly EncryptionKey[] | string;
 }
 
 /**
- * A store whose texts are encrypted (AES-256-GCM) before `inner` gets them, and decrypted as they are read: what tasks were given, asked, said and came to is never in clear
- * in its database, its files and its notifications. Ids, names of tools, principals, states and times are. What was stored before, in clear, is read as it is. Throws
- * `configuration` for keys that are none.
+ * A store whose texts are encrypted (AES-256-GCM) before `inner` gets them, and decrypted when they are read. Arguments, questions,
+ * answers, log texts and results of tasks never appear in clear in its database, files and notifications. Ids, names of tools, principals,
+ * states and times do. Texts stored in clear before stay readable. Throws `configuration` for invalid keys.
  *
  * ```ts
  * import { createTasks } from "holdfast";
@@ -36,10 +36,10 @@ export function encryptedStore(inner: TaskStore, options: EncryptionOptions): Ta
   return storeWith(inner, keyedEncryption(inner, readKeys(options.keys)));
 }
 
-/** All that a store can have, so that what is added to the port has to be added here, one way or another. */
+/** All members of a store, so that a new member of the port must be handled here. */
 type AllMembers = { readonly [K in keyof Required<TaskStore>]: TaskStore[K] };
 
-/** A store whose texts go through an encryption. */
+/** A store whose texts an encryption encrypts and decrypts. */
 export function storeWith(inner: TaskStore, encryption: Encryption): TaskStore {
   const { sealing, opening } = encryption;
   const lifecycle = new Lifecycle();

@@ -3,23 +3,20 @@ import { HoldfastError } from "../../task/fault.ts";
 
 /** A key of an encrypted store. */
 export interface EncryptionKey {
-  /** Names the key in what it encrypts: 1 to 32 of `A-Z`, `a-z`, `0-9`, `_` and `-`. It is no secret. */
+  /** Names the key in the data that it encrypts: 1 to 32 of `A-Z`, `a-z`, `0-9`, `_` and `-`. Not secret. */
   readonly id: string;
   /** 32 random bytes, or their base64 (`openssl rand -base64 32`). */
   readonly key: Uint8Array | string;
 }
 
-/** Keys by their ids, the one that encrypts first. */
+/** Keys by their ids. The first one encrypts. */
 export type KeyRing = ReadonlyMap<string, KeyObject>;
 
 const keyBytes = 32;
 const idForm = /^[\w-]{1,32}$/;
 const base64Form = /^[A-Za-z\d+/_-]{43}=?$/;
 
-/**
- * The keys of a list, or of a text such as `id:base64,id2:base64`. Throws `configuration` for what is none, without what stands there instead of a
- * key.
- */
+/** The keys of a list, or of a text such as `id:base64,id2:base64`. Throws `configuration` for an invalid key, without quoting it. */
 export function readKeys(given: readonly EncryptionKey[] | string): KeyRing {
   const keys = typeof given === "string" ? keysIn(given) : given;
   const isList: boolean = Array.isArray(keys);

@@ -6,8 +6,8 @@ import { MemorySessions, SessionTables } from "./memory-sessions.ts";
 import { MemoryTables } from "./memory-tables.ts";
 
 /**
- * What several memory stores of a process share: each of them is an owner, as a process is that opens a file. For tests of
- * what happens between owners.
+ * A database that several memory stores of a process share. Each store is an owner, like a process that opens a file. For tests with
+ * several owners.
  */
 export function memoryDatabase(): MemoryDatabase {
   return new MemoryDatabase();
@@ -45,7 +45,7 @@ export class MemoryDatabase {
       feed.publish(changes, owner === by ? "self" : "others");
   }
 
-  /** Takes an owner for dead, as if its process had ended without closing the store. */
+  /** Treats an owner as dead, as if its process had ended without closing the store. */
   kill(owner: string): void {
     this.tables.owners.kill(owner);
     this.#forgetFeed(owner);

@@ -33,8 +33,8 @@ import type { MemoryTables } from "./memory-tables.ts";
 import { linesAfter, openInputs, type StoredTask } from "./stored-task.ts";
 
 /**
- * A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. Stores of one `database`
- * have the same tasks.
+ * A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. Stores of one `database` have the same
+ * tasks.
  */
 export function memoryStore(database: MemoryDatabase = memoryDatabase()): TaskStore {
   return new MemoryStore(database);

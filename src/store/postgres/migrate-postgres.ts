@@ -5,34 +5,35 @@ import { migrations, migrateSchema, usableVersion } from "./migrate.ts";
 import { defaultSchema, namesIn, queueSchema, type Names } from "./names.ts";
 import { loadQueueLibrary } from "./queue-library.ts";
 
-/** How long the database may take to answer (ms); a migration itself takes as long as it takes. */
+/** How long the database may take to answer (ms). A migration itself has no limit. */
 const timeoutMs = 10_000;
 
 export interface MigratePostgresOptions {
   /** The schema with the store's tables, as in `PostgresStoreOptions`. Default `holdfast`. */
   readonly schema?: string;
-  /** Whether the schema of the queue, `<schema>_queue`, is brought up to date as well. Default: where the package graphile-worker is installed. */
+  /** Whether to upgrade the schema of the queue, `<schema>_queue`, too. Default: true if the package graphile-worker is installed. */
   readonly queue?: boolean;
-  /** Whether only to look at what would be done. Default false. */
+  /** Only reports what it would do. Default false. */
   readonly dryRun?: boolean;
 }
 
-/** What was done, or would be. */
+/** What was done, or with `dryRun` would be. */
 export interface PostgresMigration {
   readonly schema: string;
-  /** The version that the schema had; 0: there was none. */
+  /** The version before; 0: there was no schema. */
   readonly from: number;
-  /** The one that it has now, or would have. */
+  /** The version now, or with `dryRun` the one after a migration. */
   readonly to: number;
-  /** The schema of the queue, which its package brought up to date, or would; null: it was left alone. */
+  /** The schema of the queue that its package upgraded, or would; null: it was left alone. */
   readonly queue: string | null;
 }
 
 const optionNames: OptionNames<MigratePostgresOptions> = { schema: true, queue: true, dryRun: true };
 
 /**
- * Brings the schema of a store up to date, for processes that open it with `migrate: false`; `holdfast migrate` does the same. It may run while processes of the version
- * before work, and any number of times. The URL is that of the database itself: the queue's schema cannot be made through a pooler.
+ * Upgrades the schema of a store, for processes that open it with `migrate: false`; `holdfast migrate` does the same. You can run it while
+ * processes of the previous version work, and any number of times. Pass the URL of the database itself: the queue's schema cannot be
+ * created through a pooler.
  *
  * ```ts
  * import { migratePostgres } from "holdfast/postgres";
@@ -41,8 +42,8 @@ const optionNames: OptionNames<MigratePostgresOptions> = { schema: true, queue: 
  * console.log(from === to ? "nothing to do" : `went from version ${from} to ${to}`);
  * ```
  *
- * Rejects with `configuration` for an invalid option, and with `store_unusable` where the database cannot be reached, the role may not do it, or the schema
- * is one of later versions.
+ * Rejects with `configuration` for an invalid option, and with `store_unusable` if the database cannot be reached, the role lacks
+ * permission, or the schema is from a later version.
  */
 export async function migratePostgres(
   url: string,

@@ -6,22 +6,27 @@ export interface PostgresStoreOptions {
   /** The schema with the store's tables: lower-case letters, digits and `_`. Default `holdfast`. */
   readonly schema?: string;
   /**
-   * Where to connect past a pooler such as PgBouncer in transaction mode: for LISTEN and the queue. Default: the URL of the store, which is then no
-   * pooler. `null`: nowhere; changes of other processes are then polled for.
+   * A URL that bypasses a pooler such as PgBouncer in transaction mode, for LISTEN and the queue. Default: the store's URL, which must then
+   * not be a pooler's. `null`: no direct connection; the store then polls for changes by other processes.
    */
   readonly directUrl?: string | null;
-  /** The most connections of this process, beside one or two direct ones. Default 10. */
+  /** Maximum number of connections of this process, not counting one or two direct ones. Default 10. */
   readonly maxConnections?: number;
-  /** How long the database may take to answer, in milliseconds; beyond that a call fails with `store_failed`. Default 5000. */
+  /** How long the database may take to answer, in milliseconds; after that a call fails with `store_failed`. Default 5000. */
   readonly timeoutMs?: number;
-  /** How long after its last sign of life a process is taken for dead, in milliseconds. Default 15,000; all processes need the same. */
+  /**
+   * How long a process may be silent before others take it for dead, in milliseconds. Default 15,000. Use the same value in all processes.
+   */
   readonly leaseMs?: number;
   /**
-   * Whether one process of several is woken for new tasks, by jobs of graphile-worker in the schema `<schema>_queue`; otherwise all look for them. Default:
-   * where that package is installed, and `directUrl` is not null.
+   * Whether new tasks wake one process of several, by jobs of graphile-worker in the schema `<schema>_queue`; otherwise all processes look
+   * for them. Default: true if that package is installed and `directUrl` is not null.
    */
   readonly queue?: boolean;
-  /** Whether opening the store brings its schema up to date. Default true; false for roles that may not, with `holdfast migrate` run before. */
+  /**
+   * Whether opening the store upgrades its schema. Default true. Set false for roles without that permission, and run `holdfast migrate`
+   * first.
+   */
   readonly migrate?: boolean;
 }
 
@@ -32,7 +37,7 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly leaseMs: number;
   readonly migrate: boolean;
-  /** Undefined: where it is installed. */
+  /** Undefined: true if the package is installed. */
   readonly queue: boolean | undefined;
 }
 
@@ -46,7 +51,7 @@ const names: OptionNames<PostgresStoreOptions> = {
   queue: true,
 };
 
-/** Throws `configuration` for options that could not work. */
+/** Throws `configuration` for invalid options. */
 export function settingsOf(url: string, options: PostgresStoreOptions): Settings {
   assertOptionNames("postgresStore", options, names);
   if (options.queue === true && options.directUrl === null) {
@@ -67,7 +72,7 @@ export function settingsOf(url: string, options: PostgresStoreOptions): Settings
   };
 }
 
-/** A week: far less than what timers and the database can hold, which take longer times for none. */
+/** A week: far below the limits of timers and the database, which treat longer times as none. */
 const longestMs = 7 * 24 * 3_600_000;
 
 function atLeast(

@@ -35,8 +35,8 @@ import { PostgresReports } from "./postgres-reports.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
 
 /**
- * A store in a Postgres database (14 or later), for any number of processes on any number of machines. It needs the package `pg`. The URL may be that of a
- * pooler in transaction mode, with `directUrl` beside it.
+ * A store in a Postgres database (14 or later), for any number of processes on any number of machines. It needs the package `pg`. The URL
+ * may be that of a pooler in transaction mode, if you also set `directUrl`.
  *
  * Throws `configuration` for an invalid option.
  */
@@ -200,7 +200,7 @@ class PostgresStore implements TaskStore {
     return this.#feed.subscribe(listener);
   }
 
-  /** Undefined before the store is open, and where all are told of new tasks. */
+  /** Undefined before the store is open, and if all processes are told of new tasks. */
   get onWork(): TaskStore["onWork"] {
     const wakes = this.#parts?.wakes;
     return wakes && ((listener) => wakes.onWork(listener));

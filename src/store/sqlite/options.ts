@@ -4,9 +4,9 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 export interface SqliteStoreOptions {
   /** How long a write waits for another program that locks the file, such as a backup, in milliseconds. Default 5000. */
   readonly busyTimeoutMs?: number;
-  /** The largest size of the database file in bytes, without its log; writes beyond it fail. Default: no limit. */
+  /** Maximum size of the database file in bytes, without its log; writes beyond it fail. Default: no limit. */
   readonly maxBytes?: number;
-  /** Whether opening the store makes a file that is not there, and brings the schema of an older one up to date. Default true; with false both are `store_unusable`. */
+  /** Whether opening the store may create the file, or upgrade an older schema. Default true; with false both are `store_unusable`. */
   readonly migrate?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Settings {
 
 const names: OptionNames<SqliteStoreOptions> = { busyTimeoutMs: true, maxBytes: true, migrate: true };
 
-/** Throws `configuration` for options that could not work. */
+/** Throws `configuration` for invalid options. */
 export function settingsOf(options: SqliteStoreOptions): Settings {
   assertOptionNames("sqliteStore", options, names);
   const { busyTimeoutMs = 5000, maxBytes, migrate = true } = options;
@@ -29,7 +29,7 @@ export function settingsOf(options: SqliteStoreOptions): Settings {
   };
 }
 
-/** A week: SQLite takes none that is longer than 24 days. */
+/** A week: SQLite accepts at most 24 days. */
 const longestMs = 7 * 24 * 3_600_000;
 
 function positive(name: keyof SqliteStoreOptions, value: number, most = Number.MAX_SAFE_INTEGER): number {

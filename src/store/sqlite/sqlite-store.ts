@@ -41,11 +41,11 @@ import { refuseForeignFile } from "./writer-connection.ts";
 import { Writer } from "./writer.ts";
 
 /**
- * A store in one SQLite file on a local disk, for any number of processes of one machine. Missing directories are created.
+ * A store in one SQLite file on a local disk, for any number of processes on one machine. Missing directories are created.
  *
- * A process must not open the database's files (`path`, and files and folders whose names begin with it) by other means, not
- * even for reading: closing a file drops all locks that the process holds on it, and others would take it for dead. A tool that
- * reads folders which users choose has to skip these files.
+ * A process must not open the database's files (`path`, and files and folders whose names begin with it) in any other way, not even to read
+ * them: closing a file drops all locks that the process holds on it, and other processes would take it for dead. A tool that reads folders
+ * chosen by users has to skip these files.
  *
  * Throws `node_too_old` if this Node has no SQLite, and `configuration` for an invalid path or option.
  */
@@ -268,7 +268,7 @@ class SqliteStore implements TaskStore {
     this.#onCommit.add(listener);
   }
 
-  /** Resolves with how many sessions it changed or deleted. */
+  /** Resolves with the number of sessions that it changed or deleted. */
   async #writeSessions(command: SessionCommand): Promise<number> {
     const { count, news } = await this.#open().writer.write({ type: "sessions", command });
     this.#sessionFeed.publish(news, "self");
@@ -281,7 +281,7 @@ class SqliteStore implements TaskStore {
     return this.#parts;
   }
 
-  /** As `#read`, for what is stored of one task: damage there is that task's alone. */
+  /** Like `#read`, for the stored data of one task: damage affects only that task. */
   #readTask<T>(id: string, read: (reader: SqliteReader) => T): Promise<T> {
     return this.#read((reader) => readTask(id, () => read(reader)));
   }
