@@ -1,24 +1,24 @@
-/** What an owner says of one minute, and of how it stands: JSON whose meaning is its runtime's. */
+/** An owner's report of one minute and of its state: JSON that only its runtime interprets. */
 export interface NodeReport {
   readonly owner: string;
-  /** Since the epoch. */
+  /** Minutes since the epoch. */
   readonly minute: number;
   readonly body: string;
 }
 
-/** An owner that lives. */
+/** A living owner. */
 export interface LivingOwner {
   readonly id: string;
-  /** How many tasks it runs. */
+  /** The number of tasks that it runs. */
   readonly running: number;
 }
 
-/** What the owners of a store say of themselves, for operators. Nothing else depends on it. */
+/** Reports of a store's owners, for operators. Nothing else depends on them. */
 export interface NodeReports {
-  /** Keeps what this owner says of a minute, instead of what it said of that minute before, and forgets what anybody said of minutes before `oldest`. */
+  /** Stores this owner's report of a minute, replacing its earlier one, and deletes all owners' reports of minutes before `oldest`. */
   write(report: Omit<NodeReport, "owner">, oldest: number): Promise<void>;
-  /** What owners said of the minutes from `first` to `last`, the newest minute first: at most `limit`. */
+  /** Reports of the minutes from `first` to `last`, newest minute first: at most `limit`. */
   between(first: number, last: number, limit: number): Promise<readonly NodeReport[]>;
-  /** The owners that live. None has more than `most` tasks, and a store may look through no more unfinished tasks than that, oldest first. */
+  /** The living owners. Each count is at most `most`, and a store may read no more unfinished tasks than that, oldest first. */
   owners(most: number): Promise<readonly LivingOwner[]>;
 }

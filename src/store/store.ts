@@ -12,21 +12,21 @@ import type { Outbox } from "./outbox.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { TaskLogs } from "./task-logs.ts";
 
-/** A committed change of a task, and not what it was: read the task again to see its state. */
+/** A committed change of a task, without its content: read the task again to see its state. */
 export interface TaskChange {
   readonly id: string;
-  /** Of the record after the change; null: the task was deleted. */
+  /** The record's version after the change; null: the task was deleted. */
   readonly version: number | null;
-  /** It is above or below the task that the command was about: it may be possible to claim it now, or it may have to end soon. */
+  /** The task is above or below the one that the command changed: it may now be claimable, or have to end soon. */
   readonly isRelative?: true;
 }
 
-/** What was committed; after a gap any task may have changed, so that whoever holds something of one reads it again. */
+/** What was committed. After a gap any task may have changed, so read again what you hold in memory. */
 export type StoreChanges = readonly TaskChange[] | "gap";
 
 /**
- * Whose tasks to list: those made in one generation by one principal; `null` is the principal of callers that are not told
- * apart, and leaving it out means all principals. With a scope (not empty): only tasks whose wire ids are unique in it.
+ * Selects tasks by generation and principal. `null` is the principal of callers that are not told apart; left out, it means all principals.
+ * With a scope (not empty): only tasks whose wire ids are unique in it.
  */
 export interface TaskFilter {
   readonly generation: GenerationName;
@@ -37,51 +37,51 @@ export interface TaskFilter {
 /** A task's id on the wire of its generation, unique within its scope. */
 export type WireName = Pick<TaskRecord, "generation" | "scope" | "wireId">;
 
-/** Who made a change: the owner that hears of it, or another one. */
+/** Who made a change: this owner, or another one. */
 export type ChangedBy = "self" | "others";
 
-/** Told of changes. */
+/** Receives changes. */
 export type ChangeListener = (changes: StoreChanges, by: ChangedBy) => void;
 
-/** Looks for at least so many tasks to claim. Resolves with whether it took what there was; it never rejects. */
+/** Looks for at least this many tasks to claim. Resolves with whether it took all there were; it never rejects. */
 export type WorkListener = (tasks: number) => Promise<boolean>;
 
-/** What an owner learns of itself and of others. */
+/** What an owner learns about itself and others. */
 export interface Renewal {
-  /** False: it was taken for dead. Its tasks are being given to others, and its writes reject with `store_lost` unless it rejoins. */
+  /** False: it was taken for dead. Its tasks go to others, and its writes reject with `store_lost` unless it rejoins. */
   readonly held: boolean;
   /** Owners that are gone: their running tasks have to be reclaimed. */
   readonly gone: readonly string[];
-  /** How many other owners live. */
+  /** The number of other living owners. */
   readonly others: number;
-  /** Tools of which this owner is to start no tasks; left out where there are none. */
+  /** Tools whose tasks this owner must not start; left out if there are none. */
   readonly paused?: readonly string[];
 }
 
-/** A task that is found by its idempotency key. */
+/** A task found by its idempotency key. */
 export interface KeyedTask {
   readonly id: string;
   readonly key: string;
 }
 
-/** A journal entry as a page shows it. */
+/** A journal entry in a page. */
 export interface ListedEntry extends JournalHead {
-  /** Grows with the order of first writes. */
+  /** Grows in the order of first writes. */
   readonly place: number;
-  /** The size of its request, value and error in the store. */
+  /** The stored size of its request, value and error. */
   readonly bytes: number;
 }
 
-/** A part of a journal; `next` is where the next page begins, null: this is the last. */
+/** A page of a journal. `next` is where the next page begins; null on the last page. */
 export interface JournalPage {
   readonly entries: readonly ListedEntry[];
   readonly next: string | null;
 }
 
 /**
- * Where tasks are stored, by one process or by several at a time: each is an owner. A write resolves only after its commit, and nothing shows a change before that. A refused command
- * is a value; a failed write rejects with a `HoldfastError` and has changed nothing. Reads show every change that was
- * acknowledged before. `store_failed` is retried later; `task_unreadable`, for a damaged task, is not.
+ * Where tasks are stored, by one or several processes at a time: each is an owner. A write resolves only after its commit, and nothing
+ * shows a change before that. A refused command is a value; a failed write rejects with a `HoldfastError` and has changed nothing. Reads
+ * show every change that was acknowledged before. Callers retry after `store_failed`, but not after `task_unreadable`, for a damaged task.
  */
 export interface TaskStore {
   /**
@@ -89,18 +89,18 @@ export interface TaskStore {
    * says what to do.
    */
   open(owner: StoreOwner): Promise<void>;
-  /** Resolves when all writes are durable; the owner is then as one that died. Later calls reject with `store_closed`. */
+  /** Resolves when all writes are durable. The owner then counts as dead. Later calls reject with `store_closed`. */
   close(): Promise<void>;
-  /** Says that this owner lives, and finds out who does not any more. To be called once a second. */
+  /** Reports that this owner lives, and finds owners that no longer do. Call it once a second. */
   renew(): Promise<Renewal>;
   /**
-   * Makes an owner that is not held any more one again, under the same id, and tells its listeners of a gap: what others took of it stays theirs.
-   * Left out by a store for which its process has to be restarted.
+   * Makes this owner valid again after it was taken for dead, under the same id, and reports a gap to its listeners: tasks that others took
+   * stay theirs. Left out by a store whose process must be restarted instead.
    */
   rejoin?(): Promise<void>;
   /**
-   * Says what the owner knows from now on, instead of what it said before; others are told of a gap. What it had queued for itself and has no
-   * handler for any more can be claimed by those that have one.
+   * Replaces the list of handlers that the owner has; others are told of a gap. Tasks queued for this owner that it no longer has a handler
+   * for can be claimed by owners that have one.
    */
   setHandlers(handlers: readonly HandlerName[]): Promise<void>;
 
@@ -113,59 +113,59 @@ export interface TaskStore {
   /** A principal's tasks whose idempotency keys begin with `prefix`, in order of the keys, at most `limit`. */
   withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]>;
   /**
-   * A task with its open inputs and its outcome, or undefined. With `isVisible` the record is read first, and the rest only
-   * where that returns true; where it returns false, the task is as good as none. It must not throw.
+   * A task with its open inputs and its outcome, or undefined. With `isVisible` the record is read first, and the rest only if that returns
+   * true; if it returns false, the result is undefined. It must not throw.
    */
   snapshot(id: string, isVisible?: (task: TaskRecord) => boolean): Promise<TaskSnapshot | undefined>;
   request(id: string): Promise<TaskRequest | undefined>;
   /**
-   * A page of a task's journal, in an order of the store's own: at most `limit` entries. The first page begins at `""`, and each
-   * other at the `next` of the one before. A store ends a page earlier where to read more would hold up others.
+   * A page of a task's journal, in the store's own order: at most `limit` entries. The first page begins at `""`, each further one at the
+   * `next` of the page before. A store may end a page earlier, to avoid holding up others.
    */
   journal(id: string, from: string, limit: number): Promise<JournalPage>;
-  /** What the entries under these keys ended with, in any order; those that the journal has not are left out. */
+  /** The results or errors of the entries with these keys, in any order. Keys that are not in the journal are left out. */
   journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]>;
   journalEntry(id: string, key: string): Promise<JournalEntry | undefined>;
   /**
-   * A page of an owner's tasks, newest first: at most `limit` with ids below `before` (`null`: from the newest). Tasks whose
-   * ttl is over at `now` and tasks that cannot be read are left out. A page of fewer than `limit` is the last.
+   * A page of an owner's tasks, newest first: at most `limit` with ids below `before` (`null`: from the newest). Tasks whose ttl is over at
+   * `now` and tasks that cannot be read are left out. A page with fewer than `limit` is the last.
    */
   list(owner: TaskFilter, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]>;
   /**
-   * A page of unfinished tasks, oldest first: at most `limit` with ids above `after`. Tasks that cannot be read are left out;
-   * `claim`, `wake` and `reclaim` report those. A page of fewer than `limit` is the last.
+   * A page of unfinished tasks, oldest first: at most `limit` with ids above `after`. Tasks that cannot be read are left out; `claim`,
+   * `wake` and `reclaim` report those. A page with fewer than `limit` is the last.
    */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
-  /** Whether there is a task that this owner can claim for the handlers now. */
+  /** Whether this owner can claim a task for the handlers now. */
   hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean>;
-  /** What would have to run the queued tasks that no living owner has a handler for. */
+  /** Handlers of queued tasks that no living owner has. */
   orphanedHandlers(): Promise<readonly HandlerName[]>;
-  /** The ids of queued tasks that such a handler would run, at most `limit`: first those that can be claimed, and then those that wait. */
+  /** The ids of queued tasks for such a handler, at most `limit`: first claimable ones, then waiting ones. */
   queued(handler: HandlerName, limit: number): Promise<readonly string[]>;
   /** Unfinished tasks whose end of life is at or before `now`, earliest first, at most `limit`. */
   due(now: number, limit: number): Promise<readonly string[]>;
-  /** The earliest time later than `after` at which the sweeper has work, be it to wake a task; or null. */
+  /** The earliest time later than `after` at which the sweeper has work, including waking a task; or null. */
   nextSweepAt(after: number): Promise<number | null>;
 
   /**
-   * True where its owners share their load, mostly on several machines: what has to wait for a slot is run by whichever of them has one. Otherwise the process
-   * that took it runs it, as long as that one lives.
+   * True if owners share their load, mostly on several machines: any owner with a free slot runs a waiting task. Otherwise the process that
+   * took it runs it, as long as it lives.
    */
   readonly sharesLoad?: boolean;
   /**
-   * The key of hashes that are stored of what callers send, the same for all owners; to be called once the store is open. Undefined, or left out, where what they send is stored in
-   * clear: its hashes are not keyed.
+   * The key for stored hashes of what callers send, the same for all owners. Call it once the store is open. Undefined, or left out, if
+   * data is stored in clear: hashes are then not keyed.
    */
   hashKey?(): Uint8Array | undefined;
-  /** Left out by a store that keeps no sessions of HTTP clients: they then end with their process. */
+  /** Left out by a store that keeps no HTTP sessions: they then end with their process. */
   readonly sessions?: SessionStore;
   /** Left out by a store that keeps no logs and outputs of tasks: `task.log` and `task.output` then throw `configuration`. */
   readonly logs?: TaskLogs;
-  /** Left out by a store that operators cannot look into. */
+  /** Left out by a store that operators cannot read. */
   readonly admin?: AdminStore;
-  /** Left out by a store that keeps nothing for webhooks: a process with some then does not start. */
+  /** Left out by a store that keeps no webhook messages: a process with webhooks then does not start. */
   readonly outbox?: Outbox;
-  /** Left out by a store that keeps nothing of what its processes say of themselves: operators then see no activity and no nodes. */
+  /** Left out by a store that keeps no reports of its processes: operators then see no activity and no nodes. */
   readonly reports?: NodeReports;
   /** Left out by a store that keeps no messages for clients: servers on SDK v1 cannot use it. */
   readonly messages?: MessageQueues;
@@ -176,19 +176,19 @@ export interface TaskStore {
    */
   subscribe(listener: ChangeListener): () => void;
   /**
-   * Calls `listener` when there may be something to claim for any owner, of which others may not have been told; it resolves with false where they
-   * have to be. Left out by a store whose changes of others are to be taken for that: of this one, only a gap is. Returns a function that ends
-   * the subscription.
+   * Calls `listener` when tasks may be claimable for any owner, and other owners may not know. The listener resolves with false if others
+   * must be told. Left out by a store for which other owners' changes serve as this signal; with it, of those only a gap does. Returns a
+   * function that ends the subscription.
    */
   readonly onWork?: ((listener: WorkListener) => () => void) | undefined;
   /**
-   * Calls `listener` with false when the store hears of what others commit only by looking for it, and with true when it is told again. Until
-   * its end; to be called before `open`. Left out by a store that is told of nothing.
+   * Calls `listener` with false when the store has to poll for commits by others, and with true when it is notified again. Lasts until the
+   * store closes; call it before `open`. Left out by a store without notifications.
    */
   onListening?(listener: (isListening: boolean) => void): void;
   /**
-   * Calls `listener` with how many commands were committed together, after each commit. Until its end; to be called before `open`. Left out by a store that makes
-   * no groups of them.
+   * Calls `listener` after each commit with the number of commands in it. Lasts until the store closes; call it before `open`. Left out by
+   * a store that does not group commands.
    */
   onCommit?(listener: (commands: number) => void): void;
 }

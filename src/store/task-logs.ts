@@ -1,7 +1,7 @@
 import type { LineList, TaskLine } from "../task/task-line.ts";
 
-/** What a store keeps of the logs and outputs of tasks. Lines are appended by the command `append`, and go with their task. */
+/** A store's logs and outputs of tasks. The command `append` adds lines; they are deleted with their task. */
 export interface TaskLogs {
-  /** The lines of a task's list with numbers above `after`, in their order, at most `limit`; none for a task that is not there. */
+  /** Lines of a task's list with numbers above `after`, in order, at most `limit`; none if the task does not exist. */
   read(id: string, list: LineList, after: number, limit: number): Promise<readonly TaskLine[]>;
 }

@@ -1,29 +1,29 @@
-/** Who does something to tasks by hand, and what: what is recorded with the change, in one write. */
+/** An operator's action on tasks, recorded in the same write as the change. */
 export interface ActionBy {
-  /** The operator, as the authentication names it. */
+  /** The operator's name, from authentication. */
   readonly actor: string;
-  /** What is done, in a word: `cancel`, `retry`. */
+  /** The action, in one word: `cancel`, `retry`. */
   readonly action: string;
-  /** The task that it is done to, where that is not the command's own. */
+  /** The task that it affects, if that is not the command's task. */
   readonly taskId?: string;
-  /** Plain JSON data: what else there is to say of it. */
+  /** Further details as plain JSON data. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** An action that changed something, or was to. */
+/** A recorded action. */
 export interface Action {
   readonly at: number;
   readonly actor: string;
   readonly action: string;
-  /** The task that it was about; null for one about a tool. */
+  /** The task that it affects; null for an action on a tool. */
   readonly taskId: string | null;
   readonly tool: string | null;
   /** Raw JSON. */
   readonly detail: string | null;
 }
 
-/** An action as the store has it. */
+/** A stored action. */
 export interface StoredAction extends Action {
-  /** Grows with the order of actions. */
+  /** Grows in the order of actions. */
   readonly seq: number;
 }

@@ -4,29 +4,30 @@ import type { Outcome } from "./outcome.ts";
 import type { TaskEvent } from "./transition.ts";
 
 /**
- * How an attempt ended. `settled`: with a result, `failed`: with an error, or a result that is one. `parked`: the frame of a handler that waits was
- * dropped. `released`: the process stopped, or left the task to others. `retried`: the handler threw, and runs again. `lost`: the process is gone.
+ * How an attempt ended. `settled`: with a result. `failed`: with an error, or a result that reports one. `parked`: a waiting handler was
+ * dropped from memory. `released`: the process stopped, or left the task to others. `retried`: the handler threw, and runs again. `lost`:
+ * the process is gone.
  */
 export type AttemptEnd =
   "settled" | "failed" | "cancelled" | "expired" | "parked" | "released" | "retried" | "lost";
 
 /** One run of a task's handler. Times are epoch milliseconds. */
 export interface TaskAttempt {
-  /** The first is 1. */
+  /** From 1. */
   readonly number: number;
   /** The process that ran it. */
   readonly owner: string;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** Null while it holds its task; and where a process of an earlier version saw it end, which did not say how. */
+  /** Null while it holds its task. Also null if a process of an earlier version ended it, which did not record how. */
   readonly end: AttemptEnd | null;
   /** What went wrong. */
   readonly error?: string;
-  /** Where the handler threw, of the last attempt of a task in which it did: for operators. */
+  /** The stack of what the handler threw, only of the last attempt that threw: for operators. */
   readonly stack?: string;
 }
 
-/** What a command says of the attempt that it begins or ends. */
+/** How a command begins or ends an attempt. */
 interface Change {
   readonly type: TaskEvent;
   readonly now: number;
@@ -35,7 +36,7 @@ interface Change {
   readonly stack?: string;
 }
 
-/** How many attempts a task has in its record: they are written with each of its changes. */
+/** How many attempts a record keeps: every change of the task writes them again. */
 const mostAttempts = 10;
 /** In code points. */
 const longestError = 500;
@@ -43,14 +44,14 @@ const longestStack = 4_000;
 
 const processGone = "The process that ran it is gone.";
 
-/** The attempts of a task whose first one begins as it is made. */
+/** The attempts of a task whose first one begins when the task is created. */
 export function firstAttempt(owner: string, startedAt: number): readonly TaskAttempt[] {
   return [{ number: 1, owner, startedAt, endedAt: null, end: null }];
 }
 
 /**
- * The attempts of a task after a command of the process `owner`: the same list, unless one begins or ends. `attempt` is the number of the one that
- * holds or last held it.
+ * The attempts of a task after a command of the process `owner`: the same list, unless one begins or ends. `attempt` is the number of the
+ * one that holds or last held it.
  */
 export function attemptsAfter(
   { attempts, attempt }: { readonly attempts: readonly TaskAttempt[]; readonly attempt: number },
@@ -81,24 +82,24 @@ export function attemptsAfter(
   }
 }
 
-/** What an attempt says of what went wrong. */
+/** The error text that an attempt stores. */
 export function cutError(error: string): string {
   return cutText(error, longestError);
 }
 
-/** What an attempt says of where its handler threw. */
+/** The stack that an attempt stores. */
 export function cutStack(stack: string): string {
   return cutText(stack, longestStack);
 }
 
-/** The first one, and the last: the numbers say which are left out. */
+/** The first one and the last ones; the numbers show which are left out. */
 function bounded(attempts: readonly TaskAttempt[]): readonly TaskAttempt[] {
   return attempts.length <= mostAttempts
     ? attempts
     : [...attempts.slice(0, 1), ...attempts.slice(1 - mostAttempts)];
 }
 
-/** Nothing ends where no attempt holds the task, nor where a process of an earlier version started the one that does. */
+/** Nothing ends if no attempt holds the task, or if a process of an earlier version started the attempt. */
 function ended(
   attempts: readonly TaskAttempt[],
   attempt: number,
@@ -117,7 +118,7 @@ function ended(
   return [...earlier.map(withoutStack), { ...last, endedAt, end, ...why, ...where }];
 }
 
-/** One is enough to find out why, and each is written with every change. */
+/** One stack is enough to find the cause, and each is written with every change. */
 function withoutStack({ stack: _stack, ...attempt }: TaskAttempt): TaskAttempt {
   return attempt;
 }

@@ -1,19 +1,19 @@
 import type { JsonRpcError, Outcome } from "./outcome.ts";
 
-/** How a call of a tool by a task failed, as the journal of the task has it. */
+/** How a tool call by a task failed, as stored in the task's journal. */
 export type CallFailure =
   /** with a result with `isError`, or with an error */
   | { readonly reason: "failed"; readonly result: unknown }
   | { readonly reason: "failed" | "expired"; readonly error: JsonRpcError }
   | { readonly reason: "cancelled" };
 
-/** What the journal of the calling task gets: exactly one of `value` and `error`, raw JSON. */
+/** What the calling task's journal gets: exactly one of `value` and `error`, raw JSON. */
 export interface CallEnd {
   readonly value: string | null;
   readonly error: string | null;
 }
 
-/** Of a task that has ended; null is the outcome of one that was cancelled. The outcome's text stays as it is. */
+/** The end of a call from its task; a null outcome means that it was cancelled. The outcome's text stays unchanged. */
 export function callEndOf(outcome: Outcome | null, expired: boolean): CallEnd {
   if (outcome === null) return { value: null, error: '{"reason":"cancelled"}' };
   const { kind, body } = outcome;

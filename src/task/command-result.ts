@@ -3,7 +3,7 @@ import type { StoredDelivery } from "./delivery.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Turns } from "./turns.ts";
 
-/** Why a command changed nothing. None of these is a fault: callers decide what each means to them. */
+/** Why a command changed nothing. None of these is a fault: callers decide what each means. */
 export type Refusal =
   /** no such task */
   | "unknown"
@@ -11,25 +11,25 @@ export type Refusal =
   | "finished"
   /** the token is not the one that holds the task */
   | "fenced"
-  /** the state allows it not, for another reason than these */
+  /** the state does not allow it, for a reason other than these */
   | "state"
-  /** the journal has the key already */
+  /** the journal already has the key */
   | "duplicate"
-  /** there are as many tasks as there may be */
+  /** the limit on the number of tasks is reached */
   | "quota"
   /** the idempotency key belongs to another call */
   | "conflict"
   /** another task has the id, or the wire id in this generation and scope */
   | "taken"
-  /** callers of another owner wait for the task, or may come back for it */
+  /** callers at another owner wait for the task, or may come back for it */
   | "awaited"
-  /** the time of the event is still to come */
+  /** the time of the event has not come yet */
   | "not_due";
 
 export type Refused = { readonly ok: false; readonly reason: Refusal };
 type Changed = { readonly ok: true; readonly task: TaskRecord };
 
-/** A task whose record cannot be read: damaged, or written by something else. */
+/** A task whose record cannot be read: damaged, or not written by a store. */
 export interface UnreadableTask {
   readonly id: string;
   /** What is wrong with it, as a sentence. */
@@ -37,22 +37,22 @@ export interface UnreadableTask {
 }
 
 interface SpecialResults {
-  /** `created: false`: the same call was made before under its idempotency key; `task` is that one. */
+  /** `created: false`: the same call was made before under its idempotency key, and `task` is that call's task. */
   create: (Changed & { readonly created: boolean }) | Refused;
-  /** `accepted`: the keys whose answers were taken; empty when none was open. */
+  /** `accepted`: the keys of the accepted answers; empty if no question was open. */
   answer_inputs: (Changed & { readonly accepted: readonly string[] }) | Refused;
-  /** `isNew`: no event came before under its `dedupeId`; `ended`: the key of the wait that it ended. */
+  /** `isNew`: no event with its `dedupeId` came before. `ended`: the key of the wait that it ended. */
   send_event: (Changed & { readonly isNew: boolean; readonly ended: string | null }) | Refused;
-  /** `unheld`: its handler had run, and no attempt held it that would hear of the cancel. */
+  /** `unheld`: its handler had started, and no attempt that could react to the cancel held it. */
   cancel: (Changed & { readonly unheld: boolean }) | Refused;
   claim: {
     readonly ok: true;
     /** Running, each under its token. */
     readonly tasks: readonly TaskRecord[];
     readonly unreadable: readonly UnreadableTask[];
-    /** For the next claim. */
+    /** Pass these to the next claim. */
     readonly turns: Turns;
-    /** True where tasks may wait that have a handler here, of which as many run as may. */
+    /** True if tasks with a handler here may wait because their handler's limit is reached. */
     readonly heldBack: boolean;
   };
   wake: { readonly ok: true; readonly woken: number; readonly unreadable: readonly UnreadableTask[] };
@@ -61,7 +61,7 @@ interface SpecialResults {
         readonly ok: true;
         readonly reclaimed: number;
         readonly unreadable: readonly UnreadableTask[];
-        /** Where the next page begins; null where this was the last one. */
+        /** Where the next page begins; null on the last page. */
         readonly next: string | null;
       }
     | Refused;
@@ -70,7 +70,7 @@ interface SpecialResults {
   delete: { readonly ok: true } | Refused;
   pause_tool: { readonly ok: true };
   resume_tool: { readonly ok: true };
-  /** As they are once they were taken. */
+  /** As they are after they were taken. */
   claim_deliveries: { readonly ok: true; readonly deliveries: readonly StoredDelivery[] };
   end_delivery: { readonly ok: true };
   retry_delivery: { readonly ok: true };

@@ -13,51 +13,51 @@ import type { TaskLine } from "./task-line.ts";
 import type { Rest } from "./waiting.ts";
 
 /**
- * Every change that a store makes, as plain data: one command is one atomic change, and its name is the event of
- * the transition table that allows it. `now` is the caller's clock; stores own none.
+ * Every change that a store makes, as plain data: one command is one atomic change, named for the event of the transition table that allows
+ * it. `now` is the caller's clock; stores have none.
  */
 export interface TaskCommands extends DeliveryCommands {
-  /** Inserts a task; with a `token` it is already running under it, else queued, for the owner of the store or for any. */
+  /** Inserts a task. With a `token` it is already running under it; otherwise it is queued, for the owner of the store or for any. */
   create: {
     readonly task: NewTask;
     readonly request: TaskRequest;
     readonly token: string | null;
-    /** The version of the tool, where it is already running. */
+    /** The version of the tool, if the task is already running. */
     readonly version?: number;
-    /** A queued task may be claimed by every owner, not just by this one as long as it lives. */
+    /** Every owner may claim the queued task, not just this one as long as it lives. */
     readonly forAnyOwner?: true;
-    /** A caller of this owner waits for the task that knows no tasks. */
+    /** A caller without tasks, at this owner, waits for the task. */
     readonly awaited?: true;
     /** Such a caller may come back for the result by itself. */
     readonly promised?: true;
-    /** Refused as `quota` where the task does not fit; a call that is repeated under its idempotency key does. */
+    /** If the task does not fit, it is refused as `quota`, unless it repeats a call under its idempotency key. */
     readonly quota?: Quota;
-    /** What its journal has from the start: ended entries of a task that ran before. */
+    /** Initial journal entries: ended entries of a task that ran before. */
     readonly journal?: readonly JournalEntry[];
-    /** The hash of the same call in the form that hashes of this store had before, which is not stored. */
+    /** The hash of the same call in this store's former form; not stored. */
     readonly formerHash?: string;
   };
-  /** `limited`: the task counts for the limit of its handler as long as it runs. `version`: that of its handler's tool. */
+  /** `limited`: the task counts toward its handler's limit while it runs. `version`: that of its handler's tool. */
   start: { readonly id: string; readonly token: string; readonly limited?: true; readonly version?: number };
   /**
-   * Starts queued tasks that stand in a lane, one under each token as far as there are any: by priorities of `handlers`, and by
-   * turns of principals and lanes (`store/fair-order.ts`). Those that another living owner with their handler is to run are not among them, nor are
-   * those that none of `handlers` runs, nor those of which as many run as may.
+   * Starts claimable queued tasks, one under each token, by priorities of `handlers`, and by turns of principals and lanes
+   * (`store/fair-order.ts`). Leaves out tasks that another living owner with their handler will run, tasks that none of `handlers` runs,
+   * and tasks whose handler's limit is reached.
    */
   claim: {
     readonly handlers: readonly ClaimingHandler[];
     readonly tokens: readonly string[];
-    /** Those that the last claim came to; left out for a first one. */
+    /** The turns after the last claim; left out for a first one. */
     readonly turns?: Turns;
   };
   /**
-   * Gives the task back to the queue, where it pauses until `until` (epoch ms) if that is given; one whose handler rests is parked there,
-   * until something comes for it.
+   * Returns the task to the queue. With `until` (epoch ms) it pauses there until then. If its handler rests, the task is parked there until
+   * its wait ends.
    */
   release: { readonly id: string; readonly token: string; readonly until?: number };
   /**
-   * Gives back a task whose handler threw: it runs again from `until` (epoch ms) on. What failed in its journal is removed from there, steps and
-   * calls, and so are steps that wait to be tried again: all of these run again.
+   * Returns a task whose handler threw to the queue: it runs again from `until` (epoch ms). Failed steps and calls, and steps that wait for
+   * a retry, are removed from its journal, and run again.
    */
   retry: {
     readonly id: string;
@@ -67,11 +67,11 @@ export interface TaskCommands extends DeliveryCommands {
     /** Where the handler threw. */
     readonly stack?: string;
   };
-  /** The same of a process that goes on, which stays the one that runs the task. */
+  /** The same by a process that continues, and that will run the task again. */
   park: { readonly id: string; readonly token: string };
-  /** Up to `limit` queued tasks that wait can be claimed from now on, since the time has come until which they waited. */
+  /** Makes up to `limit` waiting queued tasks claimable, because the time until which they waited has come. */
   wake: { readonly limit: number };
-  /** Before the first journalled call of an attempt runs, when its handler comes to rest, and before it works again. */
+  /** Before the first journalled call of an attempt runs, when its handler begins to rest, and before it works again. */
   mark: { readonly id: string; readonly token: string; readonly rest?: Rest };
   /** A step's end: exactly one of `value` and `error`, or neither for a step that returned nothing. */
   record_step: {
@@ -80,26 +80,26 @@ export interface TaskCommands extends DeliveryCommands {
     readonly key: string;
     readonly value: string | null;
     readonly error: string | null;
-    /** When its function was first called (epoch ms); what an earlier failure of it has said stays. */
+    /** When its function was first called (epoch ms). A value from an earlier failure stays. */
     readonly begunAt?: number;
     /**
-     * For what the tool's `prepare` returned in the task: the handler itself begins after it and has journalled nothing
-     * yet, so that a lost attempt of it is judged like any other.
+     * For the return value of the tool's `prepare` in the task. The handler begins after it and has journalled nothing yet, so a lost
+     * attempt of it is treated like any other.
      */
     readonly beforeHandler?: true;
   };
-  /** A step has failed, for the `tries`-th time, and is tried again at `until` (epoch ms). */
+  /** A step has failed, for the `tries`-th time, and is retried at `until` (epoch ms). */
   retry_step: {
     readonly id: string;
     readonly token: string;
     readonly key: string;
-    /** As of `record_step`. */
+    /** As in `record_step`. */
     readonly error: string;
     readonly tries: number;
     readonly until: number;
-    /** As of `record_step`. */
+    /** As in `record_step`. */
     readonly begunAt?: number;
-    /** Where the handler rests with it. */
+    /** Set if the handler then rests. */
     readonly rest?: Rest;
   };
   open_input: {
@@ -107,27 +107,27 @@ export interface TaskCommands extends DeliveryCommands {
     readonly token: string;
     readonly input: InputRequest;
     readonly requestHash: string;
-    /** When the attempt gives the question up; answers that come then are too late. */
+    /** When the attempt stops waiting; later answers are too late. */
     readonly deadlineAt: number | null;
-    /** Where the handler rests with it. */
+    /** Set if the handler then rests. */
     readonly rest?: Rest;
   };
-  /** Gives up an open input, or a wait for an event; refused as `state` once it has ended. */
+  /** Times out an open input, or a wait for an event; refused as `state` once it has ended. */
   close_wait: { readonly id: string; readonly token: string; readonly key: string; readonly error: string };
-  /** A sleep that is to end at `until`, which later attempts find in the journal. */
+  /** A sleep until `until`, which later attempts find in the journal. */
   sleep: {
     readonly id: string;
     readonly token: string;
     readonly key: string;
     readonly until: number;
-    /** Where the handler rests with it. */
+    /** Set if the handler then rests. */
     readonly rest?: Rest;
   };
-  /** Ends a sleep, before its handler goes on. Refused as `state` where no such sleep lasts. */
+  /** Ends a sleep, before its handler continues. Refused as `state` if there is no such open sleep. */
   end_sleep: { readonly id: string; readonly token: string; readonly key: string };
   /**
-   * Makes a task of a tool that the handler calls, queued for any owner, whose end will be that of the call. It counts for no quota.
-   * Refused as `taken` where its id is.
+   * Creates a task for a tool that the handler calls, queued for any owner. The call ends with that task. It counts for no quota. Refused
+   * as `taken` if its id exists.
    */
   call_tool: {
     readonly id: string;
@@ -136,26 +136,26 @@ export interface TaskCommands extends DeliveryCommands {
     readonly requestHash: string;
     readonly child: NewTask;
     readonly request: TaskRequest;
-    /** How long the handler of that task may go on when this one has ended or is to be cancelled (ms). */
+    /** How long the handler of that task may continue once this one has ended or is to be cancelled (ms). */
     readonly cancelGraceMs: number;
-    /** Where the handler rests with it. */
+    /** Set if the handler then rests. */
     readonly rest?: Rest;
   };
-  /** Waits for the first event of the name that no other wait has taken; one that came before ends it at once. */
+  /** Waits for the first event of this name that no other wait has taken; an event that came before ends it at once. */
   wait_event: {
     readonly id: string;
     readonly token: string;
     readonly key: string;
     readonly name: string;
     readonly requestHash: string;
-    /** When the attempt gives up; events that come then are kept for another wait. */
+    /** When the attempt stops waiting; later events are kept for another wait. */
     readonly deadlineAt: number | null;
-    /** Where the handler rests with it. */
+    /** Set if the handler then rests. */
     readonly rest?: Rest;
   };
   /**
-   * Ends the wait for an event of the name that began first, or keeps the event for one that is still to begin. Changes nothing where an
-   * event came before under the same `dedupeId`. Refused as `quota` where as many as `limit` are kept.
+   * Ends the oldest wait for an event of this name, or keeps the event for a later wait. Changes nothing if an event came before under the
+   * same `dedupeId`. Refused as `quota` if `limit` events are kept already.
    */
   send_event: {
     readonly id: string;
@@ -165,27 +165,27 @@ export interface TaskCommands extends DeliveryCommands {
     readonly dedupeId: string | null;
     readonly limit: number;
   };
-  /** Takes the answers to open inputs and ignores all others. */
+  /** Accepts the answers to open inputs and ignores all others. */
   answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };
   update: { readonly id: string; readonly token: string; readonly changes: TaskChanges };
   /**
-   * Appends to the task's log and output, and forgets lines of its log to make room. The attempt numbers the lines, so that to append them once
-   * more changes nothing.
+   * Appends to the task's log and output, and drops lines of its log to make room. The attempt numbers the lines, so appending them again
+   * changes nothing.
    */
   append: {
     readonly id: string;
     readonly token: string;
     readonly lines: readonly TaskLine[];
-    /** Numbers of lines of the log. */
+    /** Numbers of log lines to drop. */
     readonly forget: readonly number[];
   };
   settle: {
     readonly id: string;
     readonly token: string;
     readonly outcome: Outcome;
-    /** Replaces the status text where it is not undefined. */
+    /** Replaces the status text unless it is undefined. */
     readonly statusMessage?: string;
-    /** Where the handler threw. */
+    /** The stack of what the handler threw. */
     readonly stack?: string;
   };
   /** With `orphaned` it is refused as `state` while a living owner has a handler for the task. */
@@ -195,24 +195,24 @@ export interface TaskCommands extends DeliveryCommands {
     readonly statusMessage: string;
     readonly orphaned?: true;
   };
-  /** Refused as `not_due` while the task's end of life lies after `now`, and where it is to be cancelled. Visible until `visibleUntil`. */
+  /** Refused as `not_due` if the task's end of life is after `now`, or if it is to be cancelled. Visible until `visibleUntil`. */
   expire: {
     readonly id: string;
     readonly outcome: Outcome;
     readonly statusMessage: string;
     readonly visibleUntil: number;
   };
-  /** The handler has until `cancelBy` (epoch ms), where that is given. Changes nothing where it was requested before. */
+  /** The handler has until `cancelBy` (epoch ms), if given. Changes nothing if a cancel was requested before. */
   request_cancel: { readonly id: string; readonly cancelBy?: number };
   /**
-   * A caller of this owner that knows no tasks waits for the task, which is not cancelled for those who left. Refused as `awaited` where callers of
-   * another living owner wait and the call is to be the only one (`alone`), or the result is on its way to them; as `state` where the
-   * task has not, or not any more, the idempotency key `key`.
+   * A caller without tasks, at this owner, now waits for the task, which is then not cancelled because earlier callers left. Refused as
+   * `awaited` if callers of another living owner wait and the call must be the only one (`alone`), or the result is on its way to them.
+   * Refused as `state` if the task does not have the idempotency key `key`.
    */
   join: { readonly id: string; readonly alone: boolean; readonly key?: string };
   /**
-   * No caller of this owner waits any more, or some still do (`stays`). `promised`: one was told how to come back for the result.
-   * `cancelBy` (epoch ms): the task is cancelled then, unless somebody wants the result.
+   * No caller of this owner waits any more, or some still do (`stays`). `promised`: a caller was told how to come back for the result.
+   * `cancelBy` (epoch ms): the task is cancelled then, unless its result is wanted.
    */
   leave: {
     readonly id: string;
@@ -221,8 +221,8 @@ export interface TaskCommands extends DeliveryCommands {
     readonly cancelBy: number | null;
   };
   /**
-   * Ends a task as cancelled; counts as the request too where none came before. With `scheduled` it is refused as `not_due`
-   * unless `cancelBy` has come; with `unlessWanted` as `awaited` while a caller of another owner waits, or one was told how to come back.
+   * Ends a task as cancelled; also counts as the request if there was none. With `scheduled` it is refused as `not_due` before `cancelBy`;
+   * with `unlessWanted` as `awaited` while a caller of another owner waits, or one was told how to come back.
    */
   cancel: {
     readonly id: string;
@@ -231,10 +231,10 @@ export interface TaskCommands extends DeliveryCommands {
     readonly unlessWanted?: true;
   };
   /**
-   * Gives the running tasks of an owner that is gone back to the queue, where any may claim them; those whose handlers rest are
-   * parked there. Refused as `state` while it lives. From then on it can write nothing. In pages, so that no transaction grows with the store: up to `limit` tasks with
-   * ids above `after`. A task that has expired stays as it is, since it can only `expire`; so does one whose record cannot be
-   * read, which is named in the result. After the last page the store forgets the owner, unless it runs tasks that cannot be
+   * Returns the running tasks of a lost owner to the queue, where any owner may claim them; those whose handlers rest are parked there.
+   * Refused as `state` while that owner lives. From then on that owner can write nothing. Works in pages, so that no transaction grows with
+   * the store: up to `limit` tasks with ids above `after`. An expired task stays as it is, since it can only `expire`; so does one whose
+   * record cannot be read, which the result names. After the last page the store forgets the owner, unless it runs tasks that cannot be
    * read, or that are to be cancelled.
    */
   reclaim: {
@@ -244,21 +244,21 @@ export interface TaskCommands extends DeliveryCommands {
     readonly backoff: CrashBackoff;
   };
   /**
-   * A finished task gives up its idempotency key, if it has one: the same call is a new one from now on. Refused as `state`
-   * before its end. Nobody waits for it any more. With `deleteBy` (epoch ms) it is deleted then, if not earlier, unless somebody was told
-   * how to come back for it. Nothing else of the task changes.
+   * Removes a finished task's idempotency key, if it has one, so that the same call is a new one from now on. Refused as `state` before its
+   * end. No caller waits for it any more. With `deleteBy` (epoch ms) it is deleted then, if not earlier, unless a caller was told how to
+   * come back for it. Nothing else of the task changes.
    */
   release_key: { readonly id: string; readonly deleteBy?: number };
-  /** The task is kept, and may run, until `until` (epoch ms); `null`: without end. Refused as `state` while it runs under an owner that is gone. */
+  /** The task may run, and is kept, until `until` (epoch ms); `null`: without end. Refused as `state` while it runs under a lost owner. */
   extend: { readonly id: string; readonly until: number | null };
-  /** Nobody starts tasks of the tool from now on; those that run go on. Changes nothing where it is paused already. */
+  /** From now on, tasks of the tool are not started; running ones continue. Changes nothing if it is already paused. */
   pause_tool: { readonly tool: string; readonly actor: string };
   resume_tool: { readonly tool: string };
-  /** Deletes a finished task with all that belongs to it, before its time. Refused as `state` before its end. */
+  /** Deletes a finished task and everything that belongs to it, early. Refused as `state` before its end. */
   delete: { readonly id: string };
-  /** Keeps `value` under `name`, unless there is one already, or it is null; answers with the one that is kept, null where there is none. */
+  /** Stores `value` under `name`, unless a value exists already or it is null. Returns the stored value; null if there is none. */
   keep_secret: { readonly name: string; readonly value: string | null };
-  /** Deletes up to `limit` finished tasks whose time is over, oldest first. */
+  /** Deletes up to `limit` finished tasks whose ttl is over, oldest first. */
   delete_expired: { readonly limit: number };
 }
 
@@ -268,7 +268,7 @@ export type TaskCommand<N extends TaskCommandName = TaskCommandName> = {
   [K in N]: {
     readonly type: K;
     readonly now: number;
-    /** Where somebody gives it by hand: what is recorded with the change. */
+    /** Recorded with the change, if an operator makes it. */
     readonly by?: ActionBy;
   } & TaskCommands[K];
 }[N];

@@ -5,7 +5,7 @@ import type { ParentTask, TaskRecord } from "./record.ts";
 import { storable } from "./time.ts";
 import { ready, working } from "./waiting.ts";
 
-/** The record that a `create` command of an owner makes. */
+/** The record that an owner's `create` command makes. */
 export function createRecord(
   {
     task,

@@ -17,7 +17,7 @@ import type { LineList, TaskLine } from "./task-line.ts";
 import { deletableAt } from "./ttl.ts";
 import { givenBack, isToWake, pausing, ready, resting, roused, working, type Waiting } from "./waiting.ts";
 
-/** Commands about several tasks, about a new one, about one that has ended, or about its callers. */
+/** Commands about several tasks, a new task, an ended task, or callers of a task. */
 type OtherName =
   | "create"
   | "claim"
@@ -32,10 +32,10 @@ type OtherName =
   | "keep_secret"
   | keyof DeliveryCommands;
 
-/** Commands about one existing task, but for those about its journal. */
+/** Commands about one existing task, except those about its journal. */
 type TaskChangeName = Exclude<TaskCommandName, OtherName | JournalCommand["type"]>;
 
-/** Questions of tasks below a root were put, or have ended. */
+/** Questions of tasks below a root were asked, or have ended. */
 interface CountInputs {
   readonly type: "count_inputs";
   readonly now: number;
@@ -55,23 +55,23 @@ export type TaskChangeCommand =
           : TaskCommand<N>;
     }[TaskChangeName];
 
-/** What a decision depends on beside the record. */
+/** What a decision depends on besides the record. */
 export interface Circumstances extends JournalFacts {
-  /** The process that gives the command. */
+  /** The process that sends the command. */
   readonly owner: string;
   /** Whether a living owner has a handler for the task. */
   readonly hasHandler?: boolean;
-  /** Other owners that live and have callers that wait for the task. */
+  /** Other living owners whose callers wait for the task. */
   readonly awaitedBy?: readonly string[];
 }
 
-/** What a store has to write, all of it or nothing. */
+/** What a store must write, all or nothing. */
 export interface Decision {
   readonly ok: true;
   readonly task: TaskRecord;
-  /** Entries to insert, or to replace where the key exists. */
+  /** Entries to insert, or to replace if the key exists. */
   readonly journal: readonly JournalEntry[];
-  /** Entries to remove: those of steps and calls that failed, and of steps that are to be tried again. */
+  /** Entries to remove: failed steps and calls, and steps that wait for a retry. */
   readonly forgets?: "failures";
   readonly outcome: Outcome | null;
   /** Lines to add to the task's log and output, and the numbers of those to remove from its log. */
@@ -81,8 +81,8 @@ export interface Decision {
 type Refuse = { readonly ok: false; readonly reason: Refusal };
 
 /**
- * What a command does to a task, or why it does nothing. Every store asks here, inside the transaction that
- * writes the answer, so that all of them follow one table.
+ * What a command does to a task, or why it does nothing. Every store calls this inside the transaction that writes the result, so that all
+ * stores follow one table.
  */
 export function decide(
   task: TaskRecord | undefined,
@@ -239,7 +239,7 @@ function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">):
   };
 }
 
-/** True for a report of progress that is behind the last one, and for nothing else besides. */
+/** True for a report of progress that is behind the last one and contains nothing else. */
 function isBehind({ progress }: TaskRecord, { changes }: TaskCommand<"update">): boolean {
   const { progress: report, ...others } = changes;
   if (report === undefined || furthest(progress, report) === report) return false;
@@ -277,7 +277,7 @@ function decision(
   return { ok: true, task: { ...task, version: task.version + 1 }, journal, outcome };
 }
 
-/** Accepted, with nothing to write: the version stays, and nobody is told. */
+/** Accepted, with nothing to write: the version stays, and no listener is told. */
 function nothing(task: TaskRecord): Decision {
   return { ok: true, task, journal: [], outcome: null };
 }

@@ -1,20 +1,23 @@
 /**
- * What is done to the deliveries of webhooks. Whoever takes one has it until a time, and then others may: so a webhook may be told twice, and is never
- * forgotten.
+ * Changes of webhook deliveries. A process takes a delivery until a given time; after that, others may take it. So a message may be sent
+ * twice, and is never lost.
  */
 export interface DeliveryCommands {
-  /** Takes up to `limit` deliveries of a webhook that are due, earliest first, to be sent until `until` (epoch ms). */
+  /** Takes up to `limit` due deliveries of a webhook, earliest first, to be sent until `until` (epoch ms). */
   claim_deliveries: { readonly hook: string; readonly limit: number; readonly until: number };
-  /** A delivery has come to its webhook, or is not to be sent. Changes nothing where others have taken it meanwhile: `tries` is its number when it was taken. */
+  /**
+   * A delivery was accepted, or is not to be sent. Changes nothing if another process has taken it since: `tries` is its number when it was
+   * taken.
+   */
   end_delivery: { readonly seq: number; readonly tries: number };
-  /** The same of one that is to be sent again at `at` (epoch ms); `null`: it is given up. With `problem` it has failed. */
+  /** The same for a delivery to be sent again at `at` (epoch ms); `null`: it is given up. With `problem`, it failed. */
   retry_delivery: {
     readonly seq: number;
     readonly tries: number;
     readonly at: number | null;
     readonly problem: string | null;
   };
-  /** Up to `limit` deliveries of a webhook that were given up are due again. */
+  /** Makes up to `limit` given-up deliveries of a webhook due again. */
   resend_deliveries: { readonly hook: string; readonly limit: number };
   /** Deletes, oldest first, up to `limit` deliveries of changes before `before` (epoch ms), and of those beyond the newest `most`. */
   trim_deliveries: { readonly most: number; readonly before: number; readonly limit: number };

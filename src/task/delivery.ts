@@ -2,43 +2,43 @@ import type { GenerationName } from "./generations.ts";
 import type { TaskRecord } from "./record.ts";
 import { statusOf } from "./status.ts";
 
-/** What webhooks are told of a task: that it was created, that its status changed, or that it was deleted before its time. */
+/** What webhooks report: that a task was created, that its status changed, or that it was deleted early. */
 export type DeliveryEvent =
   "created" | "working" | "input_required" | "completed" | "failed" | "cancelled" | "deleted";
 
-/** How long after a change anything is kept for a webhook (ms). */
+/** How long after a change its messages are kept for a webhook (ms). */
 export const deliveriesKeptMs = 7 * 24 * 3_600_000;
 
-/** One change of a task, to be told to one webhook. It has nothing of what callers, handlers and users said. */
+/** One change of a task for one webhook. It contains no data of callers, handlers or users. */
 export interface Delivery {
   /** The name of the webhook. */
   readonly hook: string;
   readonly event: DeliveryEvent;
   readonly taskId: string;
   readonly tool: string;
-  /** Who owns the task; null where callers are not told apart. */
+  /** The owner of the task; null if callers are not told apart. */
   readonly principal: string | null;
   readonly generation: GenerationName;
-  /** Of the record after the change: with the task's id, it names the change. */
+  /** The record's version after the change. With the task's id, it identifies the change. */
   readonly version: number;
-  /** When it was made (epoch ms). */
+  /** When the change was made (epoch ms). */
   readonly at: number;
 }
 
-/** A delivery as the store has it until it has come to its webhook. */
+/** A delivery that the webhook has not accepted yet. */
 export interface StoredDelivery extends Delivery {
-  /** Grows with the order of changes. */
+  /** Grows in the order of changes. */
   readonly seq: number;
   /** When it may be sent (epoch ms); null once it was given up. */
   readonly dueAt: number | null;
-  /** How often somebody took it to send it. */
+  /** How often it was taken to be sent. */
   readonly tries: number;
   /** When it last failed, and how. */
   readonly failedAt: number | null;
   readonly problem: string | null;
 }
 
-/** How a task stands, in the words of webhooks. A result that says that the tool failed is a failure. */
+/** The status of a task as webhooks name it. A result that reports a tool error is a failure. */
 export function eventOfStatus(
   task: Pick<TaskRecord, "state" | "openInputs" | "outcomeKind">,
 ): Exclude<DeliveryEvent, "created" | "deleted"> {
@@ -47,7 +47,7 @@ export function eventOfStatus(
   return task.outcomeKind === "result" ? "completed" : "failed";
 }
 
-/** What a change has webhooks told of, those with which the task was made. */
+/** The deliveries for a change, to the webhooks that the task was created with. */
 export function deliveriesOf(before: TaskRecord | undefined, after: TaskRecord): readonly Delivery[] {
   if (after.notifies === undefined) return none;
   if (before === undefined) return told(after, "created", after.createdAt);
@@ -55,7 +55,7 @@ export function deliveriesOf(before: TaskRecord | undefined, after: TaskRecord):
   return event === eventOfStatus(before) ? none : told(after, event, after.updatedAt);
 }
 
-/** The same of a task that is deleted, as nothing tells of it any more. */
+/** The same for a deleted task, since nothing later reports it. */
 export function deliveriesOfDeleted(task: TaskRecord, now: number): readonly Delivery[] {
   return told({ ...task, version: task.version + 1 }, "deleted", now);
 }

@@ -2,22 +2,22 @@ import { isTerminal, type TaskState } from "./status.ts";
 import { storable } from "./time.ts";
 
 /**
- * How long a task is kept, in ms. From `created` it bounds the run of the task too. From `terminal`, its end, it does not:
- * `runUntil` of the record does. `null` is without end.
+ * How long a task is kept, in ms. From `created`, it also limits the run of the task. From `terminal`, its end, it does not: the record's
+ * `runUntil` does. `null`: no end.
  */
 export interface Expiry {
   readonly from: "created" | "terminal";
   readonly ms: number | null;
 }
 
-/** An expiry as it is stored: a duration beyond what numbers hold exactly is as good as the longest one. */
+/** An expiry as it is stored: a duration too long for an exact number becomes the longest one. */
 export function storableExpiry({ from, ms }: Expiry): Expiry {
   return { from, ms: ms === null ? null : storable(ms) };
 }
 
 /**
- * When an unfinished task reaches its end of life (epoch ms). Where its expiry sets it none, since it has no end or
- * counts from the terminal status, `runUntil` does.
+ * When an unfinished task reaches its end of life (epoch ms). If its expiry sets no such time, because it has no end or counts from the
+ * task's end, `runUntil` does.
  */
 export function expiresAt(expiry: Expiry, createdAt: number, runUntil: number | null): number | null {
   return expiry.from === "created" && expiry.ms !== null ? storable(createdAt + expiry.ms) : runUntil;
@@ -36,12 +36,12 @@ interface Life {
   readonly cancelBy: number | null;
 }
 
-/** Whether an unfinished task's time is over: it ends as expired or cancelled, whoever sees that first. */
+/** Whether an unfinished task's time is over. The first process that sees it ends the task as expired or cancelled. */
 export function hasExpired(task: Due, now: number): boolean {
   return !isTerminal(task.state) && isDue(task, now);
 }
 
-/** Whether a finished task's time is over: from then on it is deleted for all but the sweeper. */
+/** Whether a finished task's time is over: from then on, only the sweeper still sees it. */
 export function isOver(task: Due, now: number): boolean {
   return isTerminal(task.state) && isDue(task, now);
 }

@@ -1,23 +1,23 @@
 import type { Expiry } from "./expiry.ts";
 
-/** What differs between the generations of tasks apart from their wire forms. */
+/** How generations of tasks differ, apart from their wire forms. */
 interface Generation {
-  /** Whether clients see a ttl that counts from the creation of a task, and grows where the task is kept from its end. */
+  /** Whether clients see a ttl that counts from the creation of a task, and grows if the task is kept from its end. */
   readonly showsTtl: boolean;
-  /** From when the ttl counts that a handler sets. */
+  /** From when a ttl counts that a handler sets. */
   readonly handlerTtlFrom: Expiry["from"];
   /** Whether requestors choose the names of their tasks, instead of learning their ids. */
   readonly requestorsNameTasks: boolean;
   /**
-   * The fault of a handler that asks a client for what it did not declare: an error of the protocol where that has one,
-   * otherwise the result of the tool says what went wrong.
+   * The fault of a handler that asks for something that the client did not declare: a protocol error if there is one, otherwise a tool
+   * result that reports it.
    */
   readonly undeclared: "missing_capability" | "input_failed";
 }
 
 /**
- * The generations of tasks, each one wire form, newest first; then `plain` for callers that have no tasks, and `child` for tasks that
- * other tasks made, which no requestor sees. What both sides of the wire share of one is in `src/generation`.
+ * The generations of tasks, each one wire form, newest first; then `plain` for callers without tasks, and `child` for tasks that other
+ * tasks made, which requestors do not see. What both sides of the wire share is in `src/generation`.
  */
 export const generations = {
   "2026-07-28": {
@@ -52,7 +52,7 @@ export const generations = {
   },
 } as const satisfies Readonly<Record<string, Generation>>;
 
-/** One wire form of tasks. `plain` is for callers that have none, and `child` for tasks that other tasks made, which no requestor sees. */
+/** One wire form of tasks. `plain` is for callers without tasks, and `child` for tasks that other tasks made, which requestors do not see. */
 export type GenerationName = keyof typeof generations;
 
 export const generationNames = Object.keys(generations) as readonly GenerationName[];

@@ -1,4 +1,4 @@
-/** The requests that a task can put to its client while it runs (X-028). */
+/** The requests that a task can send to its client while it runs (X-028). */
 export const inputMethods = ["elicitation/create", "sampling/createMessage", "roots/list"] as const;
 
 export type InputMethod = (typeof inputMethods)[number];
@@ -6,8 +6,8 @@ export type InputMethod = (typeof inputMethods)[number];
 type Capabilities = Readonly<Record<string, unknown>>;
 
 /**
- * The client capabilities that a question needs and the client did not declare, in the form in which capabilities
- * are declared; undefined where it can be asked. None is asked without its capability (X-B-011, A-24).
+ * The client capabilities that a question needs and the client did not declare, in the form in which capabilities are declared; undefined
+ * if it can be asked. No question is asked without its capability (X-B-011, A-24).
  */
 export function missingForInput(
   method: InputMethod,
@@ -24,7 +24,7 @@ export function missingForInput(
   }
 }
 
-/** A client that names no mode can show forms: the first revision of elicitation had nothing else. */
+/** A client that names no mode can show forms: the first revision of elicitation had only those. */
 function missingForElicitation(mode: "form" | "url", declared: unknown): Capabilities | undefined {
   const modes = typeof declared === "object" && declared !== null ? declared : undefined;
   if (modes === undefined) return { elicitation: mode === "url" ? { url: {} } : {} };
@@ -37,15 +37,15 @@ function missingForElicitation(mode: "form" | "url", declared: unknown): Capabil
 export interface InputRequest {
   readonly key: string;
   readonly method: InputMethod;
-  /** Raw JSON text of the request's params; `{}` where it has none. */
+  /** Raw JSON text of the request's params; `{}` if it has none. */
   readonly params: string;
-  /** Of a question of a task below the one that it shows on: the scopes that whoever answers needs besides. Left out: none. */
+  /** For a question of a task below the one that shows it: further scopes needed to answer it. Left out: none. */
   readonly requiredScopes?: readonly string[];
 }
 
 /**
- * An answer: `value` is the raw JSON text of the method's result object; `error` that of the JSON-RPC error
- * (`{ code, message, data? }`) by which a client answered a nested request.
+ * An answer. `value` is the raw JSON text of the method's result object, `error` that of the JSON-RPC error (`{ code, message, data? }`)
+ * with which a client answered a nested request.
  */
 export type InputAnswer =
   { readonly key: string; readonly value: string } | { readonly key: string; readonly error: string };

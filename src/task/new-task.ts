@@ -21,13 +21,13 @@ export type NewTask = Pick<
   | "notifies"
 >;
 
-/** What the handler can change while it runs; a member that is left out stays as it is. */
+/** What the handler can change while it runs. Members that are left out stay unchanged. */
 export interface TaskChanges {
   readonly statusMessage?: string | null;
   readonly pollIntervalMs?: number;
   readonly expiry?: Expiry;
-  /** A value below the task's own is passed over, with its total and message; an equal one replaces these two. */
+  /** A value below the task's own is ignored, with its total and message; an equal one replaces these two. */
   readonly progress?: Progress;
-  /** Whether the task waits for its client, for questions that are not in the journal. */
+  /** Whether the task waits for its client because of questions that are not in the journal. */
   readonly waiting?: boolean;
 }

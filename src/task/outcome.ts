@@ -1,4 +1,4 @@
-/** A JSON-RPC error object, as it stands on the wire. */
+/** A JSON-RPC error object, as on the wire. */
 export interface JsonRpcError {
   readonly code: number;
   readonly message: string;
@@ -6,14 +6,14 @@ export interface JsonRpcError {
 }
 
 /**
- * How a request was answered: by a result, by a result that says of itself that the tool failed (`isError: true`), or by
- * a JSON-RPC error. Which of these is a failure differs between the generations.
+ * How a request was answered: with a result, with a result that reports a tool error (`isError: true`), or with a JSON-RPC error. The
+ * generations differ in which of these is a failure.
  */
 export type OutcomeKind = "result" | "error_result" | "error";
 
 /**
- * What the request would have answered. `body` is the raw JSON text of the result or of the error object, so that
- * every replay is the same, byte for byte. Never parsed and rewritten in a store.
+ * The answer to the request. `body` is the raw JSON text of the result or of the error object, so that every replay is the same, byte for
+ * byte. Stores never parse and rewrite it.
  */
 export interface Outcome {
   readonly kind: OutcomeKind;
@@ -24,7 +24,7 @@ export function resultOutcome(result: object): Outcome {
   return { kind: kindOfResult(result), body: JSON.stringify(result) };
 }
 
-/** The result of a tool that failed, which says why. */
+/** The result of a failed tool, with the reason. */
 export function errorResult(text: string): Outcome {
   return resultOutcome({ content: [{ type: "text", text }], isError: true });
 }

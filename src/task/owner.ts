@@ -8,19 +8,19 @@ export interface HandlerName {
 
 /** A handler for which tasks are claimed. */
 export interface ClaimingHandler extends HandlerName {
-  /** Tasks of a handler with a higher one come first. Default 0. */
+  /** Tasks of a handler with a higher number come first. Default 0. */
   readonly priority?: number;
-  /** How many of its tasks run at a time, whichever owners run them; left out: any number. */
+  /** How many of its tasks run at the same time, across all owners; left out: any number. */
   readonly concurrency?: number;
-  /** The version of its tool, which tasks keep that begin with it; left out: none. */
+  /** The version of its tool, which tasks that begin with it keep; left out: none. */
   readonly version?: number;
 }
 
 /** A process that has a store open. */
 export interface StoreOwner {
-  /** Unique among all that ever open the store: 1 to 64 letters, digits, `-` and `_`. */
+  /** Unique among all owners that ever open the store: 1 to 64 letters, digits, `-` and `_`. */
   readonly id: string;
-  /** What it knows, whether it runs that itself or not: tasks of these are no orphans while it lives. */
+  /** The handlers that it has, whether or not it runs them itself: their tasks are no orphans while it lives. */
   readonly handlers: readonly HandlerName[];
 }
 
@@ -32,7 +32,7 @@ export function hasHandler(
   return handlers.some((handler) => handler.method === method && handler.tool === tool);
 }
 
-/** Each of them once. */
+/** Each handler once. */
 export function uniqueHandlers(handlers: readonly HandlerName[]): readonly HandlerName[] {
   return handlers.filter(
     (handler, index) => handlers.findIndex((other) => hasHandler([other], handler)) === index,

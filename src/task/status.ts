@@ -1,12 +1,12 @@
 /**
- * Where the machinery stands with a task. `queued`: no attempt holds it. `running`: an attempt holds it under
- * its token. `settled` and `cancelled` are terminal: nothing leaves them.
+ * The internal state of a task. `queued`: no attempt holds it. `running`: an attempt holds it under its token. `settled` and `cancelled`
+ * are final.
  */
 export type TaskState = "queued" | "running" | "settled" | "cancelled";
 
 /**
- * What a task looks like from outside, before a generation projects it onto its own words. `input_required` is
- * not stored: it is an unfinished task with open inputs.
+ * The state of a task as seen from outside, before a generation translates it. `input_required` is not stored: it is an unfinished task
+ * with open inputs.
  */
 export type TaskStatus = "working" | "input_required" | "settled" | "cancelled";
 
@@ -16,7 +16,7 @@ export function isTerminal(state: TaskState): boolean {
   return state === "settled" || state === "cancelled";
 }
 
-/** What a record of this state and with so many open inputs is, seen from outside. */
+/** The external status of a record with this state and this number of open inputs. */
 export function statusOf(task: { readonly state: TaskState; readonly openInputs: number }): TaskStatus {
   switch (task.state) {
     case "settled":

@@ -1,17 +1,17 @@
 import type { TaskState } from "./status.ts";
 
-/** Who may cause an event: its writers differ in what guards their write. */
+/** What may cause an event. Each kind of writer is guarded differently. */
 export type TaskActor = "requestor" | "server" | "attempt" | "child" | "dispatch" | "recovery" | "sweeper";
 
 interface Transition {
-  /** States in which the event is accepted; in every other one the write is refused. */
+  /** States in which the event is accepted. In other states the write is refused. */
   readonly from: readonly TaskState[];
   /** The state afterwards; `"same"` keeps it. */
   readonly to: TaskState | "same";
   readonly by: TaskActor;
-  /** True where the write is valid only under the token of the attempt that holds the task. */
+  /** True if the write needs the token of the attempt that holds the task. */
   readonly underToken: boolean;
-  /** Whom the task belongs to afterwards: the process that causes the event, nobody, or whoever it belonged to before. */
+  /** The owner of the task afterwards: the process that causes the event, none, or the same as before. */
   readonly owner: "causer" | "nobody" | "same";
   readonly meaning: string;
 }
@@ -19,9 +19,9 @@ interface Transition {
 const unfinished = ["queued", "running"] as const;
 
 /**
- * The state machine of a task, as data. `decide` applies it inside the transactions of the stores, and the page about the
- * state machine is made from it. To delete a task, or to take its idempotency key, is no event: that needs only its end. Nor is that a caller
- * begins to wait for it, or leaves.
+ * The state machine of a task, as data. `decide` applies it inside the transactions of the stores, and the page about the state machine is
+ * generated from it. Deleting a task, or its idempotency key, is no event: it only requires that the task has ended. Neither is a caller
+ * that begins to wait for it, or leaves.
  */
 export const transitions = {
   start: {
@@ -240,7 +240,7 @@ export const transitions = {
 
 export type TaskEvent = keyof typeof transitions;
 
-/** The state after `event`, or undefined where the table refuses it. */
+/** The state after `event`, or undefined if the table refuses it. */
 export function nextState(state: TaskState, event: TaskEvent): TaskState | undefined {
   const transition: Transition = transitions[event];
   if (!transition.from.includes(state)) return undefined;

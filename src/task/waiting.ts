@@ -1,7 +1,7 @@
 import type { QueueLane, TaskRecord } from "./record.ts";
 import { latestTime, storable } from "./time.ts";
 
-/** What an attempt says of its handler when that rests: no step of it runs, and all that goes on in it waits. */
+/** The state of a handler that rests: none of its steps runs, and everything in it waits. */
 export interface Rest {
   /** When the first of them ends by itself (epoch ms), `latestTime` where none does; null for a task that is not to be parked. */
   readonly runAfter: number | null;

@@ -20,8 +20,8 @@ export interface EncryptionOptions {
 
 /**
  * A store whose texts are encrypted (AES-256-GCM) before `inner` gets them, and decrypted when they are read. Arguments, questions,
- * answers, log texts and results of tasks never appear in clear in its database, files and notifications. Ids, names of tools, principals,
- * states and times do. Texts stored in clear before stay readable. Throws `configuration` for invalid keys.
+ * answers, logs, outputs and results of tasks never appear in clear in its database, files and notifications. Ids, names of tools,
+ * principals, states and times do. Texts stored in clear before stay readable. Throws `configuration` for invalid keys.
  *
  * ```ts
  * import { createTasks } from "holdfast";
