@@ -2,27 +2,27 @@ import type { TraceContext } from "../task/trace-context.ts";
 import type { WaitOutcome } from "./client-events.ts";
 
 /**
- * What a client is traced and measured with: `openTelemetry()` of `holdfast/opentelemetry`. Nothing of it throws, or is waited for. Where there is
- * none, nothing is made of what happens, and nothing is added to what is sent.
+ * Traces and measures a client: `openTelemetry()` of `holdfast/opentelemetry`. Its members never throw, and nothing waits for them. Without
+ * it, nothing is recorded, and nothing is added to requests.
  */
 export interface ClientTelemetry {
   readonly client: ClientTracing;
 }
 
 export interface ClientTracing {
-  /** Begins the span of a request that is sent now: below the context that it brings along, else below what is active. */
+  /** Begins the span of a request that is sent now, as a child of the request's own context, or else of the active one. */
   request(request: TracedClientRequest): ClientRequestSpan;
-  /** Begins the span of a wait for a task, below what is active. */
+  /** Begins the span of a wait for a task, as a child of the active context. */
   wait(wait: TracedClientWait): ClientWaitSpan;
-  /** Calls `work` where the trace goes on that a message of the server came with. */
+  /** Calls `work` in the trace context of a message from the server. */
   within<T>(trace: TraceContext, work: () => T): T;
-  /** Calls `work`, which goes on for many callers, below none of them. */
+  /** Calls `work`, which serves many callers, outside of their spans. */
   apart<T>(work: () => T): T;
 }
 
 /** The server of a connection. */
 export interface TracedPeer {
-  /** Left out for a transport that was given. */
+  /** Left out for a transport that you passed in. */
   readonly transport?: "http" | "stdio";
   readonly address?: string;
   readonly port?: number;
@@ -31,46 +31,46 @@ export interface TracedPeer {
 export interface TracedClientRequest {
   readonly method: string;
   readonly id: string | number;
-  /** Of `tools/call`: the tool. */
+  /** The tool, for `tools/call`. */
   readonly tool?: string | undefined;
-  /** Of `prompts/get`: the prompt. */
+  /** The prompt, for `prompts/get`. */
   readonly prompt?: string | undefined;
   /** The task that it is about. */
   readonly taskId?: string | undefined;
   readonly peer: TracedPeer;
-  /** Left out before it was agreed on. */
+  /** Left out before it was negotiated. */
   readonly protocolVersion?: string | undefined;
-  /** The trace context that its `_meta` has already. */
+  /** The trace context already in its `_meta`. */
   readonly trace: TraceContext | undefined;
 }
 
 export interface ClientRequestSpan {
-  /** Where the trace goes on for the server; goes into `_meta`. */
+  /** The trace context for the server; it goes into `_meta`. */
   readonly context: TraceContext | undefined;
-  /** Calls `work`, whose own spans, also those of libraries, stand below this one. */
+  /** Calls `work`; its spans, also those of libraries, become children of this one. */
   run<T>(work: () => T): T;
   /** Only the first call counts. */
   end(outcome: ClientRequestOutcome): void;
 }
 
-/** How a request ended: with a result, unless it says otherwise. */
+/** How a request ended. Default: with a result. */
 export interface ClientRequestOutcome {
   /** The task that the answer names. */
   readonly taskId?: string | undefined;
-  /** A result of a tool with `isError`. */
+  /** The result has `isError`. */
   readonly isToolError?: boolean;
-  /** Of a JSON-RPC error. */
+  /** The code of a JSON-RPC error. */
   readonly code?: number;
   readonly message?: string;
   /** There is no valid answer; `message` says why. */
   readonly failure?: "connection" | "unauthorized" | "protocol";
-  /** Nobody waits for the answer any more. */
+  /** The caller no longer waits for the answer. */
   readonly isCancelled?: boolean;
 }
 
 export interface TracedClientWait {
   readonly taskId: string;
-  /** What the task runs, as far as the client knows it. */
+  /** The tool that the task runs, if the client knows it. */
   readonly tool: string | undefined;
   /** The wait for the same task whose polls this one shares. */
   readonly beside: ClientWaitSpan | undefined;

@@ -5,33 +5,33 @@ import { nextTurn } from "./next-turn.ts";
 import type { Services } from "./services.ts";
 import { untilStoreAnswers } from "./until-store-answers.ts";
 
-/** Stores may read at once: more reads in one turn would hold up all else in the process. */
+/** Stores may read synchronously: more reads in one turn would block the rest of the process. */
 const readsPerTurn = 500;
 
-/** Who holds something of tasks, and reacts to their records: never to how they came about. */
+/** Holds something of tasks and reacts only to their records, not to what changed them. */
 export interface TaskHolder {
-  /** The tasks of which something is held. */
+  /** The tasks that it holds something of. */
   held(): Iterable<string>;
-  /** Whether something is held of the task, and its record of this version was not seen. */
+  /** Whether it holds something of the task, and has not seen this version of its record. */
   isBehind(id: string, version: number): boolean;
-  /** The record as it is now; undefined: the task was deleted. */
+  /** The current record; undefined: the task was deleted. */
   saw(id: string, task: TaskRecord | undefined): void;
 }
 
 /**
- * Reads the records of held tasks that have changed. A change is told before the write that made it resolves, so that its author
- * is asked in a later turn of the event loop: by then it has seen the record, and nothing is read. A change that is never
- * told is seen late: every write of an attempt shows it the record too, and one that is no longer its own refuses the write.
+ * Reads the records of held tasks that have changed. A change is reported before its write resolves, so the holder that made it is asked in
+ * a later turn of the event loop: by then it has seen the record, and nothing is read. If a change is never reported, it is seen late:
+ * every write of an attempt also shows it the record, and refuses an attempt that lost its task.
  */
 export class ChangedTasks {
   readonly #services: Services;
   readonly #holders: readonly TaskHolder[];
-  /** The highest version of each changed task, until it is looked at; Infinity: read it, whatever was seen. */
+  /** The highest reported version of each changed task, until it is checked. Infinity: read it in any case. */
   #told = new Map<string, number>();
   #gap = false;
   #looks = false;
   readonly #reading = new Set<string>();
-  /** Changed while they were read. */
+  /** Tasks that changed while they were read. */
   readonly #again = new Set<string>();
   readonly #stopped = new AbortController();
 

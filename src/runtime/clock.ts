@@ -1,25 +1,25 @@
 import { randomFillSync, randomUUID } from "node:crypto";
 
-/** Time and chance, passed in, so that tests own them. */
+/** Time and randomness as arguments, so that tests control them. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
   /**
-   * Calls `run` once after `ms` milliseconds, however many; returns the way to call it off. Keeps no process alive,
-   * unless it is told to.
+   * Calls `run` once after `ms` milliseconds, of any length; returns a function that cancels it. Does not keep the process alive unless
+   * told to.
    */
   after(ms: number, run: () => void, keepAlive?: "keep alive"): () => void;
   /**
-   * Calls `run` about every `ms` milliseconds, once where several were missed; returns the way to end it. Keeps no process
+   * Calls `run` about every `ms` milliseconds, once if several were missed; returns a function that ends it. Does not keep the process
    * alive.
    */
   every(ms: number, run: () => void): () => void;
   randomBytes(size: number): Uint8Array;
-  /** A name that nobody else has: the token of an attempt. */
+  /** A unique name: the token of an attempt. */
   uniqueName(): string;
 }
 
-/** Node takes a longer timer for one of a millisecond. */
+/** Node treats a longer timer as one of a millisecond. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -42,10 +42,10 @@ export const systemClock: Clock = {
   uniqueName: () => randomUUID(),
 };
 
-/** Drawn from the system ahead of need: each draw is a call into it. */
+/** Read from the system in advance, since each read is a system call. */
 let pool = new Uint8Array();
 
-/** Every byte is given out once. */
+/** Returns every byte only once. */
 function randomBytes(size: number): Uint8Array {
   if (pool.length < size) pool = randomFillSync(new Uint8Array(Math.max(size, 4_096)));
   const bytes = pool.slice(0, size);

@@ -1,4 +1,4 @@
-/** Runs a number of works at a time; further ones wait in a queue. */
+/** Runs a limited number of jobs at the same time; further ones wait in a queue. */
 export class ConcurrencyLimit {
   readonly #most: number;
   readonly #queue: (() => void)[] = [];

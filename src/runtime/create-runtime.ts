@@ -47,10 +47,10 @@ export interface RuntimeSetup {
   readonly registry: Registry;
   readonly options?: Partial<RuntimeOptions>;
   readonly clock?: Clock;
-  /** Hears of faults that no caller is there for; a line on stderr by default. */
+  /** Receives faults that no caller is told about. Default: a line on stderr. */
   readonly onError?: (error: unknown) => void;
   readonly onStepRun?: OnStepRun | undefined;
-  /** Hears of what happens. */
+  /** Receives events. */
   readonly events?: ServerEvents | undefined;
   readonly counts?: ProcessCounts | undefined;
   readonly telemetry?: ServerTelemetry | undefined;
@@ -273,7 +273,7 @@ class LocalRuntime implements Runtime {
     return request.origin;
   }
 
-  /** A task that was parked runs again for what has come. */
+  /** Runs a parked task again if its wait has ended. */
   #changed(task: TaskRecord, ended?: readonly string[]): void {
     this.#parts.attempts.changed(task, ended);
     if (task.state === "queued") this.#parts.dispatcher.wake();

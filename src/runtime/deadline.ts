@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** A point of time that a stop keeps to, whatever it waits for. Keeps the process alive until it is called off. */
+/** A time limit for a stop. Keeps the process alive until it is cancelled. */
 export class Deadline {
   /** Resolves at the deadline. */
   readonly passed: Promise<void>;
@@ -12,7 +12,7 @@ export class Deadline {
     this.callOff = clock.after(ms, resolve, "keep alive");
   }
 
-  /** Resolves when `work` has settled, and at the deadline if it has not; true where it has come to what it promised. */
+  /** Resolves when `work` has settled, or at the deadline: with true if it fulfilled. */
   bound(work: Promise<unknown>): Promise<boolean> {
     const done = work.then(
       () => true,

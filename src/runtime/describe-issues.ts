@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 
-/** What a schema has against a value, in one line. */
+/** A schema's issues with a value, in one line. */
 export function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
   return issues
     .map(({ path, message }) => {

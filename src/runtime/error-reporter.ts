@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
 
-/** Hears of faults that no caller is told about. */
+/** Receives faults that no caller is told about. */
 export type OnError = (error: unknown) => void;
 
 /**
- * The `onError` of whoever runs us, made safe: where it throws, or returns a promise that rejects, both errors go to stderr
- * and nothing else happens. Where there is none, errors go to stderr.
+ * Makes the operator's `onError` safe: if it throws, or returns a promise that rejects, both errors go to stderr. Without it, errors go to
+ * stderr.
  */
 export function errorReporter(onError: ((error: unknown) => unknown) | undefined): OnError {
   if (onError === undefined) return print;

@@ -2,12 +2,12 @@ import { HoldfastError } from "../task/fault.ts";
 
 const longest = 255;
 
-/** Throws for what is no name of an event, and for one that is too long to be found by. */
+/** Throws for an invalid name of an event, and for one too long for an index. */
 export function assertEventName(name: unknown): void {
   assertText(name, "The name of an event");
 }
 
-/** The same of what tells an event from another one. */
+/** The same for a `dedupeId`. */
 export function assertDedupeId(dedupeId: unknown): void {
   assertText(dedupeId, "The dedupeId of an event");
 }

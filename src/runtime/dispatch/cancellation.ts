@@ -6,14 +6,14 @@ import { untilStoreAnswers } from "../until-store-answers.ts";
 import type { Sweeper } from "./sweeper.ts";
 
 /**
- * Cancels tasks. Cooperatively: the request is durable, the handler is told through the change feed, or by running it once more where the
- * task was parked, and a task whose handler has not ended after the grace is ended by a sweeper, of whichever process. Or at once: the task has ended before its
- * handler is told.
+ * Cancels tasks, in one of two ways. Cooperatively: the request is durable, and the handler is told through the change feed, or by running
+ * once more if the task was parked. If the handler has not ended after the grace period, a sweeper in any process ends the task. Or at
+ * once: the task ends before its handler is told.
  */
 export class Cancellation {
   readonly #services: Services;
   readonly #sweeper: Sweeper;
-  /** Hears of tasks that were cancelled while nothing of them ran. */
+  /** Receives tasks that were cancelled while none of their code ran. */
   readonly #onUnheld: (task: TaskRecord) => void;
   readonly #stopped = new AbortController();
 
@@ -37,7 +37,7 @@ export class Cancellation {
     return result.task;
   }
 
-  /** Resolves once the task has ended as cancelled, or with the refusal of one that had ended before. */
+  /** Resolves once the task has ended as cancelled, or with the refusal if it had ended before. */
   async now(id: string, unless?: "unless wanted"): Promise<CommandResult<"cancel">> {
     const { store, clock } = this.#services;
     const cancel = { type: "cancel", now: clock.now(), id } as const;

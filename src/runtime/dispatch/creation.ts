@@ -34,7 +34,7 @@ export interface CreationSetup {
   readonly credentials: Credentials;
 }
 
-/** Makes tasks of calls. */
+/** Creates tasks for calls. */
 export class Creation {
   readonly #setup: CreationSetup;
   readonly #underWay = new Set<Promise<unknown>>();
@@ -51,15 +51,14 @@ export class Creation {
   }
 
   /**
-   * As `create`, but a tool with `promoteAfterMs` runs directly at first. A call with an idempotency key has a record
-   * from the start, so that it can be found again; so has one that would have to wait for a slot, and one whose
-   * `prepare` runs in the task.
+   * As `create`, but a tool with `promoteAfterMs` first runs directly. A call has a record from the start if it has an idempotency key, so
+   * that it can be found again, if it has to wait for a slot, or if its `prepare` runs in the task.
    */
   call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {
     return this.#track(() => this.#call(call, signal));
   }
 
-  /** Resolves when nothing is being made any more. What runs directly becomes a task now, or is given up at the deadline. */
+  /** Resolves when no task is being created any more. Direct runs become tasks now, or are given up at the deadline. */
   async stop(deadline: Deadline): Promise<void> {
     this.#closed = true;
     for (const promotable of this.#promotable) {
@@ -189,7 +188,7 @@ export class Creation {
     return { task: result.task, inputs: [], outcome: null };
   }
 
-  /** The task that the same call made before, ended if it has expired; one whose time is over is as good as deleted. */
+  /** The task of an earlier, identical call, ended if it has expired. A task whose ttl is over counts as deleted. */
   async #existing(call: TaskCall, tool: Tool, found: TaskRecord): Promise<TaskSnapshot> {
     const { services, sweeper } = this.#setup;
     const { store, clock } = services;
@@ -202,7 +201,7 @@ export class Creation {
     return this.#create(call, tool);
   }
 
-  /** Whether the time of the task that is called so is over: then it is deleted, and the name is free. */
+  /** Whether the ttl of the task with this name is over: then it is deleted, and the name is free. */
   async #isOver(wire: WireName): Promise<boolean> {
     const { store, clock } = this.#setup.services;
     const id = await store.find(wire);
@@ -230,7 +229,7 @@ export class Creation {
   }
 }
 
-/** What nobody hears any more: the caller has left. */
+/** The handler's outcome when its caller has left. */
 function outlived(): HoldfastError {
   return new HoldfastError("handler_leaked", "The handler went on although its caller had left.");
 }

@@ -16,9 +16,9 @@ import type { Sweeper } from "./sweeper.ts";
 import { StartableTools } from "./startable-tools.ts";
 import { WorkOffers } from "./work-offers.ts";
 
-/** The most tasks that one claim takes, so that no transaction grows with the slots. */
+/** Maximum number of tasks in one claim, so that transactions do not grow with the slots. */
 const mostClaims = 100;
-/** How much later than others a process looks for tasks that has met some which only newer ones can run. */
+/** How much later than others a process looks for tasks if it has met some that only newer processes can run. */
 const yieldedMs = 250;
 
 export interface DispatcherSetup {
@@ -31,7 +31,7 @@ export interface DispatcherSetup {
   readonly paused: PausedTools;
 }
 
-/** Claims queued tasks as slots become free, and brings them to their handlers. */
+/** Claims queued tasks as slots become free, and starts their handlers. */
 export class Dispatcher {
   readonly #setup: DispatcherSetup;
   readonly #starting = new Set<Promise<void>>();
@@ -42,14 +42,14 @@ export class Dispatcher {
   #running = false;
   /** Whether something has changed since the last look at slots and tasks began. */
   #again = false;
-  /** True while tasks are known to wait for a slot: a new task does not pass them. */
+  /** True while tasks are known to wait for a slot, which a new task must not overtake. */
   #backlog = false;
-  /** True where there may be something to claim, which has to be found out. */
+  /** True if there may be tasks to claim. */
   #looks = false;
-  /** True where there may be tasks that can be claimed when another one has ended. */
+  /** True if more tasks may become claimable when another one has ended. */
   #heldBack = false;
   #turns: Turns = noTurns;
-  /** Slots that were kept for the next claim. */
+  /** Slots reserved for the next claim. */
   #kept = 0;
 
   constructor(setup: DispatcherSetup) {
@@ -59,7 +59,7 @@ export class Dispatcher {
     setup.paused.onResumed(() => this.wake());
   }
 
-  /** Takes a slot for a new task of the tool, unless that would pass one that waits, or only the store knows whether it may run. */
+  /** Takes a slot for a new task of the tool, unless it would overtake a waiting one, or only the store knows whether it may run. */
   tryTakeSlot(tool: Tool, principal: string | null): boolean {
     const { leaked, slots, paused } = this.#setup;
     const isBlocked = leaked.blocks(tool) || paused.has(tool.name);
@@ -70,14 +70,14 @@ export class Dispatcher {
   }
 
   /**
-   * Whether this process runs new tasks of the tool: requests that are no calls are answered where they came from, and a server
-   * that stops leaves calls to others.
+   * Whether this process runs new tasks of the tool. Requests other than calls are answered where they came from; a stopping server leaves
+   * calls to others.
    */
   runs(tool: Tool): boolean {
     return tool.raw === true || (this.#open && this.#setup.services.options.roles.includes("work"));
   }
 
-  /** There may be something to claim: another owner has queued a task, or is gone. */
+  /** There may be tasks to claim: another owner has queued one, or is gone. */
   wake(): void {
     const { newer, services } = this.#setup;
     if (!newer.yields) return this.#look();
@@ -88,7 +88,7 @@ export class Dispatcher {
     });
   }
 
-  /** As `wake`, where no other process was told of so many tasks. Resolves with false where others have to be. */
+  /** As `wake`, for tasks that no other process was told of. Resolves with false if others must be told. */
   takeWork(tasks: number): Promise<boolean> {
     const tookAll = this.#offers.make(tasks);
     this.wake();
@@ -108,18 +108,18 @@ export class Dispatcher {
     this.#pump();
   }
 
-  /** This owner has changed tasks: of a handler with a limit, another one may run now. */
+  /** This owner has changed tasks, so a task of a handler with a limit may be able to run now. */
   changed(): void {
     if (this.#heldBack) this.wake();
   }
 
-  /** Starts nothing more. */
+  /** Starts no more tasks. */
   pause(): void {
     this.#open = false;
     this.#yielding?.();
   }
 
-  /** Starts nothing more; resolves when starts that are under way have come to their end. */
+  /** Starts no more tasks. Resolves when starts in progress have ended. */
   async close(): Promise<void> {
     this.pause();
     this.#closing.abort(new HoldfastError("stopping", "The server stops."));
@@ -127,12 +127,12 @@ export class Dispatcher {
     while (this.#starting.size > 0) await Promise.all(this.#starting);
   }
 
-  /** Hands over a task that already runs under its token, with a slot taken; with its request, it need not be read. */
+  /** Runs a task that already holds its token and a slot. If its request is passed, it need not be read. */
   run(task: TaskRecord, tool: Tool, request?: TaskRequest): void {
     this.#track(this.#setup.attempts.run(task, tool, request));
   }
 
-  /** False where no task is known to wait for a slot. */
+  /** False if no task is known to wait for a slot. */
   #keepSlot(): boolean {
     if (!this.#open || !this.#backlog) return false;
     this.#kept++;
@@ -173,7 +173,7 @@ export class Dispatcher {
     for (let given = 0; given < kept; given++) this.#setup.slots.give();
   }
 
-  /** As long as there are slots, and tasks for them. */
+  /** Claims as long as there are slots and tasks. */
   async #claimAll(): Promise<void> {
     while (this.#open && (this.#backlog || this.#looks)) {
       if (this.#backlog && !this.#hasSlot) return;
@@ -201,7 +201,7 @@ export class Dispatcher {
     }
   }
 
-  /** A look costs a read, where a claim would wait for the writers of other processes. */
+  /** Looking costs only a read, while a claim would wait for the writers of other processes. */
   async #findsWork(handlers: readonly ClaimingHandler[]): Promise<boolean> {
     if (this.#backlog) return true;
     const { services } = this.#setup;
@@ -217,7 +217,7 @@ export class Dispatcher {
     return tokens;
   }
 
-  /** Under the slots of these tokens. False where the server stops: then the tasks stay queued. */
+  /** Uses the slots of these tokens. False if the server stops: then the tasks stay queued. */
   async #claim(startable: StartableTools, tokens: readonly string[]): Promise<boolean> {
     const { services, slots } = this.#setup;
     const { store, clock, unreadable, onError } = services;

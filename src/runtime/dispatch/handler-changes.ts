@@ -5,18 +5,18 @@ import { untilStoreAnswers } from "../until-store-answers.ts";
 
 export interface HandlerChangesSetup {
   readonly services: Pick<Services, "store" | "registry" | "clock" | "onError">;
-  /** Called when tools have changed: some of what is queued may be for them. */
+  /** Called when tools have changed, since queued tasks may be for them. */
   readonly onChange: () => void;
-  /** Called when the store knows which handlers there are now. */
+  /** Called when the store has the current list of handlers. */
   readonly onTold: () => void;
 }
 
-/** Tells the store which handlers this process has, as tools come and go while it is open. */
+/** Keeps the store's list of this process's handlers current while tools come and go. */
 export class HandlerChanges {
   readonly #setup: HandlerChangesSetup;
   readonly #stopped = new AbortController();
   #unsubscribe: () => void = () => undefined;
-  /** What the store knows. */
+  /** The handlers that the store knows. */
   #told: readonly HandlerName[] = [];
   #telling = false;
 

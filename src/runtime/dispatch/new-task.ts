@@ -8,14 +8,14 @@ import type { TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
 
-/** The record and request of a call that becomes a task, and the hash by which an older call is the same. */
+/** The record and request of a new task, and the hash that identifies an earlier, identical call. */
 export interface FreshTask {
   readonly task: NewTask;
   readonly request: TaskRequest;
   readonly formerHash?: string;
 }
 
-/** What a call that becomes a task is made of. */
+/** Makes the parts of a new task from its call. */
 export function newTask(
   call: TaskCall,
   tool: Tool,
@@ -55,8 +55,8 @@ export function newTask(
 }
 
 /**
- * How long the task may run, and how long it is kept. A ttl bounds both. Without one, the task ends after `maxRunMs` at the
- * latest, and is kept from its end: nobody knows before when that is.
+ * How long the task may run, and how long it is kept. A ttl limits both. Without one, the task must end after `maxRunMs`, and is kept from
+ * its end, which is not known in advance.
  */
 function lifeOf(
   call: TaskCall,

@@ -4,21 +4,21 @@ import { versionOf } from "../../task/tool-version.ts";
 import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
 
-/** A newer process may have to finish something else first; where none comes, tasks are looked at less often. */
+/** A newer process may first have to finish something else. If none comes, tasks are checked less and less often. */
 const shortestMs = 5_000;
 const longestMs = 30_000;
-/** For so long a process expects more of them. */
+/** How long a process expects more of them after the last one. */
 const latelyMs = 2 * longestMs;
-/** A handler that is to hear of a cancel has little time left. */
+/** A handler that must learn of a cancel has little time left. */
 const cancelledMs = 1_000;
 
-/** When tasks of a tool and a version were met, since they were met again and again (epoch ms). */
+/** When tasks of a tool and a version were met, the first and the last time (epoch ms). */
 interface Met {
   readonly since: number;
   readonly last: number;
 }
 
-/** Tasks that began under a newer version of their tool than this process has: they are left to newer processes. */
+/** Tasks that began under a newer version of their tool than this process has. It leaves them to newer processes. */
 export class NewerTasks {
   readonly #services: Pick<Services, "clock" | "onError">;
   readonly #met = new Map<string, Met>();
@@ -28,12 +28,12 @@ export class NewerTasks {
     this.#services = services;
   }
 
-  /** Whether such tasks were met lately, so that a newer process may be about: it is to come first. */
+  /** Whether such tasks were met recently, so that a newer process may be running and should come first. */
   get yields(): boolean {
     return this.#services.clock.now() - this.#lastMet < latelyMs;
   }
 
-  /** Until when a task pauses that was met (epoch ms). Each tool and version is reported once. */
+  /** Until when such a task pauses (epoch ms). Each tool and version is reported once. */
   pauseUntil(task: TaskRecord, tool: Tool): number {
     const now = this.#services.clock.now();
     this.#lastMet = now;

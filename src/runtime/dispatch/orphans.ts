@@ -3,14 +3,14 @@ import type { HandlerName } from "../../task/owner.ts";
 import type { Services } from "../services.ts";
 import { orphanFailure } from "./recovery-plan.ts";
 
-/** Tasks that are read at a time, and the most that are ended at a time. */
+/** Maximum number of tasks read, and ended, at a time. */
 const page = 500;
 
 const shortestPauseMs = 1_000;
 
 /**
- * Fails queued tasks of tools that no process has which has the store open: a tool may be back with the next one, and so
- * they wait for a grace first.
+ * Fails queued tasks whose tool no process on the store has. They wait for a grace period first, because the next process may have the
+ * tool.
  */
 export class Orphans {
   readonly #services: Services;
@@ -27,7 +27,7 @@ export class Orphans {
     this.#again(this.#services.options.unregisteredGraceMs);
   }
 
-  /** Others may have come: a tool that was there for a while has to be missing for the whole grace again. */
+  /** Other processes may have started: if a tool was there for a while, its grace period starts again. */
   onOthers(): void {
     if (this.#seen.size > 0) void this.#forgetServed();
   }
@@ -42,7 +42,7 @@ export class Orphans {
     this.#callOff = this.#services.clock.after(ms, () => void this.#failSeen());
   }
 
-  /** Those that the last look found, and that are still without a tool. */
+  /** Fails tasks from the last look that still have no tool. */
   async #failSeen(): Promise<void> {
     try {
       const before = this.#seen;
@@ -79,7 +79,7 @@ export class Orphans {
     }
   }
 
-  /** False where it stays queued. */
+  /** False if it stays queued. */
   async #fail(id: string, tool: string): Promise<boolean> {
     const { store, clock, unreadable } = this.#services;
     const { outcome, statusMessage } = orphanFailure(tool);

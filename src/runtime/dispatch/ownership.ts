@@ -6,13 +6,13 @@ import type { Services } from "../services.ts";
 import type { PausedTools } from "./paused-tools.ts";
 import type { Sweeper } from "./sweeper.ts";
 
-/** How often an owner says that it lives, and looks whether the others do. */
+/** How often an owner reports that it lives, and checks the others. */
 const renewEveryMs = 1_000;
 
-/** Tasks that are given back to the queue in one transaction. */
+/** Tasks returned to the queue in one transaction. */
 const reclaimPage = 5_000;
 
-/** The part of the services that it needs, so that others who keep tasks can hold a store too. */
+/** The services that it needs, so that others can hold a store too. */
 export interface OwnershipServices extends Pick<
   Services,
   "store" | "clock" | "onError" | "unreadable" | "events"
@@ -20,14 +20,14 @@ export interface OwnershipServices extends Pick<
   readonly options: Pick<RuntimeOptions, "crashBackoffMs" | "maxCrashBackoffMs" | "maxCrashes">;
 }
 
-/** Holds the store for this process, and takes over what processes leave that are gone. */
+/** Holds the store for this process, and takes over from processes that are gone. */
 export class Ownership {
   readonly #services: OwnershipServices;
   readonly #sweeper: Sweeper;
-  /** Called when others may have left something to do. */
+  /** Called when others may have left work. */
   readonly #onOthers: () => void;
   readonly #paused: PausedTools | undefined;
-  /** Owners of which tasks could not be read, and were reported. */
+  /** Owners with unreadable tasks, which were reported. */
   readonly #reported = new Set<string>();
   #callOff: () => void = () => undefined;
   #stopped = false;
@@ -42,12 +42,12 @@ export class Ownership {
     this.#paused = paused;
   }
 
-  /** False once another process took this one for dead, until it has rejoined. */
+  /** False from when another process took this one for dead until it has rejoined. */
   get held(): boolean {
     return this.#held;
   }
 
-  /** Resolves once everything that earlier processes left can be claimed. */
+  /** Resolves once all tasks left by earlier processes can be claimed. */
   async start(): Promise<void> {
     await this.#renew();
     if (!this.#stopped)
@@ -59,7 +59,7 @@ export class Ownership {
     this.#callOff();
   }
 
-  /** A store that fails for long is reported once. */
+  /** Reports a store that fails for long only once. */
   async #renewInTime(): Promise<void> {
     const isLost = !this.#held && this.#services.store.rejoin === undefined;
     if (this.#renewing || isLost) return;
@@ -90,7 +90,7 @@ export class Ownership {
     this.#sweeper.consider(await store.nextSweepAt(clock.now() - 2 * renewEveryMs));
   }
 
-  /** What was taken from this process stays with others; where the store lets it, it goes on with the rest. */
+  /** Tasks taken from this process stay with others. If the store allows it, the process continues with the rest. */
   async #lost(): Promise<void> {
     const { store, onError, events } = this.#services;
     const wasHeld = this.#held;

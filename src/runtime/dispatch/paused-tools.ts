@@ -1,4 +1,4 @@
-/** Tools that operators have paused: no handler of theirs is started, on any process. */
+/** Tools that operators have paused: no process starts their handlers. */
 export class PausedTools {
   #names: ReadonlySet<string> = new Set();
   #onResumed: () => void = () => undefined;
@@ -12,7 +12,7 @@ export class PausedTools {
     return this.#names.has(tool);
   }
 
-  /** What the store said last. */
+  /** The store's latest list. */
   set(names: readonly string[]): void {
     const before = this.#names;
     this.#names = new Set(names);

@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Quota } from "../../task/quota.ts";
 import type { RuntimeOptions } from "../options.ts";
 
-/** Where there is no room, another try makes sense after this time, in ms. */
+/** When to try again if a limit is reached, in ms. */
 const retryAfterMs = 5_000;
 
 export function quotaOf(options: RuntimeOptions): Quota {
@@ -15,7 +15,7 @@ export function quotaOf(options: RuntimeOptions): Quota {
   };
 }
 
-/** Who is told does not hear whose tasks fill the server. */
+/** The message does not reveal whose tasks fill the server. */
 export function noRoom(): HoldfastError {
   return new HoldfastError(
     "limit_reached",

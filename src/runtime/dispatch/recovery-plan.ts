@@ -6,12 +6,12 @@ import type { RuntimeOptions } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-versions.ts";
 
-/** What to do with a task that was claimed. */
+/** What to do with a claimed task. */
 export type ClaimPlan =
   | { readonly do: "run"; readonly tool: Tool }
   /** It began under a newer version of the tool. */
   | { readonly do: "leave" }
-  /** Its time is over, and no sweep has come to it yet. */
+  /** Its time is over, and no sweep has ended it yet. */
   | { readonly do: "end" }
   | { readonly do: "cancel" }
   | { readonly do: "fail"; readonly outcome: Outcome; readonly statusMessage: string };
@@ -43,17 +43,17 @@ export function planClaimed(
   return { do: "run", tool: runs };
 }
 
-/** What becomes of a task whose tool did not come back within the grace. */
+/** The failure of a task whose tool did not come back within the grace period. */
 export function orphanFailure(tool: string): Failure {
   return failed(`This server no longer has a tool "${tool}".`);
 }
 
-/** Why a task fails that cannot be run again. */
+/** Why a task that cannot run again fails. */
 export function interrupted(tool: string): string {
   return `The server stopped while "${tool}" ran. The tool is not known to be safe to run again, so how far it came is not known.`;
 }
 
-/** Whether the tool allows that the task is run, maybe again. */
+/** Whether the tool allows the task to run, possibly again. */
 export function mayRun(task: TaskRecord, tool: Tool): boolean {
   const isFirstAttempt = task.attempt === 1;
   if (isFirstAttempt || tool.onCrash === "resume") return true;

@@ -1,18 +1,18 @@
-/** The slots as handlers of one principal use them. */
+/** The slots for handlers of one principal. */
 export interface PrincipalSlots {
-  /** Resolves when a handler that waited may go on. */
+  /** Resolves when a handler that waited may continue. */
   takeToResume(): Promise<void>;
   give(): void;
 }
 
 /**
- * Bounds how many handlers run at once. A handler that waits for a client gives its slot back at once, else as
- * many questions as slots would stop everything. Those that could go on get slots by turns, one of each principal after the other;
- * where tasks wait to be claimed too, every other slot is for these.
+ * Limits how many handlers run at the same time. A handler that waits for a client frees its slot at once; otherwise, as many questions as
+ * slots would block everything. Handlers ready to continue get slots in turns, one per principal. If tasks wait to be claimed too, they get
+ * every other slot.
  */
 export class Slots {
   readonly limit: number;
-  /** By principal: whose turn it is comes first. */
+  /** By principal, the next one first. */
   readonly #resuming = new Map<string, (() => void)[]>();
   #used = 0;
   #claimNext = false;
@@ -22,7 +22,7 @@ export class Slots {
     this.limit = limit;
   }
 
-  /** `listener` is offered what comes free: true where it takes the slot, to claim a task. */
+  /** Offers each free slot to `listener`, which returns true if it takes the slot to claim a task. */
   onFree(listener: () => boolean): void {
     this.#claims = listener;
   }

@@ -5,7 +5,7 @@ import type { Services } from "../services.ts";
 import type { PausedTools } from "./paused-tools.ts";
 import type { Tool } from "../tool/tool.ts";
 
-/** The tools that could start handlers when they were looked up, for a claim: one that is removed meanwhile runs what was claimed for it. */
+/** The tools that could start handlers at the time of a claim. One that is removed meanwhile still runs what was claimed for it. */
 export class StartableTools {
   readonly handlers: readonly ClaimingHandler[];
   readonly #tools = new Map<ClaimingHandler, Tool>();
@@ -27,7 +27,7 @@ export class StartableTools {
     this.handlers = [...this.#tools.keys()];
   }
 
-  /** For a task that was claimed. */
+  /** The tool for a claimed task. */
   of(task: TaskRecord): Tool | undefined {
     const handler = this.handlers.find((each) => hasHandler([each], task));
     return handler && this.#tools.get(handler);

@@ -8,25 +8,25 @@ import type { RuntimeOptions } from "../options.ts";
 import type { Services } from "../services.ts";
 
 const batch = 200;
-/** Clocks jump and laptops sleep, so that no timer is armed for longer than this. */
+/** Maximum length of a timer, because clocks jump and laptops sleep. */
 const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
-/** How long after its time a task is left to others where they are to come first. */
+/** How long a due task is left to other processes if they should come first. */
 const yieldedMs = 1_000;
 /** The status text of a task that is cancelled by itself. */
 const callerLeft = "The caller left and did not call again.";
 
-/** The part of the services that it needs, so that others who keep tasks can sweep too. */
+/** The services that it needs, so that others can sweep too. */
 export interface SweeperServices extends Pick<Services, "store" | "clock" | "onError" | "unreadable"> {
   readonly options: Pick<RuntimeOptions, "expiredVisibleMs">;
 }
 
 export interface SweeperListeners {
-  /** Whether other processes are to come first to the tasks whose time has come: those that can tell or run their handlers. */
+  /** Whether other processes should come first for due tasks, because they can tell or run their handlers. */
   readonly yields?: () => boolean;
   /** Called when tasks were woken. */
   readonly onWoken?: () => void;
-  /** Hears of tasks that were cancelled while nothing of them ran. */
+  /** Receives tasks that were cancelled while none of their code ran. */
   readonly onUnheld?: (task: TaskRecord) => void;
 }
 
@@ -35,11 +35,11 @@ export class Sweeper {
   readonly #services: SweeperServices;
   readonly #listeners: SweeperListeners;
   #callOff: (() => void) | undefined;
-  /** What the timer is armed for; while a sweep runs, the earliest time that came up meanwhile. */
+  /** The time of the timer. While a sweep runs, the earliest time that came up meanwhile. */
   #armedFor = Number.POSITIVE_INFINITY;
   #sweeping: Promise<void> | undefined;
   #stopped = true;
-  /** Tasks whose record cannot be read: they stay due, and are left alone until another process starts. */
+  /** Tasks whose record cannot be read: they stay due, and are ignored until another process starts. */
   readonly #unreadable = new Set<string>();
 
   constructor(services: SweeperServices, listeners: SweeperListeners = {}) {
@@ -47,7 +47,7 @@ export class Sweeper {
     this.#listeners = listeners;
   }
 
-  /** Resolves after the first sweep, which is long where many tasks fell due before. */
+  /** Resolves after the first sweep, which takes long if many tasks became due before. */
   async start(): Promise<void> {
     this.#stopped = false;
     await this.#sweep();
@@ -59,14 +59,14 @@ export class Sweeper {
     await this.#sweeping;
   }
 
-  /** Tells the sweeper of a time at which it has work; null is none. */
+  /** Tells the sweeper when it next has work; null: never. */
   consider(at: number | null): void {
     if (at === null || at >= this.#armedFor) return;
     if (this.#sweeping === undefined) this.#arm(at);
     else this.#armedFor = at;
   }
 
-  /** The task, ended where its life is over and no sweep has come to it yet. */
+  /** The task, ended if its life is over and no sweep has ended it yet. */
   async ended(task: TaskRecord): Promise<TaskRecord> {
     const now = this.#services.clock.now();
     const { cancelBy } = task;
@@ -76,7 +76,7 @@ export class Sweeper {
     return (await this.#services.store.get(task.id)) ?? task;
   }
 
-  /** Ends a task whose life is over, also where others are to come first. */
+  /** Ends a task whose life is over, even if others should come first. */
   async end({ id }: TaskRecord): Promise<void> {
     await this.#end(id, this.#services.clock.now());
   }
@@ -121,7 +121,7 @@ export class Sweeper {
     }
   }
 
-  /** Resolves with the time until which all due tasks have ended, or undefined where one has to be tried again. */
+  /** Resolves with the time until which all due tasks have ended, or undefined if one has to be tried again. */
   async #endDue(yieldMs: number): Promise<number | undefined> {
     const { store, clock } = this.#services;
     const failed = new Set<string>();
@@ -139,7 +139,7 @@ export class Sweeper {
     }
   }
 
-  /** False where the store failed, and the same may succeed later. */
+  /** False if the store failed, and a retry may succeed. */
   async #end(id: string, now: number): Promise<boolean> {
     const { store, options, onError, unreadable } = this.#services;
     const visibleUntil = now + options.expiredVisibleMs;

@@ -1,32 +1,32 @@
 interface Offer {
   readonly answer: (tookAll: boolean) => void;
-  /** How many of its tasks this process has not claimed, as far as it knows. */
+  /** The number of offered tasks that this process is not known to have claimed. */
   missing: number;
 }
 
 /**
- * Work that nobody else was told of. Each offer is answered with whether this process took what there was; where it took less, or there may be more than it
- * can take at once, others have to be told.
+ * Work that no other process was told of. Each offer resolves with whether this process took all of it. If it took less, or there may be
+ * more than it can take at once, others must be told.
  */
 export class WorkOffers {
   #made: Offer[] = [];
-  /** Those that the look covers which is under way. */
+  /** Offers covered by the look in progress. */
   #looked: Offer[] = [];
 
-  /** Of at least so many tasks. */
+  /** Offers at least this many tasks. */
   make(tasks: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#made.push({ answer: resolve, missing: tasks });
     return promise;
   }
 
-  /** To be called before the store is asked: what is offered later may be about something that the store passes now. */
+  /** Call it before asking the store: later offers may be about tasks that the store has passed by then. */
   onLook(): void {
     this.#looked.push(...this.#made);
     this.#made = [];
   }
 
-  /** The store gave `claimed` tasks where it was asked for `most`. */
+  /** The store returned `claimed` tasks when asked for `most`. */
   onClaimed(claimed: number, most: number): void {
     let taken = claimed;
     for (const offer of [...this.#looked, ...this.#made]) {
@@ -38,7 +38,7 @@ export class WorkOffers {
     else if (most > 1) this.#answer(() => false); // too many for one process to be left to it
   }
 
-  /** Nothing more is claimed for now. */
+  /** No more claims for now. */
   onEnd(): void {
     this.onLook();
     this.#answer(() => false);

@@ -3,11 +3,11 @@ import { describeThrown } from "../tool/describe-thrown.ts";
 import { thrownStack } from "../tool/thrown-stack.ts";
 import type { EventError } from "./server-event.ts";
 
-/** In code points: a line of a log has bounds too, and authors throw what they like. */
+/** In code points. Log lines are limited too, and authors can throw anything. */
 const longestMessage = 4_096;
 const longestStack = 16_384;
 
-/** What an event says of whatever was thrown. Never throws. */
+/** A thrown value as an event contains it. Never throws. */
 export function eventError(thrown: unknown): EventError {
   const message = cutText(describeThrown(thrown), longestMessage);
   try {
@@ -20,7 +20,7 @@ export function eventError(thrown: unknown): EventError {
   }
 }
 
-/** The same of an error that was stored as JSON. */
+/** The same for an error stored as JSON. */
 export function storedEventError(json: string): EventError {
   const { name, message, code } = JSON.parse(json) as EventError;
   return { name, message: cutText(message, longestMessage), ...codeOf({ code }) };

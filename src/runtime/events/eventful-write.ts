@@ -6,8 +6,8 @@ import type { OfTask } from "./server-event.ts";
 import type { ServerEvents } from "./server-events.ts";
 
 /**
- * The writes of a store as they are, which tell what each has made happen, before it resolves. Every change of a task is a command, so that
- * nothing that happens to tasks can be forgotten here, and what was refused is not told.
+ * Passes writes to the store unchanged, and emits the events of each before it resolves. Every change of a task is a command, so no event
+ * is missed here. Refused commands emit none.
  */
 export function eventfulWrite(
   inner: Pick<TaskStore, "write" | "get">,
@@ -26,7 +26,7 @@ export function eventfulWrite(
   return write;
 }
 
-/** Whose task is to be deleted; undefined for one that cannot be read, which the deletion itself will report. */
+/** The owner of a task to be deleted; undefined for one that cannot be read, which the deletion itself reports. */
 async function subjectOf(store: Pick<TaskStore, "get">, id: string): Promise<OfTask | undefined> {
   try {
     const task = await store.get(id);

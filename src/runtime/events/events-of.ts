@@ -6,8 +6,8 @@ import { storedEventError } from "./event-error.ts";
 import type { EventError, OfTask, ServerEventData } from "./server-event.ts";
 
 /**
- * What a command has made happen that the store has applied. `thrown` is what the handler threw whose end it stores, if that is why.
- * Pure, and knows of every command that is an event, so that what is told is what was committed.
+ * The events of a command that the store has applied. `thrown` is what the handler threw, if the command stores that end. Pure, and covers
+ * every command that emits events, so that events match commits.
  */
 export function eventsOf(
   command: TaskCommand,
@@ -90,7 +90,7 @@ function ofTask(command: TaskCommand, result: Changed, thrown?: EventError): rea
   }
 }
 
-/** Whose event it is. */
+/** The task that an event is about. */
 export function subject({ id, tool, principal, generation, attempt, parent }: TaskRecord): OfTask {
   const above = parent === null ? {} : { parentId: parent.id };
   return { taskId: id, tool, principal, generation, attempt, ...above };

@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { eventError } from "./event-error.ts";
 import type { EventError, ServerEvent, ServerEventData } from "./server-event.ts";
 
-/** Whoever wants to know what happens in this process. */
+/** A listener of this process's events. */
 export type OnEvent = (event: ServerEvent) => unknown;
 
 export interface ServerEventsSetup {
@@ -11,17 +11,17 @@ export interface ServerEventsSetup {
   readonly onError: (error: unknown) => void;
 }
 
-/** Tells listeners what happens. There is none where nobody listens, and then nothing is made of what happens. */
+/** Sends events to listeners. Does not exist without listeners, so that events then cost nothing. */
 export class ServerEvents {
   readonly #setup: ServerEventsSetup;
-  /** What handlers threw whose ends are being stored, by the tokens of their attempts. */
+  /** What handlers threw, by the token of their attempts, while their ends are being stored. */
   readonly #thrown = new Map<string, unknown>();
 
   constructor(setup: ServerEventsSetup) {
     this.#setup = setup;
   }
 
-  /** A listener that throws, or rejects, hurts nobody: `onError` hears of it. */
+  /** If a listener throws or rejects, the error goes to `onError`. */
   emit(event: ServerEventData): void {
     const { listeners, clock, onError } = this.#setup;
     const told = { ...event, at: clock.now() };
@@ -35,7 +35,7 @@ export class ServerEvents {
     }
   }
 
-  /** The handler of the attempt with this token threw; what is stored of that has no stack. Until `forget`. */
+  /** The handler of the attempt with this token threw. The stored form has no stack. Kept until `forget`. */
   threw(token: string | null, error: unknown): void {
     if (token !== null) this.#thrown.set(token, error);
   }

@@ -10,7 +10,7 @@ interface CallingTask {
   readonly generation: GenerationName;
 }
 
-/** Throws what keeps the handler of a task from calling a tool, as it would keep the caller of the task from it. */
+/** Throws if the handler of a task may not call a tool, under the same rules as for the task's caller. */
 export function assertCallable(tool: Tool, { origin, generation }: CallingTask): void {
   if (tool.task === "forbidden") {
     throw new HoldfastError(

@@ -3,7 +3,7 @@ import type { LoopDelay } from "./metrics.ts";
 
 const nsOfMs = 1e6;
 
-/** Measures how late the event loop is, from now on until it is stopped. Each reading begins anew. */
+/** Measures the event loop delay from now on until it is stopped. Each reading starts a new measurement. */
 export class LoopDelays {
   readonly #histogram = monitorEventLoopDelay();
 

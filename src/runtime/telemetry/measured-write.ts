@@ -3,7 +3,7 @@ import type { CommandResult } from "../../task/command-result.ts";
 import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
 import type { ServerMetrics, WriteOutcome } from "./metrics.ts";
 
-/** The writes of a store as they are, which are measured: each from when it was asked for until it is durable, the time in which it waited for others included. */
+/** Passes writes to the store unchanged, and measures each from the request until it is durable, including time spent waiting for others. */
 export function measuredWrite(
   inner: Pick<TaskStore, "write">,
   metrics: Pick<ServerMetrics, "wrote">,

@@ -2,36 +2,36 @@ import type { QueueLength } from "../../store/queue-length.ts";
 import type { TaskCommandName } from "../../task/command.ts";
 import type { ServerEvent } from "../events/server-event.ts";
 
-/** What a write of the store came to: it was committed, the task refused it, or the store failed. */
+/** The result of a store write: it was committed, the task refused it, or the store failed. */
 export type WriteOutcome = "committed" | "refused" | "failed";
 
 /** Measures what a server does. Durations are in milliseconds. */
 export interface ServerMetrics {
-  /** Counts what happens to tasks, requests and this process. */
+  /** Counts an event of tasks, requests or this process. */
   event(event: ServerEvent): void;
-  /** A write of the store is over. */
+  /** A store write has ended. */
   wrote(command: TaskCommandName, durationMs: number, outcome: WriteOutcome): void;
-  /** So many commands were committed together. */
+  /** This many commands were committed together. */
   committed(commands: number): void;
-  /** A listener was sent what it had not seen of a task, so long after that was committed. */
+  /** A listener was sent a task's news, this long after it was committed. */
   pushed(delayMs: number): void;
   /** Reads these whenever measurements are collected, until the returned function is called. */
   observe(readings: ServerReadings): () => void;
 }
 
-/** What stands at the moment. */
+/** Current values. */
 export interface ServerReadings {
-  /** Slots of this process: those that handlers use, and how many there are. */
+  /** Slots of this process: those in use by handlers, and the total. */
   slots(): { readonly used: number; readonly limit: number };
   /** Handlers of this process that hold tasks, by tool. */
   activeHandlers(): ReadonlyMap<string, number>;
-  /** Those of them that wait, with what they hold in memory. */
+  /** Those of them that wait and stay in memory. */
   waitingHandlers(): number;
-  /** Handlers that go on although their task has ended, by tool. */
+  /** Handlers that keep running although their task has ended, by tool. */
   leakedHandlers(): ReadonlyMap<string, number>;
-  /** How late the event loop was since this was read last; undefined where nothing has been measured yet. */
+  /** The event loop delay since the last reading; undefined if nothing has been measured yet. */
   loopDelay(): LoopDelay | undefined;
-  /** The queues of the whole store; undefined where it does not say. */
+  /** The queues of the whole store; undefined if it does not report them. */
   queues(): Promise<QueueReadings | undefined>;
 }
 
@@ -46,8 +46,8 @@ export interface LoopDelay {
 }
 
 export interface QueueReadings {
-  /** By tool and state, those that are not empty. */
+  /** The non-empty queues, by tool and state. */
   readonly lengths: readonly Pick<QueueLength, "tool" | "state" | "tasks">[];
-  /** How long the task has been ready that has waited longest for its first or next attempt; 0 where none waits. */
+  /** How long the longest-waiting task has been ready for its first or next attempt; 0 if none waits. */
   readonly oldestMs: number;
 }

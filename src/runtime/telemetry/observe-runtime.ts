@@ -11,7 +11,7 @@ export interface ObservedParts {
   readonly leaked: Pick<LeakedHandlers, "counts">;
 }
 
-/** Has what stands in a runtime read from now on until the returned function is called; it does nothing where nothing is measured. */
+/** Lets a runtime's current values be read until the returned function is called. Does nothing if nothing is measured. */
 export function observeRuntime(services: Services, { slots, attempts, leaked }: ObservedParts): () => void {
   const { telemetry } = services;
   if (telemetry === undefined) return () => undefined;

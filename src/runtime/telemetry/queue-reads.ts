@@ -4,16 +4,16 @@ import type { Clock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
 import type { QueueReadings } from "./metrics.ts";
 
-/** How long a reading stays good at least, and at most (ms): whoever collects metrics, and however often, the store is asked no more often. */
+/** The shortest and the longest time for which a reading is reused (ms), however often metrics are collected. */
 const freshMs = { least: 5_000, most: 60_000 };
 
-/** One that took long stays good for so many times as long: no more than a twentieth of the time is to go into that. */
+/** A slow reading is reused for this many times its duration, so that at most a twentieth of the time is spent on readings. */
 const pause = 20;
 
-/** How long a collection of metrics waits for the store (ms), so that one that hangs keeps nobody from all others. */
+/** How long a collection of metrics waits for the store (ms), so that a hanging store does not block all other metrics. */
 const patienceMs = 1_000;
 
-/** Of each tool no more tasks are looked at. */
+/** Maximum number of tasks read per tool. */
 const mostTasks = 10_000;
 
 export interface QueueReadsSetup {
@@ -21,7 +21,7 @@ export interface QueueReadsSetup {
   readonly clock: Clock;
 }
 
-/** The queues of the store, read for all who want to know at about the same time. */
+/** The queues of the store, read once for all callers at about the same time. */
 export class QueueReads {
   readonly #setup: QueueReadsSetup;
   #reading: Promise<readonly QueueLength[]> | undefined;
@@ -33,7 +33,7 @@ export class QueueReads {
     this.#setup = setup;
   }
 
-  /** Undefined where the store has no part for operators, fails, or does not answer in time; it is asked again a while later. */
+  /** Undefined if the store has no part for operators, fails, or does not answer in time. It is asked again later. */
   async read(): Promise<QueueReadings | undefined> {
     const { clock } = this.#setup;
     const age = clock.now() - this.#readAt;

@@ -6,12 +6,12 @@ import type { HandlerEnd } from "../tool/run-to-end.ts";
 import type { ServerTelemetry } from "./telemetry.ts";
 import type { AttemptOutcome, OpenSpan, ServerTracing, TracedRun, TracedWait } from "./tracing.ts";
 
-/** The trace of one run of a handler: its own span, and those of what the handler does. There is none where nothing is traced. */
+/** The trace of one run of a handler: its span, and those of what the handler does. None if nothing is traced. */
 export class RunTrace {
   readonly #tracing: ServerTracing;
   readonly #of: TracedRun;
   readonly #span: OpenSpan<AttemptOutcome>;
-  /** From when on nobody has told of the ends of waits (epoch ms): since the attempt before it, which told of those that it saw. */
+  /** Waits that ended since this time (epoch ms) have no span yet: the previous attempt recorded the earlier ones. */
   readonly #since: number;
 
   constructor(tracing: ServerTracing, of: TracedRun, since = Infinity) {
@@ -21,7 +21,10 @@ export class RunTrace {
     this.#span = tracing.attempt(of);
   }
 
-  /** Of a task that an attempt has begun to run, whose request came with `trace`. It tells of the attempt before it if that could not do so itself. */
+  /**
+   * For a task that an attempt has begun to run, whose request came with `trace`. Also records the previous attempt if that could not do so
+   * itself.
+   */
   static ofTask(
     telemetry: ServerTelemetry | undefined,
     task: TaskRecord,
@@ -43,7 +46,7 @@ export class RunTrace {
     return new RunTrace(tracing, of, before?.end === "retried" ? endedAt + 1 : endedAt);
   }
 
-  /** Calls `work`, whose own spans stand below that of the run. */
+  /** Calls `work`; its spans become children of the run's span. */
   run<T>(work: () => T): T {
     return this.#span.run(work);
   }
@@ -61,7 +64,7 @@ export class RunTrace {
     }
   }
 
-  /** Tells of a wait when it is over; one that another attempt goes on with is told of by that. */
+  /** Records a wait when it has ended. If another attempt continues the wait, that attempt records it. */
   async waiting<T extends JournalEnd | void>(
     wait: Omit<TracedWait, "endedAt" | "failed">,
     clock: Pick<Clock, "now">,
@@ -77,7 +80,7 @@ export class RunTrace {
     }
   }
 
-  /** The handler has replayed an entry: one that others ended while no attempt ran is told of by the first that learns it. */
+  /** The handler has replayed an entry. If others ended it while no attempt ran, the first attempt that learns of it records it. */
   replayed({ key, kind, method, begunAt, doneAt }: JournalHead, failed: boolean): void {
     if ((kind !== "input" && kind !== "event") || begunAt === null || doneAt === null) return;
     if (doneAt < this.#since) return;
@@ -91,7 +94,7 @@ export class RunTrace {
     });
   }
 
-  /** The handler calls another tool: where the trace goes on for that. */
+  /** The handler calls another tool. Returns the trace context for that call. */
   called(key: string, tool: string): TraceContext | undefined {
     return this.#tracing.called(this.#of, { key, tool });
   }
@@ -101,7 +104,7 @@ export class RunTrace {
   }
 }
 
-/** What the trace says of a handler that has ended, and whose outcome counts. */
+/** What the trace records about a handler that has ended, and whose outcome counts. */
 export function attemptOutcome(end: HandlerEnd): AttemptOutcome {
   return {
     end: end.outcome.kind === "result" ? "settled" : "failed",
@@ -109,7 +112,7 @@ export function attemptOutcome(end: HandlerEnd): AttemptOutcome {
   };
 }
 
-/** The same of one without a task: what it throws because its caller has left is no error. */
+/** The same without a task: what the handler throws because its caller has left is no error. */
 export function directOutcome(end: HandlerEnd, caller: AbortSignal): AttemptOutcome {
   return end.threw && caller.aborted ? { end: "cancelled" } : attemptOutcome(end);
 }

@@ -1,18 +1,18 @@
 import type { TaskStore } from "../../store/store.ts";
 import type { TraceContext } from "../../task/trace-context.ts";
 
-/** Where the trace of a task goes on; undefined for one whose request nothing traced. */
+/** The trace context of a task; undefined if its request was not traced. */
 export type TaskTrace = TraceContext | undefined;
 
 const mostTasks = 10_000;
 
 type Traces = Map<string, TaskTrace | Promise<TaskTrace>>;
 
-/** The traces of those tasks that this process has made, run, or been asked for last. */
+/** The traces of tasks that this process recently created, ran or was asked about. */
 export class TaskTraces {
   readonly #store: Pick<TaskStore, "request">;
   readonly #most: number;
-  /** By task: the newer half, and the older one. To find the oldest of one large map costs more the more it has lost. */
+  /** By task, in a newer and an older half. Finding the oldest entry of one large map gets slower with each deletion. */
   #traces: Traces = new Map();
   #older: Traces = new Map();
 
@@ -28,7 +28,7 @@ export class TaskTraces {
     this.#traces = new Map();
   }
 
-  /** Reads it where it is not known; never rejects. To be asked of tasks alone that whoever asks may see. */
+  /** Reads the trace if it is not known; never rejects. Call it only for tasks that the caller may see. */
   of(task: string): TaskTrace | Promise<TaskTrace> {
     for (const traces of [this.#traces, this.#older]) {
       if (traces.has(task)) return traces.get(task);
@@ -48,7 +48,7 @@ export class TaskTraces {
     return reading;
   }
 
-  /** Where a reading is kept, unless something was that is newer. */
+  /** The half that keeps a reading, unless there is a newer one. */
   #holding(task: string, reading: Promise<TaskTrace>): Traces | undefined {
     return [this.#traces, this.#older].find((traces) => traces.get(task) === reading);
   }

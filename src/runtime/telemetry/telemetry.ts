@@ -2,8 +2,8 @@ import type { ServerMetrics } from "./metrics.ts";
 import type { ServerTracing } from "./tracing.ts";
 
 /**
- * What a server is traced and measured with: `openTelemetry()` of `holdfast/opentelemetry`. Nothing of it throws, or is waited for. Where there is
- * none, nothing is made of what happens.
+ * Traces and measures a server: `openTelemetry()` of `holdfast/opentelemetry`. Its members never throw, and nothing waits for them. Without
+ * it, nothing is recorded.
  */
 export interface ServerTelemetry {
   readonly tracing: ServerTracing;

@@ -5,24 +5,24 @@ import type { TraceContext } from "../../task/trace-context.ts";
 
 /** Traces what a server does. All times are epoch milliseconds. */
 export interface ServerTracing {
-  /** Begins the span of a request that a client has sent, with the `_meta` that it has. */
+  /** Begins the span of a client's request, with its `_meta`. */
   request(request: TracedRequest): RequestSpan;
-  /** Begins the span of a run of a handler, which an earlier one began where it is not the first. */
+  /** Begins the span of a run of a handler. If it is not the first run, an earlier one began the trace. */
   attempt(of: TracedRun): OpenSpan<AttemptOutcome>;
-  /** Begins the span of one try of a step. `attempt` is the span of the run that it belongs to. */
+  /** Begins the span of one try of a step. `attempt` is the span of its run. */
   step(step: TracedStep, attempt: OpenSpan<AttemptOutcome>): OpenSpan<StepOutcome>;
-  /** Tells of a run whose process died with its span. */
+  /** Records a run whose process died with its span. */
   lostAttempt(of: TracedRun, begunAt: number, lostAt: number): void;
-  /** Tells of a wait of a handler that is over. */
+  /** Records a wait of a handler that has ended. */
   waited(of: TracedRun, wait: TracedWait): void;
-  /** Tells that the handler of a task calls another tool: where the trace goes on for the task of the call. */
+  /** Records that a task's handler calls another tool. Returns the trace context for the call's task. */
   called(of: TracedRun, call: { readonly key: string; readonly tool: string }): TraceContext | undefined;
 }
 
 export interface TracedRequest {
   readonly method: string;
   readonly id: string | number;
-  /** Of `tools/call`: the tool. */
+  /** The tool, for `tools/call`. */
   readonly tool?: string | undefined;
   readonly protocolVersion?: string | undefined;
   readonly transport: "http" | "stdio";
@@ -30,45 +30,45 @@ export interface TracedRequest {
   readonly trace: TraceContext | undefined;
 }
 
-/** A span that is under way; one that is never ended is never seen. */
+/** A running span. A span that is never ended is never exported. */
 export interface OpenSpan<Outcome> {
-  /** Calls `work`, whose own spans, also those of libraries, stand below this one. */
+  /** Calls `work`; its spans, also those of libraries, become children of this one. */
   run<T>(work: () => T): T;
   /** Only the first call counts. */
   end(outcome: Outcome): void;
 }
 
 export interface RequestSpan extends OpenSpan<RequestOutcome> {
-  /** Where the trace goes on for what the request makes happen; to be stored with its task. */
+  /** The trace context for everything that the request causes. It is stored with its task. */
   readonly context: TraceContext | undefined;
   /**
-   * Says which task the request is about. A request whose client sends no trace context of its own belongs to the trace of its task; one with another is
+   * Sets the task that the request is about. If the client sends no trace context, the request joins the trace of its task; otherwise it is
    * linked to that.
    */
   about(task: { readonly id: string; readonly trace: TaskTrace | Promise<TaskTrace> }): void;
 }
 
 export interface RequestOutcome {
-  /** Of a JSON-RPC error. */
+  /** The code of a JSON-RPC error. */
   readonly code?: number;
   readonly message?: string;
-  /** Of `tools/call`: the tool, where only the answer tells that there is such a one. */
+  /** The tool, for `tools/call`, if only the answer shows that it exists. */
   readonly tool?: string;
-  /** A result of a tool with `isError`. */
+  /** The result has `isError`. */
   readonly isToolError?: boolean;
-  /** There was no answer: the client has cancelled the request, or is gone. */
+  /** There was no answer: the client cancelled the request, or disconnected. */
   readonly isCancelled?: boolean;
 }
 
-/** Which run of a handler. */
+/** Identifies a run of a handler. */
 export interface TracedRun {
   readonly tool: string;
   /** Left out for a call that is answered without a task. */
   readonly taskId?: string | undefined;
   readonly parentId?: string | undefined;
-  /** From 1 on. */
+  /** From 1. */
   readonly attempt: number;
-  /** Where the trace goes on that the task's request began; undefined where nothing traced that. */
+  /** The trace context that the task's request began; undefined if it was not traced. */
   readonly trace: TraceContext | undefined;
 }
 
@@ -81,12 +81,12 @@ export interface AttemptOutcome {
 export interface TracedStep {
   readonly run: TracedRun;
   readonly key: string;
-  /** How often it has failed before. */
+  /** How often it failed before. */
   readonly tries: number;
 }
 
 export interface StepOutcome {
-  /** What it threw, if it did; else undefined. */
+  /** The thrown error; undefined if there is none. */
   readonly error?: unknown;
   readonly threw: boolean;
 }
@@ -94,10 +94,10 @@ export interface StepOutcome {
 export interface TracedWait {
   readonly kind: Exclude<JournalKind, "step" | "call">;
   readonly key: string;
-  /** Of a question. */
+  /** The method of a question. */
   readonly method?: InputMethod | undefined;
   readonly begunAt: number;
   readonly endedAt: number;
-  /** Whether it was given up, or refused. */
+  /** Whether it timed out, or was refused. */
   readonly failed: boolean;
 }
