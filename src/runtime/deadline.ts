@@ -12,7 +12,7 @@ export class Deadline {
     this.callOff = clock.after(ms, resolve, "keep alive");
   }
 
-  /** Resolves when `work` has settled, or at the deadline: with true if it fulfilled. */
+  /** Resolves with true once `work` has fulfilled, and with false once it has rejected or the deadline has passed. */
   bound(work: Promise<unknown>): Promise<boolean> {
     const done = work.then(
       () => true,

@@ -30,11 +30,11 @@ export interface AttemptsSetup {
   readonly timers: Timers;
   readonly leaked: LeakedHandlers;
   readonly credentials: Credentials;
-  /** Hears of tasks whose handlers' frames were dropped. */
+  /** Receives tasks whose handlers were dropped from memory. */
   readonly onParked: (task: TaskRecord) => void;
-  /** Hears of tasks that were cancelled before their handlers began again. */
+  /** Receives tasks that were cancelled before their handlers began again. */
   readonly onUnheld: (task: TaskRecord) => void;
-  /** Hears when a task's end of life moves (epoch ms). */
+  /** Called when a task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
 }
 
@@ -42,12 +42,12 @@ const damaged = "The stored data of this task is damaged, so the task cannot run
 const undecrypted =
   "The stored data of this task cannot be decrypted with the keys of this server, so the task cannot run.";
 
-/** The runs of this process that hold tasks: starts them, settles their tasks, and shows them what happens to their tasks. */
+/** The runs of this process that hold tasks: starts them, settles their tasks, and tells them about changes of their tasks. */
 export class Attempts implements TaskHolder {
   readonly #setup: AttemptsSetup;
   readonly #services: Services;
   readonly #live = new Map<string, HeldRun>();
-  /** The newest records of tasks whose attempt is still to begin; undefined for one that was deleted. */
+  /** The newest records of tasks whose attempt has not begun yet; undefined for a deleted one. */
   readonly #loading = new Map<string, TaskRecord | undefined>();
   readonly #parking: Parking;
   readonly #closing = new AbortController();
@@ -62,21 +62,21 @@ export class Attempts implements TaskHolder {
     this.#parking = new Parking({ services, timers, onDrop, onParked });
   }
 
-  /** How many handlers hold tasks, by tool. */
+  /** The number of handlers that hold tasks, by tool. */
   active(): ReadonlyMap<string, number> {
     const active = new Map<string, number>();
     for (const { tool } of this.#live.values()) active.set(tool.name, (active.get(tool.name) ?? 0) + 1);
     return active;
   }
 
-  /** How many of them wait. */
+  /** The number of these that wait. */
   get waiting(): number {
     return this.#parking.waiting;
   }
 
   /**
-   * Runs the handler of a task that was started under `task.token`; its slot is taken already. A task that was made just now
-   * comes with its request, which is read of any other one.
+   * Runs the handler of a task that was started under `task.token` and has a slot. The request of a new task is passed; for others it is
+   * read.
    */
   async run(task: TaskRecord, tool: Tool, request?: TaskRequest): Promise<void> {
     let loaded: LoadedTask;
@@ -136,7 +136,7 @@ export class Attempts implements TaskHolder {
     void withinTime(running, run, tool).then((end) => held.end(end, gone));
   }
 
-  /** From now on the run, whose handler may run already, holds its task, with what earlier attempts journalled. */
+  /** From now on the run, whose handler may already run, holds its task, with earlier attempts' journal entries. */
   hold(
     run: Run,
     record: TaskRecord,
@@ -185,23 +185,23 @@ export class Attempts implements TaskHolder {
     if (task === undefined || isTerminal(task.state)) this.#setup.credentials.forget(id);
   }
 
-  /** What this process itself has made of a task, be it by ending what these keys are of: then nothing has to be read. */
+  /** This process itself changed a task, and ended the entries with these keys, if given: then nothing has to be read. */
   changed(task: TaskRecord, ended?: readonly string[]): void {
     if (ended !== undefined) this.lookAtEnds(task.id, ended);
     this.saw(task.id, task);
   }
 
-  /** What others end of the task, or any of it, has ended or cannot be read any more: its handler is to hear of that. */
+  /** Others have ended entries of the task, or any if no keys are given, or these cannot be read any more: tells its handler. */
   lookAtEnds(id: string, keys?: readonly string[]): void {
     this.#live.get(id)?.task.journal.ended(keys);
   }
 
-  /** Gives up what cannot be read: a store that fails must not hold up a stop. */
+  /** Stops reading: a store that fails must not delay a stop. */
   stopLoading(): void {
     this.#closing.abort(new HoldfastError("stopping", "The server stops."));
   }
 
-  /** Releases tasks whose handlers come to their next journalled call, or wait, from now on. */
+  /** From now on, releases tasks when their handlers reach the next journalled call, or wait. */
   drain(): void {
     this.#draining = true;
     for (const { run } of this.#live.values()) run.drain();
@@ -218,12 +218,12 @@ export class Attempts implements TaskHolder {
     await Promise.all([...this.#live.values()].map(({ run }) => run.release()));
   }
 
-  /** The run needs its task no more. A later one may hold that here, after it was taken from this run. */
+  /** The run no longer needs its task. A later run may hold the task here, after it was taken from this one. */
   forget(run: Run): void {
     if (this.#letGo(run)) this.#setup.credentials.forget(run.taskId);
   }
 
-  /** The same of a run whose task is to run again, for which its credentials are kept. */
+  /** The same for a run whose task will run again; its credentials are kept. */
   #letGo(run: Run): boolean {
     run.life.setGone();
     run.trace?.end({ end: "lost" }); // unless it has ended: the handler goes on, and nothing of it counts
@@ -239,7 +239,7 @@ export class Attempts implements TaskHolder {
     this.#setup.slots.give();
   }
 
-  /** Nothing can run what cannot be read: the task fails, unless its record cannot be read either. */
+  /** A task that cannot be read cannot run: it fails, unless its record cannot be read either. */
   async #failUnreadable({ id, token }: TaskRecord, problem: HoldfastError): Promise<void> {
     if (token === null) return;
     const { store, clock, onError } = this.#services;

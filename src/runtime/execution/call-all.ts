@@ -4,7 +4,7 @@ import type { JournalKey } from "../../task/journal.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { AllOptions, CalledTool } from "../tool/tool-reference.ts";
 
-/** As many as one task may have under way. */
+/** Maximum number of calls that one task may have running. */
 const highest = 1_000;
 
 const allOptions: OptionNames<AllOptions> = { concurrency: true };
@@ -15,8 +15,8 @@ interface Call {
 }
 
 /**
- * Makes the calls, so many at a time, in their order, and resolves with their results in that order. Rejects with the first failure;
- * after that no more begin. A call's key is that of all with its place behind it, so that it does not matter in which order they end.
+ * Makes the calls in order, a limited number at a time, and resolves with their results in that order. Rejects with the first failure;
+ * after that no more begin. A call's key is the common key followed by its index, so the order in which they end does not matter.
  */
 export async function callAll(
   key: JournalKey,
@@ -45,7 +45,7 @@ export async function callAll(
   return [...results].sort(([a], [b]) => a - b).map(([, result]) => result);
 }
 
-/** In JavaScript anything can be given. */
+/** JavaScript callers can pass anything. */
 export function nameOf(tool: unknown): string {
   if (typeof tool === "string") return tool;
   const name: unknown = typeof tool === "object" && tool !== null && "name" in tool ? tool.name : undefined;

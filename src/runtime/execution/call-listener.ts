@@ -2,15 +2,18 @@ import type { Progress } from "../../task/record.ts";
 import type { LogText } from "../../task/task-line.ts";
 import type { TaskLines } from "../journal/task-lines.ts";
 
-/** Hears at once what a handler tells its caller while there is no task; what it throws is lost. What nobody hears goes nowhere. */
+/**
+ * Receives at once what a handler reports while there is no task. Errors that it throws are ignored. Without a listener, reports are
+ * dropped.
+ */
 export interface CallListener {
-  /** Hears each report of progress. */
+  /** Receives each report of progress. */
   readonly progress?: (report: Progress) => void;
-  /** Hears each line of the log, and none again that a step repeats. */
+  /** Receives each line of the log, except those that a step repeats. */
   readonly log?: (line: LogText) => void;
 }
 
-/** The handler only tells how far it is: that nobody can hear it is not its fault. */
+/** A handler must not fail because its report cannot be delivered. */
 export function report({ progress }: CallListener, reported: Progress): void {
   try {
     progress?.(reported);

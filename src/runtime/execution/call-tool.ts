@@ -16,9 +16,9 @@ import { callErrorOf } from "../tool/task-call-error.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
 import { assertCallable } from "./assert-callable.ts";
 
-/** How many tasks may be above a task. */
+/** Maximum number of tasks above a task. */
 const deepest = 16;
-/** How many of its calls may be under way at the same time. */
+/** Maximum number of its calls running at the same time. */
 const mostOpen = 1_000;
 
 export interface CallsSetup {
@@ -27,11 +27,11 @@ export interface CallsSetup {
   readonly waits: OutsideWaits;
   readonly record: TaskRecord;
   readonly origin: Origin;
-  /** Hears of a task that is about to be made, and when its life is over (epoch ms). */
+  /** Called before a task is created, with the end of its life (epoch ms). */
   readonly onCalled: (child: string, endsBy: number | null) => void;
 }
 
-/** Calls other tools of the server for a handler: each call is a task of its own, below the handler's, and the handler waits for its end. */
+/** Calls other tools of the server for a handler. Each call is a separate task below the handler's, and the handler waits for its end. */
 export class Calls {
   readonly #setup: CallsSetup;
   #open = 0;
@@ -40,7 +40,7 @@ export class Calls {
     this.#setup = setup;
   }
 
-  /** Resolves with the result of the tool; a call that has ended is not made again. */
+  /** Resolves with the result of the tool. A call that has ended is not repeated. */
   async call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult> {
     const { run, waits } = this.#setup;
     const claimed = run.claim(key);
@@ -75,7 +75,7 @@ export class Calls {
     return { key, requestHash: hash, child: task, request, cancelGraceMs: services.options.cancelGraceMs };
   }
 
-  /** What is to be made for a call; throws what is wrong with it. */
+  /** The task to create for a call; throws if the call is invalid. */
   async #childOf(key: string, name: string, args: unknown): Promise<FreshTask> {
     const { services, run, record, origin } = this.#setup;
     const { registry } = services;

@@ -26,9 +26,9 @@ export interface CancelledTasksSetup {
 const ignore = (): void => undefined;
 
 /**
- * Tells handlers of a cancel whose tasks have ended with it while nothing of them ran: they run once more with their
- * signal aborted, so that they can stop what they started elsewhere, as many at a time as handlers run otherwise, but beside these. Nothing of
- * that is stored, and it is not repeated.
+ * Tells handlers about cancelled tasks that ended while none of their code ran: the handler runs once more with its signal aborted, so that
+ * it can stop what it started elsewhere. As many run at the same time as other handlers may, but in addition to these. Nothing of this is
+ * stored, and it is not repeated.
  */
 export class CancelledTasks {
   readonly #setup: CancelledTasksSetup;
@@ -67,7 +67,7 @@ export class CancelledTasks {
     this.#stopped.abort();
   }
 
-  /** False for a task that was deleted meanwhile, of which nothing is to be read. */
+  /** False for a task that was deleted meanwhile, which cannot be read. */
   async #isThere(id: string): Promise<boolean> {
     const task = await this.#setup.services.store.get(id).catch(() => undefined);
     return task !== undefined;

@@ -13,13 +13,13 @@ import type { Tool } from "../tool/tool.ts";
 
 /** A further attempt of a task whose handler threw. */
 export interface HandlerRetry {
-  /** From when on it runs again (epoch ms). */
+  /** When it runs again (epoch ms). */
   readonly until: number;
-  /** What clients see until then. */
+  /** The status text until then. */
   readonly statusMessage: string;
 }
 
-/** When a task runs again whose handler threw `error`; undefined where its tool forbids that, or the error does. */
+/** When to run a task again whose handler threw `error`; undefined if its tool or the error forbids it. */
 export function handlerRetry(
   { failures }: Pick<TaskRecord, "failures">,
   { retry }: Pick<Tool, "retry">,
@@ -35,7 +35,7 @@ export function handlerRetry(
   };
 }
 
-/** What clients see of an attempt that begins, in place of how the one before failed; undefined where they see something else. */
+/** The status text of an attempt that begins, which replaces the failure of the last one; undefined if clients see another text. */
 export function attemptText(
   { failures, statusMessage }: Pick<TaskRecord, "failures" | "statusMessage">,
   { retry }: Pick<Tool, "retry">,
@@ -50,8 +50,8 @@ function failedText(attempt: number, { attempts }: RetryPolicy): string {
 }
 
 /**
- * Whether the error is how the task ends, whatever its tool allows: it says so itself, or it is an answer, or a mistake, or how a wait
- * ended, which the next attempt would hear again.
+ * Whether the error ends the task, whatever its tool allows: it says so itself, or it is an answer, a mistake, or the end of a wait, which
+ * the next attempt would get again.
  */
 function isFinal(error: unknown): boolean {
   try {
@@ -61,7 +61,7 @@ function isFinal(error: unknown): boolean {
   }
 }
 
-/** A question or a wait for an event that failed stays in the journal. */
+/** A failed question or wait for an event stays in the journal. */
 function isEndOfWait(error: unknown): boolean {
   return error instanceof HoldfastError && (error.code === "input_failed" || error.code === "event_timeout");
 }

@@ -3,17 +3,17 @@ import type { Progress } from "../../task/record.ts";
 import type { Clock } from "../clock.ts";
 import type { Timers } from "../timers.ts";
 
-/** Each report of progress is a durable write; a handler may report as often as it likes. */
+/** The shortest time between two durable writes of progress, since handlers may report as often as they like. */
 const pauseMs = 100;
 
-/** What a handler changes of its task. */
+/** A handler's changes of its task. */
 export interface HandlerChanges {
   readonly statusMessage?: string;
   readonly ttlMs?: number | null;
   readonly pollIntervalMs?: number;
 }
 
-/** What a handler changes of its task, or a TypeError: a value of another kind could never be stored. */
+/** A handler's changes of its task. Throws a TypeError for a value that could not be stored. */
 export function checkedChanges(changes: HandlerChanges, maxBytes: number): HandlerChanges {
   const { statusMessage, ttlMs, pollIntervalMs } = changes;
   if (statusMessage !== undefined) assertText("A status", statusMessage, maxBytes);
@@ -47,8 +47,8 @@ interface Pending {
 }
 
 /**
- * Writes what a handler changes of its task, which may be as often as it likes: one write is under way at a time, and of
- * the changes that come meanwhile the last of each kind is in the next one.
+ * Writes a handler's changes of its task, which may be frequent: one write runs at a time, and the next one contains the last change of
+ * each kind.
  */
 export class HandlerUpdates {
   readonly #write: (changes: HandlerChanges) => Promise<void>;
@@ -59,7 +59,7 @@ export class HandlerUpdates {
     this.#write = write;
   }
 
-  /** Resolves once these changes, or later ones in their place, are committed. The handler may leave it alone. */
+  /** Resolves once these changes, or later ones that replace them, are committed. The handler need not await it. */
   update(changes: HandlerChanges): Promise<void> {
     if (this.#pending === undefined) {
       const written = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ export class HandlerUpdates {
     return promise;
   }
 
-  /** Begins to write what is pending, so that a write that comes now comes after it. */
+  /** Begins to write what is pending, so that a write started now comes after it. */
   flush(): void {
     const pending = this.#pending;
     if (pending === undefined) return;
@@ -86,14 +86,14 @@ export class HandlerUpdates {
     this.#underWay.add(write);
   }
 
-  /** Resolves when what was changed so far is written, or has failed. */
+  /** Resolves when all changes so far are written, or have failed. */
   async written(): Promise<void> {
     this.flush();
     await Promise.all(this.#underWay);
   }
 }
 
-/** Writes a handler's progress: the furthest report, and no more than one in a while. */
+/** Writes a handler's progress: the furthest report, and at most one per pause. */
 export class ProgressReports {
   readonly #write: (progress: Progress) => Promise<unknown>;
   readonly #timers: Timers;

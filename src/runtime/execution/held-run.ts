@@ -33,25 +33,25 @@ export interface HeldRunSetup {
   readonly record: TaskRecord;
   readonly tool: Tool;
   readonly origin: Origin;
-  /** What earlier attempts journalled. */
+  /** Journal entries of earlier attempts. */
   readonly entries: readonly ListedEntry[];
-  /** Hears when the task's end of life moves (epoch ms). */
+  /** Called when the task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
   /** Called when the handler rests, and its task can be parked. */
   readonly onRest: (held: HeldRun) => void;
-  /** Called when it has to go on. */
+  /** Called when it has to continue. */
   readonly onStir: (held: HeldRun) => void;
-  /** Ends the task, of which something cannot be read that the handler needs. */
+  /** Ends the task if something that the handler needs cannot be read. */
   readonly onUnreadable: (problem: HoldfastError) => void;
-  /** Hears of a task that the handler is about to make by its call of a tool. */
+  /** Called before the handler's call of a tool creates a task. */
   readonly onCalled: (child: string, endsBy: number | null) => void;
-  /** The handler threw, and the task was given back to run again, unless it has been cancelled meanwhile. */
+  /** The handler threw, and the task was returned to the queue, unless it has been cancelled meanwhile. */
   readonly onRetry: (task: TaskRecord) => void;
-  /** Called when all is stored that comes of the run, or nothing more can be. */
+  /** Called when the run's results are stored, or nothing more can be. */
   readonly onEnd: () => void;
 }
 
-/** A run that holds its task: what the handler does with the task beside its steps, and how the task ends with the handler. */
+/** A run that holds its task: what the handler does with the task besides its steps, and how the task ends with the handler. */
 export class HeldRun {
   readonly run: Run;
   readonly task: HeldTask;
@@ -112,24 +112,24 @@ export class HeldRun {
     return this.#setup.tool;
   }
 
-  /** True where the handler only runs to be told that its task was cancelled: what it says of it goes nowhere. */
+  /** True if the handler only runs to learn that its task was cancelled: nothing that it reports is stored. */
   get #storesNothing(): boolean {
     return isTerminal(this.#setup.record.state);
   }
 
-  /** Whether this process still has a handler that could go on with the task. */
+  /** Whether this process still has a handler that could continue the task. */
   get isServed(): boolean {
     const { services, record } = this.#setup;
     return services.registry.handlerOf(record) !== undefined;
   }
 
-  /** What the handler may wait for, and which is not in the journal. */
+  /** Changes that the handler may wait for, and that are not in the journal. */
   #underWay(write: Promise<void>): Promise<void> {
     this.task.rests.busyWhile(write);
     return this.task.journal.updating(write);
   }
 
-  /** Lets clients see no longer that the attempt before has failed. */
+  /** Removes the failure of the last attempt from what clients see. */
   sayAttempt(): void {
     const { record, tool } = this.#setup;
     const statusMessage = attemptText(record, tool);
@@ -137,8 +137,8 @@ export class HeldRun {
   }
 
   /**
-   * Settles the task with how the handler ended, or gives it back to run again. `gone` resolves when nothing of the handler goes on any
-   * more. Never rejects.
+   * Settles the task with the handler's end, or returns it to run again. `gone` resolves when all of the handler's code has ended. Never
+   * rejects.
    */
   async end(end: HandlerEnd, gone: Promise<void>): Promise<void> {
     const { run } = this;
@@ -180,8 +180,8 @@ export class HeldRun {
   }
 
   /**
-   * Tells what still goes on of a handler that threw to end, and waits for it as long as for one that is cancelled: no step is to overlap with
-   * itself, and what it returns is journalled.
+   * Tells the remaining code of a handler that threw to end, and waits for it as long as after a cancel: a step must not overlap with
+   * itself, and its result is journalled.
    */
   async #callOff(gone: Promise<void>): Promise<void> {
     const { clock, options } = this.#setup.services;
@@ -225,7 +225,7 @@ export class HeldRun {
     this.#setup.onSweepAt(result.task.sweepAt);
   }
 
-  /** The first settlement wins; one that comes too late changes nothing (guarantee 2). */
+  /** The first settlement wins; a late one changes nothing (guarantee 2). */
   async #settle(end: HandlerEnd): Promise<void> {
     const { store, clock } = this.#setup.services;
     const { id } = this.task;
@@ -263,7 +263,7 @@ function stackOf(end: HandlerEnd): { stack?: string } {
   return stack === undefined ? {} : { stack: cutStack(stack) };
 }
 
-/** Not the time of a cancel that its caller may take back. */
+/** Without the time of a cancel that its caller may take back. */
 function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
   return expiresAt(expiry, createdAt, runUntil);
 }

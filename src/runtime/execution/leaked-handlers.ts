@@ -14,12 +14,12 @@ export interface LeakedHandlersSetup {
 }
 
 /**
- * Handlers that go on although their signal has aborted and their task, or their direct run, has ended. Nothing can end them, so that after a
- * grace their slots are given to others; a tool with too many of them starts no more, since each holds memory.
+ * Handlers that continue although their signal has aborted and their task, or their direct run, has ended. Nothing can end them, so after a
+ * grace period their slots are freed. A tool with too many of them starts no more, because each holds memory.
  */
 export class LeakedHandlers {
   readonly #setup: LeakedHandlersSetup;
-  /** By tool, whichever of its versions they are of. */
+  /** By tool, across its versions. */
   readonly #counts = new Map<string, number>();
   readonly #watched = new Set<AbortController>();
   #stopped = false;
@@ -34,17 +34,17 @@ export class LeakedHandlers {
     this.#onRoom = listener;
   }
 
-  /** How many there are, by tool. */
+  /** The number of leaked handlers by tool. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
 
-  /** Whether the tool has so many of them that it may start no more. */
+  /** Whether the tool has too many of them to start another. */
   blocks(tool: Tool): boolean {
     return (this.#counts.get(tool.name) ?? 0) >= this.#setup.options.maxLeakedHandlers;
   }
 
-  /** Frees the slot of a handler when it has leaked, and calls `onLeak`. Returns what to call when it ends. */
+  /** Frees the slot of a handler once it has leaked, and calls `onLeak`. Returns a function to call when it ends. */
   watch(run: Run, tool: Tool, onLeak: () => void): () => void {
     // Most handlers end before their signal aborts.
     let over: AbortController | undefined;
@@ -69,13 +69,13 @@ export class LeakedHandlers {
     };
   }
 
-  /** Watches no more: the process ends, and the handlers with it. */
+  /** Stops watching: the process ends, and the handlers with it. */
   stop(): void {
     this.#stopped = true;
     for (const over of this.#watched) over.abort();
   }
 
-  /** From the abort of the signal on. Rejects when `over` aborts. */
+  /** Starts when the signal aborts. Rejects when `over` aborts. */
   async #untilLeaked(run: Run, over: AbortSignal): Promise<void> {
     const { clock, options } = this.#setup;
     const grace = () => waitFor((done) => clock.after(options.cancelGraceMs, done), over);

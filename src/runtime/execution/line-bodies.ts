@@ -2,7 +2,7 @@ import { isSpecType, type ContentBlock } from "@modelcontextprotocol/server";
 import { encodeJson } from "../../task/json.ts";
 import { logLevels, type LogLevel, type LogText } from "../../task/task-line.ts";
 
-/** What a line of a log is stored as. Throws a TypeError for what is no line, and `not_json`. */
+/** The stored form of a log line. Throws a TypeError for an invalid line, and `not_json`. */
 export function logBody(level: LogLevel, text: string, data: unknown): string {
   const known: readonly unknown[] = logLevels;
   if (!known.includes(level)) {
@@ -14,7 +14,7 @@ export function logBody(level: LogLevel, text: string, data: unknown): string {
   return encodeJson(line, "A line of the log");
 }
 
-/** What the blocks of an output are stored as. Throws a TypeError for what is no content, and `not_json`. */
+/** The stored form of output blocks. Throws a TypeError for invalid content, and `not_json`. */
 export function outputBodies(content: string | ContentBlock | readonly ContentBlock[]): readonly string[] {
   if (typeof content === "string")
     return [encodeJson({ type: "text", text: content }, "A block of the output")];

@@ -13,21 +13,21 @@ import { untilStoreAnswers } from "../until-store-answers.ts";
 const entriesPerPage = 500;
 const linesPerPage = 500;
 
-/** What an attempt begins with, beside the record. */
+/** What an attempt starts with, besides the record. */
 export interface LoadedTask {
   readonly origin: Origin;
   readonly arguments: unknown;
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared: string | null;
-  /** What earlier attempts journalled. */
+  /** Journal entries of earlier attempts. */
   readonly entries: readonly ListedEntry[];
-  /** What they appended to its log and its output. */
+  /** Their lines in its log and its output. */
   readonly lines: readonly TaskLine[];
 }
 
 /**
- * Reads what is stored of a task, but for a request that is given, however long the store fails. Rejects with
- * `task_unreadable` where that is damaged, and when `signal` aborts.
+ * Reads a task's stored data, except a request that is passed, however long the store fails. Rejects with `task_unreadable` if the data is
+ * damaged, and when `signal` aborts.
  */
 export async function loadTask(
   task: TaskRecord,
@@ -69,7 +69,7 @@ async function loadLines(
   }
 }
 
-/** The log and the output of a task of the tool, as the next attempt goes on with them. */
+/** The log and the output of a task of the tool, for its next attempt. */
 export function linesOf(
   { logged: log, outputs: output }: TaskRecord,
   { entries, lines: earlier }: LoadedTask,

@@ -37,18 +37,18 @@ import type {
   TaskContext,
 } from "../tool/task-context.ts";
 
-/** How a context reaches its client and its record. */
+/** Connects a context to its client and its record. */
 export interface ContextEffects extends StepEffects {
-  /** Puts a question and resolves with the answer's result object. */
+  /** Asks a question and resolves with the answer's result object. */
   ask(key: JournalKey, method: InputMethod, params: object, options: QuestionOptions): Promise<unknown>;
   sleep(key: JournalKey, ms: number): Promise<void>;
   /** Calls a tool of the server by its name, and resolves with its result. */
   call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult>;
   waitForEvent(key: JournalKey, name: string, options: EventOptions): Promise<unknown>;
-  /** The promise may be left alone. */
+  /** The promise need not be awaited. */
   update(changes: HandlerChanges): Promise<void>;
   progress(progress: Progress): void;
-  /** As of `TaskLines`. */
+  /** As in `TaskLines`. */
   append(source: LineSource, list: LineList, at: number, body: string): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ const eventOptions: OptionNames<EventOptions> = { timeoutMs: true };
 
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
 
-/** What a handler is given of its call, besides the arguments. */
+/** What a handler gets from its call, besides the arguments. */
 export interface CallContext {
   readonly caller: TaskCaller;
   readonly credentials: () => Promise<unknown>;
@@ -177,8 +177,8 @@ export function makeContext(
 }
 
 /**
- * A promise that a handler may leave alone: when an attempt loses its task, its open calls reject, and a rejection
- * that nobody handles would end the whole server.
+ * A promise that a handler need not await. When an attempt loses its task, its open calls reject, and an unhandled rejection would end the
+ * whole server.
  */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);

@@ -4,26 +4,26 @@ import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
 import type { HeldRun } from "./held-run.ts";
 
-/** How long a handler that waits keeps its frame: what holds it may hold much memory. */
+/** How long a waiting handler stays in memory, since it may hold much of it. */
 const longestMs = 600_000;
-/** The same of a tool with a limit, where another task may wait for its place. */
+/** The same for a tool with a limit, where another task may wait for its place. */
 const longestAtLimitMs = 1_000;
 
 export interface ParkingSetup {
   readonly services: Services;
   readonly timers: Timers;
-  /** The frame of the run is about to be dropped: it holds its task no more. */
+  /** The run is about to be dropped from memory: it no longer holds its task. */
   readonly onDrop: (held: HeldRun) => void;
-  /** Hears of tasks that were given back, or that others ended or took before that. */
+  /** Receives tasks that were returned to the queue, or that others ended or took before that. */
   readonly onParked: (task: TaskRecord) => void;
 }
 
-/** The handlers that wait. Beyond a number, and after a while, their frames are dropped: then they cost nothing but their rows. */
+/** The waiting handlers. Above a number, and after a while, they are dropped from memory; then only their rows remain. */
 export class Parking {
   readonly #setup: ParkingSetup;
-  /** When each of them came to rest (epoch ms), the one that has waited longest first. */
+  /** When each of them began to rest (epoch ms), longest first. */
   readonly #resting = new Map<HeldRun, number>();
-  /** Ends the time of those of a tool with a limit. */
+  /** Cancels the timers of those of a tool with a limit. */
   readonly #atLimit = new Map<HeldRun, () => void>();
   readonly #writes = new Set<Promise<void>>();
   readonly #closing = new AbortController();
@@ -33,12 +33,12 @@ export class Parking {
     this.#setup = setup;
   }
 
-  /** How many there are. */
+  /** The number of waiting handlers. */
   get waiting(): number {
     return this.#resting.size;
   }
 
-  /** The handler rests, of a tool that may have a limit. */
+  /** The handler rests; its tool may have a limit. */
   rests(held: HeldRun, isAtLimit: boolean): void {
     if (this.#closing.signal.aborted) return;
     const { services, timers } = this.#setup;
@@ -55,14 +55,14 @@ export class Parking {
     this.#arm();
   }
 
-  /** It has to go on, or has ended. */
+  /** It has to continue, or has ended. */
   forget(held: HeldRun): void {
     this.#resting.delete(held);
     this.#atLimit.get(held)?.();
     this.#atLimit.delete(held);
   }
 
-  /** Parks no more; resolves when what is under way has been written or has failed, or `deadline` has. */
+  /** Parks no more. Resolves when writes in progress have ended, or when `deadline` has. */
   async stop(deadline: Promise<void>): Promise<void> {
     this.#callOff?.();
     for (const held of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(held);

@@ -11,21 +11,21 @@ import type { Run } from "../journal/run.ts";
 import { ClaimedKeys } from "../journal/claimed-keys.ts";
 import type { ContextEffects } from "./make-context.ts";
 
-/** Begins the keys of all that belongs to `prepare`, so that they are apart from the handler's own. */
+/** Prefix of all keys of `prepare`, which separates them from the handler's own. */
 const reserved = "holdfast/prepare";
 
-/** The key of what `prepare` returned. */
+/** The key of the return value of `prepare`. */
 export const preparedKey: JournalKey = [reserved];
 
-/** Whether a journal has under this key what `prepare` returned or asked. */
+/** Whether the journal entry with this key is a return value or a question of `prepare`. */
 export function isOfPrepare(key: string): boolean {
   return key.startsWith(encodeJournalKey([reserved]).slice(0, -1));
 }
 
 /**
- * Runs a tool's `prepare` in the run of its handler, for callers that have no rounds before it: its questions are those of
- * the task. Resolves with the raw JSON of what it returned, null where that is nothing, and on a replay with what the
- * journal has. Rejects with what `prepare` throws, which ends the run as a throw of the handler does.
+ * Runs a tool's `prepare` in the run of its handler, for callers that have no rounds before it: its questions become those of the task.
+ * Resolves with the raw JSON of its return value, null if there is none; on a replay, with the value in the journal. Rejects with what
+ * `prepare` throws, which ends the run like a throw of the handler.
  */
 export async function prepareInTask(
   tool: Tool,
@@ -50,7 +50,7 @@ export async function prepareInTask(
   return value;
 }
 
-/** Raw JSON, which is parsed here too: damage is found by whoever reads the journal, not by what it is passed on to. */
+/** Raw JSON, which is also parsed here, so that damage is found where the journal is read. */
 function preparedOf({ value }: JournalEnd): string | null {
   if (value !== null) JSON.parse(value);
   return value;

@@ -30,7 +30,7 @@ export interface PromotableSetup {
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared: string | null;
   readonly call: CallContext;
-  /** Who hears the handler while there is no task. */
+  /** Receives the handler's reports while there is no task. */
   readonly listener: CallListener;
   /** Aborts the handler while there is no task. */
   readonly signal: AbortSignal;
@@ -39,11 +39,11 @@ export interface PromotableSetup {
   readonly lines: TaskLines;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Where its slot is taken already. */
+  /** It already has a slot from these. */
   readonly slots: PrincipalSlots;
-  /** Makes the record, already running, and has the run hold it; rejects with what the store rejects with. */
+  /** Creates the record, already running, and lets the run hold it. Rejects with the store's error. */
   readonly makeTask: (run: Run) => Promise<HeldRun>;
-  /** Left out where nothing is traced. */
+  /** Left out if nothing is traced. */
   readonly trace: RunTrace | undefined;
   readonly onError: (error: unknown) => void;
   readonly onStepRun?: OnStepRun | undefined;
@@ -56,8 +56,8 @@ export type PromotableEnd =
   { readonly kind: "task" } | { readonly kind: "outcome"; readonly outcome: Outcome };
 
 /**
- * A handler that runs without a record until it has to have one: then the record is made, running, and what the
- * handler does from there on is durable as in any other run.
+ * A handler that runs without a record until it needs one. Then the record is created, running, and everything from there on is durable as
+ * in any other run.
  */
 export class PromotableRun {
   readonly run: Run;
@@ -93,7 +93,7 @@ export class PromotableRun {
     }
   }
 
-  /** Makes the task as soon as the store takes it, unless the handler ends before. Never rejects. */
+  /** Creates the task as soon as the store accepts it, unless the handler ends before. Never rejects. */
   async promoteInTime(): Promise<void> {
     const { over } = this.run.life;
     try {
@@ -103,13 +103,13 @@ export class PromotableRun {
     }
   }
 
-  /** Answers the caller with `reason`, and aborts the handler: the server ends, or the handler outlives its caller. */
+  /** Answers the caller with `reason`, and aborts the handler: the server stops, or the handler outlives its caller. */
   giveUp(reason: HoldfastError): void {
     if (this.#held === undefined) this.run.life.fence(reason);
     this.#promoted.reject(reason);
   }
 
-  /** Makes the task now, unless there is one, or the handler has ended. */
+  /** Creates the task now, unless there is one, or the handler has ended. */
   async promote(): Promise<HeldRun | undefined> {
     if (this.#held !== undefined || this.run.life.state !== "direct") return this.#held;
     const promotion = (this.#promotion ??= this.#makeTask());
@@ -122,7 +122,7 @@ export class PromotableRun {
     }
   }
 
-  /** Why it cannot be is not said to the caller, whom the handler's error answers. */
+  /** If it fails, the caller gets the handler's error, and not the reason. */
   async #promoteForHandler(): Promise<HeldRun | undefined> {
     try {
       return await this.promote();

@@ -9,7 +9,7 @@ import type { LoadedTask } from "./load-task.ts";
 import { makeContext, type CallContext } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 
-/** Runs the handler of a task that is held, with what is stored of the task. Never rejects. */
+/** Runs the handler of a held task with the task's stored data. Never rejects. */
 export function runHandler(
   run: Run,
   held: HeldRun,

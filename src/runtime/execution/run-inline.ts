@@ -22,7 +22,7 @@ import { whenAborted } from "../wait-for.ts";
 import { passingPauses } from "./step-pauses.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
 
-/** Puts a question of a handler to its client and resolves with the answer's result object. */
+/** Asks the client a handler's question and resolves with the answer's result object. */
 export type Ask = ContextEffects["ask"];
 
 export interface InlineRun extends CallExtras, CallListener {
@@ -31,19 +31,17 @@ export interface InlineRun extends CallExtras, CallListener {
   readonly caller: TaskCaller;
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared?: string | null;
-  /** True where the tool's `prepare` did not run before: it runs now, and asks through `ask` as the handler does. */
+  /** True if the tool's `prepare` did not run before: it runs now, and asks through `ask` like the handler. */
   readonly prepareInTask?: true;
-  /** Aborts the handler, for one when the caller went away. */
+  /** Aborts the handler, for example when the caller disconnects. */
   readonly signal: AbortSignal;
-  /** Where the trace goes on that the caller's request began. */
+  /** The trace context that the caller's request began. */
   readonly trace?: TraceContext | undefined;
   /** How questions reach the caller. */
   readonly ask: Ask;
 }
 
-/**
- * Answers a call directly, without a record: steps run under the same rules but are journalled nowhere.
- */
+/** Answers a call directly, without a record: steps follow the same rules, but nothing is journalled. */
 export async function runInline(
   call: InlineRun,
   {

@@ -8,7 +8,7 @@ import { assertDuration, deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import { waitFor } from "../wait-for.ts";
 
-/** Waits for `ms` milliseconds from the first attempt on; a later attempt waits for what is left of them. */
+/** Waits for `ms` milliseconds, counted from the first attempt; a later attempt waits for the rest. */
 export async function sleep(
   run: Run,
   task: HeldTask,
@@ -43,7 +43,7 @@ export async function sleep(
   await (run.trace?.waiting({ kind: "sleep", key: claimed, begunAt }, clock, sleeping) ?? sleeping);
 }
 
-/** Resolves at a time (epoch ms), unless the frame of the handler is dropped before; rejects when its signal aborts. */
+/** Resolves at a time (epoch ms), unless the handler is dropped from memory before; rejects when its signal aborts. */
 export async function waitUntil(run: Run, timers: Timers, until: number): Promise<void> {
   let callOff = (): void => undefined;
   try {

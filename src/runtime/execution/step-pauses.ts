@@ -4,25 +4,25 @@ import type { Run } from "../journal/run.ts";
 import type { Timers } from "../timers.ts";
 import { waitUntil } from "./sleep.ts";
 
-/** A try of a step that failed, and after which it is tried again. */
+/** A failed try of a step that will be retried. */
 export interface FailedTry {
   /** How often the step has failed. */
   readonly tries: number;
-  /** What it threw, as the journal has it. */
+  /** The error, in its stored form. */
   readonly error: string;
   /** When it was first tried in this run (epoch ms). */
   readonly begunAt: number;
 }
 
-/** How the steps of a run wait until they are tried again. */
+/** How the steps of a run wait for their retries. */
 export interface StepPauses {
   /** Whether the run's task lives until then (epoch ms). */
   reaches(until: number): Promise<boolean>;
-  /** Waits until then (epoch ms). `failed` is journalled first; left out where an earlier attempt has done so. */
+  /** Waits until then (epoch ms). `failed` is journalled first; it is left out if an earlier attempt has done so. */
   pause(key: string, until: number, failed?: FailedTry): Promise<void>;
 }
 
-/** Pauses that are in the journal, so that a later attempt goes on with them. */
+/** Pauses stored in the journal, so that a later attempt continues them. */
 export function durablePauses(run: Run, task: HeldTask, limit: LifeLimit, timers: Timers): StepPauses {
   return {
     reaches: (until) => limit.willReach(until),
@@ -38,7 +38,7 @@ export function durablePauses(run: Run, task: HeldTask, limit: LifeLimit, timers
   };
 }
 
-/** Those of a run without a task. */
+/** The pauses of a run without a task. */
 export function passingPauses(run: Run, timers: Timers): StepPauses {
   return {
     reaches: async () => true,

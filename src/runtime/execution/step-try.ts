@@ -16,10 +16,10 @@ import type { FailedTry, StepPauses } from "./step-pauses.ts";
 
 export type StepFunction<T> = (step: StepContext) => T | Promise<T>;
 
-/** What steps need of the run that they belong to. */
+/** What steps need from their run. */
 export interface StepEffects {
   readonly pauses: StepPauses;
-  /** Hears of faults that the handler does not see. */
+  /** Receives faults that the handler does not see. */
   readonly report: Report;
   readonly onStepRun?: OnStepRun | undefined;
 }
@@ -33,16 +33,19 @@ export interface Step<T> {
   readonly fn: StepFunction<T>;
 }
 
-/** How one try of a step ended: the first two are how the step does. */
+/** How one try of a step ended. The first two also end the step. */
 export type TryEnd =
   | { readonly value: string | null }
   | { readonly thrown: unknown }
   | { readonly again: { readonly until: number; readonly failed: FailedTry } };
 
-/** What is kept of the error of a try, which the last one replaces. */
+/** Maximum size of the stored error of a try, which that of the last try replaces. */
 const mostErrorBytes = 4_096;
 
-/** Runs a step once, that has failed `tries` times and was first tried at `begunAt`, and journals how it ended; what is to be tried again has not ended. */
+/**
+ * Runs a step once that has failed `tries` times and was first tried at `begunAt`, and journals its end. If it is to be retried, it has not
+ * ended.
+ */
 export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number): Promise<TryEnd> {
   const { run, key } = step;
   let value: string | null;
@@ -68,7 +71,7 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
   return { value };
 }
 
-/** When the step is tried again (epoch ms), whose `failures`-th try threw `error`; undefined where it is not. */
+/** When to retry a step whose `failures`-th try threw `error` (epoch ms); undefined if it is not retried. */
 async function nextTry<T>(
   { options, clock, effects }: Step<T>,
   failures: number,
@@ -116,7 +119,7 @@ function encodeReturned(run: Run, key: string, returned: unknown): string | null
   return value;
 }
 
-/** Inside a step's function: whose step it is. One begun there could not be told from its parent on replay. */
+/** The current step, inside its function. A step that begins inside another could not be told from it on replay. */
 const insideStep = new AsyncLocalStorage<{ readonly run: Run; readonly source: LineSource }>();
 
 /** Throws `nested_step` for a journalled call from inside a step of the same run. */
@@ -128,13 +131,13 @@ export function assertOutsideStep(run: Run, key: JournalKey): void {
   );
 }
 
-/** What appends to the log and the output of the run where this is called: a try of a step, or the handler. */
+/** The source of log and output lines in the current code: a try of a step, or the handler. */
 export function lineSource(run: Run): LineSource {
   const inside = insideStep.getStore();
   return inside?.run === run ? inside.source : run.lineSource;
 }
 
-/** Runs the function of a step, whose lines are of this source. */
+/** Runs the function of a step; its lines have this source. */
 function inStep<T>(run: Run, source: LineSource, fn: () => Promise<T>): Promise<T> {
   return insideStep.run({ run, source }, fn);
 }

@@ -8,7 +8,7 @@ import { decodeError } from "../tool/error-json.ts";
 import type { StepOptions } from "../tool/task-context.ts";
 import { assertOutsideStep, tryStep, type StepEffects, type StepFunction } from "./step-try.ts";
 
-/** Runs a step until it ends, and journals how it did, or replays what the journal has (guarantee 4). */
+/** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
 export async function runStep<T>(
   run: Run,
   effects: StepEffects,
@@ -58,14 +58,14 @@ function decodeEnd<T>({ value, error }: JournalEnd): T {
   return decodeValue<T>(value);
 }
 
-/** What a step returned, as every later attempt sees it; null stands for a step that returned nothing. */
+/** The return value of a step, as every later attempt sees it; null for a step that returned nothing. */
 function decodeValue<T>(value: string | null): T {
   return (value === null ? undefined : JSON.parse(value)) as T;
 }
 
 const names: OptionNames<StepOptions> = { retries: true, timeoutMs: true, backoff: true, retryIf: true };
 
-/** Throws `configuration` for options of a step that could not work. */
+/** Throws `configuration` for invalid options of a step. */
 export function assertStepOptions(given: StepOptions): void {
   const problem = optionProblem("task.step", given, names) ?? valueProblem(given);
   if (problem !== undefined) throw new HoldfastError("configuration", problem);

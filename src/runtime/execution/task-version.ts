@@ -6,7 +6,7 @@ import type { RunVersions } from "../tool/tool-versions.ts";
 import { runStep } from "./step.ts";
 import type { StepEffects } from "./step-try.ts";
 
-/** Whether a task began under the version `since` of its tool, or a later one. Throws for what is no version of the tool. */
+/** Whether a task began under the version `since` of its tool, or a later one. Throws if the tool has no such version. */
 export function isSince({ task, code }: RunVersions, key: JournalKey, since: number): boolean {
   if (!Number.isSafeInteger(since) || since < 1) {
     throw new RangeError(`A version has to be a whole number of at least 1, not ${String(since)}.`);

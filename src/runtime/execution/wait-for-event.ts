@@ -7,7 +7,7 @@ import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../r
 import { decodeError } from "../tool/error-json.ts";
 import type { EventOptions } from "../tool/task-context.ts";
 
-/** Resolves with the value of an event of the name, which no other wait gets; a wait that has ended takes no other one. */
+/** Resolves with the value of an event of this name, which no other wait gets. A wait that has ended takes no further event. */
 export async function waitForEvent(
   { store, run, waits }: { readonly store: HashingStore; readonly run: Run; readonly waits: OutsideWaits },
   key: JournalKey,

@@ -6,12 +6,12 @@ import type { Tool } from "../tool/tool.ts";
 import type { Timers } from "../timers.ts";
 import { whenAborted } from "../wait-for.ts";
 
-/** How long runs of the tool may work at a stretch. */
+/** How long runs of the tool may work without a break. */
 export function workLimitOf({ timeoutMs }: Tool, clock: Clock, timers: Timers): WorkLimitSetup | undefined {
   return timeoutMs === undefined ? undefined : { ms: timeoutMs, clock, timers };
 }
 
-/** How an attempt ends: as its handler does, or when it has worked for too long, whatever the handler still does. */
+/** How an attempt ends: like its handler, or when it has worked for too long, whatever the handler still does. */
 export function withinTime(running: Promise<HandlerEnd>, run: Run, { timeoutMs }: Tool): Promise<HandlerEnd> {
   if (timeoutMs === undefined) return running;
   return new Promise((resolve) => {

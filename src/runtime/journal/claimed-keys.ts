@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { encodeJournalKey, type JournalKey } from "../../task/journal.ts";
 
-/** The journal keys that one attempt has used. A key names one thing in a task, else a replay could mix them up. */
+/** The journal keys that one attempt has used. A key names one thing in a task; otherwise a replay could confuse two. */
 export class ClaimedKeys {
   readonly #keys = new Set<string>();
 

@@ -3,19 +3,19 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd } from "../../task/journal.ts";
 import { inOrderOfEnds } from "./end-order.ts";
 
-/** What is read at a time, unless one end alone is larger. */
+/** Bytes to read at a time, unless a single end is larger. */
 const pageBytes = 256 * 1024;
 const pageEntries = 200;
 
-/** An entry, and where it stands among those that have ended. */
+/** An entry, and its position among those that have ended. */
 interface Earlier {
   readonly entry: ListedEntry;
   readonly rank: number;
 }
 
 /**
- * What earlier attempts of a task journalled. What the entries ended with stays in the store until the handler comes to
- * them: it is read in the order in which they ended, which is that of a replay, and let go of when it was handed on.
+ * Journal entries of earlier attempts. Their results stay in the store until the handler reaches them. They are read in the order in which
+ * they ended, which is that of a replay, and dropped once passed on.
  */
 export class EarlierEntries {
   readonly #taskId: string;
@@ -41,15 +41,15 @@ export class EarlierEntries {
     return this.#byKey.get(key)?.entry;
   }
 
-  /** Most of the replay is over: what is still to come is read one by one, so that an attempt that waits keeps none of it. */
+  /** Most of the replay is over: the rest is read one by one, so that a waiting attempt keeps none in memory. */
   stopReadingAhead(): void {
     this.#readsAhead = false;
     this.#ahead.clear();
   }
 
   /**
-   * Reads what an entry ended with, and settles as `decode` does with that. Rejects with `task_unreadable` where it is gone,
-   * or not the JSON that `decode` takes it for.
+   * Reads an entry's end, and settles as `decode` does with it. Rejects with `task_unreadable` if it is missing, or not the JSON that
+   * `decode` expects.
    */
   async read<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     const end = await this.#take(entry);
@@ -74,7 +74,7 @@ export class EarlierEntries {
     return end;
   }
 
-  /** The entry's key, and those of the entries that ended after it, as far as they fit into a page. */
+  /** The entry's key and those of the entries that ended after it, as many as fit into a page. */
   #pageFrom(key: string): readonly string[] {
     const first = this.#byKey.get(key)?.rank ?? -1;
     const keys = [key];

@@ -5,19 +5,19 @@ import { nextTurn } from "../next-turn.ts";
 import type { OutsideEnds } from "./outside-ends.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 
-/** Where an end stands among the ends of its task. */
+/** The position of an end among the ends of its task. */
 interface Position {
-  /** The version of the record after it; 0 for one that an older schema saw. */
+  /** The record's version after it; 0 if an older schema wrote it. */
   readonly version: number;
-  /** Tells apart those that an older schema saw (epoch ms). */
+  /** Orders those that an older schema wrote (epoch ms). */
   readonly at: number;
-  /** Tells apart those that one command ended: the place in the journal. */
+  /** Orders those that one command ended: the position in the journal. */
   readonly place: number;
 }
 
 /** An end that the handler has not seen yet. */
 interface End extends Position {
-  /** Reads what the entry ended with. It never rejects; undefined where nothing is to be read any more. */
+  /** Reads the entry's end. It never rejects; undefined if nothing needs to be read any more. */
   read: (() => Promise<void>) | undefined;
   readonly release: () => void;
 }
@@ -26,35 +26,35 @@ type EndResult = CommandResult<"record_step" | "end_sleep">;
 type Others = Pick<OutsideEnds, "complete" | "read">;
 type Slot = Pick<SlotHolder, "holds" | "take" | "giveWhenIdle">;
 
-/** A handler that changes its task without a pause holds up its own replay for no longer. */
+/** Maximum number of rounds for which a handler that keeps changing its task can delay its own replay. */
 const mostRounds = 16;
 
 /**
- * Lets steps, questions and sleeps end for the handler in the order in which the store committed their ends, so that a
- * `Promise.race` over them takes the same branch on a replay. An end is released once all before it are known, and one per
- * turn of the event loop, so that the handler does all that follows from it before it sees the next.
+ * Ends steps, questions and sleeps for the handler in the order in which the store committed their ends, so that a `Promise.race` over them
+ * takes the same branch on a replay. An end is released once all before it are known, and one per turn of the event loop, so that the
+ * handler reacts to it before it sees the next.
  */
 export class EndOrder {
   readonly #others: Others;
   readonly #slot: Slot;
-  /** The next to be released comes last. */
+  /** The next to be released is last. */
   readonly #queue: End[] = [];
-  /** Writes under way that may end something, or that open or close a question. */
+  /** Writes in progress that may end something, or that open or close a question. */
   readonly #writes = new Set<Promise<unknown>>();
-  /** What earlier attempts journalled, where this one has not come as far yet. */
+  /** Earlier attempts' entries that this one has not reached yet. */
   readonly #unreplayed: Set<string>;
   /** Changes of the task that the handler may wait for. */
   readonly #updates = new Set<Promise<unknown>>();
   /** Every end up to this version is known. */
   #complete: number;
-  /** True where questions may have ended that nothing in the queue waits for. */
+  /** True if questions may have ended that nothing in the queue waits for. */
   #looks = false;
   #running = false;
   /** Those of the writes that end something. */
   #endings = 0;
   #justReleased = false;
 
-  /** `keys` is what earlier attempts journalled, read since the record had this version. */
+  /** `keys` are those of earlier attempts' entries, read when the record had this version or later. */
   constructor(keys: Iterable<string>, version: number, others: Others, slot: Slot) {
     this.#others = others;
     this.#slot = slot;
@@ -62,19 +62,19 @@ export class EndOrder {
     this.#complete = version;
   }
 
-  /** True where no end is known, or being written, that the handler has not seen. */
+  /** True if there is no end that the handler has not seen, known or being written. */
   get isQuiet(): boolean {
     return this.#queue.length === 0 && !this.#running && this.#endings === 0;
   }
 
-  /** The handler has come to an entry that had not ended. */
+  /** The handler has reached an entry that had not ended. */
   begun(key: string): void {
     this.#unreplayed.delete(key);
   }
 
   /**
-   * Settles as `read` does when it is the turn of an entry that has ended. `place` is where it stands in the journal; it is
-   * read just before its turn.
+   * Settles as `read` does when it is the turn of an entry that has ended. `place` is its position in the journal; it is read just before
+   * its turn.
    */
   turn<T>(entry: JournalEndTime, place: number, read: () => Promise<T>): Promise<T> {
     const turn = Promise.withResolvers<T>();
@@ -99,7 +99,7 @@ export class EndOrder {
     return turn.promise;
   }
 
-  /** Waits for a write that ends something, and then for the turn of that end. */
+  /** Waits for a write that ends something, and then for that end's turn. */
   async ending(write: Promise<EndResult>): Promise<void> {
     this.#writes.add(write);
     this.#endings++;
@@ -130,12 +130,12 @@ export class EndOrder {
     this.check();
   }
 
-  /** Resolves when the writes that are under way have ended. */
+  /** Resolves when the writes in progress have ended. */
   async written(): Promise<void> {
     await Promise.allSettled(this.#writes);
   }
 
-  /** Looks for questions that have ended, where what is known of the task does not rule them out. */
+  /** Looks for questions that have ended, unless what is known of the task rules them out. */
   check(): void {
     if (this.#writes.size === 0 && !this.#others.complete) this.look();
   }
@@ -146,7 +146,7 @@ export class EndOrder {
     void this.#run();
   }
 
-  /** The handler may wait for this update before it begins what ended next: a replay gives it the time. */
+  /** The handler may wait for this update before it begins what ended next; a replay allows time for it. */
   afterUpdate(update: Promise<unknown>): void {
     if (this.#unreplayed.size === 0) return;
     this.#updates.add(update);
@@ -160,7 +160,7 @@ export class EndOrder {
     void this.#run();
   }
 
-  /** Where there is nothing to wait for, an end is released at once, before this returns. */
+  /** If there is nothing to wait for, an end is released at once, before this returns. */
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
@@ -190,7 +190,7 @@ export class EndOrder {
     this.#slot.giveWhenIdle(); // also where nothing was found: while this looked, the handler did not rest
   }
 
-  /** A write that begins, or an answer that comes, from now on gets a higher version than any that is known. */
+  /** A write that begins, or an answer that comes, from now on gets a higher version than any known one. */
   async #learn(): Promise<void> {
     await this.written();
     // The attempt has reported what cannot be read, or it has lost its task: then no order is left to keep.
@@ -214,7 +214,7 @@ function compare(a: Position, b: Position): number {
   return a.version - b.version || a.at - b.at || a.place - b.place;
 }
 
-/** Those of the entries that have ended, in the order of their ends. */
+/** The entries that have ended, in the order of their ends. */
 export function inOrderOfEnds(entries: readonly ListedEntry[]): readonly ListedEntry[] {
   const ended = entries.filter(({ doneAt }) => doneAt !== null);
   const positioned = ended.map((entry) => ({ entry, ...positionOf(entry, entry.place) }));

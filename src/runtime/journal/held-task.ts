@@ -14,7 +14,7 @@ import type { SlotHolder } from "./slot-holder.ts";
 export interface HeldTaskSetup {
   readonly services: Services;
   readonly task: TaskRecord;
-  /** What earlier attempts journalled. */
+  /** Journal entries of earlier attempts. */
   readonly entries: readonly ListedEntry[];
   readonly life: RunLife;
   readonly slot: SlotHolder;
@@ -22,13 +22,13 @@ export interface HeldTaskSetup {
   readonly parks: boolean;
   /** Called when the handler rests, and the task can be parked. */
   readonly onRest: () => void;
-  /** Called when it has to go on. */
+  /** Called when it has to continue. */
   readonly onStir: () => void;
-  /** Ends the task, of which something cannot be read that the handler needs. */
+  /** Ends the task if something that the handler needs cannot be read. */
   readonly onUnreadable: (problem: HoldfastError) => void;
 }
 
-/** A task that is held by a run: what is written under its token, and what others do to it meanwhile. */
+/** A task held by a run: what is written under its token, and what others do to it meanwhile. */
 export class HeldTask {
   readonly id: string;
   readonly journal: Journal;
@@ -40,7 +40,7 @@ export class HeldTask {
   readonly #token: string;
   readonly #attempt: number;
   #marked: Promise<unknown> | undefined;
-  /** The highest version of the record that was seen. */
+  /** The highest version of the record seen so far. */
   #seen: number;
 
   constructor({ services, task, entries, life, slot, parks, onRest, onStir, onUnreadable }: HeldTaskSetup) {
@@ -81,7 +81,7 @@ export class HeldTask {
     return version > this.#seen && this.#life.state !== "released";
   }
 
-  /** Reacts to what others did to the task, by its record alone; undefined: it was deleted. */
+  /** Reacts to others' changes of the task, by its record alone; undefined: it was deleted. */
   saw(task: TaskRecord | undefined): void {
     const { state } = this.#life;
     if (state === "released") return;
@@ -95,16 +95,15 @@ export class HeldTask {
     if (task?.token !== this.#token) this.#life.fence(this.#fenced(this.#whyFenced(task)));
   }
 
-  /** Marks the task, once, as one that a later attempt can go on with. */
+  /** Marks the task, once, as one that a later attempt can resume. */
   mark(): Promise<unknown> {
     this.#marked ??= this.write("mark", {});
     return this.#marked;
   }
 
   /**
-   * Settles as `decode` does with what an entry ended with in an earlier attempt, when it is its turn. Where that cannot be read
-   * the task fails, as one that cannot be loaded, and the handler writes nothing more: it must not take that for a failure of
-   * its own.
+   * Settles as `decode` does with an earlier attempt's end of an entry, when it is its turn. If that cannot be read, the task fails like
+   * one that cannot be loaded, and the handler writes nothing more, because it must not take this for its own failure.
    */
   async replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     try {
@@ -118,7 +117,7 @@ export class HeldTask {
     }
   }
 
-  /** From here on the handler's own first journalled call says whether the attempt can be resumed. */
+  /** From here on, the handler's first journalled call decides whether the attempt can be resumed. */
   async recordPrepared(prepared: HeldCommand<"record_step">): Promise<void> {
     await this.journal.recordStep({ ...prepared, beforeHandler: true });
     this.#marked = undefined;
@@ -147,8 +146,8 @@ export class HeldTask {
   }
 
   /**
-   * Asks the store for as long as the task is this run's, however long the store fails. Rejects with
-   * `task_unreadable`, which is reported, where what is stored of the task is damaged.
+   * Repeats a call of the store as long as the task is this run's, however long the store fails. Rejects with `task_unreadable`, which is
+   * reported, if the task's stored data is damaged.
    */
   async persist<T>(ask: () => Promise<T>): Promise<T> {
     const { clock, onError, unreadable } = this.#services;
@@ -167,7 +166,7 @@ export class HeldTask {
     }
   }
 
-  /** Writes with what there is to say of the handler's rest. */
+  /** Writes, and includes whether the handler rests. */
   writeWithRest<N extends OpeningCommandName | "sleep" | "retry_step">(
     type: N,
     command: HeldCommand<N>,
@@ -179,10 +178,7 @@ export class HeldTask {
     return this.rests.beginning(write, rest !== undefined);
   }
 
-  /**
-   * Gives the task back until something has come for it, however long the store fails, and resolves with what has become of it; rejects
-   * when `over` aborts.
-   */
+  /** Returns the task to wait in the queue, however long the store fails, and resolves with its record; rejects when `over` aborts. */
   async park(over: AbortSignal): Promise<TaskRecord | undefined> {
     const { store, clock } = this.#services;
     const park = { type: "park", now: clock.now(), id: this.id, token: this.#token } as const;
@@ -191,7 +187,7 @@ export class HeldTask {
     return untilStoreAnswers(() => store.get(this.id), this.#services, over); // it has ended, or was taken
   }
 
-  /** Gives the task back to the queue. Never rejects: what the store does not take, the next start recovers. */
+  /** Returns the task to the queue. Never rejects: if the store fails, the next start recovers the task. */
   async giveBack(): Promise<void> {
     const { store, clock, onError } = this.#services;
     try {

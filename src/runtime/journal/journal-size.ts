@@ -5,7 +5,7 @@ import type { RuntimeOptions } from "../options.ts";
 
 export type JournalLimits = Pick<RuntimeOptions, "maxJournalEntries" | "maxJournalBytes">;
 
-/** How large a task's journal is, and how large it may become. */
+/** The size of a task's journal, and its limit. */
 export class JournalSize {
   readonly #limits: JournalLimits;
   #entries: number;
@@ -17,7 +17,7 @@ export class JournalSize {
     for (const { bytes } of entries) this.#bytes += bytes;
   }
 
-  /** Room for one more entry, for which it throws `limit_reached` where there is none. */
+  /** Reserves room for one more entry; throws `limit_reached` if there is none. */
   addEntry(): void {
     const { maxJournalEntries } = this.#limits;
     if (this.#entries >= maxJournalEntries) {
@@ -30,7 +30,7 @@ export class JournalSize {
     this.#entries++;
   }
 
-  /** Room for a text of the entry `key`, for which it throws `limit_reached` where there is none. */
+  /** Reserves room for a text of the entry `key`; throws `limit_reached` if there is none. */
   add(key: string, text: string): void {
     const { maxJournalBytes } = this.#limits;
     const bytes = this.#bytes + Buffer.byteLength(text);
@@ -44,7 +44,7 @@ export class JournalSize {
     this.#bytes = bytes;
   }
 
-  /** What others have added, whether or not there was room for it. */
+  /** Counts what others have added, even beyond the limit. */
   count({ value, error }: JournalEnd): void {
     this.#bytes += Buffer.byteLength(value ?? "") + Buffer.byteLength(error ?? "");
   }

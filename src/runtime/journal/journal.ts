@@ -24,24 +24,24 @@ export type HeldCommandName =
   | "append"
   | "retry"
   | "settle";
-/** Those that begin what others end. */
+/** Commands that begin entries which others end. */
 export type OpeningCommandName = "open_input" | "call_tool" | "wait_event";
 export type HeldCommand<N extends HeldCommandName> = Omit<TaskCommand<N>, "type" | "now" | "id" | "token">;
 
 export interface JournalSetup {
   readonly task: TaskRecord;
-  /** What earlier attempts journalled. */
+  /** Journal entries of earlier attempts. */
   readonly entries: readonly ListedEntry[];
   readonly limits: JournalLimits;
   readonly store: TaskStore;
   readonly slot: SlotHolder;
   /** Writes under the token. */
   readonly write: <N extends HeldCommandName>(type: N, command: HeldCommand<N>) => Promise<CommandResult<N>>;
-  /** Asks the store until it answers. */
+  /** Repeats a call of the store until it answers. */
   readonly persist: <T>(ask: () => Promise<T>) => Promise<T>;
 }
 
-/** The journal of a task, as the run that holds it reads and writes it: what ends in it ends in the order of the store. */
+/** The journal of a task, as the run that holds it reads and writes it. Entries end in the order of the store. */
 export class Journal {
   readonly #write: JournalSetup["write"];
   readonly #earlier: EarlierEntries;
@@ -74,55 +74,55 @@ export class Journal {
     this.#ends = new EndOrder(keys, task.version, this.#others, slot);
   }
 
-  /** How many questions, calls and waits for events have not ended; undefined where something has that the handler has not seen. */
+  /** The number of open questions, calls and waits for events; undefined if one has ended that the handler has not seen. */
   get open(): number | undefined {
     return this.#ends.isQuiet ? this.#others.open : undefined;
   }
 
-  /** What an earlier attempt journalled under the key. */
+  /** An earlier attempt's entry with this key. */
   find(key: string): ListedEntry | undefined {
     return this.#earlier.find(key);
   }
 
-  /** Settles as `decode` does with what an entry ended with in an earlier attempt, when it is its turn. */
+  /** Settles as `decode` does with an earlier attempt's end of an entry, when it is its turn. */
   replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     return this.#ends.turn(entry, entry.place, () => this.#earlier.read(entry, decode));
   }
 
-  /** The handler is about to begin what has not ended yet; `isNew`: nothing of it is journalled. Throws `limit_reached`. */
+  /** The handler is about to begin something that has not ended; `isNew`: it is not in the journal yet. Throws `limit_reached`. */
   begin(isNew: boolean): void {
     if (isNew) this.#size.addEntry();
     this.#earlier.stopReadingAhead();
   }
 
-  /** Resolves when it is the turn of a step whose end this writes. Rejects with `limit_reached` where it is too large. */
+  /** Writes the end of a step, and resolves when it is its turn. Rejects with `limit_reached` if it is too large. */
   async recordStep(step: HeldCommand<"record_step">): Promise<void> {
     this.#size.add(step.key, step.value ?? step.error ?? "");
     await this.#ends.ending(this.#write("record_step", step));
   }
 
-  /** The handler sleeps, or waits to try a step again, maybe since an earlier attempt. */
+  /** The handler sleeps, or waits to retry a step, possibly since an earlier attempt. */
   waits(key: string): void {
     this.#ends.begun(key);
   }
 
-  /** Resolves when it is the turn of a sleep whose end this writes. */
+  /** Writes the end of a sleep, and resolves when it is its turn. */
   endSleep(key: string): Promise<void> {
     return this.#ends.ending(this.#write("end_sleep", { key }));
   }
 
-  /** What others are to end is about to begin, or is come to again: the entry of its end, when it is its turn. */
+  /** An entry that others end is about to begin, or is reached again: its end, when it is its turn. */
   awaitEnd(key: string): PromiseWithResolvers<JournalEnd> {
     this.#ends.begun(key);
     return this.#others.begin(key);
   }
 
-  /** Takes the room for a text that is journalled; throws `limit_reached` where it is too large. */
+  /** Reserves room for a text in the journal; throws `limit_reached` if it is too large. */
   addText(key: string, text: string): void {
     this.#size.add(key, text);
   }
 
-  /** Waits for the write that begins what others end. */
+  /** Waits for the write that begins an entry which others end. */
   async opening(key: string, write: Promise<CommandResult<OpeningCommandName>>): Promise<void> {
     const opening = write.then((result) => {
       if (result.ok) this.#others.opened(key, result.task.version);
@@ -130,19 +130,19 @@ export class Journal {
     await this.#ends.pending(opening);
   }
 
-  /** Gives up a question or a wait for an event, unless its end was faster. */
+  /** Times out a question or a wait for an event, unless it ended first. */
   async closeWait(key: string, error: string): Promise<void> {
     const closing = this.#write("close_wait", { key, error }).then(() => this.#others.tell([key]));
     await this.#ends.pending(closing);
   }
 
-  /** Others are said to have ended what is under `keys`, or anything. Without this, a record shows it, and all of it is read. */
+  /** Others have ended the entries with these `keys`, or any. Without this call, a record shows it, and all of them are read. */
   ended(keys?: readonly string[]): void {
     this.#others.tell(keys);
     this.#ends.look();
   }
 
-  /** Resolves when what is being written is in the journal, or has been refused. */
+  /** Resolves when current writes are in the journal, or were refused. */
   written(): Promise<void> {
     return this.#ends.written();
   }
@@ -153,7 +153,7 @@ export class Journal {
     return update;
   }
 
-  /** What a write, or a read, has shown of the task. */
+  /** A write, or a read, has returned this record. */
   saw(task: TaskRecord): void {
     this.#others.saw(task);
     this.#ends.check();

@@ -1,11 +1,11 @@
 import { HoldfastError } from "../../task/fault.ts";
 
-/** When the task of an attempt ends at the latest, which its handler can move with `task.extend`. */
+/** When the task of an attempt must end. Its handler can move this with `task.extend`. */
 export class LifeLimit {
   readonly #extended: () => Promise<void>;
   #endsAt: number | null;
 
-  /** `extended` resolves when all that the handler changed so far is written, and `move` was told. */
+  /** `extended` resolves when all of the handler's changes so far are written, and `move` was called. */
   constructor(endsAt: number | null, extended: () => Promise<void>) {
     this.#endsAt = endsAt;
     this.#extended = extended;
@@ -15,12 +15,12 @@ export class LifeLimit {
     this.#endsAt = endsAt;
   }
 
-  /** Whether the task can live until `at` (epoch ms), as far as is known. */
+  /** Whether the task can live until `at` (epoch ms), as far as known. */
   reaches(at: number): boolean {
     return this.#endsAt === null || at <= this.#endsAt;
   }
 
-  /** The same with all that the handler has changed so far. */
+  /** The same, including all changes that the handler has made so far. */
   async willReach(at: number): Promise<boolean> {
     if (this.reaches(at)) return true;
     await this.#extended();
@@ -28,8 +28,8 @@ export class LifeLimit {
   }
 
   /**
-   * Rejects with `outlives_task` where the task cannot live until `at` (epoch ms): the wait would be in vain. It is not
-   * journalled, since a replay, which comes later, rejects too.
+   * Rejects with `outlives_task` if the task cannot live until `at` (epoch ms): the wait would never end. It is not journalled, since a
+   * replay, which comes later, rejects too.
    */
   async assertReaches(at: number, what: string): Promise<void> {
     await this.#extended();

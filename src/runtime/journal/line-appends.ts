@@ -8,11 +8,11 @@ interface Batch {
   readonly written: PromiseWithResolvers<void>;
 }
 
-/** Writes lines in their order: one write is under way at a time, and all lines that come together or meanwhile are in the next one. */
+/** Writes lines in order: one write runs at a time, and lines that come meanwhile are in the next one. */
 export class LineAppends {
   #write: Write | undefined;
   #pending: Batch | undefined;
-  /** The one that is written. */
+  /** The batch being written. */
   #underWay: Batch | undefined;
 
   writeWith(write: Write): void {
@@ -20,7 +20,7 @@ export class LineAppends {
     this.#next();
   }
 
-  /** Resolves once the line is written; at once as long as nothing is. */
+  /** Resolves once the line is written, or at once while lines are not written. */
   append(line: TaskLine, forget: readonly number[]): Promise<void> {
     const batch: Batch = (this.#pending ??= {
       lines: new Map(),
@@ -38,7 +38,7 @@ export class LineAppends {
     return this.#write !== undefined && (this.#pending !== undefined || this.#underWay !== undefined);
   }
 
-  /** Resolves when all lines so far are written, or could not be; not those that come meanwhile, of which there may be more and more. */
+  /** Resolves when all lines so far are written, or have failed. Does not wait for later ones, which may keep coming. */
   async written(): Promise<void> {
     const last = this.#pending ?? this.#underWay;
     if (this.#write !== undefined) await last?.written.promise.catch(() => undefined);

@@ -11,19 +11,19 @@ import { ownOpen } from "../../task/waiting.ts";
 
 type Asker = PromiseWithResolvers<JournalEnd>;
 
-/** An entry that others have ended. */
+/** An entry that something outside the attempt has ended. */
 export interface OutsideEnd {
   readonly time: JournalEndTime;
-  /** Its place in the journal. */
+  /** Its position in the journal. */
   readonly place: number;
-  /** Resolves with what it ended with. */
+  /** Resolves with its end. */
   readonly read: () => Promise<JournalEnd>;
 }
 
 interface OpenEntry {
-  /** Its place in the journal; undefined until it is there. */
+  /** Its position in the journal; undefined until it is there. */
   place: number | undefined;
-  /** Undefined where the handler has not come to it in this attempt. */
+  /** Undefined if the handler has not reached it in this attempt. */
   asker: Asker | undefined;
 }
 
@@ -31,28 +31,28 @@ export interface OutsideEndsSetup {
   readonly task: TaskRecord;
   readonly entries: readonly ListedEntry[];
   readonly store: Pick<TaskStore, "get" | "journalEnds" | "journalEntry">;
-  /** Asks the store until it answers. */
+  /** Repeats a call of the store until it answers. */
   readonly persist: <T>(ask: () => Promise<T>) => Promise<T>;
   readonly onEnd: (ended: OutsideEnd, asker: Asker) => void;
 }
 
 /**
- * Learns which of a task's questions, calls and waits for events have ended: others end them, at any time. Every record says how many are
- * open: as many as an attempt knows to be open means that none has ended unseen, so that mostly nothing has to be read.
+ * Learns which of a task's questions, calls and waits for events have ended. Others end them, at any time. Every record contains the number
+ * of open ones: if it equals what an attempt knows, none has ended unseen, so usually nothing has to be read.
  */
 export class OutsideEnds {
   readonly #setup: OutsideEndsSetup;
-  /** Those that are not known to have ended, also while they are on their way into the journal. */
+  /** Those not known to have ended, including those being written to the journal. */
   readonly #open = new Map<string, OpenEntry>();
-  /** Those that are said to have ended. */
+  /** Those reported as ended. */
   readonly #told = new Set<string>();
-  /** Ended before the handler came to them in this attempt. */
+  /** Those that ended before the handler reached them in this attempt. */
   readonly #unasked = new Map<string, OutsideEnd>();
-  /** The newest record that was seen. */
+  /** The newest record seen. */
   #seen: TaskRecord;
-  /** The highest version of an end that was seen. */
+  /** The highest version of an end seen. */
   #lastEnd = 0;
-  /** Behind all that was in the journal when the attempt began. */
+  /** After everything that was in the journal when the attempt began. */
   #nextPlace = 0;
 
   constructor(setup: OutsideEndsSetup) {
@@ -65,19 +65,19 @@ export class OutsideEnds {
     }
   }
 
-  /** True where nothing can have ended unseen up to the highest version that was seen. */
+  /** True if nothing can have ended unseen up to the highest version seen. */
   get complete(): boolean {
     if (this.#open.size === 0) return true;
     if (this.#told.size > 0 || this.#seen.version < this.#lastEnd) return false;
     return ownOpen(this.#seen) === this.#open.size;
   }
 
-  /** How many are not known to have ended. */
+  /** The number of those not known to have ended. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** The handler is about to begin one, or to come to one that was begun. */
+  /** The handler is about to begin one, or to reach one that has begun. */
   begin(key: string): Asker {
     const asker = Promise.withResolvers<JournalEnd>();
     const ended = this.#unasked.get(key);
@@ -86,23 +86,23 @@ export class OutsideEnds {
     return asker;
   }
 
-  /** It is in the journal since the record had this version. */
+  /** The entry has been in the journal since the record had this version. */
   opened(key: string, version: number): void {
     const input = this.#open.get(key);
     if (input !== undefined) input.place = this.#nextPlace + version;
   }
 
-  /** What a write, or a read, has shown of the task. */
+  /** A write, or a read, has returned this record. */
   saw(task: TaskRecord): void {
     if (task.version > this.#seen.version) this.#seen = task;
   }
 
-  /** Those of `keys` are said to have ended, or any. */
+  /** Some of `keys`, or of all, are reported as ended. */
   tell(keys: Iterable<string> = this.#open.keys()): void {
     for (const key of keys) if (this.#open.has(key)) this.#told.add(key);
   }
 
-  /** Finds all that ended before this was called. Rejects where the task cannot be read, or is no longer the attempt's. */
+  /** Finds all that ended before this call. Rejects if the task cannot be read, or no longer belongs to the attempt. */
   async read(): Promise<void> {
     const { store, persist, task } = this.#setup;
     const told = [...this.#told];

@@ -11,26 +11,26 @@ import type { HeldCommand, OpeningCommandName } from "./journal.ts";
 import type { LifeLimit } from "./life-limit.ts";
 import type { Run } from "./run.ts";
 
-/** Something that a handler waits for, and that others end: a question, a call of another tool, an event. */
+/** Something that a handler waits for and others end: a question, a call of another tool, an event. */
 export interface OutsideWait<N extends OpeningCommandName> {
   /** As the run has claimed it. */
   readonly key: string;
-  /** What an earlier attempt journalled under the key: the same, and it has not ended. */
+  /** An earlier attempt's entry with the same key and content that has not ended. */
   readonly entry: ListedEntry | undefined;
   readonly command: N;
-  /** Of a question. */
+  /** The method of a question. */
   readonly method?: InputMethod;
-  /** What has to be done before a new one begins; where this rejects, it does not. */
+  /** Runs before a new one begins; if it rejects, the wait does not begin. */
   readonly prepare?: () => Promise<void>;
-  /** What begins it, once it is known when it is given up (epoch ms; null: not at all). */
+  /** The command that begins it, given its timeout (epoch ms; null: none). */
   readonly begin: (deadlineAt: number | null) => HeldCommand<N>;
-  /** What it takes of the room in the journal, until it ends. */
+  /** The text that needs room in the journal, until it ends. */
   readonly text?: string;
-  /** How long it lasts at most, in milliseconds; left out: without end. */
+  /** How long it lasts at most, in milliseconds; left out: no limit. */
   readonly timeoutMs?: number | undefined;
-  /** What it is called where its time would end after the task, which is a mistake; left out: then the task's end is its own. */
+  /** Its name in the error if its timeout would be after the task's end, which is a mistake; left out: it then ends with the task. */
   readonly mustEndInTime?: string | undefined;
-  /** How it ends when its time is over. */
+  /** The error when its time is over. */
   readonly late?: () => HoldfastError;
 }
 
@@ -42,7 +42,7 @@ export interface OutsideWaitsSetup {
   readonly timers: Timers;
 }
 
-/** Puts what others are to end into a run's journal, and waits for its end. */
+/** Writes entries that others end into a run's journal, and waits for their ends. */
 export class OutsideWaits {
   readonly #setup: OutsideWaitsSetup;
 
@@ -50,7 +50,7 @@ export class OutsideWaits {
     this.#setup = setup;
   }
 
-  /** Settles as `decode` does with what it ended with, when it is its turn. */
+  /** Settles as `decode` does with its end, when it is its turn. */
   async until<N extends OpeningCommandName, T>(
     wait: OutsideWait<N>,
     decode: (end: JournalEnd) => T,
@@ -68,7 +68,7 @@ export class OutsideWaits {
     return decode(await this.#traced(wait, end));
   }
 
-  /** A call has spans of its own: those of the task that it made. */
+  /** A call has no span here: its task has its own. */
   #traced<N extends OpeningCommandName>(
     { key, entry, command, method }: OutsideWait<N>,
     end: Promise<JournalEnd>,

@@ -2,46 +2,46 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { Rest } from "../../task/waiting.ts";
 import type { Clock } from "../clock.ts";
 
-/** A handler that goes on so soon by itself is not worth another run. */
+/** A handler that continues by itself this soon is not worth parking. */
 const shortestMs = 1_000;
 
 export interface RestsSetup {
   readonly clock: Pick<Clock, "now">;
   /** Whether the task may be parked while its handler rests. */
   readonly parks: boolean;
-  /** When the first wait of the handler ends by itself (epoch ms); undefined while not all that goes on in it is waiting. */
+  /** When the first wait of the handler ends by itself (epoch ms); undefined unless everything in it waits. */
   readonly idleUntil: () => number | undefined;
-  /** How many questions, calls and waits for events are known not to have ended; undefined where something has that the handler has not seen. */
+  /** The number of questions, calls and waits for events known to be open; undefined if one has ended that the handler has not seen. */
   readonly open: () => number | undefined;
   readonly mark: (rest?: Rest) => Promise<unknown>;
-  /** The handler rests, and the store knows it: the task can be parked. */
+  /** The handler rests, and the store has recorded that: the task can be parked. */
   readonly onRest: () => void;
-  /** Something has come for it since. */
+  /** Something has ended its rest. */
   readonly onStir: () => void;
 }
 
 /**
- * Knows when the handler of a run rests: all that goes on in it waits. The record says so too, and never
- * too early: a task that is parked is not run again before something has come for it.
+ * Detects when the handler of a run rests: everything in it waits. The record says so too, and never too early, because a parked task only
+ * runs again when a wait ends.
  */
 export class Rests {
   readonly #setup: RestsSetup;
-  /** Writes under way that say that the handler rests. */
+  /** Writes in progress that record the rest. */
   readonly #writes = new Set<Promise<unknown>>();
-  /** Writes under way that begin a wait. */
+  /** Writes in progress that begin a wait. */
   #beginnings = 0;
-  /** Whether a check has come to nothing because of a write. */
+  /** Whether a write prevented a check. */
   #again = false;
   readonly #busy = new Set<Promise<unknown>>();
   #unsaying: Promise<void> | undefined;
-  /** What the newest record says. */
+  /** The state in the newest record. */
   #said: Pick<TaskRecord, "waiting" | "runAfter"> = { waiting: false, runAfter: null };
 
   constructor(setup: RestsSetup) {
     this.#setup = setup;
   }
 
-  /** What is to be said of the handler now; undefined while it works. */
+  /** The handler's state to record; undefined while it works. */
   current(): Rest | undefined {
     const idleUntil = this.#setup.idleUntil();
     if (idleUntil === undefined || idleUntil <= this.#setup.clock.now() || this.#busy.size > 0)
@@ -57,7 +57,7 @@ export class Rests {
     return runAfter - this.#setup.clock.now() >= shortestMs;
   }
 
-  /** The handler may go on when this has ended, of which nothing is journalled. */
+  /** The handler may continue when this ends, and it is not in the journal. */
   busyWhile(work: Promise<unknown>): void {
     if (this.#busy.has(work)) return;
     this.#busy.add(work);
@@ -68,7 +68,7 @@ export class Rests {
     work.then(forget, forget);
   }
 
-  /** Waits for a write that begins a wait, and that may say what is current (`says`). */
+  /** Waits for a write that begins a wait, and that may record the current state (`says`). */
   async beginning<T>(write: Promise<T>, says: boolean): Promise<T> {
     this.#beginnings++;
     try {
@@ -79,14 +79,14 @@ export class Rests {
     }
   }
 
-  /** What a record says of the rest. */
+  /** The state of rest in a record. */
   saw({ waiting, runAfter }: TaskRecord): void {
     const rested = this.#said.runAfter;
     this.#said = { waiting, runAfter };
     if (rested !== null && rested !== runAfter) this.#setup.onStir();
   }
 
-  /** To be called a turn of the event loop after the handler did something: it may have come to rest. */
+  /** Call it a turn of the event loop after the handler did something, because it may rest now. */
   check(): void {
     const rest = this.current();
     this.#again = rest !== undefined && this.#isWriting;
@@ -96,7 +96,7 @@ export class Rests {
     else if (runAfter !== null) this.#setup.onRest();
   }
 
-  /** Whether the store may take the handler for one that rests. */
+  /** Whether the store may believe that the handler rests. */
   get isSaid(): boolean {
     return this.#said.waiting || this.#writes.size > 0;
   }

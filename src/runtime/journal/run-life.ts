@@ -1,12 +1,12 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { nextRunState, type RunEvent, type RunState } from "./run-state.ts";
 
-/** The state of a run, and the signals that tell of it. */
+/** The state of a run, and its signals. */
 export class RunLife {
   readonly #abort = new AbortController();
   readonly #over = new AbortController();
   readonly #gone = Promise.withResolvers<void>();
-  /** What is called off when the handler's frame is dropped. */
+  /** Timers to cancel when the handler is dropped from memory. */
   #timers: Set<() => void> | undefined;
   #state: RunState = "direct";
   #cancelRequested = false;
@@ -15,17 +15,17 @@ export class RunLife {
     return this.#state;
   }
 
-  /** Aborts when the handler is to end. */
+  /** Aborts when the handler should end. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Aborts when nothing of the run can be stored any more; a request to cancel leaves it. */
+  /** Aborts when nothing of the run can be stored any more; a cancel request does not abort it. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** Resolves when a stop need not wait for the run any more. */
+  /** Resolves when a stop need no longer wait for the run. */
   get gone(): Promise<void> {
     return this.#gone.promise;
   }
@@ -35,25 +35,25 @@ export class RunLife {
     return this.#cancelRequested;
   }
 
-  /** The one place that changes the state; false where the event changes nothing. */
+  /** The only place that changes the state; false if the event changes nothing. */
   change(event: RunEvent): boolean {
     const next = nextRunState(this.#state, event);
     if (next !== undefined) this.#state = next;
     return next !== undefined;
   }
 
-  /** Tells the handler that the requestor wants it to end; its calls on the context reject from now on. */
+  /** Tells the handler that the requestor wants it to end; its context calls reject from now on. */
   requestCancel(): void {
     this.#cancelRequested = true;
     this.#abort.abort(new DOMException("The task was cancelled.", "AbortError"));
   }
 
-  /** The handler is to end, since its attempt does; unless it was told to before. */
+  /** The handler should end with its attempt, unless it was already told to. */
   endAttempt(reason: unknown): void {
     if (this.#state !== "ended") this.#abort.abort(reason);
   }
 
-  /** Nothing of the run can be stored any more; its handler is told, unless it has ended. */
+  /** Nothing of the run can be stored any more. Tells its handler, unless it has ended. */
   fence(reason: unknown): void {
     const ended = this.#state === "ended";
     if (!this.change("fence")) return;
@@ -61,7 +61,7 @@ export class RunLife {
     if (!ended) this.#abort.abort(reason);
   }
 
-  /** Keeps the way to call off a timer that would hold the frame of the handler; returns the way to do so, or to forget it. */
+  /** Keeps a function that cancels a timer, which would hold the handler in memory; returns a function that cancels or forgets the timer. */
   holdTimer(callOff: () => void): () => void {
     this.#timers ??= new Set();
     this.#timers.add(callOff);
@@ -71,14 +71,14 @@ export class RunLife {
     };
   }
 
-  /** Nothing is left that would wake the handler, so that its frame goes where nobody else holds it. */
+  /** Nothing is left that would wake the handler, so that it can be freed from memory. */
   drop(): void {
     for (const callOff of this.#timers ?? []) callOff();
     this.#timers = undefined;
     this.setGone();
   }
 
-  /** Tells the handler, whose task was released, that the server stops. */
+  /** Tells a handler whose task was released that the server stops. */
   stop(): void {
     const stopping = new HoldfastError("stopping", "The server stops.");
     this.#over.abort(stopping);
@@ -91,8 +91,8 @@ export class RunLife {
 }
 
 /**
- * Where the code of a handler stops whose task was released. A promise of its own for each call: one for all would hold
- * every frame that was dropped on it.
+ * Where the code of a handler stops when its task was released. Each call makes a new promise: a shared one would keep every dropped
+ * handler in memory.
  */
 export function forEver(): Promise<never> {
   return new Promise(() => undefined);

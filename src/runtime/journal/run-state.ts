@@ -1,8 +1,8 @@
-/** How far one run of a handler is, as far as its task goes. The last two are final. */
+/** The state of one run of a handler regarding its task. The last two are final. */
 export type RunState = "direct" | "running" | "draining" | "ended" | "released" | "fenced";
 
 interface Transition {
-  /** States in which the event means something; in every other one it changes nothing. */
+  /** States in which the event applies; in other states it changes nothing. */
   readonly from: readonly RunState[];
   readonly to: RunState;
   readonly meaning: string;
@@ -47,7 +47,7 @@ export const runTransitions = {
 
 export type RunEvent = keyof typeof runTransitions;
 
-/** The state after `event`, or undefined where the event changes nothing. */
+/** The state after `event`, or undefined if the event changes nothing. */
 export function nextRunState(state: RunState, event: RunEvent): RunState | undefined {
   const { from, to }: Transition = runTransitions[event];
   return from.includes(state) ? to : undefined;

@@ -18,25 +18,24 @@ export interface RunSetup {
   readonly taskId: string;
   readonly wireId: string;
   readonly attempt: number;
-  /** For what asks which version the task began with. */
+  /** For code that asks which version the task began with. */
   readonly versions: RunVersions;
   readonly maxBodyBytes: number;
-  /** The log and the output of its task; without one, of itself. */
+  /** The log and the output of its task, or of the run itself without a task. */
   readonly lines: TaskLines;
-  /** Where the run has taken a slot; left out for one that needs none. */
+  /** The slots from which it has one; left out if it needs none. */
   readonly slots?: PrincipalSlots;
-  /** How long its handler may work at a stretch; left out: without end. */
+  /** How long its handler may work without a break; left out: no limit. */
   readonly limit?: WorkLimitSetup | undefined;
-  /** Left out where nothing is traced. */
+  /** Left out if nothing is traced. */
   readonly trace?: RunTrace | undefined;
-  /** Makes a task of the run where something is to be journalled; left out for one that stays without. */
+  /** Creates a task for the run before something is journalled; left out for one that stays without. */
   readonly promote?: () => Promise<unknown>;
 }
 
 /**
- * One run of a handler, and its journal as the calls of a task context use it. It holds a task from the start, from its
- * promotion on, or never: then its keys are checked all the same, and nothing is journalled. It has a concurrency slot
- * while it does not wait.
+ * One run of a handler, and its journal as used by the task context. It holds a task from the start, from its promotion on, or never: then
+ * its keys are still checked, but nothing is journalled. It has a concurrency slot while it does not wait.
  */
 export class Run {
   readonly taskId: string;
@@ -45,7 +44,7 @@ export class Run {
   readonly versions: RunVersions;
   readonly maxBodyBytes: number;
   readonly lines: TaskLines;
-  /** What the handler itself appends to them, and not one of its steps. */
+  /** The source of lines from the handler itself, outside of its steps. */
   readonly lineSource: LineSource = { step: "" };
   readonly trace: RunTrace | undefined;
   readonly life = new RunLife();
@@ -72,7 +71,7 @@ export class Run {
     return this.life.signal;
   }
 
-  /** Holds its task from now on, with what earlier attempts journalled. */
+  /** From now on it holds its task, with earlier attempts' journal entries. */
   hold(
     setup: Pick<
       HeldTaskSetup,
@@ -89,17 +88,17 @@ export class Run {
     return held;
   }
 
-  /** Takes a key for this run; throws `duplicate_key` where it was used before. */
+  /** Claims a key for this run; throws `duplicate_key` if it was used before. */
   claim(key: JournalKey): string {
     return this.#keys.claim(key);
   }
 
-  /** What an earlier attempt journalled under the key. */
+  /** An earlier attempt's entry with this key. */
   find(key: string): ListedEntry | undefined {
     return this.#task?.journal.find(key);
   }
 
-  /** Settles as `decode` does with what an entry ended with, in the order in which the entries ended first. */
+  /** Settles as `decode` does with an entry's end, in the order in which the entries first ended. */
   replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     if (this.#task === undefined) throw new HoldfastError("internal", "A run without a task has no journal.");
     const { trace } = this;
@@ -111,8 +110,8 @@ export class Run {
   }
 
   /**
-   * Rejects where the run is to end. A stopping server drops the handler here and never rejects, so that no code of the
-   * author's takes the stop for a failure.
+   * Rejects if the run should end. A stopping server drops the handler here and never rejects, so that the author's code does not take the
+   * stop for a failure.
    */
   async checkpoint(): Promise<void> {
     const { state } = this.life;
@@ -124,17 +123,16 @@ export class Run {
   }
 
   /**
-   * Awaited before anything that is journalled begins, or goes on that earlier attempts began (`isNew` false): a checkpoint,
-   * and the mark that the task can be resumed. Rejects with `limit_reached` where the journal has no room for it.
+   * Await it before a journalled entry begins, or an earlier attempt's continues (`isNew` false). It is a checkpoint, and marks the task as
+   * resumable. Rejects with `limit_reached` if the journal has no room for it.
    */
   begin(isNew = true): Promise<void> {
     return this.#slot.whileBeginning(() => this.#begin(isNew));
   }
 
   /**
-   * As `begin`, before a wait: the handler has gone on in what it does beside it, so that it is known whether it rests. Waits that begin
-   * together are begun one after the other, and the last of them is the first that the handler can rest with. `prepare` comes before all of
-   * that.
+   * As `begin`, before a wait. First lets the handler's parallel code run, so that it is known whether the handler rests. Waits that begin
+   * together begin in turn, and the handler can only rest with the last. `prepare` comes before all of that.
    */
   beginWait(isNew: boolean, prepare?: () => Promise<void>): Promise<void> {
     return this.#slot.whileBeginning(async () => {
@@ -145,7 +143,7 @@ export class Run {
     });
   }
 
-  /** As `beginWait`, of a step that has failed: where the server stops, its failure is journalled before the task is released. */
+  /** As `beginWait`, for a step that has failed: if the server stops, the failure is journalled before the task is released. */
   beginPause(): Promise<void> {
     return this.#slot.whileBeginning(async () => {
       await nextTurn();
@@ -154,7 +152,7 @@ export class Run {
     });
   }
 
-  /** Runs a step and records it: work, for which a slot is needed. Rejects where the run has ended, or is to end, before there was one. */
+  /** Runs a step and records it, with a slot. Rejects if the run has ended, or should end, before it gets one. */
   working<T>(work: () => Promise<T>): Promise<T> {
     const rests = this.#task?.rests;
     const begun = (): Promise<T> => {
@@ -165,21 +163,21 @@ export class Run {
     return this.#slot.whileWorking(rests?.isSaid === true ? () => rests.unsay().then(begun) : begun);
   }
 
-  /** What the step has appended is written before: it does not run again. */
+  /** First writes what the step has appended, because the step does not run again. */
   async recordStep(step: HeldCommand<"record_step">): Promise<void> {
     if (this.lines.isWriting) await this.lines.written();
     await this.#task?.journal.recordStep(step);
     this.lines.stepEnded(step.key, step.error !== null);
   }
 
-  /** Records what `prepare` returned in the run; what begins after it is the handler itself. */
+  /** Records the return value of `prepare`; the handler itself begins after it. */
   recordPrepared(prepared: HeldCommand<"record_step">): Promise<void> {
     return this.#task?.recordPrepared(prepared) ?? Promise.resolve();
   }
 
   /**
-   * Needs no slot while the wait lasts that `begin` begins, until it ends by itself (epoch ms). A server that stops does not wait
-   * for a client: the task goes back to the queue, and the handler is dropped here.
+   * Frees the slot during the wait that `begin` begins, which ends by itself at `until` (epoch ms). A stopping server does not wait for a
+   * client: the task returns to the queue, and the handler is dropped here.
    */
   async whileWaiting<T>(begin: () => Promise<T>, until?: number): Promise<T> {
     const waiting = this.#slot.whileWaiting(begin, until);
@@ -192,20 +190,20 @@ export class Run {
     }
   }
 
-  /** From now on the task is released at the handler's next journalled call, or at once where all it does is wait. */
+  /** From now on the task is released at the handler's next journalled call, or at once if it only waits. */
   drain(): void {
     this.life.change("drain");
     this.#releaseWhereItWaits();
   }
 
-  /** Whether the handler rests, so that its frame can be dropped. */
+  /** Whether the handler rests, so that it can be dropped from memory. */
   get canPark(): boolean {
     return this.life.state === "running" && this.#task?.rests.canPark === true;
   }
 
   /**
-   * Drops the handler, and the frame in which it waits: it writes nothing from now on. Resolves with the task, which was given
-   * back for another run when something has come for it, unless others had ended or taken it; undefined where it was deleted.
+   * Drops the handler from memory; it writes nothing from now on. Resolves with the task, which was returned to the queue until its wait
+   * ends, unless others had ended or taken it; undefined if it was deleted.
    */
   async park(over: AbortSignal): Promise<TaskRecord | undefined> {
     this.life.change("park");
@@ -215,12 +213,12 @@ export class Run {
     return this.#task?.park(over);
   }
 
-  /** Gives the task back now; the handler, if it still runs, is told that the server stops. */
+  /** Returns the task now. The handler, if it still runs, is told that the server stops. */
   async release(): Promise<void> {
     if (await this.#release()) this.life.stop();
   }
 
-  /** The handler ended: the slot is free again, and its calls on the context reject. */
+  /** The handler ended: its slot is free, and its context calls reject. */
   end(): void {
     this.life.change("end");
     this.#slot.end();
@@ -231,7 +229,7 @@ export class Run {
     return this.#slot.untilNotWorking();
   }
 
-  /** Gives the slot back although the handler goes on; false where it waits for one. */
+  /** Frees the slot although the handler continues; false if it waits for one. */
   freeSlot(): boolean {
     const { holds, hasEnded } = this.#slot;
     this.#slot.end();
@@ -259,7 +257,7 @@ export class Run {
     if (this.life.state === "draining" && this.#slot.waiting && !this.#slot.working) void this.#release();
   }
 
-  /** False where there is nothing to give back any more. */
+  /** False if there is nothing to return any more. */
   async #release(): Promise<boolean> {
     if (!this.life.change("release")) return false;
     this.trace?.end({ end: "released" });

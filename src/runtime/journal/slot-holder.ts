@@ -3,8 +3,8 @@ import type { PrincipalSlots } from "../dispatch/slots.ts";
 import type { WorkLimit } from "./work-limit.ts";
 
 /**
- * One run's claim on a slot. Its handler has one while it works, and none while all that goes on in it is waiting
- * for a client or a timer, on however many branches. Without `slots` there is always one. While it has one, the time of `limit` runs.
+ * One run's claim on a slot. Its handler has a slot while it works, and none while everything in it waits for a client or a timer, on any
+ * number of branches. Without `slots` it always has one. While it has one, the time of `limit` runs.
  */
 export class SlotHolder {
   readonly #slots: PrincipalSlots | undefined;
@@ -19,7 +19,7 @@ export class SlotHolder {
   #beginnings = 0;
   #taking: PromiseWithResolvers<void> | undefined;
   #looks = false;
-  /** How many calls of the store wait for it to answer again. */
+  /** How many calls wait for the store to answer again. */
   #holdUps = 0;
   #onIdle: () => void = () => undefined;
 
@@ -41,7 +41,7 @@ export class SlotHolder {
     return this.#waits.size > 0;
   }
 
-  /** When the first of its waits ends by itself (epoch ms); undefined where not all that goes on is waiting. */
+  /** When the first of its waits ends by itself (epoch ms); undefined unless everything waits. */
   get idleUntil(): number | undefined {
     if (this.#works > 0 || this.#beginnings > 0 || this.#waits.size === 0) return undefined;
     if (this.#taking !== undefined) return undefined;
@@ -50,12 +50,12 @@ export class SlotHolder {
     return first;
   }
 
-  /** Called a turn of the event loop after the handler did something, where all that goes on may be waiting. */
+  /** Called a turn of the event loop after the handler did something, when everything may be waiting. */
   onIdle(listener: () => void): void {
     this.#onIdle = listener;
   }
 
-  /** True while a step runs, or its result is on its way into the journal. */
+  /** True while a step runs, or its result is being written to the journal. */
   get working(): boolean {
     return this.#works > 0;
   }
@@ -68,7 +68,7 @@ export class SlotHolder {
     }
   }
 
-  /** Something is about to begin, so that not all that goes on is waiting. */
+  /** Something is about to begin, so not everything waits. */
   async whileBeginning(begin: () => Promise<void>): Promise<void> {
     this.#beginnings++;
     try {
@@ -93,7 +93,7 @@ export class SlotHolder {
     }
   }
 
-  /** Needs no slot while the wait lasts that `begin` begins, until it ends by itself, and has one again when it settles. */
+  /** Frees the slot during the wait that `begin` begins, until the wait ends by itself, and takes one again when it settles. */
   async whileWaiting<T>(begin: () => Promise<T>, until = latestTime): Promise<T> {
     const wait = { until };
     this.#waits.add(wait);
@@ -108,14 +108,14 @@ export class SlotHolder {
     }
   }
 
-  /** The slot is free for good: what the handler still does needs none. */
+  /** Frees the slot for good: what the handler still does needs none. */
   end(): void {
     this.#ended = true;
     this.#taking?.resolve();
     this.#give();
   }
 
-  /** After the handler has done what it does next: another branch may be all that goes on, and it waits. */
+  /** Waits for the handler's next reaction: then everything left may be another branch, which waits. */
   giveWhenIdle(): void {
     if (this.#looks || this.idleUntil === undefined) return;
     this.#looks = true;
@@ -157,7 +157,7 @@ export class SlotHolder {
     resolve();
   }
 
-  /** Something of ours holds the handler up: that is no time in which it works. Returns what to call when that is over. */
+  /** Our own code delays the handler: that time does not count as work. Returns a function to call when it is over. */
   holdUp(): () => void {
     this.#holdUps++;
     this.#limit?.end();

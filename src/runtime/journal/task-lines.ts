@@ -6,25 +6,25 @@ import { LineAppends } from "./line-appends.ts";
 
 type LineLimits = Pick<RuntimeOptions, "maxLogLines" | "maxLogBytes" | "maxOutputBlocks" | "maxOutputBytes">;
 
-/** One run of what appends lines: of the handler itself, or a try of a step. */
+/** One run of code that appends lines: of the handler itself, or a try of a step. */
 export interface LineSource {
   /** The key of the step; empty for the handler. */
   readonly step: string;
-  /** Aborts where the try has come to its time limit: what its code appends later would stand beside what the next try does. */
+  /** Aborts at the time limit of the try: lines that its code appends later would mix with those of the next try. */
   readonly limit?: AbortSignal;
 }
 
 export interface LinesSetup {
   readonly limits: LineLimits;
-  /** False where the store keeps none; default: true. */
+  /** False if the store keeps none; default: true. */
   readonly areKept?: boolean;
-  /** Those that earlier attempts appended and that are kept, in their order. */
+  /** Lines of earlier attempts that are kept, in order. */
   readonly earlier?: readonly TaskLine[];
   /** The numbers of the last lines of the lists. */
   readonly last?: Readonly<Record<LineList, number>>;
-  /** The steps that ended in earlier attempts; left out where `failedRunAgain`: then it is said of each that is replayed. */
+  /** The steps that ended in earlier attempts; left out with `failedRunAgain`, where each replayed step is reported. */
   readonly ended?: Iterable<string>;
-  /** Whether a step that has failed runs again, where its handler is tried again. */
+  /** Whether failed steps run again when their handler is retried. */
   readonly failedRunAgain?: boolean;
 }
 
@@ -33,22 +33,22 @@ interface KeptLine {
   readonly step: string;
   readonly place: number;
   readonly bytes: number;
-  /** Tells the same text from another one. */
+  /** To compare texts. */
   readonly hash: string;
 }
 
-/** What a source has still to repeat of what earlier runs of the same code appended. */
+/** Lines of earlier runs that a source has not repeated yet. */
 interface Repeats {
-  /** Lines that were forgotten: as many of those that are not kept are taken for them. */
+  /** Dropped lines: this many lines with no kept match are taken for them. */
   forgotten: number;
-  /** How many lines of each text are kept. */
+  /** The number of kept lines by text. */
   readonly kept: Map<string, number>;
 }
 
 /**
- * The log and the output of a task, as the run that holds it appends to them. What runs again, a handler that is replayed or a step that is
- * tried again, appends the same lines again, and these are recognised: of each text as many are passed over as earlier runs have
- * appended. A text that no earlier run had is a new line.
+ * The log and the output of a task, as the run that holds it appends to them. A replayed handler or a retried step appends the same lines
+ * again. They are recognised: of each text, as many are skipped as earlier runs have appended. A text that no earlier run appended is a new
+ * line.
  */
 export class TaskLines {
   readonly #limits: LineLimits;
@@ -58,7 +58,7 @@ export class TaskLines {
   readonly #kept: Readonly<Record<LineList, KeptLine[]>> = { log: [], output: [] };
   readonly #bytes = { log: 0, output: 0 };
   readonly #last: Record<LineList, number>;
-  /** How many lines each source has appended, by list and step. */
+  /** The number of lines appended by each source, by list and step. */
   readonly #places = new Map<string, number>();
   readonly #repeats = new WeakMap<LineSource, Partial<Record<LineList, Repeats>>>();
   readonly #appends = new LineAppends();
@@ -79,15 +79,14 @@ export class TaskLines {
     for (const line of earlier) this.#keep(line, hashOf(line.body), Buffer.byteLength(line.body));
   }
 
-  /** From now on what is appended is written, and with it what was appended before. */
+  /** From now on lines are written, including those appended before. */
   writeWith(write: (lines: readonly TaskLine[], forget: readonly number[]) => Promise<void>): void {
     this.#appends.writeWith(write);
   }
 
   /**
-   * Appends a line, unless it repeats one; resolves once it is written, where anything is. Throws `too_large` for a line that the log could not
-   * keep, `limit_reached` for one that the output has no room for, `step_timeout` after the time limit of a try, and `configuration` where
-   * none are kept.
+   * Appends a line, unless it repeats one; resolves once it is written, if lines are written. Throws `too_large` for a line too long for
+   * the log, `limit_reached` if the output has no room, `step_timeout` after the time limit of a try, and `configuration` if none are kept.
    */
   append(source: LineSource, list: LineList, at: number, body: string): Promise<void> {
     if (!this.#areKept)
@@ -107,23 +106,23 @@ export class TaskLines {
     return this.#appends.append(line, list === "log" ? this.#forgetOldest() : []);
   }
 
-  /** The number of the last line of a list, be it written yet or not; what repeats a line has none. */
+  /** The number of the last line of a list, written or not. A repeated line has none. */
   lastOf(list: LineList): number {
     return this.#last[list];
   }
 
-  /** Resolves when what was appended so far is written, or has failed. */
+  /** Resolves when all lines so far are written, or have failed. */
   written(): Promise<void> {
     return this.#appends.written();
   }
 
-  /** A step has ended, now or in an earlier attempt: unless it `failed`, it does not run again. */
+  /** A step has ended, now or in an earlier attempt. Unless it `failed`, it does not run again. */
   stepEnded(step: string, failed: boolean): void {
     if (failed && this.#failedRunAgain) return;
     if (this.#places.has(`log ${step}`)) this.#ended.add(step);
   }
 
-  /** Whether something waits to be written. */
+  /** Whether lines wait to be written. */
   get isWriting(): boolean {
     return this.#appends.isWriting;
   }
@@ -180,8 +179,8 @@ export class TaskLines {
   }
 
   /**
-   * Makes room in the log, and returns the numbers of the lines that go. Of what may run again the last line stays: its place says how many
-   * lines that has appended.
+   * Makes room in the log, and returns the numbers of the dropped lines. Keeps the last line of each source that may run again: its place
+   * is the number of lines that the source has appended.
    */
   #forgetOldest(): number[] {
     const { maxLogLines, maxLogBytes } = this.#limits;

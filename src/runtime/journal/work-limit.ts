@@ -9,8 +9,8 @@ export interface WorkLimitSetup {
 }
 
 /**
- * How long a handler may work at a stretch. Waits do not count, and the time begins anew after each: so it does not matter
- * whether the handler kept its frame meanwhile, or was dropped and runs again.
+ * How long a handler may work without a break. Waits do not count, and the time starts again after each. So it does not matter whether the
+ * handler stayed in memory meanwhile, or was dropped and runs again.
  */
 export class WorkLimit {
   readonly #setup: WorkLimitSetup;
@@ -28,7 +28,7 @@ export class WorkLimit {
     this.#callOff ??= timers.at(clock.now() + ms, () => this.#onOver(attemptTimeout(ms)));
   }
 
-  /** All that goes on waits, or the run is over. */
+  /** Everything waits, or the run is over. */
   end(): void {
     this.#callOff?.();
     this.#callOff = undefined;
