@@ -3,7 +3,7 @@ import { hasScopes } from "../task/required-scopes.ts";
 import type { ListPage, Requestor } from "./runtime.ts";
 import type { Services } from "./services.ts";
 
-/** A page of a requestor's tasks without those that need more scopes than it has, which make no page shorter. */
+/** A page of a requestor's tasks. Tasks that need more scopes than it has are left out, without making the page shorter. */
 export async function listVisible(
   { store, clock }: Services,
   { generation, principal, scopes }: Requestor,

@@ -12,7 +12,7 @@ export interface StoreObservers {
   readonly telemetry?: ServerTelemetry | undefined;
 }
 
-/** The store as it is, whose writes are counted and measured, and tell what they have made happen; itself where nobody wants to know. */
+/** The store with writes that are counted and measured, and emit events; the store itself if nothing listens. */
 export function observedStore(store: TaskStore, { events, counts, telemetry }: StoreObservers): TaskStore {
   if (events === undefined && counts === undefined && telemetry === undefined) return store;
   const get: TaskStore["get"] = (id) => store.get(id);

@@ -8,9 +8,8 @@ import type { Requestor } from "./runtime.ts";
 import type { Services } from "./services.ts";
 
 /**
- * The record of a requestor's task, which has ended where its life is over. Reads no outcome, which may be large: another's
- * task takes no longer to refuse than none. Throws `unknown_task` for a task of somebody else and for one whose time is
- * over, and where a scope is missing.
+ * The record of a requestor's task, ended if its life is over. Reads no outcome, which may be large, so that refusing another's task takes
+ * no longer than an unknown one. Throws `unknown_task` for another requestor's task, for one whose time is over, and if a scope is missing.
  */
 export async function ownRecord(
   { store, clock }: Services,
@@ -27,8 +26,8 @@ export async function ownRecord(
 }
 
 /**
- * A requestor's task in one read, with the same faults as `ownRecord`: of another's task no outcome is read either. One whose
- * life is over is ended first.
+ * A requestor's task in one read, with the same faults as `ownRecord`. Here too, no outcome of another's task is read. A task whose life is
+ * over is ended first.
  */
 export async function ownSnapshot(
   services: Services,
@@ -63,7 +62,7 @@ function isKnown(task: TaskRecord, { generation, principal }: Requestor, now: nu
   return task.principal === principal && task.generation === generation && !isOver(task, now);
 }
 
-/** The scopes that a task of the principal needs; undefined where there is none, or its time is over. */
+/** The scopes that a task of the principal needs; undefined if there is none, or its time is over. */
 export async function ownScopes(
   { store, clock }: Services,
   id: string,

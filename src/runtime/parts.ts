@@ -20,7 +20,7 @@ import { Credentials } from "./tool/credentials.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 import { Watchers } from "./watchers.ts";
 
-/** What a runtime consists of. */
+/** The parts of a runtime. */
 export interface Parts {
   readonly slots: Slots;
   readonly leaked: LeakedHandlers;

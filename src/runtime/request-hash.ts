@@ -1,27 +1,26 @@
 import { createHmac, hash } from "node:crypto";
 import type { TaskStore } from "../store/store.ts";
 
-/** Of a store: how it has hashes. */
+/** How a store hashes. */
 export type HashingStore = Pick<TaskStore, "hashKey">;
 
-/** The hash of a request in the form in which a store has it. */
+/** The hash of a request in a store's form. */
 export interface StoredHash {
   readonly value: string;
-  /** Of an encrypted store: what it has of requests from before it was encrypted. */
+  /** In an encrypted store: the hash of requests from before it was encrypted. */
   readonly former?: string;
 }
 
 /**
- * Tells the same request from another one: SHA-256 over the canonical JSON (RFC 8785) of what names it, so that the
- * order of an object's keys makes no difference (A-48). Where the RFC refuses half a surrogate pair, it is escaped
- * here: a request that JSON can carry has a hash.
+ * Identifies equal requests: SHA-256 over the canonical JSON (RFC 8785) of what names the request, so that the order of an object's keys
+ * does not matter (A-48). The RFC refuses half a surrogate pair; here it is escaped, so that every request that JSON can carry has a hash.
  */
 export function requestHash(...parts: readonly unknown[]): string {
   return hash("sha256", canonical(parts), "base64url");
 }
 
 /**
- * The same for a hash that is stored. Where the store is encrypted, it is keyed: whoever reads the store could otherwise find out by trying which arguments
+ * The same for a stored hash. In an encrypted store it is keyed: otherwise, readers of the store could find out by trial which arguments
  * have a hash. The store has to be open.
  */
 export function storedHash(store: HashingStore, ...parts: readonly unknown[]): StoredHash {
@@ -32,7 +31,7 @@ export function storedHash(store: HashingStore, ...parts: readonly unknown[]): S
   return { value: createHmac("sha256", key).update(text).digest("base64url"), former: plain };
 }
 
-/** Whether a hash that was read of the store is of the same request. */
+/** Whether a hash read from the store is that of the same request. */
 export function isSameHash({ value, former }: StoredHash, stored: string | null): boolean {
   return stored === value || (former !== undefined && stored === former);
 }

@@ -13,7 +13,7 @@ const allRoles: readonly unknown[] = ["serve", "work"] satisfies Role[];
 
 const requestedTtls: readonly unknown[] = ["result", "task"] satisfies RequestedTtl[];
 
-/** Which numbers each option takes; all of them are whole, and at most what a number can hold exactly. */
+/** The numbers that each option accepts. All are whole, and at most what a number can hold exactly. */
 export const numberRules: Readonly<Record<NumericOption, Rule>> = {
   keepMs: { min: 1_000 }, // or a result is gone before anybody reads it
   ttlMs: { min: 0, orNull: true },
@@ -50,7 +50,7 @@ export const numberRules: Readonly<Record<NumericOption, Rule>> = {
   unregisteredGraceMs: { min: 0 },
 };
 
-/** The options with their defaults; throws `configuration` for a value that could not work. */
+/** The options with their defaults. Throws `configuration` for an invalid value. */
 export function resolveOptions(given: Partial<RuntimeOptions>): RuntimeOptions {
   const known = Object.fromEntries(
     Object.entries(given).filter(([name, value]) => name in defaultOptions && value !== undefined),
@@ -76,7 +76,7 @@ export function resolveOptions(given: Partial<RuntimeOptions>): RuntimeOptions {
   return options;
 }
 
-/** Throws `configuration` where an option that is there has a value that could not work. */
+/** Throws `configuration` if an option is set to an invalid value. */
 export function assertOptions(
   given: Partial<Record<NumericOption, unknown>>,
 ): asserts given is Partial<RuntimeOptions> {

@@ -6,7 +6,7 @@ import { stopping } from "./stopping.ts";
 import { observeRuntime } from "./telemetry/observe-runtime.ts";
 import { storeAnswers } from "./store-answers.ts";
 
-/** The life of a runtime: its start, which takes over the store, and its stop, which keeps to a deadline. */
+/** The life of a runtime: its start, which takes over the store, and its stop, which has a deadline. */
 export class RuntimeLifecycle {
   readonly #services: Services;
   readonly #parts: Parts;
@@ -17,7 +17,7 @@ export class RuntimeLifecycle {
   #open = false;
   #drained = false;
   #stopped: Promise<void> | undefined;
-  /** Whether a stop came to its end before the start. */
+  /** Whether a stop ended before the start. */
   #late = false;
 
   constructor(services: Services, parts: Parts) {
@@ -55,7 +55,7 @@ export class RuntimeLifecycle {
     return isOpen && (await storeAnswers(store, clock, withinMs));
   }
 
-  /** Resolves while calls can be taken; waits for a start that is under way. */
+  /** Resolves once calls can be accepted; waits for a start in progress. */
   async running(): Promise<void> {
     if (this.#stopped !== undefined) throw stopping();
     if (this.#started === undefined) throw new HoldfastError("configuration", "Call start() first.");
@@ -103,7 +103,7 @@ export class RuntimeLifecycle {
     }
   }
 
-  /** A change of one task has changed others: some can be claimed now, and some have to end within the grace of a cancel. */
+  /** A change of one task has changed others: some can be claimed now, and some must end within the grace period of a cancel. */
   #lookAround(): void {
     const { dispatcher, sweeper } = this.#parts;
     const { clock, options } = this.#services;

@@ -16,190 +16,190 @@ import type { CallListener } from "./execution/call-listener.ts";
 import type { InlineRun } from "./execution/run-inline.ts";
 import type { Watcher } from "./watchers.ts";
 
-/** Whose task, made through which generation: a task is visible to nobody else, and through no other (A-35). */
+/** Who made a task, and through which generation: others cannot see the task, nor can other generations (A-35). */
 export interface Requestor {
   readonly generation: GenerationName;
   readonly principal: string | null;
-  /** What the requestor's token is good for: tasks that need more are refused and not listed. Left out: everything. */
+  /** The scopes of the requestor's token: tasks that need more are refused and not listed. Left out: everything. */
   readonly scopes?: readonly string[] | undefined;
 }
 
 /** One accepted request that becomes a task. */
 export interface TaskCall extends Requestor, CallExtras, CallListener {
-  /** The task's id, from `taskId`, where somebody has to know it before the task runs; by default a new one. */
+  /** An id from `taskId`, if the caller must know it before the task runs; default: a new one. */
   readonly id?: string;
-  /** Of what kind the request is; by default a tools/call. */
+  /** The type of the request; default: tools/call. */
   readonly method?: TaskMethod;
-  /** The tool; for another request than a tools/call its method. */
+  /** The tool, or the method if the request is not a tools/call. */
   readonly tool: string;
-  /** As the requestor sent them; undefined where it sent none. */
+  /** As the requestor sent them; undefined if it sent none. */
   readonly arguments: unknown;
   /** Raw JSON of what the tool's `prepare` returned. */
   readonly prepared?: string | null;
   /**
-   * True where the requestor has no rounds in which `prepare` could ask before there is a task: the task's attempt runs
-   * it, with questions of the task, before the handler.
+   * True if the requestor has no rounds in which `prepare` could ask before the task exists: the attempt runs it before the handler, with
+   * questions of the task.
    */
   readonly prepareInTask?: true;
   readonly origin: Origin;
-  /** The scopes that the task needs, beyond those of every request; by default none. */
+  /** The scopes that the task needs in addition to those of every request; default: none. */
   readonly requiredScopes?: readonly string[];
   /**
-   * The ttl that the requestor asked for, in ms (A-15): used within `minTtlMs` and `maxTtlMs`, as `requestedTtl` says. What
-   * is no number from 0 on is `invalid_params`.
+   * The ttl that the requestor asked for, in ms (A-15): used within `minTtlMs` and `maxTtlMs`, as `requestedTtl` says. `invalid_params`
+   * unless it is a number from 0.
    */
   readonly ttlMs?: number;
-  /** True where the ttl counts from the end of the task: until then `maxRunMs` alone bounds it (S-072, A-30). */
+  /** True if the ttl counts from the end of the task: until then only `maxRunMs` limits it (S-072, A-30). */
   readonly keepAlive?: true;
-  /** True where the task waits in the queue first, whether or not a handler is free (S-026). */
+  /** True if the task is first queued, even if a slot is free (S-026). */
   readonly queued?: true;
   /**
-   * How long the task is kept from its end, in ms, where it would be kept for longer: for a requestor who waits for the
-   * result and knows no other way to it. A ttl bounds its run as that of any other.
+   * How long the task is kept after its end, in ms, if it would otherwise be kept longer: for a requestor who waits for the result and has
+   * no other way to get it. A ttl limits its run as usual.
    */
   readonly keptMs?: number;
   /** A-48 */
   readonly idempotencyKey?: string;
-  /** True where the requestor knows no tasks, and waits here for the result: other processes know of it until `leave` or `delivered`. */
+  /** True if the requestor has no tasks and waits here for the result: other processes know of it until `leave` or `delivered`. */
   readonly awaited?: true;
-  /** True where somebody may come back for the result who does not wait for it. */
+  /** True if a requestor that does not wait may come back for the result. */
   readonly promised?: true;
-  /** What the task is called on the wire, unique in its generation and `scope`; by default its id. */
+  /** The task's name on the wire, unique in its generation and `scope`; default: its id. */
   readonly wireId?: string;
-  /** In what `wireId` is unique; by default nothing but the generation. */
+  /** The scope in which `wireId` is unique; default: the generation alone. */
   readonly scope?: string;
 }
 
-/** How requestors left that waited in this process. */
+/** How requestors that waited in this process left. */
 export interface Leaving {
   /** Whether others still wait here. */
   readonly stays: boolean;
-  /** Whether one was told how to come back for the result. */
+  /** Whether one of them was told how to come back for the result. */
   readonly promised: boolean;
-  /** When the task is cancelled (epoch ms), unless somebody wants the result; `null`: not at all. */
+  /** When the task is cancelled (epoch ms), unless its result is wanted; `null`: not at all. */
   readonly cancelBy: number | null;
 }
 
-/** What the server's own code tells a task. */
+/** An event for a task from the server's own code. */
 export interface TaskEvent {
-  /** Of which name a handler waits for it. */
+  /** The name under which a handler waits for it. */
   readonly name: string;
   /** Plain JSON data; left out: null. */
   readonly value?: unknown;
-  /** The same for the same event, where it may be sent more than once. */
+  /** Identifies the event, if it may be sent more than once. */
   readonly dedupeId?: string | undefined;
 }
 
 /** A part of the log or the output of a task. */
 export interface LinesPage {
   readonly list: LineList;
-  /** The number of the last line before this part; 0: it begins with the first one that is kept. */
+  /** The number of the last line before this part; 0: it begins with the first line that is kept. */
   readonly after: number;
   readonly limit: number;
 }
 
 /** A part of a list of tasks. */
 export interface ListPage {
-  /** Those alone whose wire ids are unique in this scope, which is not empty. */
+  /** Only tasks whose wire ids are unique in this scope, which is not empty. */
   readonly scope?: string;
   /** The id of the last task before this part; left out, it begins with the newest task. */
   readonly after?: string;
-  /** How many tasks at most. */
+  /** Maximum number of tasks. */
   readonly limit: number;
 }
 
-/** How a call is answered: with its task, or at once. */
+/** How a call is answered: with its task, or directly. */
 export type CallEnd =
   | { readonly kind: "task"; readonly snapshot: TaskSnapshot }
   | { readonly kind: "outcome"; readonly outcome: Outcome };
 
 /**
- * The neutral commands that every generation's messages come down to. Unknown, foreign and deleted ids are one and
- * the same fault, `unknown_task` (A-40); a task of the requestor that needs more scopes is `insufficient_scope`.
+ * The neutral commands to which every generation's messages are mapped. Unknown, foreign and deleted ids are the same fault, `unknown_task`
+ * (A-40); a requestor's own task that needs more scopes is `insufficient_scope`.
  */
 export interface Runtime {
   readonly registry: Registry;
-  /** Through which this process writes: what is written past it, nobody here is told of. */
+  /** Write to it only through this object; changes made past it are not reported here. */
   readonly store: TaskStore;
   readonly options: RuntimeOptions;
   readonly clock: Clock;
-  /** Those that the store keeps, if it does; to be used between `start` and `stop`. */
+  /** The store's sessions, if it has them. Use them between `start` and `stop`. */
   readonly sessions: SessionStore | undefined;
-  /** Undefined where nothing is traced and measured. */
+  /** Undefined if nothing is traced and measured. */
   readonly telemetry: ServerTelemetry | undefined;
-  /** To which traces tasks belong; undefined where nothing is traced. */
+  /** The traces of tasks; undefined if nothing is traced. */
   readonly traces: TaskTraces | undefined;
   /**
-   * Opens the store, takes over what an earlier process left, and begins to run tasks. Tasks that expired meanwhile are ended
-   * in the background. Idempotent.
+   * Opens the store, takes over what an earlier process left, and begins to run tasks. Tasks that expired meanwhile are ended in the
+   * background. Idempotent.
    */
   start(): Promise<void>;
-  /** Starts no more tasks, and lets handlers leave at their next journalled call; all else goes on until `stop`. */
+  /** Starts no more tasks, and releases handlers at their next journalled call; everything else continues until `stop`. */
   drain(): void;
   /**
-   * Takes no new calls, lets handlers end for `withinMs` (default `stopDeadlineMs`), releases the rest, closes the store.
-   * Calls that are still being made then reject with `stopping`.
+   * Accepts no new calls, lets handlers end for `withinMs` (default `stopDeadlineMs`), releases the rest, closes the store. Calls still
+   * being created then reject with `stopping`.
    */
   stop(withinMs?: number): Promise<void>;
-  /** Whether it can take tasks: it has started and does not stop, and its store answers a read in so many milliseconds. */
+  /** Whether it can accept tasks: it has started, is not stopping, and its store answers a read within that many milliseconds. */
   ready(withinMs: number): Promise<boolean>;
   /** Resolves once the task is durable (X-037). Rejects with `wire_id_taken`, `idempotency_conflict`, `limit_reached`. */
   create(call: TaskCall): Promise<TaskSnapshot>;
   /**
-   * As `create`, but a tool with `promoteAfterMs` may be answered directly. `signal` tells that the caller went away;
-   * it means nothing to a task.
+   * As `create`, but a tool with `promoteAfterMs` may be answered directly. `signal` aborts when the caller leaves; it does not affect a
+   * task.
    */
   call(call: TaskCall, signal: AbortSignal): Promise<CallEnd>;
-  /** Runs a tool without a record and resolves with what it answers. */
+  /** Runs a tool without a record and resolves with its outcome. */
   runInline(run: InlineRun): Promise<Outcome>;
   /** The principal's tasks whose idempotency keys begin with `prefix`, in order of the keys, at most `limit`. */
   withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]>;
-  /** The id of the task that is called so on the wire, whoever owns it, or undefined: whether it shows is for `get` to say. */
+  /** The id of the task with this wire name, whoever owns it, or undefined. `get` decides whether it is visible. */
   find(wire: WireName): Promise<string | undefined>;
   /**
-   * The result of a finished task reached the caller who knows it by its call: the same call under the same idempotency
-   * key is a new one from now on. With `deleteBy` (epoch ms) the task is deleted then, if not earlier, unless somebody was told how
-   * to come back for it. Does nothing to another task.
+   * The result of a finished task reached a caller who only knows its call. From now on the same call under the same idempotency key is a
+   * new one. With `deleteBy` (epoch ms) the task is deleted then, if not earlier, unless a caller was told how to come back for it. Does
+   * nothing to other tasks.
    */
   delivered(id: string, requestor: Requestor, deleteBy?: number): Promise<void>;
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
   /**
-   * The requestor's own tasks, newest first, as far as `get` would show them (C-075). One that can be read no more is left
-   * out. Fewer than `limit` are the last ones.
+   * The requestor's own tasks, newest first, as far as `get` would show them (C-075). Unreadable ones are left out. Fewer than `limit` are
+   * the last ones.
    */
   list(requestor: Requestor, page: ListPage): Promise<readonly TaskRecord[]>;
-  /** The scopes that a task of the principal needs; undefined where there is no such task. */
+  /** The scopes that a task of the principal needs; undefined if there is no such task. */
   scopesOf(id: string, principal: string | null): Promise<readonly string[] | undefined>;
   /**
-   * Calls `watcher` with the id after each committed change of these tasks, whoever owns them: what there is to see is
-   * for `get` to say. Returns the way to stop it.
+   * Calls `watcher` with the id after each committed change of these tasks, whoever owns them: `get` decides what is visible. Returns a
+   * function that stops it.
    */
   watch(ids: readonly string[], watcher: Watcher): () => void;
   /**
-   * The lines of the task's log or output with numbers above `after`, at most `limit`. Rejects with `invalid_params` where the store keeps
-   * none. To know of more, watch the task: its record counts them.
+   * The lines of the task's log or output with numbers above `after`, at most `limit`. Rejects with `invalid_params` if the store keeps
+   * none. To learn of more, watch the task: its record counts them.
    */
   lines(id: string, requestor: Requestor, page: LinesPage): Promise<readonly TaskLine[]>;
   /**
-   * Takes the answers to open questions, of the task and of those below it; ignores others, and everything on a finished task (X-063, A-22). Where one to an
-   * open question is not what that asks for, it is `invalid_params`, and none is taken: all questions stay open. An answer
-   * that is an error makes the handler's call reject with `input_failed`. Rejects with `insufficient_scope` where a question is of a task below
-   * for which the requestor's scopes are not enough.
+   * Accepts the answers to open questions, of the task and of those below it; ignores others, and everything on a finished task (X-063,
+   * A-22). If an answer does not fit its open question, rejects with `invalid_params` and accepts none: all questions stay open. An answer
+   * that is an error makes the handler's call reject with `input_failed`. Rejects with `insufficient_scope` if a question belongs to a task
+   * below for which the requestor lacks scopes.
    */
   answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void>;
   /**
-   * Resolves once the event is stored with the task, whosever it is: false where one came before under the same `dedupeId`. Rejects with
-   * `unknown_task`, with `finished` where the task has ended, `limit_reached`, `not_json` and `too_large`.
+   * Resolves once the event is stored with the task, whoever owns it: with false if one came before under the same `dedupeId`. Rejects with
+   * `unknown_task`, with `finished` if the task has ended, `limit_reached`, `not_json` and `too_large`.
    */
   sendEvent(id: string, event: TaskEvent): Promise<boolean>;
-  /** 32 random bytes that the store keeps under `name`: the same in every process on it, after a restart too. */
+  /** 32 random bytes that the store keeps under `name`: the same in every process on it, also after a restart. */
   secret(name: string): Promise<Uint8Array>;
-  /** Makes the request durable and tells the handler; nothing happens on a finished task (A-22). */
+  /** Makes the request durable and tells the handler. Does nothing to a finished task (A-22). */
   cancel(id: string, requestor: Requestor): Promise<void>;
   /**
-   * A requestor that knows no tasks waits here for the result. Resolves with the task; with `awaited` where requestors in other processes
-   * wait and this one is to be the only one (`alone`), or the result is on its way to them; with `released` where the task has not, or not
-   * any more, the idempotency key `key`.
+   * A requestor without tasks waits here for the result. Resolves with the task; with `awaited` if requestors in other processes wait and
+   * this one must be the only one (`alone`), or the result is on its way to them; with `released` if the task does not have the idempotency
+   * key `key`.
    */
   join(
     id: string,
@@ -214,15 +214,14 @@ export interface Runtime {
    */
   callOff(id: string, requestor: Requestor): Promise<TaskRecord | undefined>;
   /**
-   * Ends the task as cancelled before it resolves, and tells the handler, whose result or throw no longer counts
-   * (C-079 to C-081). A handler that goes on all the same keeps its slot for `cancelGraceMs`. Rejects with `finished`
-   * where the task has ended before (C-078).
+   * Ends the task as cancelled before it resolves, and tells the handler, whose result or throw no longer counts (C-079 to C-081). A
+   * handler that continues anyway keeps its slot for `cancelGraceMs`. Rejects with `finished` if the task had ended before (C-078).
    */
   cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot>;
-  /** Deletes a task that has ended, with all that is kept of it. Rejects with `unfinished` before its end (S-053, S-054). */
+  /** Deletes a finished task and all its data. Rejects with `unfinished` before its end (S-053, S-054). */
   delete(id: string, requestor: Requestor): Promise<void>;
-  /** Somebody else has written to the store of this process: tasks may have been queued, or may be due. */
+  /** Other code has written to this process's store: tasks may be queued, or due. */
   lookForWork(): void;
-  /** What the task remembers of the request that created it. */
+  /** What the task stores about the request that created it. */
   originOf(id: string, requestor: Requestor): Promise<Origin>;
 }

@@ -2,7 +2,7 @@ import type { Services } from "./services.ts";
 
 const size = 32;
 
-/** Random keys that live in the store, so that any process on it, and any later one, has the same. */
+/** Random keys in the store, the same for all current and later processes on it. */
 export class Secrets {
   readonly #services: Pick<Services, "store" | "clock">;
   readonly #kept = new Map<string, Promise<Uint8Array>>();
@@ -11,7 +11,7 @@ export class Secrets {
     this.#services = services;
   }
 
-  /** The 32 bytes under `name`, made at first use; rejects with what the store rejects with. */
+  /** The 32 bytes under `name`, created at first use. Rejects with the store's errors. */
   get(name: string): Promise<Uint8Array> {
     const kept = this.#kept.get(name) ?? this.#keep(name);
     this.#kept.set(name, kept);

@@ -7,16 +7,16 @@ import { assertDedupeId, assertEventName } from "./event-name.ts";
 import type { TaskEvent } from "./runtime.ts";
 import type { Services } from "./services.ts";
 
-/** What an event came to. */
+/** The result of sending an event. */
 export interface SentEvent {
   readonly task: TaskRecord;
-  /** False where one came before under the same `dedupeId`. */
+  /** False if one came before under the same `dedupeId`. */
   readonly isNew: boolean;
   /** The keys of the waits that it ended: one, or none. */
   readonly ended: readonly string[];
 }
 
-/** Gives an event to the task, whoever owns that, once it is stored. */
+/** Stores an event for the task, whoever owns it. */
 export async function sendEvent(
   { store, clock, options }: Services,
   sweeper: Pick<Sweeper, "ended">,

@@ -9,27 +9,27 @@ import type { Registry } from "./tool/registry.ts";
 import type { Webhook } from "./webhooks/webhook-options.ts";
 import type { UnreadableTasks } from "./unreadable-tasks.ts";
 
-/** Told of each run of a step's function. */
+/** Called for each run of a step's function. */
 export type OnStepRun = (taskId: string, key: string) => void;
 
-/** What every part of the runtime is given. */
+/** What every part of the runtime gets. */
 export interface Services {
   readonly store: TaskStore;
   readonly registry: Registry;
   readonly options: RuntimeOptions;
   readonly clock: Clock;
-  /** Hears of faults that no caller is there for. */
+  /** Receives faults that no caller is told about. */
   readonly onError: (error: unknown) => void;
   readonly unreadable: UnreadableTasks;
   readonly onStepRun?: OnStepRun | undefined;
-  /** What is told of changes of tasks; mostly none. */
+  /** The webhooks to notify of changes of tasks; usually none. */
   readonly webhooks: readonly Webhook[];
-  /** What is reported to the store; undefined where nothing is. */
+  /** The counts to report to the store; undefined if there are none. */
   readonly counts?: ProcessCounts | undefined;
-  /** Undefined where nobody listens. */
+  /** Undefined if nothing listens. */
   readonly events?: ServerEvents | undefined;
-  /** Undefined where nothing is traced and measured. */
+  /** Undefined if nothing is traced and measured. */
   readonly telemetry?: ServerTelemetry | undefined;
-  /** Undefined where nothing is traced. */
+  /** Undefined if nothing is traced. */
   readonly traces?: TaskTraces | undefined;
 }

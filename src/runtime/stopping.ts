@@ -1,6 +1,6 @@
 import { HoldfastError } from "../task/fault.ts";
 
-/** What calls are told that come to a server which is stopping. */
+/** The error for calls that reach a stopping server. */
 export function stopping(): HoldfastError {
   return new HoldfastError("stopping", "The server is stopping.");
 }

@@ -1,7 +1,7 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 
-/** Whether `store` answers a small read within so many milliseconds. */
+/** Whether `store` answers a small read within that many milliseconds. */
 export async function storeAnswers(store: TaskStore, clock: Clock, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const callOff = clock.after(ms, () => late.resolve(false));

@@ -3,20 +3,17 @@ import { waitFor } from "./wait-for.ts";
 
 interface Timer {
   readonly at: number;
-  /** Undefined for one that was called off or has run, so that it keeps nothing in memory. */
+  /** Undefined once it was cancelled or has run, so that it keeps nothing in memory. */
   run: (() => void) | undefined;
 }
 
-/** Clocks jump, laptops sleep, and Node fires a timer of 25 days at once: no timer is armed for longer than this. */
+/** Maximum length of a timer, because clocks jump, laptops sleep, and Node fires a timer of 25 days at once. */
 const longestMs = 60_000;
 
-/**
- * Calls back at points of time, however far away, with one armed timer for all of them. A clock that jumps ahead is
- * noticed within a minute.
- */
+/** Calls back at given times, however far away, with one timer for all of them. Notices a clock that jumps ahead within a minute. */
 export class Timers {
   readonly #clock: Clock;
-  /** A binary heap, earliest first; called off timers stay until they come up or are the majority. */
+  /** A binary heap, earliest first. Cancelled timers stay until they come up or are the majority. */
   #heap: Timer[] = [];
   #calledOff = 0;
   #armedFor = Number.POSITIVE_INFINITY;
@@ -27,7 +24,7 @@ export class Timers {
     this.#clock = clock;
   }
 
-  /** Calls `run` once the clock shows `at` (epoch ms) or later; returns the way to call it off. */
+  /** Calls `run` once the clock shows `at` (epoch ms) or later; returns a function that cancels it. */
   at(at: number, run: () => void): () => void {
     const timer: Timer = { at, run };
     this.#push(timer);
@@ -40,7 +37,7 @@ export class Timers {
     };
   }
 
-  /** Resolves once the clock shows `at`; rejects with the signal's reason when it aborts before. */
+  /** Resolves once the clock shows `at`; rejects with the signal's reason if it aborts before. */
   until(at: number, signal: AbortSignal): Promise<void> {
     return waitFor((done) => this.at(at, done), signal);
   }

@@ -1,7 +1,7 @@
 import { eventError } from "./events/event-error.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 
-/** Reports each task whose record cannot be read once, whoever meets it. */
+/** Reports each task whose record cannot be read only once. */
 export class UnreadableTasks {
   readonly #reported = new Set<string>();
   readonly #onError: (error: unknown) => void;

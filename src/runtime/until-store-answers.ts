@@ -10,8 +10,8 @@ export interface StorePatience {
 }
 
 /**
- * Asks the store, and where it fails (a full disk, for one) asks again until it does not: work that is done must not
- * be lost to a store that recovers, or that this process rejoins. Rejects when `signal` aborts, and with what is no passing fault.
+ * Calls the store, and again while it fails (for example with a full disk): finished work must not be lost to a store that recovers, or
+ * that this process rejoins. Rejects when `signal` aborts, and with any fault that does not pass.
  */
 export async function untilStoreAnswers<T>(
   ask: () => Promise<T>,

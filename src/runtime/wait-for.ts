@@ -1,6 +1,6 @@
 /**
- * Resolves when what `begin` set going calls back; rejects with the signal's reason when it aborts before. `begin` gets
- * the callback and returns the way to call it off.
+ * Resolves when what `begin` started calls back; rejects with the signal's reason if it aborts first. `begin` gets the callback and returns
+ * a function that cancels it.
  */
 export function waitFor(begin: (done: () => void) => () => void, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -20,7 +20,7 @@ export function waitFor(begin: (done: () => void) => () => void, signal: AbortSi
   });
 }
 
-/** Calls `run` once when `signal` aborts, at once where it has; returns the way to call it off. */
+/** Calls `run` once when `signal` aborts, or at once if it has; returns a function that cancels this. */
 export function whenAborted(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) run();
   else signal.addEventListener("abort", run, { once: true });

@@ -1,13 +1,13 @@
 import type { TaskChange } from "../store/store.ts";
 
-/** Hears that a task changed, and nothing else: whoever cares reads it again. Must not throw. */
+/** Called when a task changed, without details: read it again. Must not throw. */
 export type Watcher = (id: string) => void;
 
-/** Who cares about which task. A change costs its own watchers, however many others there are. */
+/** Watchers by task. A change only costs its own watchers, however many others there are. */
 export class Watchers {
   readonly #byTask = new Map<string, Set<{ readonly watcher: Watcher }>>();
 
-  /** Tells `watcher` of every committed change of these tasks; returns the way to stop it. */
+  /** Calls `watcher` after every committed change of these tasks; returns a function that stops it. */
   watch(ids: readonly string[], watcher: Watcher): () => void {
     // An object of its own, so that one function can watch twice and stop once.
     const watch = { watcher };

@@ -115,7 +115,7 @@ export class SlotHolder {
     this.#give();
   }
 
-  /** Waits for the handler's next reaction: then everything left may be another branch, which waits. */
+  /** Checks after the handler's next reaction, because only another branch may be left, which waits. */
   giveWhenIdle(): void {
     if (this.#looks || this.idleUntil === undefined) return;
     this.#looks = true;

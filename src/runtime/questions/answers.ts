@@ -15,8 +15,8 @@ const answerSchemas = {
 type Params = Readonly<Record<string, unknown>>;
 
 /**
- * Those of the answers that are to open questions; the others are passed over. Throws `invalid_params` where one of them is
- * not what its question asks for, or is too large: then none of them is taken.
+ * The answers to open questions; others are ignored. Throws `invalid_params` if one does not fit its question, or is too large: then none
+ * is accepted.
  */
 export function judgeAnswers(
   questions: readonly InputRequest[],
@@ -38,7 +38,7 @@ export function judgeAnswers(
   return toOpen;
 }
 
-/** What the answer is not, and why. */
+/** Why the answer is invalid. */
 function faultOf({ method, params }: InputRequest, answer: InputAnswer): string | undefined {
   const content: unknown = JSON.parse(textOf(answer));
   if ("error" in answer) return isClientError(content) ? undefined : "a JSON-RPC error";
@@ -51,14 +51,14 @@ function textOf(answer: InputAnswer): string {
 }
 
 /**
- * Whether a client's answer has the form that its question prescribes: that of its method and, for an accepted form,
- * that of the form's schema (X-P-021). Handlers see no other; the question stays open.
+ * Whether a client's answer has the form that its question requires: that of its method and, for an accepted form, that of the form's
+ * schema (X-P-021). Handlers get no other answers; the question stays open.
  */
 export function isAnswerTo(method: InputMethod, params: Params, answer: unknown): boolean {
   return faultOfAnswer(method, params, answer) === undefined;
 }
 
-/** Why the answer does not have that form, in a line; undefined where it has. */
+/** Why the answer is invalid, in a line; undefined if it is valid. */
 export function faultOfAnswer(method: InputMethod, params: Params, answer: unknown): string | undefined {
   const { issues } = answerSchemas[method]["~standard"].validate(answer);
   if (issues !== undefined) return cutText(describeIssues(issues));
@@ -89,8 +89,8 @@ export function isClientError(value: unknown): value is JsonRpcError {
 }
 
 /**
- * What a handler's question rejects with where its client answered with an error. It is the question that failed: uncaught,
- * it makes the tool's result one with `isError`, and the client is not told its own error as that of its call.
+ * The rejection of a handler's question whose client answered with an error. Only the question failed: uncaught, it makes the tool's result
+ * one with `isError`, and the client does not get its own error back as that of its call.
  */
 export function inputFailed(key: string, error: JsonRpcError): HoldfastError {
   return new HoldfastError(

@@ -5,14 +5,14 @@ import type { InputAnswer, InputRequest } from "../../task/input.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { assertScopes } from "../../task/required-scopes.ts";
 
-/** A question of a task or of one below it, which goes by the key that it has on the root of the tree. */
+/** A question of a task or of one below it, with its key on the root of the tree. */
 export interface OpenQuestion extends InputRequest {
   readonly askedBy: { readonly taskId: string; readonly key: string };
 }
 
 /**
- * The open questions of a task, and of those below it, that `answers` are to: only these are read, of however many that are open.
- * Rejects with `task_unreadable`, and tells whose question cannot be read.
+ * The open questions, of a task and of those below it, that `answers` are for. Reads only these, however many are open. Rejects with
+ * `task_unreadable`, and says whose question cannot be read.
  */
 export async function openQuestions(
   store: TaskStore,
@@ -56,7 +56,7 @@ function askerOf(task: TaskRecord, key: string): OpenQuestion["askedBy"] {
   return child ?? { taskId: task.id, key };
 }
 
-/** Undefined for a task that is not of the tree: anybody can name any task. Of one that cannot be read nobody knows whose it is. */
+/** Undefined for a task outside the tree, since anyone can name any task. For an unreadable task, the owner is unknown. */
 async function askingTask(store: TaskStore, root: TaskRecord, id: string): Promise<TaskRecord | undefined> {
   if (id === root.id) return root;
   try {
@@ -68,7 +68,7 @@ async function askingTask(store: TaskStore, root: TaskRecord, id: string): Promi
   }
 }
 
-/** Throws `insufficient_scope` where an answer is to a question of a task for which the scopes are not enough. */
+/** Throws `insufficient_scope` if an answer is for a question of a task that needs more scopes. */
 export function assertMayAnswer(
   questions: readonly OpenQuestion[],
   answers: readonly InputAnswer[],
@@ -79,7 +79,7 @@ export function assertMayAnswer(
     if (keys.has(key)) assertScopes({ requiredScopes }, scopes);
 }
 
-/** The answers for each of the tasks that asked, by the keys that the questions have there. */
+/** The answers for each task that asked, by the keys of its questions. */
 export function answersByTask(
   questions: readonly OpenQuestion[],
   answers: readonly InputAnswer[],

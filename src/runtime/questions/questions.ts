@@ -19,11 +19,11 @@ export interface QuestionsSetup {
   readonly origin: Origin;
   readonly generation: GenerationName;
   readonly maxInputs: number;
-  /** For questions that say nothing themselves; null: as long as the task. */
+  /** For questions without their own timeout; null: as long as the task. */
   readonly timeoutMs: number | null;
 }
 
-/** Puts a run's questions into its journal, and waits for the answers. */
+/** Writes a run's questions into its journal, and waits for the answers. */
 export class Questions {
   readonly #setup: QuestionsSetup;
   #asked = 0;
@@ -32,7 +32,7 @@ export class Questions {
     this.#setup = setup;
   }
 
-  /** Resolves with the answer's result object; an answered question is not put again (guarantee 6). */
+  /** Resolves with the answer's result object; an answered question is not asked again (guarantee 6). */
   async ask(
     key: JournalKey,
     method: InputMethod,
@@ -79,7 +79,7 @@ export class Questions {
     );
   }
 
-  /** An attempt asks anew what was asked before, so its own count is that of its task. */
+  /** An attempt asks all earlier questions again, so its own count is that of its task. */
   #assertNotTooMany(): void {
     const { maxInputs } = this.#setup;
     this.#asked += 1;
@@ -97,7 +97,7 @@ export class Questions {
   }
 }
 
-/** How a question ended: the answer's result object, or the throw that stands for none. */
+/** How a question ended: returns the answer's result object, or throws its error. */
 function answerOf({ key, value, error: json }: JournalEnd): unknown {
   if (json === null) return JSON.parse(value ?? "null");
   const error: unknown = JSON.parse(json);

@@ -3,7 +3,7 @@ import type { CommandResult } from "../../task/command-result.ts";
 import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
 import type { ProcessCounts } from "./process-counts.ts";
 
-/** The writes of a store as they are, which are counted once they are durable. */
+/** Passes writes to the store unchanged, and counts them once they are durable. */
 export function countedWrite(
   inner: Pick<TaskStore, "write">,
   counts: Pick<ProcessCounts, "wrote">,

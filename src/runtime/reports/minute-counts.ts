@@ -1,13 +1,13 @@
 import { countDuration, type DurationCounts } from "./durations.ts";
 import type { RefusalReport, ToolReport } from "./process-report.ts";
 
-/** What there is more of in a minute is counted together, so that no report grows with what clients send. */
+/** Further tools or refusals in a minute are counted together, so that reports do not grow with what clients send. */
 const mostTools = 200;
 const mostRefusals = 200;
-/** The name of what is counted together. */
+/** The name for these. */
 export const others = "(other)";
 
-/** What a JSON-RPC method looks like: a client may send any text. */
+/** A valid JSON-RPC method. A client may send any text. */
 const methodPattern = /^[A-Za-z0-9_$./-]{1,64}$/;
 
 type Counted = "created" | "completed" | "failed" | "cancelled" | "retried";

@@ -6,14 +6,14 @@ import { MinuteCounts } from "./minute-counts.ts";
 
 const minuteMs = 60_000;
 
-/** Minutes that are kept while the store does not take what was said of them. */
+/** Minutes kept while the store does not accept reports. */
 const mostMinutes = 10;
 
 export function minuteOf(time: number): number {
   return Math.floor(time / minuteMs);
 }
 
-/** What happens in this process, counted by minute until it was reported. */
+/** Counts what happens in this process, by minute, until it is reported. */
 export class ProcessCounts {
   readonly #clock: Pick<Clock, "now">;
   readonly #minutes = new Map<number, MinuteCounts>();
@@ -23,7 +23,7 @@ export class ProcessCounts {
     this.#clock = clock;
   }
 
-  /** A command that the store has applied or refused. Only what operators see in numbers is looked at: this is called for every write. */
+  /** A command that the store has applied or refused. Looks only at what operators see as numbers, because this is called for every write. */
   wrote(command: TaskCommand, result: CommandResult): void {
     if (!result.ok || !("task" in result)) return;
     const { task } = result;
@@ -48,12 +48,12 @@ export class ProcessCounts {
     }
   }
 
-  /** Listens to the events of servers, of which it counts the requests that were refused. */
+  /** Receives the events of servers, and counts refused requests. */
   told(event: ServerEvent): void {
     if (event.type === "request.refused") this.#now().refused(event.code, event.method);
   }
 
-  /** Minutes of which something was counted, oldest first. */
+  /** Minutes with counts, oldest first. */
   minutes(): readonly (readonly [minute: number, counts: MinuteCounts])[] {
     return [...this.#minutes].sort(([a], [b]) => a - b);
   }
@@ -62,7 +62,7 @@ export class ProcessCounts {
     this.#minutes.delete(minute);
   }
 
-  /** Of the minute of now, not of the one in which a command began: nothing more comes to a minute that is over, and was reported. */
+  /** Counts in the current minute, not in that in which a command began: a minute that is over and reported gets no more counts. */
   #now(): MinuteCounts {
     const minute = minuteOf(this.#clock.now());
     const isBack = minute < this.#last && this.#last - minute <= 1; // clocks are set back a little

@@ -1,23 +1,23 @@
 import type { Role } from "../options.ts";
 
-/** What one process says of a minute, and of how it stands. No texts of users and no arguments are in it. */
+/** One process's report of a minute and of its state. It contains no texts of users and no arguments. */
 export interface ProcessReport {
-  /** When it said so (epoch ms). */
+  /** When it was made (epoch ms). */
   readonly at: number;
   readonly host: string;
   readonly pid: number;
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string;
   readonly startedAt: number;
   readonly roles: readonly Role[];
   readonly slots: { readonly used: number; readonly limit: number };
-  /** Handlers that wait, with what they hold in memory. */
+  /** Waiting handlers that stay in memory. */
   readonly parked: number;
-  /** Handlers that go on although their tasks have ended. */
+  /** Handlers that keep running although their tasks have ended. */
   readonly leaked: number;
   /** Handlers that hold tasks, by tool. */
   readonly active: readonly (readonly [tool: string, handlers: number])[];
-  /** Since the report before (ms). */
+  /** Since the previous report (ms). */
   readonly loopDelay: { readonly p50: number; readonly p99: number; readonly max: number } | null;
   readonly memoryBytes: number;
   /** What happened in the minute. */
@@ -32,7 +32,7 @@ export interface ToolReport {
   readonly failed: number;
   readonly cancelled: number;
   readonly retried: number;
-  /** From the creation of tasks to their end, as `durations.ts` counts them. */
+  /** From the creation of tasks to their end, counted as in `durations.ts`. */
   readonly durations: readonly (readonly [bucket: number, count: number])[];
 }
 
@@ -42,14 +42,14 @@ export interface RefusalReport {
   readonly count: number;
 }
 
-/** Raised whenever reports change so that those who knew the earlier ones would misread them. */
+/** Increase it when reports change in a way that older versions would misread. */
 const form = 1;
 
 export function reportText(report: ProcessReport): string {
   return JSON.stringify({ form, ...report });
 }
 
-/** Undefined for a report of another form, which another version wrote, and for one that is damaged. */
+/** Undefined for a damaged report, and for one in another version's format. */
 export function readReport(body: string): ProcessReport | undefined {
   try {
     const report = JSON.parse(body) as ProcessReport & { readonly form: number };

@@ -9,13 +9,13 @@ import { minuteOf, type ProcessCounts } from "./process-counts.ts";
 import { reportText, type ProcessReport } from "./process-report.ts";
 import { thisProcess, type ProcessReadings } from "./this-process.ts";
 
-/** The first report comes soon, so that a new process is seen. */
+/** The first report comes soon, so that operators see a new process. */
 const firstAfterMs = 1_000;
 const everyMs = 10_000;
 /** How long a stop waits for the last one. */
 const lastWithinMs = 1_000;
 
-/** For how long what was said of a minute is kept. */
+/** How long reports are kept. */
 const keptMinutes = 6 * 60;
 
 export interface ReportedParts {
@@ -24,7 +24,7 @@ export interface ReportedParts {
   readonly leaked: Pick<LeakedHandlers, "counts">;
 }
 
-/** Tells the store what happened in this process, and how it stands. What depends on the store not answering waits for nothing here. */
+/** Reports to the store what happened in this process, and its state. Nothing waits for a store that does not answer. */
 export class Reporter {
   readonly #services: Services;
   readonly #parts: ReportedParts;
@@ -33,7 +33,7 @@ export class Reporter {
   #startedAt = 0;
   #callOff: (() => void)[] = [];
   #writing: Promise<void> | undefined;
-  /** Whether somebody was told that the store does not take reports, which one is enough of. */
+  /** Whether the error about a store that accepts no reports was already reported. */
   #failed = false;
 
   constructor(services: Services, parts: ReportedParts, readings = thisProcess) {
@@ -52,7 +52,7 @@ export class Reporter {
     this.#callOff = [clock.after(firstAfterMs, report), clock.every(everyMs, report)];
   }
 
-  /** Says for the last time how things stand, to a store that answers. */
+  /** Sends the last report, if the store answers. */
   async stop(): Promise<void> {
     const { clock, counts, store } = this.#services;
     if (this.#process === undefined || counts === undefined || store.reports === undefined) return;
@@ -69,7 +69,7 @@ export class Reporter {
     await this.#writing;
   }
 
-  /** Says nothing more. */
+  /** Sends no more reports. */
   close(): void {
     this.#end();
     this.#process?.stop();
@@ -81,7 +81,7 @@ export class Reporter {
     this.#callOff = [];
   }
 
-  /** Unless the store has not taken yet what was said before. */
+  /** Skipped while the store has not accepted the previous report. */
   #report(counts: ProcessCounts, reports: NodeReports): void {
     const { onError } = this.#services;
     this.#writing ??= this.#write(counts, reports)
@@ -99,12 +99,12 @@ export class Reporter {
       });
   }
 
-  /** Says nothing more: the store may be closed already, when a stop could not wait for the last report. */
+  /** Nothing more is sent: the store may be closed, if a stop could not wait for the last report. */
   get #closed(): boolean {
     return this.#process === undefined;
   }
 
-  /** A minute that is over is said once more, and whole. */
+  /** A minute that is over is reported once more, complete. */
   async #write(counts: ProcessCounts, reports: NodeReports): Promise<void> {
     const now = this.#services.clock.now();
     const current = minuteOf(now);

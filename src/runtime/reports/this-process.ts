@@ -3,18 +3,18 @@ import { hostname } from "node:os";
 import { packageVersion } from "../../task/package-version.ts";
 import type { ProcessReport } from "./process-report.ts";
 
-/** What a report says of the process itself. */
+/** Readings of the process itself for a report. */
 export interface ProcessReadings {
   readonly host: string;
   readonly pid: number;
   readonly version: string;
   memoryBytes(): number;
-  /** How late the event loop was since this was read last; null where nothing was measured. */
+  /** The event loop delay since the last reading; null if nothing was measured. */
   loopDelay(): ProcessReport["loopDelay"];
   stop(): void;
 }
 
-/** How often the event loop is looked at (ms): what is measured is the time between two looks. */
+/** How often the event loop is checked (ms): the time between two checks is measured. */
 const resolution = 20;
 const nsOfMs = 1e6;
 

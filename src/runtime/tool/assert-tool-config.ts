@@ -42,7 +42,7 @@ const choices = {
   park: [true, false],
 } as const;
 
-/** Throws `configuration`, with the right form, where a tool lacks its name, its options or its handler. */
+/** Throws `configuration`, with the right form, if a tool lacks its name, its options or its handler. */
 export function assertToolParts(name: unknown, config: unknown, handler: unknown): void {
   const problem =
     typeof name !== "string" || name === ""
@@ -58,7 +58,7 @@ export function assertToolParts(name: unknown, config: unknown, handler: unknown
   throw new HoldfastError("configuration", `${problem}: ${form}.`);
 }
 
-/** Throws `configuration` for a tool that could not work, while its author looks and not when it is called. */
+/** Throws `configuration` for an invalid tool when it is registered, and not when it is called. */
 export function assertToolConfig(
   name: string,
   config: Omit<ToolConfig, "prepare"> & { readonly prepare?: unknown },
@@ -100,7 +100,7 @@ export function assertToolConfig(
   assertListable(name, "outputSchema", config.outputSchema);
 }
 
-/** Of required and forbidden tools no call without a task is kept. */
+/** `plain` has no effect on required and forbidden tools, so setting it is a mistake. */
 function assertPlain(name: string, { task, plain, plainDeadlineMs }: Omit<ToolConfig, "prepare">): void {
   if (plainDeadlineMs !== undefined) assertPlainMs(`Tool "${name}": plainDeadlineMs`, plainDeadlineMs);
   if (plain === undefined) return;
@@ -108,7 +108,7 @@ function assertPlain(name: string, { task, plain, plainDeadlineMs }: Omit<ToolCo
     throw wrong(name, `plain means nothing where task is "${task}"`);
 }
 
-/** Runs that are in no store cannot be counted there. */
+/** Runs that are not in the store cannot be counted there. */
 function assertOrder(
   name: string,
   { task, promoteAfterMs, concurrency, priority }: Omit<ToolConfig, "prepare">,
@@ -127,7 +127,7 @@ function assertOrder(
     );
 }
 
-/** Throws `configuration`, naming `what`, for what is no time in ms. */
+/** Throws `configuration`, naming `what`, unless it is a time in ms. */
 export function assertPlainMs(what: string, ms: unknown): void {
   if (Number.isSafeInteger(ms) && Number(ms) >= 0) return;
   throw new HoldfastError("configuration", `${what} has to be a whole number of at least 0.`);

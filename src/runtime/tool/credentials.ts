@@ -1,15 +1,15 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
-/** What comes with a call and is not stored. */
+/** The parts of a call that are not stored. */
 export interface CallExtras {
   /** What `authenticate` returned as `credentials`, for the handler. */
   readonly credentials?: unknown;
-  /** The request itself, for a handler that was written for the SDK. */
+  /** The request itself, for a handler written for the SDK. */
   readonly received?: ReceivedRequest | undefined;
 }
 
-/** What came with calls, by their tasks: in memory only, until the task has ended. */
+/** The unstored parts of calls, by task: in memory only, until the task has ended. */
 export class Credentials {
   readonly #byTask = new Map<string, CallExtras>();
 
@@ -18,7 +18,7 @@ export class Credentials {
       this.#byTask.set(taskId, { credentials, received });
   }
 
-  /** A task that another one made has those of that one. */
+  /** A task that another task made shares that one's. */
   share(taskId: string, child: string): void {
     this.keep(child, this.#byTask.get(taskId));
   }
@@ -35,7 +35,7 @@ export class Credentials {
     return this.#byTask.keys();
   }
 
-  /** Whether the task may have ended meanwhile: at its first version it was just made. */
+  /** Whether the task may have ended meanwhile: at its first version it was just created. */
   isBehind(taskId: string, version: number): boolean {
     return version > 1 && this.#byTask.has(taskId);
   }
@@ -45,7 +45,7 @@ export class Credentials {
   }
 }
 
-/** Rejects with `no_credentials` where there are none. */
+/** Rejects with `no_credentials` if there are none. */
 export async function credentialsOf(credentials: unknown): Promise<unknown> {
   if (credentials !== undefined) return credentials;
   throw new HoldfastError(

@@ -1,4 +1,4 @@
-/** A text for whatever was thrown, from code that may have thrown anything. Never throws. */
+/** A text for any thrown value. Never throws. */
 export function describeThrown(thrown: unknown): string {
   try {
     return thrown instanceof Error ? String(thrown.message) : String(thrown);
@@ -7,7 +7,7 @@ export function describeThrown(thrown: unknown): string {
   }
 }
 
-/** The JSON text of `value`, or undefined where JSON cannot carry it. Never throws. */
+/** The JSON text of `value`, or undefined if JSON cannot carry it. Never throws. */
 export function jsonTextOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

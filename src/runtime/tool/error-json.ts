@@ -4,7 +4,7 @@ import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
 import { NonRetryableError } from "./non-retryable-error.ts";
 import { callErrorData, readCallError, TaskCallError } from "./task-call-error.ts";
 
-/** Faults of ours that are how a step, a question or a wait for an event ended. */
+/** Our faults that end a step, a question or a wait for an event. */
 const ends = ["step_timeout", "input_timeout", "input_failed", "event_timeout"] as const;
 
 interface StoredError {
@@ -14,14 +14,14 @@ interface StoredError {
   readonly data?: unknown;
 }
 
-/** What a step's final error leaves in the journal: raw JSON of its name, message, code and data. Never throws. */
+/** A step's final error in the journal: raw JSON of its name, message, code and data. Never throws. */
 export function encodeError(error: unknown, maxBytes: number): string {
   const text = JSON.stringify(storedError(error, maxBytes));
   if (Buffer.byteLength(text) <= maxBytes) return text;
   return JSON.stringify({ name: "Error", message: `An error of more than ${maxBytes} bytes was thrown.` });
 }
 
-/** What can be read of an error: its getters are the author's, and may throw. */
+/** The readable parts of an error. Its getters are the author's, and may throw. */
 function storedError(error: unknown, maxBytes: number): StoredError {
   const message = describeThrown(error);
   try {
@@ -37,8 +37,8 @@ function storedError(error: unknown, maxBytes: number): StoredError {
 }
 
 /**
- * The error that handlers get from a failed step, on the first run as on a replay. A protocol error comes back as
- * one, so that it still becomes the JSON-RPC error of the call (A-04).
+ * The error that handlers get from a failed step, on the first run and on a replay. A protocol error is restored as one, so that it still
+ * becomes the JSON-RPC error of the call (A-04).
  */
 export function decodeError(json: string, cause?: unknown): Error {
   const { name, message, code, data } = JSON.parse(json) as StoredError;
@@ -68,7 +68,7 @@ function codeOf(error: Error): { code?: string | number } {
   return typeof code === "string" || Number.isSafeInteger(code) ? { code: code as string | number } : {};
 }
 
-/** Data that JSON cannot carry is no reason to lose the error itself. */
+/** If JSON cannot carry the data, the error itself is still kept. */
 function dataOf(error: Error): { data?: unknown } {
   const text = "data" in error ? jsonTextOf(error.data) : undefined;
   return text === undefined ? {} : { data: JSON.parse(text) as unknown };

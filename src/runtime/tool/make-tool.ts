@@ -3,7 +3,7 @@ import { assertToolConfig, assertToolParts } from "./assert-tool-config.ts";
 import { olderVersionsOf, type AnyOlderVersion } from "./tool-versions.ts";
 import type { Prepare, Tool, ToolConfig, ToolHandler } from "./tool.ts";
 
-/** A tool as its author describes it, of whatever arguments. */
+/** A tool as its author describes it, with any arguments. */
 export interface ToolParts {
   readonly config: Omit<ToolConfig, "prepare" | "olderVersions"> & {
     readonly prepare?: Prepare<never, unknown>;
@@ -12,7 +12,7 @@ export interface ToolParts {
   readonly handler: ToolHandler<never, never>;
 }
 
-/** The tool with its defaults. Throws `configuration` for one that could not work. */
+/** The tool with its defaults. Throws `configuration` for an invalid one. */
 export function makeTool(name: string, { config, handler }: ToolParts): Tool {
   assertToolParts(name, config, handler);
   assertToolConfig(name, config);
@@ -28,10 +28,10 @@ export function makeTool(name: string, { config, handler }: ToolParts): Tool {
   return { ...tool, olderVersions: olderVersionsOf(tool, config.olderVersions) };
 }
 
-/** What `update` of a tool is given. */
+/** The argument of a tool's `update`. */
 export type PartsChanges = Partial<ToolParts["config"]> & Partial<Pick<ToolParts, "handler">>;
 
-/** The parts of a tool after an update. Throws `configuration` for what is none. */
+/** The parts of a tool after an update. Throws `configuration` for invalid changes. */
 export function changedParts(name: string, parts: ToolParts, changes: PartsChanges): ToolParts {
   if (typeof changes !== "object" || changes === null) {
     throw new HoldfastError(

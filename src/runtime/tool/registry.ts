@@ -8,18 +8,18 @@ import { changedParts, makeTool, type PartsChanges, type ToolParts } from "./mak
 import type { TaskContext } from "./task-context.ts";
 import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
 
-/** A request of another kind than a tools/call, which the server's own handlers answer. */
+/** A request other than a tools/call, which the server's own handlers answer. */
 export type OtherRequest = "resources/read" | "prompts/get";
 
-/** A tool that was registered, and what it was made of. */
+/** A registered tool and its parts. */
 interface Entry extends ToolParts {
   readonly tool: Tool;
   readonly enabled: boolean;
 }
 
 /**
- * The tools of a process. It belongs to the process and not to a connection, so that work resumes with nobody
- * connected. Tools come, change and go at any time.
+ * The tools of a process. They belong to the process and not to a connection, so that work resumes without connections. Tools can be added,
+ * changed and removed at any time.
  */
 export class Registry {
   readonly #entries = new Map<string, Entry>();
@@ -42,7 +42,7 @@ export class Registry {
     return this.#reference(name, this.#put(name, { config, handler }, true));
   }
 
-  /** What answers requests of another kind; what `handler` returns is the whole result. */
+  /** A handler for requests other than calls; its return value is the whole result. */
   addOther(
     method: OtherRequest,
     handler: (params: Record<string, unknown>, task: TaskContext) => Promise<object>,
@@ -52,25 +52,25 @@ export class Registry {
     this.#others.set(method, { ...raw, olderVersions, name: method, handler: handler as Tool["handler"] });
   }
 
-  /** Calls `listener` after each change of the tools, and within it. Returns what ends that. */
+  /** Calls `listener` synchronously after each change of the tools. Returns a function that stops this. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Has `check` throw for tools that cannot be, before they are. */
+  /** Lets `check` refuse a tool, by throwing, before it is added. */
   checkEach(check: (tool: Tool) => void): void {
     this.#checks.push(check);
   }
 
-  /** What runs a task; undefined where nothing does any more. */
+  /** The handler for a task; undefined if there is none any more. */
   handlerOf({ method, tool }: { readonly method: TaskMethod; readonly tool: string }): Tool | undefined {
     return method === "tools/call" ? this.#entries.get(tool)?.tool : this.#others.get(method);
   }
 
   /**
-   * What a process of these roles runs: requests of other kinds are answered where they came from, whatever its roles are.
-   * Without roles: all that it knows.
+   * The handlers that a process with these roles runs. Requests other than calls are answered where they came from, whatever its roles.
+   * Without roles: all that it has.
    */
   handlers(roles: readonly Role[] = ["work"]): readonly HandlerName[] {
     const tools = roles.includes("work") ? [...this.#entries.keys()] : [];
@@ -90,7 +90,7 @@ export class Registry {
     return this.get(name) !== undefined;
   }
 
-  /** With those that are disabled. */
+  /** Including disabled ones. */
   all(): readonly Tool[] {
     return [...this.#entries.values()].map(({ tool }) => tool);
   }
@@ -112,7 +112,7 @@ export class Registry {
     for (const listener of this.#listeners) listener();
   }
 
-  /** For the tool of `registered`, and not for one that is registered later under the same name. */
+  /** For the tool of `registered`, and not for one registered later under the same name. */
   #reference(name: string, registered: Entry) {
     let entry: Entry | undefined = registered;
     const current = (): Entry => {

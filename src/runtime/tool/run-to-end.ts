@@ -4,14 +4,14 @@ import type { TaskContext } from "./task-context.ts";
 import { outcomeOfReturn, outcomeOfThrow, validateArguments } from "./tool-outcome.ts";
 import type { Tool } from "./tool.ts";
 
-/** How a run of a handler ended; `threw` tells a result with `isError` that the handler returned from a throw. */
+/** How a run of a handler ended. `threw` distinguishes a throw from a result with `isError` that the handler returned. */
 export type HandlerEnd =
   | { readonly outcome: Outcome; readonly threw: false }
   | {
       readonly outcome: Outcome;
       readonly threw: true;
       readonly error: unknown;
-      /** What comes before the handler threw: its `prepare`, which is no attempt. */
+      /** `prepare` threw, which is no attempt of the handler. */
       readonly early?: true;
     };
 
@@ -20,7 +20,7 @@ export function threwEnd(error: unknown, maxBytes: number): HandlerEnd & { reado
   return { outcome: outcomeOfThrow(error, maxBytes), threw: true, error };
 }
 
-/** Runs a tool's handler to its end, with the context that there is for the validated arguments; never rejects. */
+/** Runs a tool's handler to its end, with a context for the validated arguments; never rejects. */
 export async function runToEnd(
   tool: Tool,
   rawArguments: unknown,

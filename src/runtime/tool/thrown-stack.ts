@@ -1,9 +1,9 @@
-/** Causes may go round in a circle. */
+/** Causes may form a circle. */
 const mostCauses = 10;
-/** Of each, in UTF-16 units: more than any reader of them keeps, and little enough to be joined, whatever authors put into their errors. */
+/** Per error, in UTF-16 units: more than any reader keeps, and small enough to join, whatever authors put into their errors. */
 const longest = 40_000;
 
-/** The stack of whatever was thrown, with those of its causes; undefined where it has none. Never throws. */
+/** The stack of a thrown value, with those of its causes; undefined if it has none. Never throws. */
 export function thrownStack(thrown: unknown): string | undefined {
   const stacks: string[] = [];
   try {

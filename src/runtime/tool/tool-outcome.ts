@@ -52,9 +52,9 @@ function sized({ name }: Tool, kind: OutcomeKind, body: string, maxBytes: number
 }
 
 /**
- * The outcome of a handler that threw (A-04). A protocol error is the JSON-RPC error of the call; any other error is
- * a result with `isError`, as a plain SDK tool reports it; a fault of ours is an internal error, but for a step that
- * took too long and a question that the client failed to answer, which are the tool's own failures. Never throws, whatever was thrown.
+ * The outcome of a handler that threw (A-04). A protocol error is the JSON-RPC error of the call. Any other error is a result with
+ * `isError`, as a plain SDK tool reports it. A fault of ours is an internal error, except for a step that timed out and a question that the
+ * client failed to answer, which are the tool's own failures. Never throws.
  */
 export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
   let outcome: Outcome;
@@ -96,7 +96,7 @@ async function outputProblem(tool: Tool, result: CallToolResult): Promise<string
   return `Invalid structured content for tool ${tool.name}: ${describeIssues(validated.issues)}`;
 }
 
-/** Structured content that is no object gets a text twin, for clients that read text only, as the SDK does. */
+/** Structured content that is no object also gets a text, for clients that read only text, as the SDK does. */
 function withTextFallback(result: CallToolResult): CallToolResult {
   const structured: unknown = result.structuredContent;
   const content = result.content ?? [];

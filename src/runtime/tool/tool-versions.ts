@@ -4,15 +4,15 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import { versionOf } from "../../task/tool-version.ts";
 import type { OlderVersion, Prepare, Tool, ToolHandler } from "./tool.ts";
 
-/** The versions that matter to a run of a handler. */
+/** The versions for a run of a handler. */
 export interface RunVersions {
-  /** That of the tool when the task was first started. */
+  /** The tool's version when the task first started. */
   readonly task: number;
-  /** That of the code that runs. */
+  /** The version of the running code. */
   readonly code: number;
 }
 
-/** Those of a run of `tool` for a task, or without one. */
+/** The versions for a run of `tool`, with or without a task. */
 export function runVersions(
   { version }: Tool,
   task: { readonly toolVersion: number | null } = { toolVersion: version },
@@ -20,12 +20,12 @@ export function runVersions(
   return { task: versionOf(task), code: version };
 }
 
-/** What runs a task that began under a version of the tool; undefined where that is newer than what this process has. */
+/** The handler for a task that began under a version of the tool; undefined if that is newer than this process's. */
 export function toolAtVersion(tool: Tool, version: number): Tool | undefined {
   return version > tool.version ? undefined : (tool.olderVersions.get(version) ?? tool);
 }
 
-/** An earlier version, of whatever arguments. */
+/** An earlier version, with any arguments. */
 export interface AnyOlderVersion {
   readonly inputSchema?: StandardSchemaV1;
   readonly outputSchema?: StandardSchemaV1;
@@ -40,7 +40,7 @@ const olderOptions: OptionNames<OlderVersion> = {
   handler: true,
 };
 
-/** The earlier versions of a tool, each of which is the tool with what it had of its own. Throws `configuration` for wrong ones. */
+/** The earlier versions of a tool: each is the tool with that version's own parts. Throws `configuration` for invalid ones. */
 export function olderVersionsOf(
   tool: Omit<Tool, "olderVersions">,
   given: { readonly [version: string]: AnyOlderVersion } = {},

@@ -6,7 +6,7 @@ import { HoldfastError } from "../../task/fault.ts";
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [Address, number];
 
-/** What may be sent to although it is not of the public internet. */
+/** Allowed targets outside the public internet. */
 export interface AllowedAddresses {
   readonly ranges: readonly Range[];
   /** In lower case. */
@@ -19,7 +19,7 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
 ) => void;
 
-/** Ranges, addresses and host names as they are configured; throws `configuration` for what is none of them. */
+/** Ranges, addresses and host names from the configuration; throws `configuration` for anything else. */
 export function allowedAddresses(what: string, given: readonly string[]): AllowedAddresses {
   const ranges: Range[] = [];
   const hosts = new Set<string>();
@@ -47,10 +47,7 @@ function rangeOf(text: string): Range | undefined {
   }
 }
 
-/**
- * Why a host of a URL may not be sent to, as far as the URL says so: it is an address. In whatever notation it was written, a `URL` has
- * it in the usual one.
- */
+/** Why a URL's host is refused, if it is an address. `URL` normalizes every notation. */
 export function refusalOfHost(hostname: string, allowed: AllowedAddresses): string | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   if (isIP(host) === 0 || mayReach(host, allowed)) return undefined;
@@ -58,8 +55,8 @@ export function refusalOfHost(hostname: string, allowed: AllowedAddresses): stri
 }
 
 /**
- * The `lookup` of connections: a name is resolved once, all of its addresses are looked at, and the connection goes to one of these. So no second
- * answer of a name server can be another one.
+ * The `lookup` of connections: resolves a name once, checks all of its addresses, and connects to one of them, so that a second answer of a
+ * name server cannot differ.
  */
 export function checkedLookup(allowed: AllowedAddresses, resolve: Resolve = resolveAll): LookupFunction {
   return (host, options, done) => {
@@ -80,7 +77,7 @@ export function checkedLookup(allowed: AllowedAddresses, resolve: Resolve = reso
 
 const resolveAll: Resolve = (host, done) => systemLookup(host, { all: true, order: "verbatim" }, done);
 
-/** Only what is assigned to the public internet, or is allowed by itself. */
+/** Only addresses of the public internet, and those that are allowed explicitly. */
 function mayReach(text: string, { ranges }: AllowedAddresses): boolean {
   if (isIP(text) === 0) return false;
   // A zone (fe80::1%eth0) is never of a public address.

@@ -1,13 +1,13 @@
 import type { Delivery } from "../../task/delivery.ts";
 import { signatures } from "./signature.ts";
 
-/** One message as it is sent. */
+/** A message to send. */
 export interface Message {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** By Standard Webhooks. The id and the body are the same however often it is sent; the time and the signatures are of the sending. */
+/** By Standard Webhooks. The id and the body are the same each time it is sent; the time and the signatures are new. */
 export function messageOf(delivery: Delivery, keys: readonly Uint8Array[], now: number): Message {
   const { event, taskId, tool, principal, generation, version, at } = delivery;
   const status = event === "created" ? "working" : event;

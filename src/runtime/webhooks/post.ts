@@ -9,10 +9,13 @@ export interface PostAnswer {
   readonly retryAfter: string | undefined;
 }
 
-/** Of an answer, no more is read than lets its connection be used again. */
+/** How much of an answer is read: only what is needed to reuse its connection. */
 const mostAnswerBytes = 16 * 1024;
 
-/** The connections to one webhook. Redirects are not followed, and proxies of the environment not used: both would choose another address. */
+/**
+ * The connections to one webhook. It follows no redirects and uses no proxies from the environment, because both would choose another
+ * address.
+ */
 export class Poster {
   readonly #url: URL;
   readonly #agent: HttpAgent;
@@ -27,8 +30,8 @@ export class Poster {
   }
 
   /**
-   * Resolves with the beginning of an answer once all of it has come, since it has its connection until then, or once `signal` aborts, which ends what is left of it.
-   * Rejects where none begins before that. One that switches protocols is over at once.
+   * Resolves with the beginning of an answer once all of it has arrived, which frees its connection, or once `signal` aborts, which drops
+   * the rest. Rejects if no answer begins before that. An answer that switches protocols ends at once.
    */
   post({ headers, body }: Message, signal: AbortSignal): Promise<PostAnswer> {
     return new Promise((resolve, reject) => {

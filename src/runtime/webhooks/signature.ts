@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
 
-/** The bytes of a secret in the form of Standard Webhooks. Throws `configuration` for one of another form, and does not show it. */
+/** The bytes of a secret in the form of Standard Webhooks. Throws `configuration` for another form, without showing the secret. */
 export function secretKey(what: string, secret: unknown): Uint8Array {
   const [, encoded = ""] =
     typeof secret === "string" ? (/^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? []) : [];
@@ -13,7 +13,7 @@ export function secretKey(what: string, secret: unknown): Uint8Array {
   );
 }
 
-/** `webhook-signature`: what each key makes of the message with its id and the time at which it is sent (s). */
+/** `webhook-signature`: each key's signature of the message, its id and the time of sending (s). */
 export function signatures(
   keys: readonly Uint8Array[],
   { id, timestamp, body }: { readonly id: string; readonly timestamp: number; readonly body: string },

@@ -9,19 +9,19 @@ import { Poster, type PostAnswer } from "./post.ts";
 import type { Webhook } from "./webhook-options.ts";
 import { whatNext } from "./what-next.ts";
 
-/** How long a message may take beyond its time limit before others send it. */
+/** How long after a message's time limit others may send it. */
 const leaseBeyondMs = 10_000;
-/** Clocks jump and laptops sleep, so that no timer is armed for longer than this. */
+/** Maximum length of a timer, because clocks jump and laptops sleep. */
 const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
-/** Between messages while a webhook fails: one that is down is not asked by all that waits for it. */
+/** Pauses between messages while a webhook fails, so that waiting messages do not flood it. */
 const failingPause = { firstMs: 1_000, factor: 2, maxMs: 60_000 };
 
 type SenderServices = Pick<Services, "store" | "clock" | "onError" | "events">;
 
 /**
- * Sends what is due of one webhook, some at a time, and one at a time while it fails. What it takes from the store it has until a time, so that another process sends it
- * where this one dies.
+ * Sends the due messages of one webhook, several at the same time, or one while it fails. It takes messages from the store until a given
+ * time, so that another process sends them if this one dies.
  */
 export class WebhookSender {
   readonly #hook: Webhook;
@@ -56,13 +56,13 @@ export class WebhookSender {
     this.#looking ??= this.#lookOn();
   }
 
-  /** Takes nothing more. */
+  /** Takes no more messages. */
   drain(): void {
     this.#ends = true;
     this.#callOff();
   }
 
-  /** Waits for what is under way until `passed`, and leaves the rest to others. */
+  /** Waits for messages being sent until `passed`, and leaves the rest to others. */
   async stop(passed: Promise<void>): Promise<void> {
     this.drain();
     await Promise.race([this.#idle(), passed]);
@@ -123,7 +123,7 @@ export class WebhookSender {
     this.#callOff = this.#services.clock.after(ms, () => this.look());
   }
 
-  /** It never rejects: what is not noted is sent again once its time is over. */
+  /** Never rejects: a message whose result is not stored is sent again once its time is over. */
   async #deliver(delivery: StoredDelivery): Promise<void> {
     try {
       if (this.#hook.tells(delivery.event)) await this.#send(delivery);
@@ -189,7 +189,7 @@ export class WebhookSender {
   }
 }
 
-/** What a connection failed with: of several addresses, with the first one. */
+/** Why a connection failed; with several addresses, for the first one. */
 function problemOf(error: unknown): string {
   const of: unknown = error instanceof AggregateError ? error.errors[0] : error;
   return of instanceof Error ? of.message : String(of);

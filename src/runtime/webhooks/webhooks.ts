@@ -5,13 +5,15 @@ import { HoldfastError } from "../../task/fault.ts";
 import { deliveriesKeptMs } from "../../task/delivery.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 
-/** Changes that come together are looked for once. */
+/** Waits this long, so that changes made together cause one look. */
 const lookAfterMs = 100;
-/** How often it looks for what nobody told of, and drops what is too much or too old. */
+/** How often it looks for unreported messages, and drops those that are too many or too old. */
 const tidyEveryMs = 60_000;
 const dropPage = 1_000;
 
-/** The webhooks of this process. One that only serves leaves it to others to send, and drops what is too much or too old all the same. */
+/**
+ * The webhooks of this process. A process that only serves leaves sending to others, but still drops messages that are too many or too old.
+ */
 export class Webhooks {
   readonly #services: Services;
   readonly #outbox: Outbox | undefined;
@@ -43,7 +45,7 @@ export class Webhooks {
     this.#tidy();
   }
 
-  /** Tasks have changed, so that there may be something to send. */
+  /** Tasks have changed, so there may be something to send. */
   changed(): void {
     if (this.#senders.length === 0 || this.#callOffLook !== undefined || this.#ends) return;
     this.#callOffLook = this.#services.clock.after(lookAfterMs, () => {
@@ -52,7 +54,7 @@ export class Webhooks {
     });
   }
 
-  /** Takes nothing more. */
+  /** Takes no more messages. */
   drain(): void {
     this.#ends = true;
     this.#callOffLook?.();
@@ -60,7 +62,7 @@ export class Webhooks {
     for (const sender of this.#senders) sender.drain();
   }
 
-  /** Waits for what is under way until `passed`, and leaves the rest to others. */
+  /** Waits for messages being sent until `passed`, and leaves the rest to others. */
   async stop(passed: Promise<void>): Promise<void> {
     this.drain();
     await Promise.all([this.#tidying, ...this.#senders.map((sender) => sender.stop(passed))]);

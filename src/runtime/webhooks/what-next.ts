@@ -4,17 +4,17 @@ import type { Clock } from "../clock.ts";
 import type { PostAnswer } from "./post.ts";
 
 const hour = 3_600_000;
-/** From 5 seconds to 6 hours: about 20 tries in the time in which a message is tried. */
+/** From 5 seconds to 6 hours: about 20 tries until a message is given up. */
 const backoff = { firstMs: 5_000, factor: 4, maxMs: 6 * hour };
-/** How long after a change its message is tried; then it is given up. */
+/** How long after a change its message is retried before it is given up. */
 const triedForMs = 72 * hour;
 
-/** What becomes of a message: it has come, the webhook wants no more, or it is sent again at a time; null: not any more. */
+/** What to do with a message: it was accepted, the webhook wants no more, or it is sent again at a time; null: never. */
 export type Next =
   | { readonly is: "delivered" }
   | { readonly is: "stopped" | "failed"; readonly problem: string; readonly at: number | null };
 
-/** What to do after an answer, or after there was none and why. */
+/** What to do after an answer, or after a failure with its reason. */
 export function whatNext(
   delivery: StoredDelivery,
   answer: PostAnswer | { readonly problem: string },
@@ -38,7 +38,7 @@ function problemOf(answer: PostAnswer | { readonly problem: string }): string {
   return status >= 300 && status < 400 ? `HTTP ${status}: redirects are not followed` : `HTTP ${status}`;
 }
 
-/** What `Retry-After` of one that is busy asks for (ms): seconds, or a date. */
+/** The pause that `Retry-After` of a busy webhook asks for (ms): seconds, or a date. */
 function askedPause({ status, retryAfter }: PostAnswer, now: number): number {
   if (retryAfter === undefined || (status !== 429 && status !== 503)) return 0;
   const text = retryAfter.trim();
