@@ -18,7 +18,7 @@ export function answerOf({ kind, body }: Outcome): Answer {
   return { result: isJsonObject(parsed) ? parsed : {} };
 }
 
-/** The same for 2026-07-28, where each result says whether it is complete: equal to what a task would inline. */
+/** The same for 2026-07-28, where each result says whether it is complete: equal to the result that a task would contain. */
 export function completeAnswerOf(outcome: Outcome): Answer {
   const answer = answerOf(outcome);
   return "result" in answer ? { result: completeResult(answer.result) } : { error: wireError(answer.error) };

@@ -45,7 +45,7 @@ export interface TaskServerSetup {
   readonly admin: Admin;
   readonly factory: ServerFactory<McpServer | Server>;
   readonly onError: OnError;
-  /** Hears of requests that are refused. */
+  /** Receives refused requests. */
   readonly events?: ServerEvents | undefined;
   readonly legacyErrorCodes: boolean;
   readonly requireTasks: boolean;
@@ -57,7 +57,7 @@ export interface TaskServerSetup {
   readonly forwarder: RequestForwarder;
 }
 
-/** Requests that change nothing, whoever answers them. */
+/** Requests that change nothing, no matter what answers them. */
 const repeatable: readonly string[] = [
   "ping",
   "tools/list",

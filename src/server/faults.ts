@@ -65,8 +65,8 @@ export function isStopping(error: unknown): boolean {
 }
 
 /**
- * Throws `error`, which ended the wait for a task. If it says that the server stops, the task goes on in the next process:
- * then this waits, and rejects with the reason of the signal.
+ * Throws `error`, which ended the wait for a task. If it says that the server stops, the task continues in the next process: then this
+ * waits, and rejects with the reason of the signal.
  */
 export async function waitOutStop(error: unknown, signal: AbortSignal): Promise<never> {
   if (!isStopping(error)) throw error;

@@ -18,15 +18,15 @@ import { askServer } from "./ask-server.ts";
 const listMethod = "tools/list";
 
 /**
- * A low-level server of the author's in the form of an `McpServer`. It answers lists of tools itself, so ours are registered on a
- * server beside it, and added to its last page. `onTaken` hears of tools of ours of whose name it lists one of its own.
+ * An author's low-level server in the form of an `McpServer`. It answers lists of tools itself, so ours are registered on a second server,
+ * and added to its last page. `onTaken` is called with names of our tools that it also lists.
  */
 export class LowLevelServer extends McpServer {
   override readonly server: Server;
   /** Never connected to a client. */
   readonly ours = new McpServer({ name: "holdfast", version: "0" });
   readonly #onTaken: (name: string) => void;
-  /** The list that was asked for last: the server beside answers one at a time. */
+  /** The latest list request: the second server answers one at a time. */
   #listed: Promise<unknown> = Promise.resolve();
 
   constructor(server: Server, onTaken: (name: string) => void) {
@@ -68,7 +68,7 @@ export class LowLevelServer extends McpServer {
     return { ...page, tools: nextCursor === undefined ? [...theirs, ...ours] : theirs };
   }
 
-  /** Calls of the name come to us. */
+  /** Calls with the name come to us. */
   #isTaken(tool: unknown, names: ReadonlySet<unknown>): boolean {
     if (!isJsonObject(tool) || !names.has(tool["name"])) return false;
     this.#onTaken(String(tool["name"]));

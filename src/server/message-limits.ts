@@ -55,7 +55,7 @@ export class NodeCount {
   #manyMembers = false;
   #inString = false;
   #escaped = false;
-  /** Whether an object or list has begun, and nothing in it has come yet. */
+  /** Whether an object or list has just begun, and is still empty. */
   #begun = false;
 
   constructor(max = Infinity) {

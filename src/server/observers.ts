@@ -11,11 +11,11 @@ interface ObserversSetup {
   readonly onError: (error: unknown) => void;
 }
 
-/** Who hears of what happens in a process. */
+/** The receivers of a process's events. */
 interface Observers {
-  /** Of what happens to tasks; undefined where nobody listens. */
+  /** For events of tasks; undefined if nothing listens. */
   readonly events: ServerEvents | undefined;
-  /** Of requests that are refused: also where nobody listens, since they are reported. */
+  /** For refused requests: exists even without listeners, since these requests are reported. */
   readonly served: ServerEvents;
   /** What is reported. Of tasks, which are many, it counts the writes. */
   readonly counts: ProcessCounts;

@@ -37,7 +37,7 @@ interface OpenRequest {
   readonly transport?: TransportInfo | undefined;
 }
 
-/** What is kept of a request in memory; undefined where the tool's handler has no use for it. */
+/** The parts of a request kept in memory; undefined if the tool's handler does not use them. */
 export function receivedBy(tool: Tool | undefined, request: OpenRequest): ReceivedRequest | undefined {
   if (tool === undefined || !isReader(tool.handler)) return undefined;
   const { id, params, transport = {} } = request;

@@ -4,13 +4,13 @@ import { HoldfastError, jsonRpcCodeOf } from "../task/fault.ts";
 
 type Refusal = Extract<ServerEventData, { readonly type: "request.refused" }>;
 
-/** Whose request it was, and what it asked for, as far as that is known. */
+/** The owner and target of a refused request, if known. */
 export interface RefusedRequest {
   readonly principal: string | null;
   readonly method?: string | undefined;
 }
 
-/** The event of a request that failed with `thrown`, of which it says no more than its caller is told. */
+/** The event of a request that failed with `thrown`. It says no more than its caller is told. */
 export function refusalOf(thrown: unknown, request: RefusedRequest): Refusal {
   const code = thrown instanceof HoldfastError ? thrown.code : "internal";
   const isPublic = thrown instanceof HoldfastError && jsonRpcCodeOf(thrown.code) !== -32603;

@@ -11,28 +11,28 @@ import { traceContextIn } from "../task/trace-context.ts";
 import type { LogLevel } from "../task/task-line.ts";
 import type { RequestTrace } from "./tracing/request-trace.ts";
 
-/** What the sender of a request is allowed to do, where its token limits that. */
+/** What the sender of a request may do, if its token limits that. */
 export interface Access {
   /** The scopes of the token. */
   readonly scopes: readonly string[];
   /** The scopes that a call of the tool needs, besides those that every request needs. */
   neededFor(tool: string): readonly string[];
-  /** The names of tools whose calls need some, whether there are such tools yet or not. */
+  /** The names of tools whose calls need scopes, whether or not these tools exist yet. */
   readonly scopedTools: readonly string[];
 }
 
-/** What authentication says of a sender besides its principal. */
+/** What authentication returned about a sender besides its principal. */
 export interface AuthContext extends CallerDetails {
-  /** For work on the sender's behalf: handed to handlers, and stored nowhere. */
+  /** For work on the sender's behalf: passed to handlers, and never stored. */
   readonly credentials?: unknown;
 }
 
-/** What transports tell of a message beside what the SDK knows. */
+/** What transports report about a message beyond what the SDK knows. */
 export interface MessageContext extends MessageExtraInfo {
   readonly auth?: AuthContext;
 }
 
-/** Whose tasks a request is about. */
+/** The owner of the tasks that a request is about. */
 export interface Owner {
   /** Null if the server does not tell callers apart. */
   readonly principal: string | null;
@@ -41,7 +41,7 @@ export interface Owner {
   readonly auth?: AuthContext;
 }
 
-/** Who sent a request of 2026-07-28, and what it declares. */
+/** The sender of a 2026-07-28 request, and what it declares. */
 export interface Caller {
   /** Declared on this very request; empty if it declares none. */
   readonly capabilities: Capabilities;
@@ -61,7 +61,7 @@ export interface ToolRequest {
   readonly access?: Access | undefined;
   readonly auth?: AuthContext | undefined;
   readonly transport?: TransportInfo | undefined;
-  /** Undefined where nothing is traced. */
+  /** Undefined if nothing is traced. */
   readonly trace?: RequestTrace | undefined;
 }
 
@@ -72,7 +72,7 @@ export function progressTokenOf(params: JsonObject): string | number | undefined
 }
 
 /**
- * What is kept of a sender. The first attempt gets the claims as later ones do, who read them from the store; throws
+ * The stored details of a sender. The first attempt gets the claims in the same form as later ones, which read them from the store. Throws
  * `not_json` for what cannot be stored.
  */
 function callerDetails(auth: AuthContext | undefined): CallerDetails | undefined {
@@ -120,7 +120,7 @@ export function originOf(
   };
 }
 
-/** The tool that a call names; empty where the name is no string, which the SDK refuses. */
+/** The tool that a call names; empty if the name is no string, which the SDK refuses. */
 export function calledTool(params: unknown): string {
   const name = isJsonObject(params) ? params["name"] : undefined;
   return typeof name === "string" ? name : "";

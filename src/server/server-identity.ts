@@ -3,10 +3,10 @@ import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { askServer } from "./ask-server.ts";
 
-/** Principals whose answer is remembered; beyond it, the one that was asked for first is asked for again. */
+/** Maximum number of principals whose answer is remembered; above it, the oldest is asked for again. */
 const mostPrincipals = 10_000;
 
-/** What the author's server says of itself. */
+/** The name and version that the author's server gives itself. */
 export interface AuthorIdentity {
   /** Its name and version. */
   readonly serverInfo: JsonObject;
@@ -20,8 +20,8 @@ export function authorIdentity(serverInfo: JsonObject, capabilities: unknown): A
 }
 
 /**
- * The name and version of the author's server, which each result of 2026-07-28 repeats. A factory may make another server
- * for each caller, or none: so it is asked once for each principal, and nobody waits for the answer to another's request.
+ * The name and version of the author's server, which each result of 2026-07-28 repeats. A factory may make another server for each caller,
+ * or none. So it runs once for each principal, and no one waits for another principal's.
  */
 export class ServerIdentity {
   readonly #known = new Map<string | null, AuthorIdentity>();

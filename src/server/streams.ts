@@ -1,14 +1,13 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 
 /**
- * The streams of a connection: where a message can reach the client now. On Streamable HTTP each request has a stream of its
- * own for its answer, and the client may open one more for everything else (GET). Needed before 2026-07-28 only, where the
- * server sends requests.
+ * The streams of a connection: where a message can reach the client now. On Streamable HTTP each request has its own stream for its answer,
+ * and the client may open one more for everything else (GET). Only needed before 2026-07-28, where the server sends requests.
  */
 export interface Streams {
-  /** A name of the session for records, where there is one: its id is for its client alone. */
+  /** A name of the session for records, if there is one: its id is only for its client. */
   readonly sessionKey: string | undefined;
-  /** Eight letters or digits that tell the processes apart that serve the session; left out where one does. */
+  /** Eight letters or digits that distinguish the processes that serve the session; left out if only one does. */
   readonly processName?: string | undefined;
   /** Whether there is a stream for messages that belong to no request. */
   readonly standaloneOpen: boolean;
@@ -31,10 +30,7 @@ export interface Streams {
   acknowledgeAfter?(question: RequestId, kept: Promise<void>): void;
   /** `request` is answered by the task of another request. Left out on transports that cannot be resumed. */
   joined?(request: RequestId, task: string): void;
-  /**
-   * What is sent from now on needs these scopes of whoever resumes a stream, and those who cancel `request` need them too. Left out on
-   * transports without scopes.
-   */
+  /** From now on, resuming a stream, and cancelling `request`, needs these scopes. Left out on transports without scopes. */
   needs?(scopes: readonly string[], request?: RequestId): void;
   /** The client's reply to `question` needs these scopes. Left out on transports without scopes. */
   replyNeeds?(question: RequestId, scopes: readonly string[]): void;
@@ -44,7 +40,7 @@ const nothing = (): void => undefined;
 
 const noEvents = { onStandalone: () => nothing, onBroken: () => nothing, onLost: () => nothing };
 
-/** One pipe for everything, as on stdio: what is sent arrives, until the connection ends. */
+/** One pipe for everything, as on stdio: messages arrive until the connection ends. */
 export const onePipe: Streams = {
   sessionKey: undefined,
   standaloneOpen: true,

@@ -13,7 +13,7 @@ export const readMethod = "resources/read";
 export const subscribeMethod = "resources/subscribe";
 export const unsubscribeMethod = "resources/unsubscribe";
 
-/** Who reads, and tasks of which generations can be its own. */
+/** The reader, and the generations of tasks that can be its own. */
 export interface LineReader extends PlainOwner {
   readonly generations: readonly GenerationName[];
 }
@@ -24,10 +24,10 @@ export interface ReadTask {
   readonly task: TaskRecord;
 }
 
-/** How many lines one read gives: the next one goes on after the last of them. */
+/** Maximum number of lines per read; the next read continues after the last of them. */
 const mostLines = 1_000;
 
-/** The log or output that a request reads; undefined for every other one, also where it reads another resource. */
+/** The log or output that a request reads; undefined for every other request, including reads of other resources. */
 export function taskResourceOf(method: unknown, params: unknown): TaskResource | undefined {
   return method === readMethod && isJsonObject(params) ? taskResourceAt(params["uri"]) : undefined;
 }
@@ -57,7 +57,7 @@ export async function readTaskResource(
   return { contents: [{ uri, mimeType: linesMimeType, text }] };
 }
 
-/** The task of a log or an output; undefined where it does not exist, or is another's. */
+/** The task of a log or an output; undefined if it does not exist, or is another requestor's. */
 export async function taskOfResource(
   runtime: Runtime,
   resource: TaskResource,

@@ -18,8 +18,8 @@ export function becomesTask(tool: Tool, capabilities: Capabilities): boolean {
 }
 
 /**
- * The fault of a call that needs more than its client declared, naming all that is missing; else undefined. Without the
- * extension, questions are asked by rounds of the call, or answered by a polling tool.
+ * The fault of a call that needs capabilities its client did not declare, naming all of them; otherwise undefined. Without the extension,
+ * questions are asked in rounds of the call, or answered by a polling tool.
  */
 export function missingForCall(
   tool: Tool,

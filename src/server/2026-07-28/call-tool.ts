@@ -26,7 +26,7 @@ export interface Callee {
   readonly stream: RequestStream;
 }
 
-/** Answers a call of a registered tool, whose arguments fit, with a task or directly; rejects with a `HoldfastError`. */
+/** Answers a call of a registered tool, whose arguments are valid, with a task or directly; rejects with a `HoldfastError`. */
 export async function callTool(
   { runtime, plain, stream }: Callee,
   tool: Tool,
@@ -79,7 +79,7 @@ function cannotAskOf({ name }: Tool): Ask {
   };
 }
 
-/** A call whose client has no tasks, in its first round or in a later one. */
+/** A call of a client without tasks, in its first or a later round. */
 async function callPlain(
   { runtime, plain, stream }: Callee,
   tool: Tool,
@@ -98,7 +98,7 @@ async function callPlain(
   return "answer" in preparation ? preparation.answer : plain.call(tool, call, preparation);
 }
 
-/** The call as a task takes it; throws `invalid_params` for an idempotency key that is none. */
+/** The task's form of the call; throws `invalid_params` for an invalid idempotency key. */
 function taskCall(
   registry: Registry,
   tool: Tool,

@@ -29,7 +29,7 @@ import { lineReader } from "./line-reader.ts";
 import { plainCall } from "./plain-call.ts";
 import type { RequestStream } from "./request-stream.ts";
 
-/** A request of ours, from whoever may send it. */
+/** An authorized request that Holdfast handles. */
 export interface OpenRequest extends ToolRequest {
   readonly method: string;
   readonly principal: string | null;
@@ -43,7 +43,7 @@ export interface DispatcherSetup {
   readonly plain: PlainCalls;
   readonly pollingTools: PollingTools;
   readonly errorOf: ErrorOf;
-  /** Hears of requests that are refused. */
+  /** Receives refused requests. */
   readonly events: ServerEvents | undefined;
 }
 
@@ -112,7 +112,7 @@ export class Dispatcher {
     return signed({ result: { resultType: "complete" } }, serverInfo);
   }
 
-  /** As the SDK answers where an author gives no hint: what was read is not to be kept, for there will be more of it. */
+  /** Answers like the SDK without hints from an author: the client must not cache what it read, because more will follow. */
   async #read(resource: TaskResource, request: OpenRequest): Promise<Answer> {
     const result = await readTaskResource(this.#setup.runtime, resource, lineReader(request));
     return { result: completeResult({ ...result, ttlMs: 0, cacheScope: "private" }) };
@@ -149,7 +149,7 @@ export class Dispatcher {
   }
 }
 
-/** A result says which server it is from, unless it says so already (as the SDK does it). */
+/** Adds the server to a result that does not name it yet, as the SDK does. */
 function signed(answer: Answer, serverInfo: JsonObject): Answer {
   if (!("result" in answer)) return answer;
   const { _meta: meta = {} } = answer.result;
@@ -162,8 +162,8 @@ function isTasksMethod(method: string): method is TasksMethod {
 }
 
 /**
- * A client that lost the answer repeats its call in the trust that the task is found again by its key. Where the call
- * makes no task, nothing would be found, and the tool would run twice.
+ * A client that lost the answer repeats its call, expecting the server to find its task by the key. If the call makes no task, nothing is
+ * found, and the tool would run twice.
  */
 function isRepeatable(tool: Tool | undefined, params: JsonObject, { capabilities }: Caller): boolean {
   if (tool === undefined || tool.task === "forbidden") return false;

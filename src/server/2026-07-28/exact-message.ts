@@ -45,8 +45,8 @@ const nameOf: Readonly<Record<string, string>> = {
 const accepted = new Set<string>();
 
 /**
- * Whether a body is a request that is right beyond doubt, so that it can be answered without asking the SDK. False says
- * nothing: the SDK decides then, and words the refusal.
+ * Whether a body is certainly a valid request, which can be answered without asking the SDK. If false, the SDK decides, and words the
+ * refusal.
  */
 export function isExact(body: unknown): body is ExactMessage {
   if (!isJsonObject(body) || body["jsonrpc"] !== "2.0") return false;
@@ -59,7 +59,7 @@ export function isExact(body: unknown): body is ExactMessage {
   return isExactMeta(params["_meta"], body);
 }
 
-/** Whether the standard headers of an exact message repeat it literally; an encoded name is for the SDK to decode. */
+/** Whether the standard headers of an exact message repeat it literally. The SDK decodes encoded names. */
 export function headersRepeat({ method, params }: ExactMessage, header: ReadHeader): boolean {
   if (header("mcp-protocol-version") !== generation || header("mcp-method") !== method) return false;
   const source = Object.hasOwn(nameOf, method) ? nameOf[method] : undefined;

@@ -3,7 +3,7 @@ import { generation as plain } from "../plain/plain-call.ts";
 import type { Access } from "../request.ts";
 import type { LineReader } from "../task-resources.ts";
 
-/** Whoever sends a request of this revision, as a reader of logs and outputs. */
+/** The sender of a request of this revision, as a reader of logs and outputs. */
 export function lineReader({
   principal,
   access,

@@ -17,7 +17,7 @@ interface Content {
   readonly generation: GenerationName;
 }
 
-/** The answer to a call that waits for its task, when the task asks something that its client can be asked. */
+/** The answer to a call that waits for its task, when the task asks something that its client supports. */
 export async function askByAnswer(
   runtime: Runtime,
   { task, inputs }: TaskSnapshot,
@@ -37,9 +37,9 @@ export interface RoundCall {
 }
 
 /**
- * The task that a call goes on with, which has taken the answers that came along; undefined for a first call. An answer
- * that does not fit leaves its question open, and it is asked again. With `orElse` a state may be of another kind; else such
- * a one rejects with `invalid_params`, as does one that is not for this call; `unknown_task` where the task is gone.
+ * The task that a call continues, after it accepted the answers that came along; undefined for a first call. An answer that does not fit
+ * leaves its question open, which is then asked again. With `orElse` a state may be of another kind; otherwise such a state rejects with
+ * `invalid_params`, as does one that is not for this call; `unknown_task` if the task is gone.
  */
 export async function resumed(
   runtime: Runtime,

@@ -16,7 +16,7 @@ import {
 } from "./prepare-round.ts";
 import { openState, sealState } from "./request-state.ts";
 
-/** What came of a tool's `prepare`: an answer that ends this request, or the raw JSON that it prepared, if any. */
+/** The result of a tool's `prepare`: an answer that ends this request, or the raw JSON that it prepared, if any. */
 export type Preparation = { readonly answer: Answer } | { readonly prepared: string | null };
 
 /** What one round hands to the next. Entries and not objects, since a key may be any string, `__proto__` too. */
@@ -74,7 +74,7 @@ function allAnswers(earlier: Exchange | undefined, inputResponses: JsonObject): 
   return answers;
 }
 
-/** A question that is asked again had no fitting answer, so what came for it is not kept. */
+/** A question that is asked again had no valid answer, so the answer is not kept. */
 function nextExchange(
   answers: ReadonlyMap<string, RoundAnswer>,
   questions: readonly RoundQuestion[],

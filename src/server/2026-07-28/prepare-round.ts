@@ -41,8 +41,8 @@ export type RoundEnd =
   | { readonly kind: "questions"; readonly questions: readonly RoundQuestion[] };
 
 /**
- * Runs `prepare` once, from its top, until it ends or can go no further without an answer. Rejects with what it throws.
- * Left at a question, it is dropped and never hears of it.
+ * Runs `prepare` once, from its top, until it ends or needs an answer to continue. Rejects with what it throws. If it waits for an answer,
+ * it is dropped without being told.
  */
 export async function runRound(
   prepare: (ask: PrepareContext) => unknown,
@@ -93,7 +93,7 @@ export function assertWithin(text: string, what: string, maxBytes: number): void
   throw new HoldfastError("too_large", `${what} is larger than ${maxBytes} bytes.`);
 }
 
-/** Answers have the form of their method, and nobody has to wait for a question that rejects. */
+/** Answers have the form of their method. A question that rejects need not be awaited. */
 function handled<T>(answer: Promise<unknown>): Promise<T> {
   answer.catch(() => undefined);
   return answer as Promise<T>;

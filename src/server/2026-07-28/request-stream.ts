@@ -7,8 +7,8 @@ export interface RequestStream {
   /** Runs `action` once the answer is sent, or never will be. */
   afterAnswer(action: (end: AnswerEnd) => void): void;
   /**
-   * Of a request whose signal has aborted: what its client did; undefined if it did nothing, since the server stops or the
-   * connection ended.
+   * After the signal of a request aborted: what its client did; undefined if it did nothing, because the server stops or the connection
+   * ended.
    */
   readonly leftBy: "closing" | "cancelling" | undefined;
 }

@@ -1,18 +1,18 @@
 import { refuse } from "../http/refuse.ts";
 
 export interface Challenge {
-  /** Left out where no token came (RFC 6750, 3.1). */
+  /** Left out if the request had no token (RFC 6750, 3.1). */
   readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope";
   readonly message: string;
-  /** All that is needed for what was asked for. */
+  /** All scopes that the request needs. */
   readonly scopes: Iterable<string>;
-  /** Where the client reads which authorization servers there are (RFC 9728). */
+  /** Where the client finds the authorization servers (RFC 9728). */
   readonly metadataUrl: string;
 }
 
 const statuses = { invalid_request: 400, invalid_token: 401, insufficient_scope: 403 };
 
-/** The refusal that tells a client how to come by a token that will do. */
+/** The refusal that tells a client how to get a valid token. */
 export function challenge({ error, message, scopes, metadataUrl }: Challenge): Response {
   const parameters = Object.entries({
     error,

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../generation/json-object.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { AccessToken } from "./access-token.ts";
 
-/** What a token says, as the rest of the server reads it. */
+/** A token's claims, in the form that the server uses. */
 export function accessTokenOf(token: string, issuer: string, claims: JsonObject): AccessToken {
   const { exp } = claims;
   return {
@@ -17,7 +17,7 @@ export function accessTokenOf(token: string, issuer: string, claims: JsonObject)
   };
 }
 
-/** `scope` is the standard's; some issuers say `scp`. Either is a list, or a text with spaces. */
+/** The standard name is `scope`; some issuers use `scp`. Either is a list, or a text with spaces. */
 function scopesOf({ scope, scp }: JsonObject): ReadonlySet<string> {
   const given = scope ?? scp;
   const all: readonly unknown[] =
@@ -29,7 +29,7 @@ function text(claim: unknown): string | undefined {
   return typeof claim === "string" && claim !== "" ? claim : undefined;
 }
 
-/** The audiences that are served; throws `configuration` where that would be nobody or anybody. */
+/** The audiences to accept; throws `configuration` if that would be none or any. */
 export function audiencesOf(audience: string | readonly string[]): string[] {
   const all = typeof audience === "string" ? [audience] : [...audience];
   if (all.length > 0 && all.every((one) => typeof one === "string" && one !== "")) return all;

@@ -22,7 +22,7 @@ export class Endpoint {
   readonly #setup: EndpointSetup;
   readonly #href: string;
 
-  /** Throws `configuration` for a URL where anyone on the way could answer. */
+  /** Throws `configuration` for a URL where others on the network could answer. */
   constructor(setup: EndpointSetup) {
     const { url, what, allowInsecureUrl } = setup;
     const trusted = url.protocol === "https:" || isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
@@ -34,7 +34,7 @@ export class Endpoint {
     this.#href = url.href;
   }
 
-  /** Rejects with `temporarily_unavailable` where no JSON object comes in time. */
+  /** Rejects with `temporarily_unavailable` if no JSON object arrives in time. */
   async ask(init: RequestInit = {}): Promise<JsonObject> {
     const { what, timeoutMs, clock } = this.#setup;
     const timeout = new AbortController();

@@ -4,7 +4,7 @@ interface Entry<T> {
   readonly until: number;
 }
 
-/** So many values at most, each until a time of its own; the one that was used longest ago makes room. */
+/** A limited number of values, each with its own expiry. The least recently used one makes room. */
 export class ExpiringCache<T> {
   readonly #maxEntries: number;
   /** In the order of their last use. */

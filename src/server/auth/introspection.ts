@@ -28,14 +28,14 @@ export interface IntrospectionSetup {
 /** For how long after its last verdict a good token has a place of its own, in ms. */
 const knownMs = 24 * 3_600_000;
 
-/** What is to be said of a token: what it says, or why it is refused. */
+/** The verdict on a token: its claims, or why it is refused. */
 type Verdict = { readonly claims: JsonObject } | { readonly refused: string };
 
 /** Asks the authorization server for tokens, and remembers what it said. */
 export class Introspection implements TokenVerifier {
   readonly #setup: IntrospectionSetup;
   readonly #good: ExpiringCache<JsonObject>;
-  /** Apart from the good ones, which anyone could push out with tokens that he made up. */
+  /** Separate from the valid ones, so that made-up tokens cannot push those out. */
   readonly #refused: ExpiringCache<string>;
   /** Tokens that were good and are asked for again. Those of strangers, made up perhaps, take no place from them. */
   readonly #knownAsked = new Map<string, Promise<Verdict>>();

@@ -51,7 +51,7 @@ function unlessSignedByAnother(error: unknown): undefined {
   if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
 }
 
-/** Helps who set up the server and its client, and tells nothing that the token does not say itself. */
+/** Helps to set up the server and its client, and reveals nothing that is not in the token. */
 function reasonOf(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return "The token has expired";
   if (error instanceof errors.JWTClaimValidationFailed) return `The claim ${error.claim} is not accepted`;

@@ -4,9 +4,9 @@ import { refuse } from "../http/refuse.ts";
 const root = "/.well-known/oauth-protected-resource";
 const methods = "GET, HEAD, OPTIONS";
 
-/** The public document that says where tokens for `resource` come from (RFC 9728). */
+/** The public document that names the authorization servers for `resource` (RFC 9728). */
 export class Metadata {
-  /** Where clients read it. */
+  /** Its URL for clients. */
   readonly url: string;
   readonly #paths: ReadonlySet<string>;
   readonly #document: object;

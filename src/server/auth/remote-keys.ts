@@ -26,21 +26,20 @@ interface Known {
   readonly missing: Set<string>;
 }
 
-/** So many keys that are not there are remembered, and no longer names of them. */
+/** Maximum number of missing keys remembered, and maximum length of their names. */
 const maxMissing = 1_000;
 const maxNameLength = 256;
 
-/** How long keys count that cannot be read again; whoever was removed from them meanwhile is let in so long. */
+/** How long old keys are used if they cannot be fetched again. Keys removed meanwhile stay valid that long. */
 const longestStaleMs = 60 * 60_000;
 
 /** Without any keys all requests are refused, so they are asked for again soon. */
 const pauseWithoutKeysMs = 1_000;
 
 /**
- * The keys of an issuer, read again when they are old, and when a token names a key that is not among them, though not
- * more often than every `cooldownMs`: anyone can name keys. Until then nobody knows whether a key is new, so its tokens are
- * not refused for good: made-up keys keep no new one out. jose has the same, by its own clock, without a pause after a
- * failure, and with a refusal.
+ * The keys of an issuer. They are fetched again when they are old, and when a token names an unknown key, but at most every `cooldownMs`,
+ * because anyone can name keys. Until then it is unknown whether a key is new, so its tokens are not refused for good: made-up keys cannot
+ * lock out a new one. jose has the same, by its own clock, without a pause after a failure, and with a refusal.
  */
 export class RemoteKeys {
   readonly #setup: RemoteKeysSetup;
@@ -54,7 +53,7 @@ export class RemoteKeys {
     this.#setup = setup;
   }
 
-  /** The key for a token; rejects as jose does, and with `temporarily_unavailable` where it is not known. */
+  /** The key for a token; rejects as jose does, and with `temporarily_unavailable` if it is unknown. */
   readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
     const readsBefore = this.#reads;
     const known = await this.#current();
@@ -70,7 +69,7 @@ export class RemoteKeys {
     }
   };
 
-  /** Keys that are not too old; where newer ones cannot be had, those that there are. */
+  /** Keys that are not too old, or the old ones if newer ones cannot be fetched. */
   async #current(): Promise<Known> {
     const { maxAgeMs } = this.#setup;
     if (this.#known !== undefined && this.#since(this.#known.at) < maxAgeMs) return this.#known;
@@ -80,7 +79,7 @@ export class RemoteKeys {
     throw this.#failure ?? unavailable("The issuer's keys are not known.");
   }
 
-  /** The keys that came after `known`, if any; rejects where that cannot be found out. */
+  /** Keys fetched after `known`, if any; rejects if they cannot be fetched. */
   async #newerThan(known: Known): Promise<Known | undefined> {
     if (this.#known !== known) return this.#known;
     if (this.#mayTry()) await this.#read();
@@ -95,13 +94,13 @@ export class RemoteKeys {
     return this.#pending !== undefined || this.#since(this.#triedAt) >= pause;
   }
 
-  /** Milliseconds since then; for ever, where the clock was put back: keys count no longer for that. */
+  /** Milliseconds since then; infinite if the clock was set back, so that keys are not used longer. */
   #since(then: number): number {
     const passed = this.#setup.clock.now() - then;
     return passed < 0 ? Infinity : passed;
   }
 
-  /** Resolves however it went; all who need it at the same time share one request. */
+  /** Resolves on success and failure. Concurrent callers share one request. */
   #read(): Promise<void> {
     this.#pending ??= this.#fetch().finally(() => {
       this.#pending = undefined;

@@ -46,7 +46,7 @@ export class Connection {
   #wire: Wire | undefined;
   #capabilities: JsonObject = {};
   #version: string | undefined;
-  /** Not those of the same session in another process, whose replies may come here. */
+  /** Differs from those of the same session in other processes, whose replies may arrive here. */
   readonly #idPrefix: string;
   #count = 0;
   /** Notifications that the transport has not taken yet. */
@@ -124,8 +124,8 @@ export class Connection {
   }
 
   /**
-   * Aborts with `stream_lost` when the stream of `request` broke and its client did not resume it: then whatever only waits
-   * ends (A-13). It is no cancel: work goes on. `signal` aborts when the request is cancelled.
+   * Aborts with `stream_lost` when the stream of `request` broke and its client did not resume it: then everything that only waits ends
+   * (A-13). It is no cancel: work continues. `signal` aborts when the request is cancelled.
    */
   lost(request: RequestId, signal: AbortSignal): AbortSignal {
     const loss = this.#lossOf(request);

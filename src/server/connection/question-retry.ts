@@ -49,7 +49,7 @@ export function judgeReply({ method, params, attempt }: Put, reply: Reply): Verd
   };
 }
 
-/** The params of the question; when it is asked again, its message says why. */
+/** The params of the question. If it is asked again, its message says why. */
 export function paramsFor({ params, attempt }: Put): JsonObject {
   const { reason } = attempt;
   if (reason === undefined) return params;

@@ -12,7 +12,7 @@ export interface Question extends ReplyTerms {
   readonly params: JsonObject;
   /** For `_meta` of messages about the question: the task that it is of. */
   readonly related?: JsonObject;
-  /** The request on whose stream the client can be reached now; undefined: the standalone stream. */
+  /** The request whose stream can reach the client now; undefined: the standalone stream. */
   readonly via: () => RequestId | undefined;
   /**
    * Whether the client may make a task of it. False for a question of a call without a task, and for one that the client

@@ -28,6 +28,6 @@ export interface SentRequest {
 export interface ReplyTerms {
   /** It is acknowledged once this resolves: then it is stored, or not needed any more. */
   readonly kept?: Promise<void>;
-  /** The scopes that whoever replies needs. */
+  /** The scopes needed to reply. */
   readonly requiredScopes?: readonly string[] | undefined;
 }

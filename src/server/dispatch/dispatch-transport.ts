@@ -32,7 +32,7 @@ export interface DispatchContext {
   readonly signal: AbortSignal;
   /** Passes a message to the SDK, as if it had come with the request. */
   readonly forward: (message: JSONRPCMessage) => void;
-  /** Of the request; undefined where nothing is traced. */
+  /** The trace of the request; undefined if nothing is traced. */
   readonly trace?: RequestTrace | undefined;
 }
 
@@ -85,7 +85,7 @@ export class DispatchTransport implements Transport {
   readonly #afterAnswers = new AfterAnswers();
   readonly #traces: ConnectionTraces | undefined;
 
-  /** `traces`: left out where nothing is traced. */
+  /** `traces`: left out if nothing is traced. */
   constructor(wire: Transport, dispatcher: WireDispatcher, traces?: ConnectionTraces) {
     this.#wire = wire;
     this.#dispatcher = dispatcher;
@@ -152,7 +152,7 @@ export class DispatchTransport implements Transport {
     return this.#sendAnswer(amended, options);
   }
 
-  /** Answers a request that did not come over this wire, where the answer is sent. */
+  /** Answers a request that did not come over this wire, and sends the answer over it. */
   answer(id: RequestId, handle: Handle, extra?: MessageContext, trace?: RequestTrace): void {
     this.#answer(id, this.#run(id, handle, extra, trace)).catch((error: unknown) =>
       this.onerror?.(error as Error),

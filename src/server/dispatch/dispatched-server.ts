@@ -10,7 +10,7 @@ export class DispatchedServer<Dispatcher extends WireDispatcher = WireDispatcher
   readonly #traces: ConnectionTraces | undefined;
   #transport: DispatchTransport | undefined;
 
-  /** `onConnected` returns what is called when the connection has ended. `traces`: left out where nothing is traced. */
+  /** `onConnected` returns a function to call when the connection has ended. `traces`: left out if nothing is traced. */
   constructor(
     mcp: McpServer,
     dispatcher: Dispatcher,

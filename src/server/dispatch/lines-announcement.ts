@@ -3,8 +3,8 @@ import { declaresTaskLines, taskResourceTemplates, withTaskLines } from "../../g
 import type { Amend } from "./dispatch-transport.ts";
 
 /**
- * What the answer to a request of 2026-07-28 says of logs and outputs to a client that asks for it; undefined for every other one.
- * No cache may give such an answer to another client.
+ * What to add about logs and outputs to the answer of a 2026-07-28 request that asks for it; undefined for all others. No cache may give
+ * such an answer to another client.
  */
 export function linesAnnouncement(
   method: string,
@@ -23,7 +23,7 @@ export function linesAnnouncement(
   });
 }
 
-/** A list of resource templates with those of logs and outputs, which stand on its first page. */
+/** Adds the templates of logs and outputs to the first page of a list of resource templates. */
 export function withTemplates(result: JsonObject, params: unknown): JsonObject {
   const { resourceTemplates } = result;
   const isFirst = !isJsonObject(params) || params["cursor"] === undefined;

@@ -33,8 +33,9 @@ export interface SessionCapabilities {
 }
 
 /**
- * The shortest time, in ms from its creation, for which a call of any tool is recognised by its idempotency key: as long as
- * its task is stored; Infinity if tasks are stored without end. Where no tool makes tasks, one may come. Tools that make no task refuse a repeat at any time.
+ * The shortest time, in ms from its creation, for which a call of any tool is recognised by its idempotency key: as long as its task is
+ * stored; Infinity if tasks are stored forever. If no tool makes tasks yet, one may be added. Tools that make no task refuse a repeat at
+ * any time.
  */
 export function recognisedMs(
   registry: Registry,
@@ -48,8 +49,8 @@ export function recognisedMs(
 }
 
 /**
- * The same where clients may ask for a ttl: it is cut to `maxTtlMs`, and a client that asks for less than this knows it, since
- * its task is stored for at least as long as it asked.
+ * The same if clients may ask for a ttl: it is cut to `maxTtlMs`. A client that asks for less than this can tell, because its task is
+ * stored for at least as long as it asked.
  */
 export function recognisedMsOfAsked(
   registry: Registry,
@@ -76,7 +77,7 @@ export function initializeResult(result: JsonObject, setup: SessionCapabilities)
   return { ...result, capabilities: setup.lines ? withTaskLines(merged, "experimental") : merged };
 }
 
-/** They also say that a call can be repeated under its idempotency key, and for how long (A-48). */
+/** They also declare that a call can be repeated under its idempotency key, and for how long (A-48). */
 function coreCapabilities({ experimental }: JsonObject, { lists, keptMs }: SessionCapabilities): JsonObject {
   const others = isJsonObject(experimental) ? experimental : {};
   return {
@@ -106,9 +107,9 @@ export function sessionTools(
 }
 
 /**
- * A page of the list of tools for the client of one request of 2026-07-28. A client that did not declare the extension sees
- * polling tools, and no tool that runs only as a task. Where the lists differ, no cache may share them between clients. The
- * cursor stays as it is, even if no tool of the page remains.
+ * A page of the list of tools for the client of one request of 2026-07-28. A client that did not declare the extension sees polling tools,
+ * and no tool that runs only as a task. If the lists differ, no cache may share them between clients. The cursor stays as it is, even if no
+ * tool of the page remains.
  */
 export function toolsOfRequest(
   capabilities: Capabilities,

@@ -1,11 +1,11 @@
 import type { JournalKey } from "../../task/journal.ts";
 
-/** Keys of this form are ours: their questions were asked by a handler that gave them none. */
+/** Keys of this form are ours, for questions that a handler asked without a key. */
 const form = /^ctx\.\w+ \d+(?: |$)/;
 
 /**
- * The keys of questions that a handler asks as the SDK has it, without any: the n-th call of a function has the same key in each attempt. They are
- * given out when the function is called, so that calls which go on at the same time keep their order.
+ * The keys of questions that a handler asks through the SDK, without keys: the n-th call of a function has the same key in each attempt.
+ * Keys are assigned when the function is called, so that concurrent calls keep their order.
  */
 export class AutomaticKeys {
   readonly #counts = new Map<string, number>();

@@ -7,7 +7,7 @@ import { RegisteredDurableTool } from "./registered-tool.ts";
 import { registering, type Registration } from "./registrations.ts";
 import { wrongTool } from "./task-settings.ts";
 
-/** What the first run of the factory is told of its client. */
+/** The client that the first run of the factory gets. */
 const noClient: McpRequestContext = { era: "modern" };
 
 /** The durable tools that an author's factory registers: those of its first run, which has no client, are those of the process. */
@@ -64,7 +64,7 @@ export class DurableTools {
   }
 }
 
-/** Handlers may have it in their closures: the SDK would say that it is not connected, or that its client can do nothing. */
+/** Handlers may have it in their closures. The SDK's error would say that it is not connected, or that its client lacks capabilities. */
 function refuseMessages({ server }: McpServer): void {
   const refuse = (): Promise<never> => {
     const refused = Promise.reject(

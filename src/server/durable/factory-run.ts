@@ -9,9 +9,9 @@ export interface LeftTool {
 
 /** One run of an author's factory. */
 export class FactoryRun {
-  /** The first one, whose tools are those of the process. */
+  /** True for the first run, whose tools are those of the process. */
   readonly isFirst: boolean;
-  /** Whether its server is for one client of many: over a pipe, there is no other. */
+  /** Whether its server is for one client of many; on a pipe, there is only one. */
   readonly isForOneOfMany: boolean;
   readonly #tools = new Map<string, LeftTool>();
   #isOver = false;

@@ -29,7 +29,7 @@ export class RegisteredDurableTool {
   readonly #name: string;
   readonly #settings: Omit<TaskSettings, "mode">;
   readonly #tool: DurableTool;
-  /** Of a server that nobody connects. Its members say what the tool is now; its functions are never called. */
+  /** From a server that is never connected. Its members show the tool's current state; its functions are never called. */
   readonly #made: RegisteredTool;
   #isRemoved = false;
 

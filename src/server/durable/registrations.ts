@@ -27,7 +27,7 @@ export function registering<T>(registrar: Registrar, factory: () => T): T {
   return registrars().run(registrar, factory);
 }
 
-/** As the SDK registers a tool, also where that is not for one of `durable`. */
+/** Registers a tool as the SDK does, also outside of `durable`. */
 export function registerPlainly(server: McpServer, { name, config, handler }: Registration): RegisteredTool {
   const { task: _, ...others } = config;
   return Reflect.apply(functionOf(server), server, [name, others, handler]) as RegisteredTool;

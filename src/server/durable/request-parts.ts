@@ -7,15 +7,16 @@ import {
   type RunDetails,
 } from "../../runtime/tool/received-request.ts";
 
-/** What the SDK's context says of a request. Parts that it did not have are left out. */
+/** What the SDK's context says about a request. Parts that the request did not have are left out. */
 interface RequestParts {
   readonly context: Pick<ServerContext, "sessionId" | "http">;
   readonly mcpReq: Pick<ServerContext["mcpReq"], "_meta" | "envelope">;
 }
 
 /**
- * What the SDK tells of the request that called a tool. Where it came to this process, all of it is there until its task ends. A later process, or
- * another one, has only what is stored: to look into a part that the request had, and that is not stored, throws `no_request`.
+ * What the SDK tells a handler about the request that called its tool. In the process that received it, everything is there until its task
+ * ends. A later process, or another one, has only what is stored: reading a part that the request had, and that is not stored, throws
+ * `no_request`.
  */
 export function requestParts({ received, origin }: RunDetails): RequestParts {
   const { meta, envelope, isCut = false, sessionId, authInfo, http: req } = received ?? storedOf(origin);
@@ -40,7 +41,7 @@ function storedOf({ progressToken, trace }: Partial<Origin> = {}): Partial<Recei
   return Object.keys(meta).length > 0 ? { meta } : {};
 }
 
-/** What of `known` is not there never was; other members throw, and so does whoever wants them all. */
+/** A member of `known` that is missing was never there. Other members throw, and so does listing all of them. */
 function partly<T extends object>(
   stored: T,
   part: Exclude<ReceivedPart, "sessionId">,

@@ -14,8 +14,8 @@ import type { DurableContext } from "./register-tool.ts";
 import { requestParts } from "./request-parts.ts";
 
 /**
- * What the handler of an SDK server gets, of a task: what it asks and tells its client goes through the task, and survives restarts with it.
- * `inputResponses` are the answers to what its last round asked for.
+ * The SDK context of a handler in a task: its questions and reports go through the task, and survive restarts with it. `inputResponses` are
+ * the answers to the questions of its last round.
  */
 export function sdkContext(
   task: TaskContext,

@@ -23,7 +23,7 @@ const settingNames: OptionNames<TaskSettings> = {
   retry: true,
 };
 
-/** What `task` of a tool's config says. In JavaScript anything can be given: throws `configuration`. */
+/** The value of `task` in a tool's config. JavaScript callers can pass anything: throws `configuration`. */
 export function settingsOf(name: string, task: unknown): TaskSettings {
   const given = typeof task === "object" && task !== null && !Array.isArray(task) ? task : { mode: task };
   assertOptionNames(`task of tool "${name}"`, given, settingNames);

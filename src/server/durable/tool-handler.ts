@@ -39,7 +39,7 @@ export function toolHandler(name: string, handler: SdkHandler, mayRepeat: boolea
   });
 }
 
-/** The SDK makes a result of what a handler throws, also where that is a protocol error, except for one. */
+/** The SDK turns what a handler throws into a result, even a protocol error, with one exception. */
 function rethrow(error: unknown): never {
   const isResult =
     ProtocolError.isInstance(error) && error.code !== Number(ProtocolErrorCode.UrlElicitationRequired);

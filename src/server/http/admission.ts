@@ -10,7 +10,7 @@ import { isStream } from "./sse.ts";
 import { watchedStream } from "./watched-stream.ts";
 import { tooFastRequests } from "./too-many-requests.ts";
 
-/** A request whose sender and body are known. */
+/** A request with a known sender and body. */
 export interface Arrived {
   readonly isGet: boolean;
   /** The parsed JSON of a POST; undefined for other methods. */
@@ -72,7 +72,7 @@ class OpenRequests {
     this.#limits = limits;
   }
 
-  /** Answers a request by `respond`, or refuses it where its sender has too many open. */
+  /** Answers a request with `respond`, or refuses it if its sender has too many open. */
   async serve({ isGet, body, sender, left }: Arrived, respond: () => Promise<Outgoing>): Promise<Outgoing> {
     const holder = sender.principal;
     const places = isGet ? [{}] : requestIds(body).map(() => ({}));

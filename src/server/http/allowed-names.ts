@@ -39,8 +39,8 @@ export class AllowedNames {
   }
 
   /**
-   * The refusal of a request that is addressed to, or comes from, a name that is not served. It says what to change: most of them are the
-   * first requests through a new proxy.
+   * The refusal of a request to, or from, a name that is not allowed. It says what to change: usually it is the first request through a new
+   * proxy.
    */
   refusal({ headers }: Request): Response | undefined {
     const host = headers.get("host");

@@ -1,6 +1,6 @@
 import type { Cors } from "./cors.ts";
 
-/** An answer with what keeps it with the one it is for; `origin` is the header of its request. */
+/** Adds headers that keep an answer private to its recipient; `origin` is the header of its request. */
 export function withAnswerHeaders(answer: Response, origin: string | null, cors: Cors | undefined): Response {
   // Headers of some responses, which an author may have given, cannot be changed.
   const response = new Response(answer.body, answer);

@@ -53,7 +53,7 @@ export function endpointsBesideMcp(server: TaskServer, options: HttpOptions): re
   return endpoints;
 }
 
-/** Who gets a request: an endpoint of operators, or that of clients. A stop waits for the answers of all. */
+/** Routes requests to an operators' endpoint or to that of clients. A stop waits for the answers of all. */
 export function listenerOf(
   handle: RequestListener,
   endpoints: readonly OperatorEndpoint[],

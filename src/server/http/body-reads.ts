@@ -31,7 +31,7 @@ export class BodyReads {
     this.#limits = limits;
   }
 
-  /** How many bodies have not come to their end. */
+  /** The number of bodies still being received. */
   get receiving(): number {
     return this.#reads.size;
   }
@@ -79,7 +79,7 @@ export class BodyReads {
     }
   }
 
-  /** As `text`, for a body that says that it is small: read at once, which adapters do without making a stream. */
+  /** As `text`, for a body that declares to be small: read at once, which adapters do without a stream. */
   async #small(request: Request, declared: number): Promise<string | Response> {
     const { maxBytes, maxMs } = this.#limits;
     const refused = Promise.withResolvers<Response>();

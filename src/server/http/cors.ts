@@ -36,7 +36,7 @@ export class Cors {
     this.#credentials = credentials;
   }
 
-  /** `origin` is the header of a request; null where it has none. */
+  /** `origin` is the header of a request; null if it has none. */
   allows(origin: string | null): boolean {
     return origin !== null && (this.#origins === "any" || this.#origins.has(origin));
   }
@@ -78,7 +78,7 @@ export class Cors {
 
 type AllowedOrigins = FetchHandlerOptions["allowedOrigins"];
 
-/** What `options` say of other origins; undefined: their pages may read nothing. */
+/** The rules for other origins in `options`; undefined: their pages may read nothing. */
 export function corsOf({ cors, allowedOrigins }: FetchHandlerOptions): Cors | undefined {
   return cors === undefined ? undefined : new Cors(cors, allowedOrigins);
 }

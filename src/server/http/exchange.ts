@@ -9,7 +9,7 @@ import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { OutgoingStream } from "./outgoing-stream.ts";
 import { keepAliveComment, keepAliveMs, messageEvent, streamHeaders } from "./sse.ts";
 
-/** What goes out for a request: one JSON text, or the stream of events that it became. Undefined: nobody waits for it. */
+/** The response to a request: one JSON text, or the stream of events that it became. Undefined: the client no longer waits. */
 export type Outgoing = JsonOutgoing | Response | undefined;
 
 export interface JsonOutgoing {
@@ -126,7 +126,7 @@ export class Exchange implements RequestStream {
   }
 }
 
-/** Requests of protocol 2026-07-28 over HTTP that are ours: each is answered by itself, without a server of the author's. */
+/** Handles requests of protocol 2026-07-28 over HTTP that are ours: each is answered separately, without the author's server. */
 export class TaskRequests {
   readonly #server: TaskServer;
   readonly #unread: UnreadBytes;
@@ -137,7 +137,7 @@ export class TaskRequests {
     this.#unread = unread;
   }
 
-  /** Begins to answer `message`. The server's identity has to be known. Whoever calls it says when the client is gone. */
+  /** Begins to answer `message`. The server's identity must be known. The caller reports when the client disconnects. */
   begin(
     { id, method, params }: ExactMessage,
     { principal, access, auth, authInfo }: Sender,

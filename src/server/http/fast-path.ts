@@ -32,17 +32,17 @@ export interface FastPathSetup {
   readonly maxBytes: number;
   /** Whether the tasks have started, and nothing is closed. */
   readonly isReady: () => boolean;
-  /** Reports a fault and says that there was one. */
+  /** Reports a fault and returns the response for it. */
   readonly failed: (error: unknown) => Response;
 }
 
 /** The ordinary path of one request. */
 export interface OrdinaryPath {
   readonly upstream: Upstream;
-  /** Answers the request; `body` is its body, if that was read, and `sender` who sent it, if that is known. */
+  /** Answers the request; `body` is its body, if already read, and `sender` its sender, if known. */
   respond(body?: Uint8Array, sender?: Sender): void;
   send(response: Response, principal: Principal): void;
-  /** Ends the response with `body`, of so many bytes, after the head that was written. */
+  /** Ends the response with `body`, of that many bytes, after the head that was written. */
   sendText(body: string, bytes: number, principal: Principal): void;
 }
 
@@ -65,7 +65,7 @@ export class FastPath {
   readonly #maxBytes: number;
   /** Of each JSON answer. */
   readonly #headers: Readonly<Record<string, string>>;
-  /** The sender of requests that nobody has to authenticate. */
+  /** The sender of requests without authentication. */
   readonly #anonymous: Sender | undefined;
   readonly #bodies = new PromptBodies();
 

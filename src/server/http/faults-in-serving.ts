@@ -3,15 +3,15 @@ import type { OnError } from "../faults.ts";
 
 interface Serving {
   readonly errors: Error[];
-  /** The response is there: what still fails is nobody's to tell. */
+  /** The response has been made: later errors are always reported. */
   over: boolean;
 }
 
 const serving = new AsyncLocalStorage<Serving>();
 
 /**
- * What the SDK says of errors while it serves requests. It speaks of refusals, which their clients are told about, in the same way as of
- * faults, which nobody would hear of: those of a request that is answered with 500, and those of none.
+ * Reports the faults among the errors that the SDK emits while it serves requests. It emits refusals, which clients see, in the same way.
+ * Faults are the errors of a request answered with a 5xx status, and those outside of a request.
  */
 export class FaultsInServing {
   readonly #onError: OnError;
@@ -28,7 +28,7 @@ export class FaultsInServing {
     else current.errors.push(error);
   };
 
-  /** Somebody else has reported what `work` rejects with. */
+  /** What `work` rejects with is reported elsewhere. */
   async reportedElsewhere<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;

@@ -22,13 +22,13 @@ import { refuse } from "./refuse.ts";
 import { TaskStart } from "./task-start.ts";
 import { UnreadBytes } from "./unread-bytes.ts";
 
-/** How a request came; all of it is left out where nobody saw it before. */
+/** How a request arrived; left out if no other code saw it before. */
 export interface Arrival {
   /** Its body, if that was read already. */
   readonly parsed?: ParsedBody | undefined;
   /** What authentication before us left. */
   readonly upstream?: Upstream;
-  /** Who sent it, if that is known. */
+  /** Its sender, if known. */
   readonly sender?: Sender | undefined;
 }
 
@@ -37,14 +37,14 @@ export interface Handler {
   fetch(request: Request, arrival?: Arrival): Promise<Response>;
   /** What goes out for a request; never rejects. */
   answer(request: Request, arrival: Arrival): Promise<Outgoing>;
-  /** The same as a response to it. Most are made of plain parts, which adapters send without looking at each. */
+  /** The same as a response. Most have plain parts, which adapters send without inspecting each. */
   response(request: Request, outgoing: Outgoing): Response;
   readonly notify: ServerNotifier;
   /** Whether a request of this path is ours; `request` makes it, if more has to be known of it. */
   serves(method: string, pathname: string, request: () => Request | undefined): boolean;
   /** The path of the MCP endpoint. */
   readonly path: string;
-  /** How many requests have not come to their end. */
+  /** The number of requests that have not ended. */
   readonly receiving: number;
   /** How many responses stay open until their clients have answered questions, which takes further requests. */
   readonly asking: number;
@@ -52,7 +52,7 @@ export interface Handler {
   readonly fastPath: FastPath;
   /** What waits for clients. */
   readonly unread: UnreadBytes;
-  /** Who sent a request; null where that is not known. */
+  /** The sender of a request; null if unknown. */
   holderOf(request: Request): Principal;
   /** Ends what is in flight, and answers 503 from now on. */
   close(): Promise<void>;

@@ -4,14 +4,14 @@ import { refused, type RefusedRequest } from "../refusal-events.ts";
 import type { Outgoing } from "./exchange.ts";
 import { isTooFast } from "./too-many-requests.ts";
 
-/** Tells of an answer by which HTTP refuses a request. What JSON-RPC refuses has the status of a success, or is told where that is found. */
+/** Reports an answer by which HTTP refuses a request. Refusals of JSON-RPC have a success status, or are reported where they occur. */
 export function tellHttpRefusal(events: ServerEvents, answer: Response, request: RefusedRequest): void {
   const { status } = answer;
   const code = isTooFast(answer) ? "rate_limited" : (httpRefusals[status] ?? otherRefusal(status));
   events.emit({ ...refused(request), code, status });
 }
 
-/** Looked at for every answer, before anything is made of it. */
+/** Checked for every answer before it is sent. */
 export function isHttpRefusal(answer: Outgoing): answer is Response {
   return answer instanceof Response && answer.status >= 400;
 }

@@ -15,7 +15,7 @@ export interface Sender extends Owner {
 /** The one principal of all callers under `anonymous: "shared"`. */
 const everyone = "anonymous";
 
-/** What protects more than by telling who sent a request, if that was given; throws `configuration` for what cannot. */
+/** The protection that also checks scopes, if `authenticate` is one; throws `configuration` for an invalid one. */
 export function protectedResource({
   authenticate,
 }: Pick<FetchHandlerOptions, "authenticate">): ProtectedResource | undefined {
@@ -26,7 +26,7 @@ export function protectedResource({
   throw new HoldfastError("configuration", message);
 }
 
-/** The sender of every request where nobody has to say who he is; undefined where he has to. */
+/** The sender of all requests if no authentication is required; undefined if it is. */
 function anonymousSender(anonymous: FetchHandlerOptions["anonymous"] = "isolated"): Sender | undefined {
   switch (anonymous) {
     case "isolated":
@@ -52,7 +52,7 @@ export interface Upstream {
 
 type IdentifyOptions = Pick<FetchHandlerOptions, "authenticate" | "anonymous">;
 
-/** Who sent `request`, or the refusal of it; rejects where `authenticate` does. */
+/** The sender of `request`, or the refusal; rejects if `authenticate` does. */
 export async function identify(
   request: Request,
   upstream: Upstream = {},
@@ -92,9 +92,8 @@ export function senderOf({ principal, authInfo, access, claims, credentials }: I
 }
 
 /**
- * The sender where we do not authenticate: the one that authentication before us found, or nobody in particular; undefined
- * where that is refused. Throws `configuration` for one without a subject: the client of an OAuth token is shared by all of its
- * users.
+ * The sender if we do not authenticate: the one that earlier authentication found, or an anonymous one; undefined if that is refused.
+ * Throws `configuration` for one without a subject: the client of an OAuth token is shared by all of its users.
  */
 export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): Sender | undefined {
   if (auth === undefined || auth === null) return anonymousSender(anonymous);
@@ -106,7 +105,7 @@ export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): 
   );
 }
 
-/** As `oauthResource` names them, so that tasks stay their owner's where one takes the place of the other. */
+/** Named as in `oauthResource`, so that owners keep their tasks if one replaces the other. */
 export function subjectOf(
   auth: AuthInfo & { issuer?: unknown; subject?: unknown },
 ): Pick<Identity, "principal" | "claims"> | undefined {

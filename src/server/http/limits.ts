@@ -14,7 +14,7 @@ export interface ConnectionLimits {
   readonly maxHeaders: number;
 }
 
-/** What a handler can hold its connections to, whosever server they come to. */
+/** The limits that a handler can apply to its connections on any HTTP server. */
 export interface NodeRequestLimits {
   readonly stallTimeoutMs: number;
   readonly maxHeaders: number;
@@ -27,7 +27,7 @@ export interface OpenRequestsLimits {
   readonly maxStreams: number;
 }
 
-/** What is allowed where an author says nothing. */
+/** The limits by default. */
 export const defaultHttpLimits = {
   requestTimeoutMs: 60_000,
   maxPendingBytes: 256 * 1024 * 1024,

@@ -36,7 +36,7 @@ export async function listen(server: Server, host: string, port: number): Promis
   return bound.port;
 }
 
-/** Where a client on this machine reaches the server. */
+/** The URL of the server for clients on this machine. */
 export function urlOf(host: string, port: number, path: string): string {
   const everywhere = host === "0.0.0.0" || host === "::";
   const name = everywhere ? "localhost" : host.includes(":") ? `[${host}]` : host;

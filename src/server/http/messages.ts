@@ -31,7 +31,7 @@ import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { tracedListen } from "./traced-listen.ts";
 import { Verdicts } from "./verdicts.ts";
 
-/** Where the messages of admitted requests go: to our dispatcher, to the author's server, or to a session. */
+/** Routes the messages of admitted requests: to our dispatcher, to the author's server, or to a session. */
 export class Messages {
   readonly notify: ServerNotifier;
   readonly #server: TaskServer;
@@ -89,7 +89,7 @@ export class Messages {
     );
   }
 
-  /** Begins to answer a message of ours. Whoever calls it says when the client is gone. */
+  /** Begins to answer a message of ours. The caller reports when the client disconnects. */
   begin(message: ExactMessage, sender: Sender, http: () => Request | undefined): Exchange {
     return this.#ours.begin(message, sender, http);
   }
@@ -137,7 +137,7 @@ export class Messages {
     return body.method !== "tools/call" || !this.#server.declaresHeaders(body.params["name"]);
   }
 
-  /** What the author's server says besides its answer is written whether its client reads or not. */
+  /** Everything that the author's server sends besides its answer is written whether its client reads or not. */
   #counted(response: Response, { request, owner }: Incoming): Response {
     const { body, status, headers } = response;
     if (body === null || !isStream(response)) return response;
@@ -146,7 +146,7 @@ export class Messages {
     return new Response(stream.relay(body), { status, headers });
   }
 
-  /** What the author's server calls itself; undefined where none could be made, which was reported. */
+  /** The name and version of the author's server; undefined if none could be made, which was reported. */
   async #identity({ request, owner }: Incoming): Promise<AuthorIdentity | undefined> {
     const { authInfo } = owner;
     const sender = authInfo === undefined ? {} : { authInfo };
@@ -192,7 +192,7 @@ function isRequest(body: unknown): body is ExactMessage {
   return isJsonObject(body) && typeof body["method"] === "string" && body["id"] !== undefined;
 }
 
-/** A client without sessions has no streams to GET, and no session to DELETE: the SDK tells it so. */
+/** A client without sessions has no streams to GET, and no session to DELETE: the SDK answers that. */
 async function isOfEarlierRevision(request: Request, body: unknown): Promise<boolean> {
   const version = request.headers.get("mcp-protocol-version");
   if (version !== null && !hasSessions(version) && request.method !== "POST") return false;

@@ -5,13 +5,13 @@ const hostForm = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 /** A request of `node:http`, with what frameworks add to it. */
 export interface ReceivedMessage extends IncomingMessage {
-  /** The whole URL, where `url` is what is left of it below a mount. */
+  /** The whole URL, if `url` is only the part below a mount. */
   readonly originalUrl?: string;
   /** What the mount took of the URL. */
   readonly baseUrl?: string;
   /** The route of Express that was matched last, with what it leads to. */
   readonly route?: { readonly stack?: readonly { readonly handle?: unknown }[] };
-  /** What was made of the body. Some parsers leave an empty object where they read nothing. */
+  /** The parsed body. Some parsers leave an empty object if they read nothing. */
   readonly body?: unknown;
   /** What authentication left. */
   readonly auth?: unknown;
@@ -28,16 +28,16 @@ export function pathnameOf(incoming: ReceivedMessage): string {
   return pathname;
 }
 
-/** Whether something has read the body, so that nobody else can. */
+/** Whether the body was already read, so that it cannot be read again. */
 export function wasRead({ readableDidRead, readableEnded }: IncomingMessage): boolean {
   return readableDidRead || readableEnded;
 }
 
 /**
- * A request of `node:http` as the web has it. Its body is received as it is read, and not before: who sent a request,
- * and whether it may be here, are known from the headers, and strangers get no memory; `received` is a body that was read
- * before, or null for one that nobody will read. `signal` aborts when the client is gone. Undefined for what is no request to a
- * server, such as one to a proxy, one to a host that is no name, or one whose path the web would change.
+ * A request of `node:http` as a web `Request`. Its body is received only as it is read: the headers alone identify the sender and decide
+ * whether it is allowed, and strangers get no memory. `received` is a body that was read before, or null for one that is not needed.
+ * `signal` aborts when the client disconnects. Undefined for a request that is not for a server, such as one to a proxy, one with an
+ * invalid host name, or one whose path `Request` would change.
  */
 export function fromNode(
   incoming: ReceivedMessage,
@@ -61,7 +61,7 @@ export function fromNode(
   }
 }
 
-/** The path of a URL as `Request` has it: whole, and with all that could be shortened. */
+/** The path of a URL as in `Request`: complete and normalized. */
 export function pathOf({ url }: Request): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   const end = url.slice(start).search(/[?#]/);

@@ -31,7 +31,7 @@ export interface NodeRequestContext {
 /** What took too long is not waited for, nor what would have been read at another time. */
 const hangUpAfter: readonly number[] = [408, 503];
 
-/** Clients send one request after another on a connection; who sends so many at once gets none of them answered. */
+/** Clients send requests one after another on a connection. If a client sends this many at once, none is answered. */
 const maxPipelined = 100;
 
 /** Answers requests of `node:http`, and does not let their clients be slow, large or many without bounds. */
@@ -121,7 +121,7 @@ export class NodeRequests {
 /** Of these there is one. A proxy may act by another of several than the server does. */
 const single = ["host", "authorization", "origin", "content-type", "mcp-session-id", "mcp-protocol-version"];
 
-/** The name of a header that is there more than once, of those of which there is one; `raw` is as `node:http` gives it. */
+/** The name of a header that must not be repeated, but is; `raw` is as `node:http` gives it. */
 function repeatedHeader(raw: readonly string[]): string | undefined {
   const seen = new Set<string>();
   for (let place = 0; place < raw.length; place += 2) {

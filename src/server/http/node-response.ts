@@ -23,8 +23,8 @@ export class ResponseSender {
   }
 
   /**
-   * Ends `to`, whose head was written, with `body`, which is so many bytes; resolves when all was handed on, or its client is gone. It is not async,
-   * for then it would hold the text as long as that takes.
+   * Ends `to`, whose head was written, with `body`, of that many bytes; resolves when all was passed on, or its client disconnected. Not
+   * async, which would hold the text for as long as that takes.
    */
   sendText(body: string, bytes: number, to: ServerResponse, holder: Principal): Promise<void> {
     if (body.length > pieceChars) return this.#begin(to, holder).writeAll(piecesOf(Buffer.from(body)));
@@ -34,7 +34,7 @@ export class ResponseSender {
     return Promise.resolve();
   }
 
-  /** Sends all of `response`; resolves as `sendText` does, and rejects where the body does. */
+  /** Sends all of `response`; resolves as `sendText` does, and rejects if the body does. */
   async send(response: Response, to: ServerResponse, holder: Principal): Promise<void> {
     to.statusCode = response.status;
     for (const [name, value] of response.headers) {
@@ -103,7 +103,7 @@ class Delivery {
     to.prependOnceListener("finish", () => socket?.setTimeout(0));
   }
 
-  /** Undefined where the client is gone, or where a test injected the request, which has no connection. */
+  /** Undefined if the client disconnected, or if a test injected the request, which has no connection. */
   get #socket(): Socket | undefined {
     const { socket } = this.#to;
     return socket instanceof Socket ? socket : undefined;
@@ -111,7 +111,7 @@ class Delivery {
 
   readonly #count = (): void => this.#backlog.hold(this.#ahead + this.#to.writableLength);
 
-  /** Resolves when the client has taken all that was written, or is gone. */
+  /** Resolves when the client has read all that was written, or disconnected. */
   #drained(): Promise<void> {
     const to = this.#to;
     const socket = this.#socket;

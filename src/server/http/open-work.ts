@@ -23,7 +23,7 @@ export class OpenWork {
     return this.#closing !== undefined;
   }
 
-  /** Counts a response until it is told that it has ended. */
+  /** Counts a response until the returned function is called. */
   begin(isEndless: boolean): () => void {
     return (isEndless ? this.#streams : this.#answers).begin();
   }

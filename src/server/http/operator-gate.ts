@@ -10,14 +10,14 @@ export interface OperatorGateOptions extends Pick<FetchHandlerOptions, "allowedH
   readonly authenticate: AuthenticateOperator;
 }
 
-/** Lets operators in to an endpoint of theirs, and nobody else. */
+/** Admits only operators to an operators' endpoint. */
 export class OperatorGate {
   readonly #endpoint: string;
   readonly #authenticate: AuthenticateOperator;
   readonly #names: AllowedNames;
   #closed = false;
 
-  /** Throws `configuration` for options that would let everybody in, or nobody. */
+  /** Throws `configuration` for options that would admit everyone, or no one. */
   constructor(
     endpoint: "admin" | "metrics" | "dashboard",
     { path, authenticate, ...names }: OperatorGateOptions,
@@ -33,7 +33,7 @@ export class OperatorGate {
     this.#names = new AllowedNames(names, undefined);
   }
 
-  /** Who asks, or the refusal of the request. */
+  /** The operator, or the refusal of the request. */
   async admit(request: Request): Promise<Operator | Response> {
     const forbidden = this.#names.refusal(request);
     if (forbidden !== undefined) return adaptedRefusal(forbidden);
@@ -45,7 +45,7 @@ export class OperatorGate {
     return operator;
   }
 
-  /** Lets nobody in from now on. */
+  /** Admits no one from now on. */
   close(): void {
     this.#closed = true;
   }

@@ -1,7 +1,7 @@
 import { keepAliveComment, keepAliveMs } from "./sse.ts";
 import { UnreadError, type Backlog } from "./unread-bytes.ts";
 
-/** How a stream ended: all of it was handed on, or nobody reads it any more. */
+/** How a stream ended: everything was passed on, or its reader is gone. */
 export type StreamEnd = "complete" | "abandoned";
 
 export interface OutgoingStreamOptions {
@@ -9,7 +9,7 @@ export interface OutgoingStreamOptions {
   readonly count: (cut: () => void) => Backlog;
   /** Aborts when the client is gone: adapters do not cancel a body before they have a next chunk to write. */
   readonly signal?: AbortSignal;
-  /** So many bytes may wait for a client that does not read, and one message more. Default: any number. */
+  /** Maximum number of bytes waiting for a client that does not read, plus one message. Default: no limit. */
   readonly maxBacklog?: number;
   /** Whether a comment is sent when the stream is silent for long. Default false. */
   readonly keepAlive?: boolean;
@@ -51,7 +51,7 @@ export class OutgoingStream {
     return this.#end === undefined;
   }
 
-  /** Calls `listener` once when the stream has ended, at once where it has. */
+  /** Calls `listener` once when the stream has ended, or at once if it has. */
   whenEnded(listener: (end: StreamEnd) => void): void {
     if (this.#end === undefined) this.#onEnd.push(listener);
     else listener(this.#end);

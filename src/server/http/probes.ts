@@ -1,8 +1,8 @@
 import { refuse } from "./refuse.ts";
 
 /**
- * Answers those who look after the process, without a token: `/healthz` says that it lives, `/readyz` whether it can take
- * requests. Undefined for all other requests.
+ * Answers health checks without a token: `/healthz` says that the process lives, `/readyz` whether it accepts requests. Undefined for all
+ * other requests.
  */
 export class Probes {
   readonly #ready: () => Promise<boolean>;
@@ -25,7 +25,7 @@ export class Probes {
       : refuse(503, "The server cannot take requests now.", { "Retry-After": "1" });
   }
 
-  /** One look at a time: anybody may ask, and as often as he likes. */
+  /** One check at a time, because anyone may ask as often as they like. */
   async #look(): Promise<boolean> {
     this.#looking ??= this.#ready();
     try {

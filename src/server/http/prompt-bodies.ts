@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** A body comes with its headers, or right after them; nobody waits here for one that does not. */
+/** How long to wait for a body, which normally arrives with its headers or right after them. */
 const promptMs = 100;
 
 /** Bodies that come at once and in one piece, as small ones do. */

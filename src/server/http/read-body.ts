@@ -12,12 +12,12 @@ export interface BodyForm {
   readonly maxBatch: number;
 }
 
-/** What a framework made of a body that it read: JSON, or the bytes of it. */
+/** A body that a framework has read: JSON, or its bytes. */
 export interface ParsedBody {
   readonly value: unknown;
 }
 
-/** The JSON of a POST, read once for all who look at it, or the refusal of what is none; other methods have none. */
+/** The JSON of a POST, read once for all users, or the refusal if it is invalid; other methods have none. */
 export async function readBody(
   request: Request,
   bodies: BodyReads,

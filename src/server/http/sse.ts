@@ -24,7 +24,7 @@ export function isStream({ headers }: Response): boolean {
   return headers.get("content-type")?.startsWith("text/event-stream") === true;
 }
 
-/** A comment, for those on the way who close what is silent. */
+/** A comment, so that proxies do not close a silent stream. */
 export const keepAliveComment = encoder.encode(": keepalive\n\n");
 
 /** One event of a stream: as it came in, and the JSON in it; a comment has none, nor what only carries an id. */

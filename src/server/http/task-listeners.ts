@@ -20,7 +20,7 @@ import { watchedStream } from "./watched-stream.ts";
 /** Of all principals together. */
 const mostStreams = 1_024;
 
-/** Whether `request` says that it is a listen request; the SDK refuses those that say so wrongly. */
+/** Whether `request` declares to be a listen request; the SDK refuses invalid ones. */
 export function isListen({ method, headers }: Request): boolean {
   return method === "POST" && headers.get("mcp-method") === listenMethod;
 }
@@ -33,8 +33,8 @@ interface Ending {
 }
 
 /**
- * The listen requests of one handler. What they say of tasks is answered here, all else by the SDK. When there are too many, the
- * principal with most of them loses its oldest to another.
+ * The listen requests of one handler. Changes of tasks are answered here, everything else by the SDK. If there are too many, the principal
+ * with most of them loses its oldest to another.
  */
 export class TaskListeners {
   readonly #server: TaskServer;
@@ -125,7 +125,10 @@ export class TaskListeners {
     return new Response(watched.readable, { status, headers });
   }
 
-  /** Whether there is a place, where need be that of another. Who loses one hears that it is over, and may listen again. */
+  /**
+   * Whether there is a place, if necessary that of another. A client that loses its place is told that the stream ended, and may listen
+   * again.
+   */
   #hasRoom(principal: string | null): boolean {
     if (this.#streams.size < this.#max) return true;
     const { largest } = this.#streams;

@@ -37,7 +37,7 @@ export class TaskStream {
   readonly #backlog: Backlog;
   /** Bytes that the client has not taken yet. */
   #waiting = 0;
-  /** The SDK's answer to the request, which it gives at once where nothing but tasks is listened to. */
+  /** The SDK's answer to the request, which it gives at once if the request only listens to tasks. */
   #last: object | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
   #over = false;
@@ -118,7 +118,7 @@ export class TaskStream {
     if ((this.#writer.desiredSize ?? 0) > 0) this.#writer.write(keepAliveComment).catch(() => undefined);
   }
 
-  /** The client hears that it is over: it listens again and gets the current states. */
+  /** Tells the client that the stream ended: it listens again and gets the current states. */
   #failed(error: unknown): void {
     if (this.#writer.desiredSize === null) this.#stop(); // the client is gone
     if (this.#over) return;

@@ -2,13 +2,13 @@ import type { Principal } from "../per-principal.ts";
 
 /** What waits for one client, of one answer or stream. */
 export interface Backlog {
-  /** So many bytes wait now. Fewer than before means that the client took some. */
+  /** This many bytes wait now. Fewer than before means that the client read some. */
   hold(bytes: number): void;
   /** Nothing of it waits any more. */
   end(): void;
 }
 
-/** Why a stream broke whose client took too little of it. */
+/** A stream broke because its client read too little. */
 export class UnreadError extends Error {
   constructor() {
     super("The client does not read its stream.");
@@ -23,14 +23,14 @@ interface Entry {
 
 interface Share {
   bytes: number;
-  /** Those whose clients have taken nothing for longest come first. */
+  /** Clients that have read nothing for longest come first. */
   readonly entries: Set<Entry>;
 }
 
 /**
- * The bytes that were made for clients and that these have not taken, with one budget for all. When there is no room for more, the
- * principal with most of them gives way: the one of its clients that has taken nothing for longest is cut off. One answer counts as
- * half of the budget at most, so that one that is larger still reaches a client that reads.
+ * The bytes that clients have not read yet, with one budget for all. If there is no room for more, of the principal that holds most, the
+ * client that has read nothing for longest is disconnected. One answer counts as at most half of the budget, so that a larger one still
+ * reaches a client that reads.
  */
 export class UnreadBytes {
   readonly #maxBytes: number;
@@ -49,7 +49,7 @@ export class UnreadBytes {
     return this.#shares.get(holder)?.bytes ?? 0;
   }
 
-  /** `cut` has to drop all that waits; it is called once at most, and not after the end. */
+  /** `cut` must drop everything that waits; it is called at most once, and not after the end. */
   open(holder: Principal, cut: () => void): Backlog {
     const entry: Entry = { cut, bytes: 0, over: false };
     return {
@@ -92,7 +92,9 @@ export class UnreadBytes {
     }
   }
 
-  /** Who has most of what waits already, with the `bytes` that are to come: nobody loses anything to one who has as much. */
+  /**
+   * The principal that holds most waiting bytes, counting `bytes` to come: a principal that holds as much as another takes nothing from it.
+   */
   #largest(asking: Principal, bytes: number): Principal {
     let largest: Principal = null;
     let most = 0;

@@ -2,8 +2,8 @@ import { createMcpHandler, type AuthInfo, type McpServer } from "@modelcontextpr
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 
 /**
- * Has the SDK judge a request of ours that is not right beyond doubt: the SDK's own answer where it refuses the request,
- * else undefined. It asks a server that lists our tools and does nothing.
+ * Lets the SDK judge a request of ours that is not certainly valid: returns the SDK's answer if it refuses the request, otherwise
+ * undefined. It asks a server that lists our tools and does nothing.
  */
 export class Verdicts {
   readonly #sdk: ReturnType<typeof createMcpHandler>;

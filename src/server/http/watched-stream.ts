@@ -6,8 +6,8 @@ export interface WatchedStream {
 }
 
 /**
- * `body`, read as fast as its client reads, and a word on its end: when all was read, or nobody reads it any more. It is told
- * once, with whether its client has read all. `signal` aborts when the client is gone: adapters may not cancel a stream before they have a next chunk to write.
+ * `body`, read as fast as its client reads. Reports once when it ends, and whether the client has read all. `signal` aborts when the client
+ * disconnects: adapters may not cancel a stream before they have a next chunk to write.
  */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,

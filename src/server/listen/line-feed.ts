@@ -4,7 +4,7 @@ import { isHidden } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { taskOfResource, type LineReader, type ReadTask } from "../task-resources.ts";
 
-/** How long a log or output that was told of is not told of again, so that a handler with much to say costs little (ms). */
+/** The pause before the same log or output is reported again, so that a handler that writes much costs little (ms). */
 const pauseMs = 50;
 
 /** A log or output that has more lines than its follower knows of, or the end of its task. */
@@ -17,9 +17,9 @@ export interface GrownLines {
 interface Followed extends ReadTask {
   readonly resource: TaskResource;
   readonly unwatch: () => void;
-  /** How many lines it had when it was looked at last; undefined: it is told of in any case. */
+  /** The number of its lines at the last look; undefined: report it in any case. */
   count: number | undefined;
-  /** Ends the pause after it was told of, without a further look; undefined: there is none. */
+  /** Ends the pause after a report, without another look; undefined: there is none. */
   endPause: (() => void) | undefined;
   changedInPause: boolean;
 }
@@ -59,8 +59,8 @@ export class LineFeed {
   }
 
   /**
-   * Follows what `reader` may read, whose follower may have missed what was appended before where it `isBehind`. Resolves with its
-   * task, or undefined where that is none of the reader's.
+   * Follows a log or output that `reader` may read. If it `isBehind`, its follower may have missed earlier lines. Resolves with its task,
+   * or undefined if that is not the reader's.
    */
   async add(resource: TaskResource, reader: LineReader, isBehind = false): Promise<ReadTask | undefined> {
     const { uri, list } = resource;

@@ -12,12 +12,12 @@ import type { TaskFeed } from "./task-feed.ts";
 interface Pushes {
   /** Waits until there may be a message; resolves with false at the end. */
   changed(): Promise<boolean>;
-  /** The next message of the subscription; undefined if there is none after all. Rejects if a read fails. */
+  /** The next message of the subscription; undefined if there is none. Rejects if a read fails. */
   next(subscription: SubscriptionId): Promise<JSONRPCNotification | undefined>;
 }
 
 interface Feeds {
-  /** Undefined where no tasks are asked for. */
+  /** Undefined if the request names no tasks. */
   readonly tasks: TaskFeed | undefined;
   readonly lines: LineFeed;
   /** The logs and outputs that it follows. */
@@ -25,7 +25,7 @@ interface Feeds {
   readonly missed: number;
 }
 
-/** What one listen request is answered with, beside what the SDK answers: changes of tasks, and of their logs and outputs. */
+/** What a listen request gets besides the SDK's answer: changes of tasks, and of their logs and outputs. */
 export class Listening {
   readonly accepted: AcceptedListening;
   /** They do not wait for each other. */

@@ -15,7 +15,7 @@ interface Terms {
   readonly maxIdsPerListen: number;
 }
 
-/** What a listen request is answered with; rejects with `invalid_params` and `limit_reached`, and where a read fails. */
+/** The answer to a listen request; rejects with `invalid_params` and `limit_reached`, and if a read fails. */
 export async function openListening(
   { taskIds, resources }: TaskListening,
   owner: Owner,

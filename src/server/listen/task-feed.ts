@@ -37,13 +37,13 @@ export class TaskFeed {
   readonly #taken: Map<string, Taken | undefined>;
   /** In the order of their oldest change that was not taken, so that no task delays the others. */
   readonly #changed: Set<string>;
-  /** The ways to call off the next look at a task whose ttl may grow, which is no change that the store tells of. */
+  /** Functions that cancel the next look at a task whose ttl may grow, which the store does not report as a change. */
   readonly #looks = new Map<string, () => void>();
   readonly #unwatch: () => void;
   #closed = false;
   #wake: () => void = () => undefined;
 
-  /** Resolves with a feed that begins with the current state of each task (A-26); rejects where a read fails. */
+  /** Resolves with a feed that begins with the current state of each task (A-26); rejects if a read fails. */
   static async open(
     runtime: Runtime,
     owner: Omit<Requestor, "generation">,
@@ -82,8 +82,8 @@ export class TaskFeed {
   }
 
   /**
-   * The newest state of the task that changed first, as `tasks/get` would show it; undefined if the listener would see no
-   * difference, and if the task was deleted. Rejects if the read fails.
+   * The newest state of the task that changed first, as `tasks/get` would show it; undefined if the listener would see no difference, and
+   * if the task was deleted. Rejects if the read fails.
    */
   async take(): Promise<DetailedTask | undefined> {
     const [id] = this.#changed;

@@ -6,7 +6,7 @@ import type { LogLevel, LogText } from "../../task/task-line.ts";
 import type { LogLine } from "./log-lines.ts";
 import { newestShown, shownProgress } from "./shown-progress.ts";
 
-/** So many reports of progress go out at once; after those, one in a while. Handlers may report as often as they like. */
+/** Number of progress reports sent at once; after those, one per pause. Handlers may report as often as they like. */
 const burst = 10;
 const pauseMs = 100;
 
@@ -22,7 +22,7 @@ export interface DirectCall {
   readonly notify: (method: string, params: object) => void;
 }
 
-/** What a handler without a task tells its client, until the call is answered. */
+/** Sends what a handler without a task tells its client, until the call is answered. */
 export class DirectReports {
   readonly #call: DirectCall;
   #own: Progress | null = null;
@@ -65,7 +65,7 @@ export class DirectReports {
     this.#over = true;
   }
 
-  /** What is not sent at once is part of a later report, since each says how far the work is. */
+  /** Progress not sent at once is part of a later report, since each is cumulative. */
   #sendProgress(): void {
     const { progressToken, clock } = this.#call;
     if (this.#over || progressToken === undefined || this.#cancelTimer !== undefined) return;

@@ -8,7 +8,7 @@ export interface LogLine extends LogText {
   readonly seq: number;
 }
 
-/** How many lines are read at once; where there are more, the newest count. */
+/** Maximum number of lines read at once; if there are more, the newest ones. */
 const mostLines = 1_000;
 
 /** The lines with numbers above `after` that this state of the task counts, and that are kept; none of a task that is gone. */

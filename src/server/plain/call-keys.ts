@@ -5,8 +5,8 @@ import type { PlainOwner } from "./plain-call.ts";
 const prefix = "holdfast/plain:";
 
 /**
- * The idempotency key that joins the same call of the same caller; undefined if nothing is known of the caller. Who calls with
- * other claims, such as another tenant, means other data by the same arguments.
+ * The idempotency key that joins equal calls of a caller; undefined if the caller is unknown. With other claims, such as another tenant,
+ * the same arguments mean other data.
  */
 export function callKey(
   store: HashingStore,

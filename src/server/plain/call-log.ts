@@ -5,11 +5,13 @@ import { logLines, type LogLine } from "../log/log-lines.ts";
 import { newestShown } from "../log/shown-progress.ts";
 import type { PlainCall } from "./plain-call.ts";
 
-/** Sends the lines of a task's log to a call that waits for it, from when it began to wait, and knows the newest one that goes with progress. */
+/**
+ * Sends the lines of a task's log to a call that waits for it, from when it began to wait, and keeps the newest one to show with progress.
+ */
 export class CallLog {
   readonly #runtime: Runtime;
   readonly #call: PlainCall;
-  /** The last line that was sent, or that nobody wanted. */
+  /** The last line that was sent, or not wanted. */
   #sent: number;
   /** The last line that was looked at for progress. */
   #seen = 0;

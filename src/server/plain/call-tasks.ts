@@ -55,8 +55,8 @@ export class CallTasks {
   }
 
   /**
-   * The task of the call: a new one, or one of the same caller for the same tool and arguments whose result no caller has
-   * received. An idempotency key of the caller's own takes precedence (A-48). Rejects as `create` does.
+   * The task of the call: a new one, or one of the same caller for the same tool and arguments whose result was not delivered. An
+   * idempotency key of the caller's own takes precedence (A-48). Rejects as `create` does.
    */
   async open(opening: Opening): Promise<Opened> {
     const { tool, call, preparation } = opening;
@@ -71,7 +71,7 @@ export class CallTasks {
     return joinsWhileAwaited(tool) ? this.#joinAny(key, opening) : this.#joinFree(key, opening);
   }
 
-  /** Joins the task that has the key, whoever waits for it; creates it if there is none. */
+  /** Joins the task with the key, no matter who waits for it; creates it if there is none. */
   async #joinAny(sameCall: string, opening: Opening): Promise<Opened> {
     const { signal } = opening.call.request;
     let key = sameCall;
@@ -90,7 +90,7 @@ export class CallTasks {
     }
   }
 
-  /** Joins a task of the same call that nobody waits for; creates one if there is none. */
+  /** Joins a task of the same call that no caller waits for; creates one if there is none. */
   async #joinFree(sameCall: string, opening: Opening): Promise<Opened> {
     const { signal } = opening.call.request;
     const tried = new Tried();
@@ -181,7 +181,7 @@ function taskCallOf(
   };
 }
 
-/** Whether a call may join a task that another call waits for: running once is as good as running twice. */
+/** Whether a call may join a task that another call waits for, because it makes no difference whether the tool runs once or twice. */
 function joinsWhileAwaited({ joinCalls, annotations }: Tool): boolean {
   return joinCalls ?? (annotations?.idempotentHint === true || annotations?.readOnlyHint === true);
 }

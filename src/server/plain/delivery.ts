@@ -11,17 +11,17 @@ export const retryMs = 600_000;
 
 /** A call that waits for a task. */
 export interface Waiting {
-  /** The caller is told how to come back, or was before, and waits no longer if it `leaves`. Resolves when that is stored. */
+  /** The caller is or was told how to come back, and stops waiting if it `leaves`. Resolves when that is stored. */
   promise(how: { readonly leaves: boolean }): Promise<void>;
   /** An answer with the result goes out. The caller of `send` reports whether it arrived. */
   send(): (arrived: boolean) => void;
-  /** The caller leaves. If nobody else wants the result, this resolves when the task is cancelled, or is to be. */
+  /** The caller leaves. If no other caller wants the result, this resolves when the task is cancelled, or scheduled to be. */
   depart(how: Departure): Promise<void>;
   /** The call waits no longer. Idempotent. */
   leave(): void;
 }
 
-/** A task that calls wait for in this process, or whose result is on its way from here. */
+/** A task that calls wait for in this process, or whose result is being delivered from here. */
 interface Delivery {
   task: TaskRecord;
   /** With the time since when each waits (epoch ms). */
@@ -34,7 +34,7 @@ interface Delivery {
   readonly work: Set<Promise<void>>;
   /** How many answers are on their way. */
   sending: number;
-  /** Whether other processes know that somebody waits here. */
+  /** Whether other processes know that a caller waits here. */
   isKnown: boolean;
   /** Whether it is being cancelled, as all callers have left. */
   isAbandoned: boolean;
@@ -47,14 +47,17 @@ export class Deliveries {
   readonly #onError: OnError;
   readonly #deliveries = new Map<string, Delivery>();
 
-  /** `graceMs`: how long a task goes on whose caller's time was over. */
+  /** `graceMs`: how long a task continues whose caller timed out. */
   constructor(runtime: Runtime, graceMs: number, onError: OnError) {
     this.#runtime = runtime;
     this.#graceMs = graceMs;
     this.#onError = onError;
   }
 
-  /** A call is about to join the task: nobody cancels it meanwhile. To be ended, once, when the call waits, or does not. */
+  /**
+   * A call is about to join the task, which must not be cancelled meanwhile. Call the returned function once, when the call waits, or does
+   * not.
+   */
   arrive(task: TaskRecord): () => void {
     const delivery = this.#of(task);
     delivery.arriving += 1;
@@ -92,7 +95,7 @@ export class Deliveries {
     };
   }
 
-  /** The caller of a call that waited in another process, or in none that lives, leaves. */
+  /** The caller of a call that waited in another process, or a dead one, leaves. */
   async leave(task: TaskRecord, how: Departure): Promise<void> {
     await this.#departed(this.#of(task), how);
   }
@@ -103,7 +106,7 @@ export class Deliveries {
     return delivery !== undefined && isAwaited(delivery);
   }
 
-  /** Whether other processes know that somebody waits here for the task. */
+  /** Whether other processes know that a caller waits here for the task. */
   isKnown(id: string): boolean {
     return this.#deliveries.get(id)?.isKnown === true;
   }
@@ -145,8 +148,8 @@ export class Deliveries {
   }
 
   /**
-   * Makes an ended task give up its key, so that the same call begins anew. Unless somebody was told how to come back for it, it is then
-   * kept for `retryMs` only, or callers with many calls would fill their quota. Never rejects.
+   * Removes an ended task's key, so that the same call starts a new task. Unless a caller was told how to come back for it, it is then kept
+   * for `retryMs` only, because callers with many calls would fill their quota. Never rejects.
    */
   async release(task: TaskRecord): Promise<void> {
     try {
@@ -228,7 +231,7 @@ export class Deliveries {
     await work;
   }
 
-  /** Tells other processes when nobody waits here any more. */
+  /** Tells other processes when no caller waits here any more. */
   #update(delivery: Delivery): void {
     const { task, callers, arriving, work, isKnown } = delivery;
     if (work.size > 0 || arriving > 0) return;

@@ -5,9 +5,9 @@
 export type Departure = "cancelled" | "timed_out";
 
 /**
- * What clients say in `notifications/cancelled` when their time is over: "McpError: MCP error -32001: Request timed out" and
- * "Maximum total timeout exceeded" (the SDKs for TypeScript), "timed out after 30s" (Python), "context deadline exceeded" (Go),
- * "request timeout" (Rust), "TimeoutError: The operation was aborted due to timeout" (AbortSignal.timeout).
+ * What clients send in `notifications/cancelled` on a timeout: "McpError: MCP error -32001: Request timed out" and "Maximum total timeout
+ * exceeded" (the SDKs for TypeScript), "timed out after 30s" (Python), "context deadline exceeded" (Go), "request timeout" (Rust),
+ * "TimeoutError: The operation was aborted due to timeout" (AbortSignal.timeout).
  */
 const timeIsOver = /tim(?:e|ed|es|ing)[\s_-]?out|deadline exceeded/i;
 
@@ -15,14 +15,14 @@ const timeIsOver = /tim(?:e|ed|es|ing)[\s_-]?out|deadline exceeded/i;
 const shortestTimeoutMs = 5_000;
 
 /**
- * By the reason of the client's cancel, a text for people. To be wrong is cheap: the task runs on for the grace period, or is
- * cancelled as any task whose caller cancels it.
+ * By the reason of the client's cancel, a text for people. A wrong guess costs little: the task runs on for the grace period, or is
+ * cancelled like any task whose caller cancels it.
  */
 export function departureByReason(reason: unknown): Departure {
   return typeof reason === "string" && timeIsOver.test(reason) ? "timed_out" : "cancelled";
 }
 
-/** By how long the client waited until it closed the stream, which is all that it can say since 2026-07-28. */
+/** By how long the client waited until it closed the stream, which is all that is known since 2026-07-28. */
 export function departureAfter(waitedMs: number): Departure {
   return waitedMs > shortestTimeoutMs ? "timed_out" : "cancelled";
 }

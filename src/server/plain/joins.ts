@@ -22,7 +22,7 @@ export type Joined =
   | { readonly kind: "awaited"; readonly task: TaskRecord }
   | { readonly kind: "gone" };
 
-/** Lets calls wait for tasks of other calls, and tells other processes that they do. */
+/** Lets calls wait for tasks of other calls, and tells other processes about it. */
 export class Joins {
   readonly #runtime: Runtime;
   readonly #deliveries: Deliveries;
@@ -63,10 +63,7 @@ export class Joins {
     }
   }
 
-  /**
-   * The caller knows the task by other means than the same call. That nobody else learns of its wait, since the store cannot write, does
-   * not keep it from the result.
-   */
+  /** The caller knows the task other than by making the same call. If the store cannot record its wait, it still gets the result. */
   async enter(task: TaskRecord): Promise<void> {
     if (!isCallKey(task.idempotencyKey) || task.finishedAt !== null) return;
     try {

@@ -8,9 +8,9 @@ import { shownProgress } from "../log/shown-progress.ts";
 const silenceMs = 15_000;
 
 /**
- * Sends progress to the client of a call that waits: what the handler reports, or logs before that, and, while there is nothing, the last
- * report again. Many clients reset their timeouts with each report. The protocol demands that progress grows, so a
- * repeated report is larger by the least amount.
+ * Sends progress to the client of a waiting call: the handler's reports, or logs before those, and, if there is nothing new, the last
+ * report again. Many clients reset their timeouts with each report. The protocol demands that progress grows, so a repeated report is
+ * larger by the smallest possible amount.
  */
 export class KeepAlive {
   readonly #clock: Clock;

@@ -17,7 +17,7 @@ export class Tried {
   readonly gone = new Set<string>();
   /** Since callers in other processes wait for them, as they were then. */
   readonly awaited = new Map<string, TaskRecord>();
-  /** Whether it has waited for news of those who wait. */
+  /** Whether it has waited for news that other callers left. */
   hasWaited = false;
 }
 
@@ -28,8 +28,8 @@ const firstPage = 8;
 const overtakenMs = 1_000;
 
 /**
- * Chooses the task that a call joins, where it must not join one that another call waits for. A claim holds the chosen key
- * from then until the call waits for its task. Callers in other processes are known when the task is joined.
+ * Chooses the task that a call joins if it must not join one that another call waits for. A claim holds the chosen key from then until the
+ * call waits for its task. Callers in other processes become known when the task is joined.
  */
 export class KeyClaims {
   readonly #runtime: Runtime;
@@ -41,10 +41,7 @@ export class KeyClaims {
     this.#deliveries = deliveries;
   }
 
-  /**
-   * Claims the key of a task that nobody waits for: its caller gave up, or its process is gone. If there is none,
-   * claims a free key.
-   */
+  /** Claims the key of a task that no caller waits for: its caller gave up, or its process is gone. If there is none, claims a free key. */
   async claim(sameCall: string, call: PlainCall, tried: Tried): Promise<ClaimedKey> {
     const { principal } = call.owner;
     for (let limit = firstPage; ;) {
@@ -72,9 +69,9 @@ export class KeyClaims {
   }
 
   /**
-   * A client whose time is over cancels its call and may make it again in the same moment, each on a connection of its own. So
-   * if calls of its session have waited for these tasks for some time, or calls in other processes, the news that one has left may still
-   * be under way: resolves with whether it came.
+   * A client that times out may cancel its call and repeat it in the same moment, each on its own connection. So if calls of its session,
+   * or calls in other processes, have waited for these tasks for some time, the news that one has left may not have arrived: resolves with
+   * whether it came.
    */
   async #hasLeft(ids: readonly string[], { owner }: PlainCall, { awaited }: Tried): Promise<boolean> {
     const { clock } = this.#runtime;
@@ -105,7 +102,7 @@ export class KeyClaims {
     }
   }
 
-  /** Whether callers in a process that waited for the task do so no longer; true if it cannot be read, which the next read says. */
+  /** Whether callers in a process that waited for the task no longer do; true if the task cannot be read, which the next read reports. */
   async #isLeft(task: TaskRecord): Promise<boolean> {
     try {
       const now = await this.#runtime.get(task.id, task);
@@ -115,7 +112,7 @@ export class KeyClaims {
     }
   }
 
-  /** A call whose connection broke holds no claim: it is the one that the next call should join. */
+  /** A call whose connection broke holds no claim: the next call should join it. */
   #isClaimed(principal: string | null, key: string): boolean {
     const calls = this.#claims.get(claimOf(principal, key)) ?? [];
     return [...calls].some((call) => call.isWaitedFor());

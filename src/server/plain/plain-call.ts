@@ -7,22 +7,22 @@ import type { Answer } from "../answer.ts";
 import type { ToolRequest } from "../request.ts";
 import type { Departure } from "./departure.ts";
 
-/** The generation of tasks whose callers know no tasks. */
+/** The generation of tasks for callers without tasks. */
 export const generation = "plain";
 
 /** The caller, as far as it is known. */
 export interface PlainOwner {
   /** Null if the server does not tell callers apart (A-39). */
   readonly principal: string | null;
-  /** Tells callers without a principal apart; undefined for a request without a session. */
+  /** Distinguishes callers without a principal; undefined for a request without a session. */
   readonly session: string | undefined;
   /** The scopes of the caller's token; left out: all. */
   readonly scopes?: readonly string[] | undefined;
 }
 
 /**
- * The scope in which a caller's references are unique: its principal, else its session. Undefined if nothing is known of the
- * caller, whose tasks can then be found by their ids only.
+ * The scope in which a caller's references are unique: its principal, or else its session. Undefined for an unknown caller, whose tasks can
+ * then be found by their ids only.
  */
 export function scopeOf({ principal, session }: PlainOwner): string | undefined {
   if (principal !== null) return `principal:${principal}`;
@@ -35,7 +35,7 @@ export interface PlainCall {
   readonly owner: PlainOwner;
   /** What the client can be asked on this call; empty if no question reaches it. */
   readonly capabilities: JsonObject;
-  /** Called when the call waits for a task that another call has made; left out where nobody wants to know. */
+  /** Called when the call waits for a task that another call created; left out if nothing needs it. */
   joined?(task: string): void;
   /** The answer in the form of the revision. */
   answerOf(outcome: Outcome): Answer;
@@ -55,7 +55,7 @@ export interface PlainCall {
   afterAnswer(action: (arrived: boolean) => void): void;
   /** Whether the client waits for the answer now, as far as the transport knows: not if its connection broke. */
   isWaitedFor(): boolean;
-  /** Calls `listener` when its connection breaks; returns the way to stop it. Left out where that aborts the signal. */
+  /** Calls `listener` when its connection breaks; returns a function that stops this. Left out if that aborts the signal. */
   onBroken?(listener: () => void): () => void;
   /** How the client left, if the signal aborted since it did. */
   departure(): Departure | undefined;

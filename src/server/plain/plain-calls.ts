@@ -67,7 +67,7 @@ export class PlainCalls {
     return this.#follow(task, call, this.#policyOf(tool), await this.#enter(task, call));
   }
 
-  /** Goes on with a call that another process was answering. Without its tool, which may be gone, it waits for the result. */
+  /** Continues a call that another process was answering. Without its tool, which may be gone, it waits for the result. */
   async resume(task: TaskRecord, tool: Tool | undefined, call: PlainCall): Promise<Answer> {
     const policy = tool === undefined ? "wait" : this.#policyOf(tool);
     return this.#follow(task, call, policy, await this.#enter(task, call), heardProgress(task));
@@ -193,6 +193,6 @@ function someCanBeAsked({ inputs }: TaskSnapshot, { capabilities }: PlainCall): 
   return inputs.some((input) => canBeAsked(input, capabilities));
 }
 
-/** For a call that joined that of another client, which can be asked: the answer to the question may never come. */
+/** For a call that joined that of another client, which must answer: the answer may never come. */
 const asksAnotherClient =
   "The same call was made before and waits for its user's answer, which this client cannot give.";

@@ -17,7 +17,7 @@ import { answerFor, describeQuestion } from "./question-text.ts";
 import { findTask, unfinishedTasks } from "./references.ts";
 import { resultCall, statusText } from "./ticket.ts";
 
-/** Answers the polling tools. A mistake of the model gets a result that says how to go on. */
+/** Answers the polling tools. If a model makes a mistake, the result says how to continue. */
 export class PollingTools {
   readonly #runtime: Runtime;
   readonly #calls: PlainCalls;
@@ -74,9 +74,9 @@ export class PollingTools {
   }
 
   /**
-   * Answers the question that the model names, if there is an answer; resolves with what says that it does not fit. Without a
-   * name it is the one that the model was shown, as far as is known. A call that is repeated, since its response was lost, names
-   * a question that is not open any more, and does not answer the next one.
+   * Answers the question that the model names, if there is an answer; resolves with a text if the answer is invalid. Without a name it is
+   * the question that the model was shown, if known. A call repeated because its response was lost names a question that is no longer open,
+   * and does not answer the next one.
    */
   async #answered(
     { task, inputs }: TaskSnapshot,

@@ -38,8 +38,8 @@ function grouped(letters: string): string {
 }
 
 /**
- * How many tasks a model is shown, and how many are read to find them, most of which have ended: by default, a principal
- * has no more than `onPage` times `pages`.
+ * How many tasks a model is shown, and how many are read to find them, most of which have ended: by default, a principal has at most
+ * `onPage` times `pages`.
  */
 const most = { shown: 20, onPage: 200, pages: 100 };
 

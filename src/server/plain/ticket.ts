@@ -10,7 +10,7 @@ export interface TicketParts {
   readonly task: TaskRecord;
   /** The open question that the model has to answer, since its client cannot be asked. */
   readonly question: InputRequest | undefined;
-  /** Undefined where the model has to see to the question first. */
+  /** Undefined if the model must handle the question first. */
   readonly work: WorkSoFar | undefined;
   readonly names: CompanionNames;
   /** How long `task_result` waits, in ms. */
@@ -18,8 +18,8 @@ export interface TicketParts {
 }
 
 /**
- * The answer to a call whose task goes on. It tells the model what runs and exactly what to call next. The structured
- * content says all of it again, since some hosts show their model nothing else.
+ * The answer to a call whose task continues. It tells the model what runs and exactly what to call next. The structured content repeats all
+ * of it, since some hosts show their model only that.
  */
 export function ticket(parts: TicketParts): JsonObject {
   const { task, question, work, names } = parts;

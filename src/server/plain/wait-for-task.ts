@@ -14,7 +14,7 @@ export interface WaitOptions {
   readonly runtime: Runtime;
   readonly onError: OnError;
   readonly task: TaskRecord;
-  /** Tells the caller what the task says before its answer, as it is now and after each change. */
+  /** Sends the caller what the task reports before its answer, now and after each change. */
   readonly tell: (snapshot: TaskSnapshot) => Promise<void>;
   /** Called with the task after that; returns whether the caller can be answered. */
   readonly isAnswerable: (snapshot: TaskSnapshot) => boolean;
@@ -25,9 +25,8 @@ export interface WaitOptions {
 }
 
 /**
- * Resolves with the task when its caller can be answered. Rejects with the reason of the signal or the deadline, and if the
- * task cannot be read. While the server stops, neither happens until one of them aborts, since the task goes on in the
- * next process.
+ * Resolves with the task when its caller can be answered. Rejects with the reason of the signal or the deadline, and if the task cannot be
+ * read. While the server stops, it waits until one of them aborts, since the task continues in the next process.
  */
 export async function waitForTask(options: WaitOptions): Promise<TaskSnapshot> {
   const { runtime, isAnswerable, signal, deadline } = options;

@@ -4,7 +4,7 @@ import { isUnknownTask } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 
-/** How much a model is shown of a task that goes on; the newest count. */
+/** Maximum that a model is shown of a running task: the newest. */
 const most = { logLines: 5, lineCharacters: 500, outputBlocks: 20, outputCharacters: 16_384 };
 
 /** What a task has to show before its result. */

@@ -7,7 +7,7 @@ import { taskResourceOf } from "../task-resources.ts";
 import type { LoopDelay } from "./loop-delay.ts";
 import type { RateOptions } from "./rate-options.ts";
 
-/** Tasks whose poll interval is not the default; beyond it, the oldest get the default again. */
+/** Maximum number of tasks with a non-default poll interval; above it, the oldest get the default again. */
 const maxIntervals = 10_000;
 
 /** When the process may be less busy, in ms. */

@@ -39,9 +39,9 @@ export async function callTool(tool: Tool, request: ToolRequest, session: SepSes
 }
 
 /**
- * Creates the task that a request asks for, announces it, and answers with its outcome when it has ended, as if there were no
- * task (S-011 to S-015). If the client disconnects, the task goes on; if it cancels the request, the task is cancelled (S-063).
- * Rejects with `wire_id_taken` for an id that is in use (A-19), as `create` does, and with the reason of the signal.
+ * Creates the task that a request asks for, announces it, and answers with its outcome when it has ended, as if there were no task (S-011
+ * to S-015). If the client disconnects, the task continues; if it cancels the request, the task is cancelled (S-063). Rejects with
+ * `wire_id_taken` for an id that is in use (A-19), as `create` does, and with the reason of the signal.
  */
 export async function answerAsTask(
   work: TaskWork,

@@ -42,7 +42,7 @@ export async function askAsTask(question: Question, taskId: string): Promise<Rep
   }
 }
 
-/** The result of the client's task, or an error where it has none; rejects when the signal aborts. */
+/** The result of the client's task, or an error if it has none; rejects when the signal aborts. */
 async function pollReply(question: Question, taskId: string): Promise<Reply> {
   const { connection, via, signal, clock, requiredScopes } = question;
   const about = { taskId, _meta: relatedTask(taskId) };

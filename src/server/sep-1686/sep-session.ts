@@ -34,9 +34,8 @@ export async function cancelTask(session: SepSession, id: string): Promise<void>
 }
 
 /**
- * Cancels the task whose request a `notifications/cancelled` names, if it names the task too, and the id of its request fits:
- * the task may be of an earlier connection, and of an earlier process (S-061, S-063). A request of this connection is cancelled
- * by its own signal.
+ * Cancels the task whose request a `notifications/cancelled` names, if it also names the task, and the request id matches: the task may be
+ * from an earlier connection or process (S-061, S-063). A request of this connection is cancelled by its own signal.
  */
 export async function cancelNamed(session: SepSession, cancelled: JsonObject): Promise<void> {
   const taskId = relatedTaskOf(cancelled);

@@ -17,7 +17,7 @@ export class Client {
     this.#connection = connection;
   }
 
-  /** Whether tasks of 2025-11-25 were declared to it; assumed without a session, where the handshake was another request. */
+  /** Whether it declared tasks of 2025-11-25; assumed without a session, where the handshake was another request. */
   get hasCore(): boolean {
     return !this.#connection.streams.initialized || this.#connection.protocolVersion === core;
   }
@@ -33,7 +33,7 @@ export class Client {
     return declaresTaskLines(this.#connection.capabilities, "experimental");
   }
 
-  /** The generation of which it asked for a task last, or else declares tasks. */
+  /** The generation in which it last asked for a task, or else the one that it declares. */
   get speaks(): Spoken {
     return this.#asked ?? (this.#declaresSep ? sep : core);
   }

@@ -53,7 +53,7 @@ export class DirectCalls {
     return this.#pollingTools.answer(kind, this.#plainCall(request, connection));
   }
 
-  /** Goes on with a call whose task another process has made; the tool may be gone. */
+  /** Continues a call whose task another process created; the tool may be gone. */
   resume(
     task: TaskRecord,
     tool: Tool | undefined,
@@ -63,14 +63,14 @@ export class DirectCalls {
     return this.#plain.resume(task, tool, this.#plainCall(request, connection));
   }
 
-  /** The client leaves a call whose task another process has made. */
+  /** The client leaves a call whose task another process created. */
   leave(task: TaskRecord, departure: Departure): Promise<void> {
     return this.#plain.leave(task, departure);
   }
 
   /**
-   * Its questions are requests on the stream of the call, or of an equal call whose client can be reached. If the stream breaks,
-   * the client may resume it. If it does not, the call ends, and its task goes on.
+   * Its questions are requests on the stream of the call, or of an equal call whose client can be reached. If the stream breaks, the client
+   * may resume it. If it does not, the call ends, and its task continues.
    */
   #plainCall(request: ToolRequest, connection: Connection): PlainCall {
     const { id, params, signal } = request;

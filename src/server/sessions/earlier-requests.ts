@@ -30,8 +30,8 @@ export class EarlierRequests {
   }
 
   /**
-   * Answers a request by the task that it made, or by the one that it joined. Of `request`, only the id has come. Rejects with
-   * `stream_lost` if no task remembers it.
+   * Answers a request with the task that it created, or with the one that it joined. Only the id of `request` is known. Rejects with
+   * `stream_lost` if no task stores it.
    */
   async answer(request: ToolRequest, joined?: string): Promise<Answer> {
     const { core: session, sep } = this.#context;

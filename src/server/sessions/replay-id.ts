@@ -2,7 +2,7 @@ import type { RequestId } from "@modelcontextprotocol/server";
 
 const prefix = "holdfast-replay-";
 
-/** The id of a request by which a server is told again what the client of a session has set in another process. */
+/** The request id used to replay to a server what the client of a session has set in another process. */
 export function replayId(number: number): string {
   return `${prefix}${number}`;
 }

@@ -26,7 +26,7 @@ export interface SessionServices {
   readonly requireTasks: boolean;
   readonly errorOf: ErrorOf;
   readonly onError: OnError;
-  /** Hears of requests that are refused. */
+  /** Receives refused requests. */
   readonly events: ServerEvents | undefined;
 }
 

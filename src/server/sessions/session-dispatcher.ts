@@ -107,7 +107,7 @@ export class SessionDispatcher implements WireDispatcher {
     return answer;
   }
 
-  /** The same handle, where nobody listens. */
+  /** Adds reports of refusals to a handle; the same handle if nothing listens. */
   #tellingRefusals(handle: Handle, method: string): Handle {
     const { events } = this.#services;
     if (events === undefined) return handle;

@@ -78,7 +78,7 @@ export class SessionRequests {
       this.#earlier.answer({ id, params: {}, signal, access, auth: extra?.auth }, joined);
   }
 
-  /** As `EarlierRequests.cancelled`, by whoever sent the message of `extra`. */
+  /** As `EarlierRequests.cancelled`, by the sender of the message of `extra`. */
   cancelEarlier(id: RequestId, reason: unknown, extra?: MessageContext): Promise<void> {
     return this.#earlier.cancelled(id, reason, this.#accessOf(extra)?.scopes);
   }

@@ -6,7 +6,7 @@ const newline = 0x0a;
 /** How much of the beginning and the end of a line is searched for the id of a request. */
 const edgeBytes = 512;
 
-/** Where clients write the id of a request: at the beginning of the message, or at its end. */
+/** Where clients write a request's id: at the beginning of the message, or at its end. */
 const atTheStart = /^\s*\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}"),"method":/;
 const requestAtTheStart = /^\s*\{"method":/;
 const atTheEnd = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}")\}\s*$/;
@@ -34,7 +34,7 @@ export class BoundedInput extends Transform {
     stdin.on("error", this.#onError).on("close", this.#onClose).pipe(this);
   }
 
-  /** Reads no more. */
+  /** Stops reading. */
   release(): void {
     this.#stdin.off("error", this.#onError).off("close", this.#onClose).unpipe(this);
     this.#stdin.pause();

@@ -35,8 +35,8 @@ interface Subscription {
 const cancelledMethod = "notifications/cancelled";
 
 /**
- * A connection whose client can listen to tasks. The SDK answers every listen request, without what it asks of us. That
- * is added to its acknowledgement, and from then on the tasks are pushed beside what the SDK pushes.
+ * A connection whose client can listen to tasks. The SDK answers every listen request, without our part. That part is added to the SDK's
+ * acknowledgement, and from then on changes of tasks are pushed in addition to what the SDK pushes.
  */
 export class ListenTransport implements Transport {
   onclose?: () => void;
@@ -48,7 +48,7 @@ export class ListenTransport implements Transport {
   /** By the id of the request; 1 and "1" are two, as they are two keys of a Map. */
   readonly #open = new Map<SubscriptionId, Subscription>();
   readonly #turns = new Turns();
-  /** Of listen requests, which never get to a server; undefined where nothing is traced. */
+  /** For listen requests, which never reach a server; undefined if nothing is traced. */
   readonly #traces: ConnectionTraces | undefined;
 
   constructor(wire: Transport, server: TaskServer, principal: string) {

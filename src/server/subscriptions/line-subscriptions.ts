@@ -28,7 +28,7 @@ export class LineSubscriptions {
     this.#setup = setup;
   }
 
-  /** `isBehind`: as `LineFeed.add`. Rejects for a task that is none of the reader's, and with `limit_reached`. */
+  /** `isBehind`: as in `LineFeed.add`. Rejects for a task that is not the reader's, and with `limit_reached`. */
   async subscribe(resource: TaskResource, reader: LineReader, isBehind: boolean): Promise<void> {
     const { streams } = this.#setup.connection;
     const feed = (this.#feed ??= this.#open());

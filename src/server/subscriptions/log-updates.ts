@@ -28,17 +28,17 @@ export class LogUpdates {
     return this.#newest;
   }
 
-  /** A connection is about to subscribe, whose client has this state of the task. */
+  /** A connection is about to subscribe; its client has this state of the task. */
   begin(connection: Connection, { logged }: TaskRecord): void {
     if (!this.#subscribers.connections.has(connection)) this.#sent.set(connection, logged);
   }
 
-  /** Whether somebody who can be reached has a use for lines of this state that were not read yet. */
+  /** Whether a reachable client wants lines of this state that were not read yet. */
   isBehind(task: TaskRecord): boolean {
     return this.#wantedAfter(task) < task.logged;
   }
 
-  /** Reads the lines of this state that somebody wants, and sends them. */
+  /** Reads the wanted lines of this state, and sends them. */
   async send(task: TaskRecord): Promise<void> {
     const { runtime, requestor, format } = this.#setup;
     const after = this.#wantedAfter(task);
@@ -60,7 +60,7 @@ export class LogUpdates {
     }
   }
 
-  /** The number from which on lines are wanted; that of the last line where none is. */
+  /** The number after which lines are wanted; that of the last line if none are. */
   #wantedAfter(task: TaskRecord): number {
     const { format } = this.#setup;
     let after = task.logged;

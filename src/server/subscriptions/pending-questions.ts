@@ -11,7 +11,7 @@ import type { Subscribers } from "./subscribers.ts";
 import { isStopping } from "../faults.ts";
 import type { SubscriptionSetup } from "./subscriber.ts";
 
-/** How often one question may be open at clients, of whose streams all but the last broke. */
+/** How often one question may be open at clients, if all of its streams but the last broke. */
 const mostOffers = 4;
 
 interface Offer {
@@ -25,8 +25,8 @@ interface Offer {
 }
 
 /**
- * Sends the open questions of a task to a client (A-14), in their order, each on one stream at a time. A question whose
- * stream broke is sent again on the next; an answer to the first one still counts.
+ * Sends the open questions of a task to a client (A-14), in order, each on one stream at a time. A question whose stream broke is sent
+ * again on the next; an answer to the first one still counts.
  */
 export class PendingQuestions {
   readonly #setup: SubscriptionSetup;
@@ -152,7 +152,7 @@ export class PendingQuestions {
     await storing;
   }
 
-  /** Where the answer is refused, the question fails with the reason. */
+  /** If the answer is refused, the question fails with the reason. */
   async #storeOrFail(answer: InputAnswer, signal: AbortSignal): Promise<void> {
     try {
       await this.#store(answer, signal);

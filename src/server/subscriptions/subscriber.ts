@@ -20,7 +20,7 @@ export interface Waiter {
 export interface Subscriber {
   readonly connection: Connection;
   readonly progressToken: string | number | undefined;
-  /** True where the task came from another process, which may still tell the same client of it. */
+  /** True if the task came from another process, which may still report it to the same client. */
   readonly isTakenUp?: true;
   /** Whether its client has the id of the task by now. Until then, it would not know which task a question is of. */
   informed: boolean;

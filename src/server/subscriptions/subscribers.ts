@@ -3,7 +3,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Subscriber, Waiter } from "./subscriber.ts";
 
-/** The subscribers of a task and the requests that wait for its end, and where each can be reached. */
+/** The subscribers of a task and the requests that wait for its end, and where to reach each. */
 export class Subscribers {
   readonly waiters = new Set<Waiter>();
   readonly #task: Pick<TaskRecord, "requiredScopes">;

@@ -85,10 +85,7 @@ export class TaskSubscription {
     if (follower !== undefined) this.#inform(follower);
   }
 
-  /**
-   * Resolves with the task, which is `known` now, once it is finished; rejects with the signal's reason, and where it
-   * cannot be read.
-   */
+  /** Resolves with the task, which is `known` now, once it is finished; rejects with the signal's reason, and if it cannot be read. */
   async wait(
     { connection, request, signal, progressToken }: Wait,
     known: TaskSnapshot,

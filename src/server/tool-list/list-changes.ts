@@ -2,10 +2,10 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import { shownOf } from "./tool-forms.ts";
 
-/** Changes that come within so many ms after one are announced with it. */
+/** Changes within this many ms after another are announced with it. */
 const togetherMs = 50;
 
-/** Says that what clients can see of our tools has changed: once for changes that come together. */
+/** Announces that our tools, as clients see them, have changed: once for changes made together. */
 export class ListChanges {
   readonly #registry: Registry;
   readonly #clock: Pick<Clock, "after">;

@@ -35,7 +35,7 @@ export class ServedTools {
     this.#owner = owner;
   }
 
-  /** Makes the server list what there is now. `taken` hears of tools of ours of whose name it has one of its own. */
+  /** Updates the server's list to the current tools. `taken` is called with names of our tools that it also uses. */
   update(taken: (name: string, fault: unknown) => void): void {
     const { registry } = this.#setup;
     const mcp = this.#mcp;

@@ -9,7 +9,7 @@ export type ListedTool = Pick<Tool, "title" | "description" | "annotations" | "i
 };
 type JsonForm = StandardSchemaWithJSON["~standard"]["jsonSchema"];
 
-/** Accepts everything: the SDK requires a schema, and no call that it could check gets to it. */
+/** Accepts everything: the SDK requires a schema, but no call reaches its check. */
 export const unchecked: StandardSchemaV1<unknown, unknown> = {
   "~standard": { version: 1, vendor: "holdfast", validate: (value) => ({ value }) },
 };

@@ -30,7 +30,7 @@ export function tracedMethod(method: string): string {
   return methods.has(method) ? method : "_OTHER";
 }
 
-/** The revision that the `_meta` of a request names; undefined where it names none that there is. */
+/** The revision that the `_meta` of a request names; undefined if it names no existing one. */
 export function versionIn(meta: JsonObject): string | undefined {
   const version = meta[PROTOCOL_VERSION_META_KEY];
   return typeof version === "string" && versions.has(version) ? version : undefined;

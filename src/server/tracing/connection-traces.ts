@@ -7,7 +7,7 @@ import type { RequestTracing } from "./request-tracing.ts";
 export interface ConnectionTracesSetup {
   readonly tracing: RequestTracing;
   readonly transport: TracedRequest["transport"];
-  /** The revision that was agreed on; left out where each request names its own. */
+  /** The negotiated revision; left out if each request names its own. */
   readonly version?: () => string | undefined;
 }
 
@@ -21,7 +21,7 @@ export class ConnectionTraces {
     this.#setup = setup;
   }
 
-  /** Undefined for a request of no client, by which a restored session is told what its own has set. */
+  /** Undefined for a request without a client, which replays to a restored session what its client has set. */
   begin(request: JSONRPCRequest): RequestTrace | undefined {
     if (isReplay(request.id)) return undefined;
     const { tracing, transport, version } = this.#setup;

@@ -6,13 +6,13 @@ import type { RequestSpan } from "../../runtime/telemetry/tracing.ts";
 import type { TraceContext } from "../../task/trace-context.ts";
 import type { TextAnswer } from "../answer.ts";
 
-/** What a request was answered with, as far as its trace tells of it. */
+/** The parts of a request's answer that its trace records. */
 type TracedAnswer =
   | { readonly result: object }
   | { readonly error: { readonly code: number; readonly message: string } }
   | TextAnswer;
 
-/** The tool of a call that is not known before the author's server has answered. */
+/** The tool of a call that is unknown until the author's server has answered. */
 interface UnknownTool {
   readonly name: string;
   readonly learned: () => boolean;
@@ -25,7 +25,7 @@ export interface RequestTraceSetup {
   readonly unknownTool: UnknownTool | undefined;
 }
 
-/** The span of one request, from its dispatch to its answer. There is none where nothing is traced. */
+/** The span of one request, from its dispatch to its answer. None if nothing is traced. */
 export class RequestTrace {
   readonly #setup: RequestTraceSetup;
 
@@ -33,12 +33,12 @@ export class RequestTrace {
     this.#setup = setup;
   }
 
-  /** Where the trace goes on for what the request makes happen. */
+  /** The trace context for everything that the request causes. */
   get context(): TraceContext | undefined {
     return this.#setup.span.context;
   }
 
-  /** Calls `work`, whose own spans stand below that of the request. */
+  /** Calls `work`; its spans become children of the request's span. */
   run<T>(work: () => T): T {
     return this.#setup.span.run(work);
   }

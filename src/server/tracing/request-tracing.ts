@@ -20,20 +20,20 @@ export interface IncomingRequest {
   readonly params?: unknown;
 }
 
-/** How many names of tools of the author's servers are known at most, who may answer to any. */
+/** Maximum number of known tool names of the author's servers, which may accept any name. */
 const mostLearnedTools = 1_000;
 
 /** Traces the requests of a server, whatever carries and answers them. */
 export class RequestTracing {
   readonly #setup: RequestTracingSetup;
-  /** Tools of the author's servers, of which only their answers tell. */
+  /** Tools of the author's servers, known only from their answers. */
   readonly #learnedTools = new Set<string>();
 
   constructor(setup: RequestTracingSetup) {
     this.#setup = setup;
   }
 
-  /** `version`: the revision that was agreed on, where the request does not name it. */
+  /** `version`: the negotiated revision, if the request does not name one. */
   begin(request: IncomingRequest, transport: TracedRequest["transport"], version?: string): RequestTrace {
     const { tracing, traces } = this.#setup;
     const { id, params } = request;
@@ -54,7 +54,7 @@ export class RequestTracing {
     return new RequestTrace({ span, traces, isCall, unknownTool });
   }
 
-  /** A call of the tool has a result; false where there are too many to know one more. */
+  /** A call of the tool has a result; false if there are too many to remember. */
   #learn(name: string): boolean {
     if (this.#learnedTools.size < mostLearnedTools) this.#learnedTools.add(name);
     return this.#learnedTools.has(name);

@@ -15,13 +15,13 @@ import type { TaskServer } from "../task-server.ts";
 
 interface CallerTransportSetup {
   readonly server: TaskServer;
-  /** Whose connection it is. */
+  /** The owner of the connection. */
   readonly sender: Sender;
 }
 
 /**
- * A connection of one caller. Where messages come as HTTP requests, as those of HTTP+SSE do, each has its own authentication: one of
- * another caller, who has learned the session's id, is dropped. The others are held to the limits of messages.
+ * A connection of one caller. If messages arrive as HTTP requests, as with HTTP+SSE, each has its own authentication: a message from
+ * another caller, who has learned the session's id, is dropped. The message limits apply to the others.
  */
 export class CallerTransport implements Transport {
   onclose?: () => void;
@@ -100,7 +100,7 @@ export class CallerTransport implements Transport {
   }
 }
 
-/** Whether the message came as an HTTP request of somebody else, or of nobody on the connection of somebody. */
+/** Whether the message arrived as an HTTP request of another caller, or an anonymous one on the connection of a known caller. */
 function isOfAnother({ authInfo }: Sender, extra?: MessageExtraInfo): boolean {
   if (extra?.request === undefined && extra?.authInfo === undefined) return false;
   return nameOf(extra.authInfo) !== nameOf(authInfo);

@@ -12,7 +12,7 @@ export interface CookieScope {
   readonly secure: boolean;
 }
 
-/** The token in the cookie of a request; undefined where there is none. */
+/** The token in the cookie of a request; undefined if there is none. */
 export function tokenIn(request: Request): string | undefined {
   const value = cookieIn(request, operatorCookie) ?? "";
   const token = /^[\w-]+$/.test(value) ? Buffer.from(value, "base64url").toString("latin1") : "";
@@ -30,7 +30,7 @@ export function cookieIn({ headers }: Request, name: string): string | undefined
   return pair?.slice(prefix.length);
 }
 
-/** Lax: who follows a link to a task is logged in there. */
+/** Lax, so that operators who follow a link to a task are logged in there. */
 export function tokenCookie(token: string, scope: CookieScope): string {
   return `${operatorCookie}=${Buffer.from(token, "latin1").toString("base64url")}; ${attributes("Lax", scope)}`;
 }

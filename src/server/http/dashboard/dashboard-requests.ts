@@ -24,7 +24,7 @@ const mostLoginBytes = 16 * 1024;
 
 /** What a dashboard is made for. */
 export interface Shown extends Administered {
-  /** Whether a link may log in, with its token in the query: only for one that is given to one operator on his own machine. */
+  /** Whether a link with the token in its query logs in. Use it only for links to one operator on the same machine. */
   readonly linksLogIn?: boolean;
 }
 
@@ -39,10 +39,10 @@ export class DashboardRequests implements OperatorRequests {
   readonly #files: PageFiles;
   readonly #traceUrl: string | null;
   readonly #api: AdminRequests;
-  /** Who sent what the admin endpoint below is asked. */
+  /** The operators of requests to the admin endpoint below. */
   readonly #operators = new WeakMap<Request, Operator>();
 
-  /** Throws `configuration` for options that would let everybody in, or nobody, and where the page was not built. */
+  /** Throws `configuration` for options that would admit everyone, or no one, and if the page was not built. */
   constructor(shown: Shown, options: DashboardOptions) {
     assertOptionNames("createDashboard", options, dashboardOptions);
     const { path = "/holdfast", authenticate, traceUrl, allowedHosts, allowedOrigins, ...limits } = options;
@@ -155,7 +155,7 @@ export class DashboardRequests implements OperatorRequests {
     return new Response(null, { status: 204, headers });
   }
 
-  /** The page is one folder, whose address ends with a slash. */
+  /** The page is a folder, so its address ends with a slash. */
   #toItsFolder({ url }: Request): Response {
     return new Response(null, { status: 302, headers: { Location: `${this.path}/${new URL(url).search}` } });
   }

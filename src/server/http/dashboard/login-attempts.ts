@@ -1,6 +1,6 @@
 const windowMs = 60_000;
 const mostAttempts = 10;
-/** Addresses that are remembered; beyond it, the one that tried first is forgotten. */
+/** Maximum number of addresses remembered; the one that tried first is dropped. */
 const mostAddresses = 10_000;
 
 interface Attempts {
@@ -8,7 +8,7 @@ interface Attempts {
   readonly until: number;
 }
 
-/** Who guesses tokens may do so ten times a minute. */
+/** Limits attempts to guess tokens to ten a minute. */
 export class LoginAttempts {
   readonly #now: () => number;
   readonly #attempts = new Map<string, Attempts>();

@@ -8,7 +8,7 @@ export interface LoginForm {
   readonly next: string;
 }
 
-/** What the form of the login page sends, be it that a framework has read it, or the refusal of anything else. */
+/** The data of the login form, even if a framework has read it already, or the refusal of anything else. */
 export async function loginForm(
   request: Request,
   bodies: BodyReads,

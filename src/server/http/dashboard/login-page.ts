@@ -22,15 +22,15 @@ const policy = `default-src 'none'; img-src data:; style-src 'sha256-${styleHash
 export interface LoginPage {
   /** Of the dashboard. */
   readonly path: string;
-  /** Where who logs in goes on. */
+  /** Where to go after the login. */
   readonly next: string;
-  /** Why he could not. */
+  /** Why the login failed. */
   readonly problem?: string;
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Where an operator says who he is: all that strangers get to see. */
+/** The page where operators log in: the only page that is public. */
 export function loginPage({ path, next, problem, status, headers }: LoginPage): Response {
   const html = `<!doctype html>
 <html lang="en">

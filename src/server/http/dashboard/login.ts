@@ -16,7 +16,7 @@ export interface LoginSetup {
   readonly now: () => number;
 }
 
-/** Says who sends a request to the dashboard, and has operators say so once. */
+/** Identifies the operator of dashboard requests, and lets operators log in once. */
 export class Login {
   readonly #setup: LoginSetup;
   readonly #attempts: LoginAttempts;
@@ -26,7 +26,7 @@ export class Login {
     this.#attempts = new LoginAttempts(setup.now);
   }
 
-  /** Who sent a request, by the token with which he logged in, or by what the request has otherwise; or the refusal. */
+  /** The operator of a request, by the token of the login, or by the request's own authentication; or the refusal. */
   async operatorOf(request: Request): Promise<Operator | Response> {
     const { gate } = this.#setup;
     const token = request.headers.has("authorization") ? undefined : tokenIn(request);
@@ -60,7 +60,7 @@ export class Login {
     return form instanceof Response ? form : this.logIn(request, form.token, form.next, address);
   }
 
-  /** Logs in who has the token; he goes on at `next`. */
+  /** Logs an operator in by a token, and redirects to `next`. */
   async logIn(request: Request, token: string, next: string, address: string): Promise<Response> {
     const { path, gate } = this.#setup;
     const place = this.#next(next);
@@ -84,7 +84,7 @@ export class Login {
     return new Response(null, { status: 303, headers });
   }
 
-  /** A page of the dashboard: who logs in is sent nowhere else. */
+  /** A page of the dashboard: a login never redirects elsewhere. */
   #next(place: string): string {
     const { path } = this.#setup;
     const here = "http://localhost";
@@ -95,12 +95,12 @@ export class Login {
   }
 }
 
-/** Whether the browser speaks HTTPS, be it to a proxy: the origin of its page says so. */
+/** Whether the browser uses HTTPS, possibly only to a proxy: the origin of its page shows that. */
 function isHttps({ url, headers }: Request): boolean {
   return (headers.get("origin") ?? url).startsWith("https:");
 }
 
-/** As the request, with the token where programs have theirs. Its body is left out, which no authentication reads. */
+/** The request with the token in its `Authorization` header. Without its body, which no authentication reads. */
 function withToken({ url, method, headers: given, signal }: Request, token: string): Request {
   const headers = new Headers(given);
   headers.set("Authorization", `Bearer ${token}`);

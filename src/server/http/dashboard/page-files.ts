@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { HoldfastError } from "../../../task/fault.ts";
 import { escapeHtml } from "./escape-html.ts";
 
-/** Where the build puts the page: the same place seen from the sources and from what is made of them. */
+/** Where the build puts the page: the same path from the sources and from the compiled files. */
 const folder = new URL("../../../../dist/dashboard/", import.meta.url);
 
 const contentTypes = {
@@ -26,7 +26,7 @@ export class PageFiles {
   readonly #html: string;
   readonly #assets = new Map<string, Asset>();
 
-  /** Throws `configuration` where the page was not built. */
+  /** Throws `configuration` if the page was not built. */
   constructor(path: string) {
     this.#html = read("index.html").toString("utf8").replaceAll("%BASE%", escapeHtml(path));
     for (const name of Object.keys(contentTypes)) {

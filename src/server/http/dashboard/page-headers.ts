@@ -1,4 +1,4 @@
-/** What the page may load, and from where: its own script and style sheet, and nothing of anybody else. */
+/** What the page may load: only its own script and style sheet. */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -21,7 +21,7 @@ const always: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
 };
 
-/** An answer with what keeps it from other pages and out of caches, where it does not say itself what it needs. */
+/** Adds headers that keep an answer out of other pages and caches, unless it sets its own. */
 export function withPageHeaders(answer: Response): Response {
   // Headers of some responses cannot be changed.
   const response = new Response(answer.body, answer);

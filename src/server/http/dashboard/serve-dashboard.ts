@@ -13,7 +13,7 @@ import { DashboardRequests } from "./dashboard-requests.ts";
 export interface OwnDashboard {
   readonly admin: Admin;
   readonly operator: Operator;
-  /** Whoever has it is the operator. */
+  /** Anyone who has it is the operator. */
   readonly token: string;
   readonly host: string;
   /** 0 takes a free one. */

@@ -17,7 +17,7 @@ interface Broken {
   readonly lose: () => void;
 }
 
-/** Requests whose connections broke, as long as their clients may still resume. */
+/** Requests whose connections broke, while their clients may still resume. */
 export class BrokenRequests {
   readonly #setup: BrokenRequestsSetup;
   readonly #broken = new PerPrincipal<Broken>();

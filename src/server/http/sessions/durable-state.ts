@@ -24,24 +24,24 @@ import {
 } from "./session-state.ts";
 import type { SessionTransport } from "./session-transport.ts";
 
-/** The session whose state it is, as far as it is stored. */
+/** The session with this state, as far as it is stored. */
 interface Owner extends SessionEnd {
   readonly principal: Principal;
 }
 
-/** How the author's server of the session is told what its client has set. */
+/** Replays to the author's server of the session what its client has set. */
 interface AuthorServer {
   readonly transport: () => Pick<SessionTransport, "ask" | "receive">;
   readonly onError: OnError;
 }
 
 /**
- * Keeps the state of a session in the store, tells it to the author's server of the next process, and tells that of this process
- * what changes in others.
+ * Stores the state of a session, replays it to the author's server in the next process, and passes on to this process's server what changes
+ * in others.
  */
 export class DurableState {
   readonly #owner: Owner;
-  /** Undefined where no session is stored. */
+  /** Undefined if no session is stored. */
   readonly #records: SessionRecords | undefined;
   readonly #author: AuthorServer;
   /** What the author's server knows. */
@@ -79,14 +79,14 @@ export class DurableState {
     return this.#inTurn(() => this.#store(request, result));
   }
 
-  /** Resolves with false if the session is not stored any more: another process has ended it. Rejects where the store does. */
+  /** Resolves with false if the session is no longer stored: another process has ended it. Rejects if the store does. */
   async catchUp(): Promise<boolean> {
     return this.#inTurn(async () => this.#stored === undefined || (await this.#readAgain()));
   }
 
   /**
-   * Tells a fresh server of the author's what it was told in an earlier process, and drops its answers. Rejects if it refuses the handshake;
-   * if it refuses anything else, that is reported, and the rest goes on.
+   * Replays to a new author's server what it received in an earlier process, and drops its answers. Rejects if it refuses the handshake;
+   * any other refusal is reported, and the rest continues.
    */
   async replay({ state, text }: StoredState, extra: MessageExtraInfo): Promise<void> {
     await this.#tell(state, extra);
@@ -113,7 +113,7 @@ export class DurableState {
     return (await this.#records.put(this.#owner, principal, text)) ? "stored" : "failed";
   }
 
-  /** Tells the author's server what another process has changed; false if that has ended the session. */
+  /** Passes to the author's server what another process has changed; false if that process has ended the session. */
   async #readAgain(): Promise<boolean> {
     const stored = await this.#records?.read(this.#owner.key);
     if (stored === undefined) return false;

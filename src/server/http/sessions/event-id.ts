@@ -4,9 +4,9 @@ import { isJsonObject } from "../../../generation/json-object.ts";
 /** What the next process has to know of a request to answer it. */
 export interface OpenCall {
   readonly id: RequestId;
-  /** The task whose outcome is its answer, where that does not remember the request: it came from another one. */
+  /** The task whose outcome is its answer, if the task does not store the request, because another request made it. */
   readonly task?: string;
-  /** The request itself, where it can be made again. */
+  /** The request itself, if it can be repeated. */
   readonly request?: Pick<JSONRPCRequest, "method" | "params">;
 }
 
@@ -26,7 +26,7 @@ export interface EventId {
 const mostChars = 2_048;
 const mostCalls = 50;
 
-/** What an id says of calls: in full, or their ids alone, or nothing, as it fits. */
+/** What an id contains about calls: in full, only their ids, or nothing, depending on the space. */
 export function formatCalls(calls: readonly OpenCall[]): string {
   if (calls.length === 0 || calls.length > mostCalls) return "";
   for (const each of [calls, calls.map(({ id }) => ({ id }))]) {
@@ -36,7 +36,7 @@ export function formatCalls(calls: readonly OpenCall[]): string {
   return "";
 }
 
-/** Undefined for what is no id of an event. */
+/** Undefined for an invalid event id. */
 export function parseEventId(text: string): EventId | undefined {
   const [, log, stream, event, calls] =
     /^(\w{8})-(\d{1,15})-(\d{1,15})(?:-([\w-]{1,2048}))?$/.exec(text) ?? [];

@@ -18,8 +18,8 @@ export interface LoggedEvent {
 }
 
 /**
- * The last messages of one session, so that a client whose stream broke gets what it missed. When the log is full, the
- * oldest are dropped: a client that resumes too late misses them without notice.
+ * The last messages of one session, so that a client whose stream broke gets what it missed. When the log is full, the oldest are dropped,
+ * and a client that resumes too late misses them without notice.
  */
 export class EventLog implements SharingLog {
   /** For the ids of its events. */

@@ -41,7 +41,7 @@ export class EventMemory {
     }
   }
 
-  /** The log of the principal grew by so many bytes, or shrank. */
+  /** The log of the principal grew or shrank by this many bytes. */
   changed(principal: Principal, log: SharingLog, by: number): void {
     const usage = this.#usage.get(principal) ?? { bytes: 0, logs: new Set() };
     this.#usage.set(principal, usage);

@@ -6,7 +6,7 @@ import type { SessionRecords } from "./session-records.ts";
 /** A message of a client that came to another process. */
 export interface Forwarded {
   readonly message: JSONRPCMessage;
-  /** Those of the token that it came with; undefined where tokens have none. */
+  /** The scopes of its token; undefined if tokens have none. */
   readonly scopes: readonly string[] | undefined;
 }
 
@@ -28,7 +28,7 @@ interface Place {
  */
 export class ForwardedMessages {
   readonly #place: Place;
-  /** Undefined where no other process knows of the session. */
+  /** Undefined if no other process knows of the session. */
   readonly #records: SessionRecords | undefined;
 
   constructor(place: Place, records: SessionRecords | undefined) {
@@ -36,7 +36,7 @@ export class ForwardedMessages {
     this.#records = records;
   }
 
-  /** Tells the others what they may need of what came from the client here; resolves with false if it could not be told. */
+  /** Passes messages that the client sent here to other processes that may need them; resolves with false on failure. */
   async passOn(messages: readonly JSONRPCMessage[], scopes: readonly string[] | undefined): Promise<boolean> {
     const { key, name, onError } = this.#place;
     if (this.#records === undefined) return true;

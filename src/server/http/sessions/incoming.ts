@@ -3,13 +3,13 @@ import type { MessageContext } from "../../request.ts";
 import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 
-/** A request of an earlier revision, from somebody who may send it. */
+/** An authorized request of an earlier revision. */
 export interface Incoming {
   readonly request: Request;
   /** The parsed JSON of a POST; undefined for other methods. */
   readonly body: unknown;
   readonly owner: Sender;
-  /** The scopes that it needed of its sender's token. */
+  /** The scopes that it needed. */
   readonly needed: readonly string[];
   /** The refusal of it, if it needs these scopes too. */
   readonly refusal: (more: readonly string[]) => Response | undefined;
@@ -26,7 +26,7 @@ export interface PolledSession {
 /** What serves the requests of earlier revisions. */
 export interface EarlierRevisions {
   fetch(incoming: Incoming): Promise<Outgoing>;
-  /** The principal's session of this id; there are none where each request comes alone. */
+  /** The principal's session with this id; left out without sessions. */
   find?(id: string, principal: string | null): PolledSession | undefined;
   /** How many responses stay open until their clients have answered questions, which takes further requests. */
   readonly asking: number;
@@ -34,12 +34,12 @@ export interface EarlierRevisions {
   close(): Promise<void>;
 }
 
-/** What the author's factory is told of the request that it makes a server for. */
+/** The context that the author's factory gets for a request. */
 export function factoryContext({ request, owner }: Incoming): McpRequestContext {
   return { era: "legacy", requestInfo: request, ...authInfoOf(owner) };
 }
 
-/** What the handlers of a request are told of it. */
+/** What a request's handlers are told about it. */
 export function extraInfo({ request, owner }: Incoming): MessageContext {
   return { request, ...authInfoOf(owner), ...(owner.auth !== undefined && { auth: owner.auth }) };
 }

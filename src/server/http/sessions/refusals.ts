@@ -57,7 +57,7 @@ export function methodNotAllowed(allow: string): Response {
   return refusal(405, -32000, "Method not allowed.", null, { Allow: allow });
 }
 
-/** The answer where an author's factory failed, which was reported. */
+/** The answer if an author's factory failed, which was reported. */
 export function internalError(id: RequestId | null): Response {
   return refusal(500, -32603, "Internal server error", id);
 }

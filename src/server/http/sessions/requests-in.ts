@@ -35,7 +35,7 @@ export function isPoll(body: unknown): boolean {
   return isJsonObject(body) && polls.includes(body["method"]) && isId(body["id"]);
 }
 
-/** Whether a client takes JSON and streams, as every request of a session has to say. */
+/** Whether a client accepts JSON and streams, as every request of a session must declare. */
 export function acceptsBoth(accept: string | null): boolean {
   return accept !== null && accept.includes("application/json") && accept.includes("text/event-stream");
 }

@@ -34,7 +34,7 @@ export class Resumption {
     this.#parts = parts;
   }
 
-  /** Opens the stream of the session, or goes on with a stream that broke. */
+  /** Opens the stream of the session, or resumes a stream that broke. */
   async get(incoming: Incoming): Promise<Outgoing> {
     const { transport, streams, log } = this.#parts;
     const { headers } = incoming.request;
@@ -112,7 +112,7 @@ export class Resumption {
     return response;
   }
 
-  /** The stream of an event of this process; undefined where nothing can follow on it. */
+  /** The stream of an event of this process; undefined if nothing can follow on it. */
   #streamOf({ stream, event }: EventId): SessionStream | undefined {
     const { streams, log } = this.#parts;
     if (event > log.last) return undefined;

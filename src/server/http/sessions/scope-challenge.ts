@@ -8,7 +8,7 @@ import {
   type ScopeChallengeHandler,
 } from "@modelcontextprotocol/server";
 
-/** The refusal of requests whose sender lacks scopes that the author's server wants; undefined where it lacks none. */
+/** The refusal of requests whose sender lacks scopes that the author's server requires; undefined if it lacks none. */
 export async function scopeRefusal(
   requests: readonly JSONRPCRequest[],
   authInfo: AuthInfo | undefined,

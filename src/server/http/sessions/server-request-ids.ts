@@ -5,8 +5,8 @@ import { cancelledId } from "./requests-in.ts";
 const form = /^(?:holdfast-)?(\w{8})-\d+$/;
 
 /**
- * The SDK numbers the requests of an author's server from 0, in each process again. In a session that goes on in another process they
- * get ids that no other process uses: an answer to its question must not answer one of this process.
+ * The SDK numbers the requests of an author's server from 0 in each process. In a session that moves to another process they get ids that
+ * no other process uses, so that an answer to that process's question does not answer one of this process.
  */
 export class ServerRequestIds {
   readonly #name: string;

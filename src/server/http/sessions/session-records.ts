@@ -21,7 +21,7 @@ export function sessionKey(id: string): string {
 }
 
 /**
- * The sessions in the store. Most writes never reject: a session that could not be stored goes on in this process, and the fault is
+ * The sessions in the store. Most writes never reject: a session that could not be stored continues in this process, and the fault is
  * reported.
  */
 export class SessionRecords {
@@ -39,7 +39,7 @@ export class SessionRecords {
     this.#onError = onError;
   }
 
-  /** The principal's session; undefined for one that has ended, and for another principal's. Rejects where the store does. */
+  /** The principal's session; undefined for one that has ended, and for another principal's. Rejects if the store does. */
   async find(key: string, principal: Principal): Promise<StoredState | undefined> {
     if (this.#ended.has(key)) return undefined;
     const stored = await this.#store.get(key);
@@ -47,7 +47,7 @@ export class SessionRecords {
     return stored.expiresAt > this.#clock.now() ? decodeState(stored.state) : undefined;
   }
 
-  /** What is stored of a session that goes on; undefined if another process has ended it. Rejects where the store does. */
+  /** The stored state of a session in use; undefined if another process has ended it. Rejects if the store does. */
   async read(key: string): Promise<StoredState | undefined> {
     const stored = await this.#store.get(key);
     return stored && decodeState(stored.state);
@@ -88,7 +88,7 @@ export class SessionRecords {
     await this.#written(() => this.#store.deleteUnextended([{ id: key, expiresAt: endsAt }]));
   }
 
-  /** Passes a message on to whichever processes serve the session. Rejects where the store does. */
+  /** Sends a message to all processes that serve the session. Rejects if the store does. */
   tell(key: string, message: string): Promise<void> {
     return this.#store.tell(key, message);
   }

@@ -27,7 +27,7 @@ export class SessionSlots {
     this.#setup = setup;
   }
 
-  /** Acquires a slot for a session, if necessary that of another session; else says which limit is reached. */
+  /** Acquires a slot for a session, if necessary that of another session; otherwise says which limit is reached. */
   acquire(id: string, principal: Principal): "acquired" | "server is full" | "principal is full" {
     const { maxSessions, maxSessionsPerPrincipal } = this.#setup;
     const own = this.#sessions.count(principal);

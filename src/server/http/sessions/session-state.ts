@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../../generation/json-object.t
 import { taskResourceAt } from "../../../generation/task-lines.ts";
 import { mostFollowedLists } from "../../subscriptions/line-subscriptions.ts";
 
-/** What an author's server is told again when a session goes on in another process. */
+/** What is replayed to an author's server when a session continues in another process. */
 export interface SessionState {
   /** The params of `initialize`. */
   readonly initialize: JsonObject;

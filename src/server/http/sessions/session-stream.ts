@@ -20,9 +20,9 @@ export class SessionStream {
   readonly requests: readonly RequestId[];
   /** Those that are not answered yet. */
   readonly #calls: Map<RequestId, OpenCall>;
-  /** What the ids of its events say of them. */
+  /** The details in the ids of its events. */
   #suffix: string | undefined;
-  /** Undefined where streams cannot be resumed. */
+  /** Undefined if streams cannot be resumed. */
   readonly #log: EventLog | undefined;
   #connection: OutgoingStream | undefined;
   /** Whether its client takes events without a message. */
@@ -70,7 +70,7 @@ export class SessionStream {
     this.#connection?.write(messageEvent(json, event === undefined ? undefined : this.#idOf(event)));
   }
 
-  /** Tells the client from where it can resume the stream: after the event of that number, which is a new one by default. */
+  /** Tells the client from where it can resume the stream: after the event with that number, by default a new one. */
   prime(after?: number): void {
     this.#isPrimed = true;
     const event = after ?? this.#log?.next();

@@ -160,8 +160,8 @@ export class SessionStreams implements Streams {
   }
 
   /**
-   * `connection` carries `stream` from now on, in the place of the one before. `scopes`: those of the request that opened it, if
-   * they decide what is sent on it. `begin` writes what comes before all that listeners send.
+   * `connection` carries `stream` from now on, replacing the previous one. `scopes`: those of the request that opened it, if they decide
+   * what is sent on it. `begin` writes what precedes everything from listeners.
    */
   connect(
     stream: SessionStream,
@@ -189,7 +189,7 @@ export class SessionStreams implements Streams {
     return this.#open.size;
   }
 
-  /** The handler of `call` asked the client; undefined: it did not say which call it serves. */
+  /** The handler of `call` asked the client; undefined: it did not name the call. */
   asked(question: RequestId, call: RequestId | undefined = this.newest): void {
     if (call !== undefined) this.#open.get(call)?.questions.add(question);
   }

@@ -32,7 +32,7 @@ export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "si
   readonly streams: SessionStreams;
   /** Called with each connection that carries a stream. */
   readonly onConnection: (connection: OutgoingStream) => void;
-  /** Left out where the ids of the author's server need no other names. */
+  /** Left out if the author's server can keep its request ids. */
   readonly serverRequestIds?: ServerRequestIds | undefined;
   /** Whether another process can make a request again that this one has not answered. */
   readonly isRepeatable?: (request: JSONRPCRequest) => boolean;
@@ -42,12 +42,12 @@ export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "si
 
 const firstWithPriming = "2025-11-25";
 
-/** The answer to a poll that was cancelled, whose response waits for one. */
+/** The answer to a cancelled poll, whose response waits for one. */
 const cancelled = { error: { code: -32603, message: "Cancelled" } };
 
 /**
- * The server's side of Streamable HTTP before 2026-07-28, in one session, or for one POST where there are none: passes on what
- * comes in, and sends each message on the stream where it belongs.
+ * The server's side of Streamable HTTP before 2026-07-28, in one session, or for one POST without sessions: passes on incoming messages,
+ * and sends each outgoing one on its stream.
  */
 export class SessionTransport implements Transport {
   onclose?: () => void;
@@ -261,7 +261,7 @@ export class SessionTransport implements Transport {
     }
   }
 
-  /** What an author's `elicitInput` and its like send does not say to which call it belongs. */
+  /** An author's `elicitInput` and similar calls do not say to which call they belong. */
   #streamFor(message: JSONRPCMessage, related: RequestId | undefined): SessionStream {
     const { standalone, newest } = this.#streams;
     const request = related ?? ("id" in message && !standalone.isConnected ? newest : undefined);

@@ -48,7 +48,7 @@ export class SessionUse {
     this.#requests = 2; // its handshake, and what used it
   }
 
-  /** A request has come. */
+  /** A request has arrived. */
   requested(): void {
     const { clock, idleMs, store } = this.#setup;
     this.#requests += 1;

@@ -39,7 +39,7 @@ export interface SessionSetup {
   readonly memory: EventMemory;
   readonly broken: BrokenRequests;
   readonly unread: UnreadBytes;
-  /** Left out where no session is stored. */
+  /** Left out if no session is stored. */
   readonly records: SessionRecords | undefined;
   /** How many requests may be open, with or without a connection. */
   readonly maxOpenRequests: number;
@@ -49,15 +49,15 @@ export interface SessionSetup {
   readonly onEnd: (session: Session) => void;
 }
 
-/** How many bytes may wait on a stream whose client does not read. It can resume the stream later. */
+/** Maximum number of bytes waiting on a stream whose client does not read. It can resume the stream later. */
 const maxBacklog = 16 * 1024 * 1024;
 
-/** One session: an author's server, its transport, and who may use it for how long. */
+/** One session: an author's server, its transport, its owner and its lifetime. */
 export class Session implements PolledSession {
   readonly id: string;
   /** Its name in the store. */
   readonly key: string;
-  /** Who opened it; others do not find it. */
+  /** The principal that opened it; others cannot find it. */
   readonly principal: string | null;
   readonly #setup: SessionSetup;
   readonly #state: DurableState;
@@ -117,9 +117,7 @@ export class Session implements PolledSession {
     this.#transport.onclose = () => this.#end();
   }
 
-  /**
-   * A session with an author's server, before its first request; rejects where that cannot be made, once it was reported.
-   */
+  /** A session with an author's server, before its first request; rejects if the server cannot be made, after reporting it. */
   static async open(
     id: string,
     incoming: Incoming,
@@ -136,7 +134,7 @@ export class Session implements PolledSession {
     return session;
   }
 
-  /** As `open`, for a session of another process, which goes on; rejects where its state is refused, too. */
+  /** As `open`, for a session that moves here from another process; also rejects if its state is refused. */
   static async restore(
     id: string,
     incoming: Incoming,

@@ -31,7 +31,7 @@ export interface SessionsSetup {
   readonly clock: Clock;
   readonly unread: UnreadBytes;
   readonly sessionIdleMs: number;
-  /** How long a session may be idle that was never used, or whose slot another session needs. */
+  /** How long a session may be idle if it was never used, or if another session needs its slot. */
   readonly unusedSessionMs: number;
   readonly maxSessions: number;
   readonly maxSessionsPerPrincipal: number;
@@ -57,12 +57,12 @@ const restoreMs = 30_000;
 /** The form of a session's id. */
 const form = /^[0-9a-f-]{36}$/;
 
-/** Whatever answers the requests that wait for a session which cannot go on. */
+/** Answers the requests that wait for a session which cannot continue. */
 type Refuse = () => Response;
 
 /**
- * Earlier revisions with sessions: Streamable HTTP with a standalone stream for messages of the server. A session of an earlier process goes
- * on as soon as its client comes back.
+ * Earlier revisions with sessions: Streamable HTTP with a standalone stream for messages of the server. A session of an earlier process
+ * continues as soon as its client comes back.
  */
 export class Sessions implements EarlierRevisions {
   readonly #setup: SessionsSetup;
@@ -73,7 +73,7 @@ export class Sessions implements EarlierRevisions {
   readonly #broken: BrokenRequests;
   /** Of open sessions, and of those that are being opened. */
   readonly #slots: SessionSlots;
-  /** Undefined where the store keeps no sessions. */
+  /** Undefined if the store keeps no sessions. */
   readonly #records: SessionRecords | undefined;
   /** By id and principal. */
   readonly #restoring = new Map<string, Promise<Session | Refuse>>();
@@ -130,7 +130,7 @@ export class Sessions implements EarlierRevisions {
     return handshake instanceof Response ? handshake : this.#open(incoming);
   }
 
-  /** The sessions of this process end, and go on in the next one. */
+  /** The sessions of this process end here, and continue in the next one. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelSweep?.();

@@ -11,8 +11,8 @@ import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
 
 /**
- * Earlier revisions without sessions: each POST has a server and a transport of its own. Nothing can be asked of the
- * client, whose answer would come to another one.
+ * Earlier revisions without sessions: each POST has its own server and transport. The client cannot be asked anything, because its answer
+ * would reach another server.
  */
 export class SingleRequests implements EarlierRevisions {
   readonly #server: TaskServer;
