@@ -31,7 +31,7 @@ const resendPage = 1_000;
 
 const cancelled = "Cancelled by an operator.";
 
-/** What one operator does to the tasks of a store, whoever runs them: owners hear of it as of any other change. */
+/** One operator's actions on the tasks of a store, whichever process runs them. Owners learn of them like of any other change. */
 export class Acts implements AdminActs {
   readonly #services: ActServices;
   readonly #actor: string;

@@ -1,6 +1,8 @@
 import type { FaultCode } from "../task/fault.ts";
 
-/** The HTTP status of an admin endpoint's refusal, by its code; any other fault is an internal error, of which operators read in the server's log. */
+/**
+ * The HTTP status of an admin endpoint's refusal, by its code. Any other fault is an internal error, whose details are in the server's log.
+ */
 const statuses = {
   invalid_params: 400,
   invalid_request: 400,

@@ -51,7 +51,7 @@ export async function bulk(
   return { done, created, refused, next };
 }
 
-/** One task may be locked, or damaged; where none can be changed, it is the store that fails, and no task that is refused. */
+/** Single tasks may be locked, or damaged. If none can be changed, the store fails, and not a task. */
 function throwStoreFault(results: readonly (PromiseSettledResult<unknown> | undefined)[]): void {
   const faults = results.flatMap((result): readonly unknown[] =>
     result?.status === "rejected" && isFaultOfStore(result.reason) ? [result.reason] : [],

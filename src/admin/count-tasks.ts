@@ -6,7 +6,7 @@ import type { EndedCounts } from "./ended-counts.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { errorText, standingOf } from "./summary.ts";
 
-/** No count goes further: what there are more of takes the longer to count, and nobody looks at them one by one. */
+/** The limit of counts: larger ones take longer, and operators do not go through that many one by one. */
 export const mostCounted = 10_000;
 /** Unfinished tasks that are read together. */
 const openAtOnce = 500;

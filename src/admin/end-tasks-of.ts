@@ -13,7 +13,7 @@ const pageSize = 200;
 /** How often it looks whether those have ended that are to. */
 const lookEveryMs = 250;
 
-/** Cancels all tasks of a principal that have not ended. Handlers that run hear of it first, and get `graceMs` to end by themselves. */
+/** Cancels all unfinished tasks of a principal. Running handlers are told first, and get `graceMs` to end by themselves. */
 export async function endTasksOf(services: EndServices, principal: string, graceMs: number): Promise<void> {
   const { store, now, pause } = services;
   const { others } = await store.renew();

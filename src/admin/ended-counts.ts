@@ -13,10 +13,10 @@ interface Counting {
 
 /** What takes longer (ms) is not counted anew for each who asks. */
 const slowMs = 100;
-/** It is kept for so many times as long as it took: whoever looks at a page all day takes a fifth of the database at most. */
+/** A result is kept for this many times as long as it took, so that a page left open uses at most a fifth of the database. */
 const keptTimes = 4;
 
-/** How the tasks of each tool ended. In a large database many rows have to be looked at: nobody waits for that twice at the same time, nor again soon after. */
+/** How the tasks of each tool ended. A large database takes long to count, so concurrent and soon repeated reads share one result. */
 export class EndedCounts {
   readonly #most: number;
   readonly #now: () => number;

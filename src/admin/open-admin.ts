@@ -15,8 +15,8 @@ export interface OpenAdmin {
 }
 
 /**
- * Opens a store for an operator: as one more of its owners, that has no handlers, so that it starts no task, and that neither takes anything over nor
- * ends what is due. Servers may have the store open meanwhile, or nobody. Rejects as `open` of the store does.
+ * Opens a store for an operator, as another owner without handlers. It starts no tasks, takes nothing over and ends nothing that is due.
+ * Servers may have the store open or not. Rejects as `open` of the store does.
  */
 export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
   const clock = systemClock;

@@ -1,7 +1,7 @@
 import type { Refused } from "../task/command-result.ts";
 import { HoldfastError } from "../task/fault.ts";
 
-/** Nothing can be done to a task for a while, whatever the store does: the process that runs it is gone. */
+/** A task cannot be changed for a while, even if the store works: the process that runs it is gone. */
 export class ProcessGone extends HoldfastError {
   constructor(id: string) {
     super(

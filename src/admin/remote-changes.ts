@@ -2,7 +2,7 @@ import { createParser } from "eventsource-parser";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskChanges } from "./admin.ts";
 
-/** An endpoint that has nothing to tell says so every 15 seconds: one of which nothing comes for so long is gone. */
+/** An endpoint without news sends a sign of life every 15 seconds: one that is silent for this long is gone. */
 const silentMs = 45_000;
 /** How long to wait before the next try where the endpoint does not say, and at most (ms). */
 const usualRetryMs = 1_000;

@@ -86,7 +86,7 @@ function hasText({ statusMessage }: TaskRecord, lower: string): boolean {
   return statusMessage?.toLowerCase().includes(lower) === true;
 }
 
-/** The tasks of one range, read as far as they are asked for. */
+/** The tasks of one range, read on demand. */
 class RangeReader {
   readonly range: TaskRange;
   readonly #store: AdminStore;

@@ -47,7 +47,7 @@ export function summaryOf(task: TaskRecord, outcome: Outcome | null): TaskSummar
   };
 }
 
-/** What a failure says of itself, on one line; null for what is none. */
+/** A failure's message, on one line; null if it is no failure. */
 export function errorText({ kind, body }: Outcome): string | null {
   if (kind === "result") return null;
   const text = kind === "error" ? messageIn(parsed(body)) : textIn(parsed(body));

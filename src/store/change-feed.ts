@@ -13,7 +13,7 @@ export class ChangeFeed<Change = TaskChange> {
     return () => void this.#listeners.delete(subscription);
   }
 
-  /** To be called after the commit. A listener that throws harms neither the store nor its neighbours. */
+  /** Call it after the commit. A listener that throws affects neither the store nor other listeners. */
   publish(changes: readonly Change[] | "gap", by: ChangedBy): void {
     if (changes.length === 0) return;
     // A copy: a listener that subscribes another one must not have it told of what came before.

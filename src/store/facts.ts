@@ -64,7 +64,7 @@ export interface KeptEvent {
 export interface EventFacts {
   /** The first that is kept. */
   readonly kept?: KeptEvent | undefined;
-  /** The wait that began first and goes on. */
+  /** The oldest wait that is still open. */
   readonly wait?: JournalEntry | undefined;
   /** Whether an event came under its `dedupeId`. */
   readonly isKnown?: boolean;

@@ -4,7 +4,7 @@ import type { QueueLane } from "../task/record.ts";
 import { HandlerQueue } from "./handler-queue.ts";
 import { ReadyLine, sooner, type Next, type ReadyTask, type ReadyTasks } from "./ready-line.ts";
 
-/** What is to be taken. */
+/** What to take. */
 export interface FairQuery {
   readonly handlers: readonly ClaimingHandler[];
   readonly turns: Turns;
@@ -21,9 +21,9 @@ export interface FairlyTaken<Task> {
 }
 
 /**
- * Takes tasks so that nobody waits behind all tasks of another. Handlers of a higher priority come first. Among those of one priority
- * principals have their turns, and each turn is one task: of the lane of the round if there is one, and there the one that is
- * ready for longest. A handler with a limit takes its principals in turn, too, for as many tasks as it has room for.
+ * Takes tasks so that no principal waits behind all tasks of another. Handlers of a higher priority come first. Within one priority
+ * principals take turns, one task each: from the lane of the round if there is one, and there the one that has been ready for longest. A
+ * handler with a limit also takes its principals in turn, for as many tasks as it has room for.
  */
 export function takeFairly<Task extends ReadyTask>(
   lines: Iterable<ReadyTasks<Task>>,
@@ -85,7 +85,7 @@ interface Turn<Task> {
   readonly round: Round;
 }
 
-/** Of the next principal who has something; undefined where nothing is left. */
+/** From the next principal with tasks; undefined if there are none left. */
 function takeTurn<Task extends ReadyTask>(
   queues: readonly HandlerQueue<Task>[],
   priority: number,

@@ -60,7 +60,7 @@ export async function readStore<T>(
 export type StorePlace =
   ({ readonly kind: "postgres" } & PostgresPlace) | { readonly kind: "sqlite"; readonly path: string };
 
-/** The place of the store at a URL or a path as above, whether or not the store exists. */
+/** The place of the store at a URL or a path as above, whether or not the store exists. Throws `store_url` for anything else. */
 export function placeOfStore(
   store: string,
   resolve: (path: string) => string,

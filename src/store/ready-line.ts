@@ -14,7 +14,7 @@ export interface ReadyTasks<Task extends ReadyTask> {
   readonly handler: HandlerName;
   /** The first principal after `after` that has some, in the order of `compareNames`; null: the first of all. */
   principalAfter(after: string | null): string | undefined;
-  /** Those of a principal in a lane, by `runAfter` and id; read as far as they are asked for. */
+  /** Those of a principal in a lane, by `runAfter` and id; read on demand. */
   of(principal: string, lane: QueueLane): Iterator<Task, unknown>;
   /** None of these can be taken any more: what was found of the principal beside them is damaged. */
   nothingLeft?(principal: string): void;

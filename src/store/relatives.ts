@@ -5,7 +5,7 @@ import type { JournalEntry } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { isTerminal } from "../task/status.ts";
 
-/** The tasks around a task, as far as a change of it can concern them. One that is gone, or that cannot be read, is left out. */
+/** The tasks around a task that a change of it can concern. Tasks that are gone, or that cannot be read, are left out. */
 export interface Relatives {
   readonly root?: TaskRecord | undefined;
   readonly parent?: TaskRecord | undefined;
@@ -20,7 +20,7 @@ export function concernsParents(type: TaskCommandName): boolean {
   return endsTask(type) || type === "open_input" || type === "close_wait" || type === "answer_inputs";
 }
 
-/** Whether the tasks below are told of such a command. */
+/** Whether the tasks below are affected by such a command. */
 export function concernsChildren(type: TaskCommandName): boolean {
   return endsTask(type) || type === "request_cancel";
 }

@@ -29,8 +29,8 @@ export type TableWrite =
       readonly forget: readonly number[];
     }
   /**
-   * Takes the idempotency key from a finished task, for which nobody waits any more, and has it deleted at `deleteBy` if that is not null,
-   * or earlier.
+   * Removes the idempotency key of a finished task that no caller waits for any more, and deletes the task at `deleteBy` if that is not
+   * null, or earlier.
    */
   | { readonly do: "release_key"; readonly id: string; readonly deleteBy: number | null }
   /** Removes a task with all that belongs to it. */

@@ -25,11 +25,11 @@ export interface TaskTables {
   event(taskId: string, query: EventQuery): EventFacts;
   /** A null principal is one principal like any other: that of callers who are not told apart. */
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined;
-  /** The tasks of a principal, of all generations; of everybody where it is undefined. */
+  /** The number of a principal's tasks, of all generations; of all principals if undefined. */
   usage(principal?: string): Usage;
   /** Whether a living owner has a handler for the task. */
   isServed(task: TaskRecord): boolean;
-  /** Whether an owner is there, or may be stopped and go on. */
+  /** Whether an owner is there, or may be paused and continue. */
   lives(owner: string): boolean;
   /** For this owner. */
   runnable(query: FairQuery, owner: string): RunnableTasks;

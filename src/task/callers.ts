@@ -53,7 +53,7 @@ export function left(
   return cancelBy === null || isWanted(now, awaitedBy) ? now : scheduled(now, storable(cancelBy));
 }
 
-/** Whether somebody wants the result, with `others` who wait for it. */
+/** Whether the result is wanted, with `others` who wait for it. */
 export function isWanted({ promised }: Pick<Callers, "promised">, others: Others): boolean {
   return promised || others.length > 0;
 }

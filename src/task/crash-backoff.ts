@@ -7,7 +7,7 @@ export interface CrashBackoff {
   readonly maxCrashes: number;
 }
 
-/** The first crash costs no pause, so that work goes on as soon as a process is there for it. */
+/** The first crash causes no pause, so that work continues as soon as a process is available. */
 export function crashPause(crashes: number, { baseMs, maxMs, maxCrashes }: CrashBackoff): number {
   return crashes < 2 || crashes >= maxCrashes ? 0 : Math.min(baseMs * 2 ** (crashes - 2), maxMs);
 }

@@ -9,7 +9,7 @@ export function assertOptionNames(what: string, given: unknown, known: object): 
   if (problem !== undefined) throw new HoldfastError("configuration", problem);
 }
 
-/** What is wrong with the names of options; undefined where nothing is. */
+/** What is wrong with the names of options; undefined if nothing is. */
 export function optionProblem(what: string, given: unknown, known: object): string | undefined {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     const kind = given === null ? "null" : Array.isArray(given) ? "an array" : typeof given;

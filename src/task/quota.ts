@@ -13,7 +13,7 @@ export interface Quota {
   readonly total: Allowance;
 }
 
-/** The tasks that there are. */
+/** The number of existing tasks. */
 export interface Usage {
   readonly unfinished: number;
   readonly retained: number;

@@ -7,7 +7,7 @@ export function taskId(now: number, randomBytes: (size: number) => Uint8Array): 
   return time + Buffer.from(randomBytes(16)).toString("base64url");
 }
 
-/** Whether nobody can have guessed an id. */
+/** Whether an id is impossible to guess. */
 export function isTaskId(id: string): boolean {
   return /^[\da-f]{12}[\w-]{22}$/.test(id);
 }

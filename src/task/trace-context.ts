@@ -1,4 +1,4 @@
-/** Where a trace goes on, in the form of W3C Trace Context, in which `_meta` carries it and a task stores it. */
+/** A trace context in the form of W3C Trace Context, as `_meta` carries it and a task stores it. */
 export interface TraceContext {
   readonly traceparent: string;
   readonly tracestate?: string;
@@ -15,7 +15,7 @@ const traceparentForm =
 const longestTracestate = 512;
 const longestBaggage = 8_192;
 
-/** The trace context that the sender of a request put into its `_meta`; undefined where there is none, or none that is valid. */
+/** The trace context in a request's `_meta`; undefined if there is none, or an invalid one. */
 export function traceContextIn(meta: Readonly<Record<string, unknown>>): TraceContext | undefined {
   const { traceparent, tracestate, baggage } = meta;
   if (typeof traceparent !== "string" || !traceparentForm.test(traceparent)) return undefined;

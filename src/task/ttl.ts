@@ -10,10 +10,9 @@ interface GrowingTtl {
 }
 
 /**
- * The ttl that clients see of an unfinished task which is kept from its end: nobody knows yet when that is. The ttl begins
- * with the time for which the task is kept, and grows by as much whenever less than half of it is left, up to `runUntil`.
- * Undefined where it does not grow. It follows from the record and the time alone, and never shrinks unless the clock goes
- * back behind the last change of the task.
+ * The ttl that clients see of an unfinished task that is kept from its end, which is not known yet. It starts at the time for which the
+ * task is kept, and grows by that amount whenever less than half of it is left, up to `runUntil`. Undefined if it does not grow. It depends
+ * only on the record and the time, and never shrinks unless the clock goes back before the last change of the task.
  */
 function growingTtl(task: TaskRecord, now: number): GrowingTtl | undefined {
   const { generation, expiry, createdAt, updatedAt, runUntil } = task;

@@ -3,9 +3,9 @@ import { latestTime, storable } from "./time.ts";
 
 /** The state of a handler that rests: none of its steps runs, and everything in it waits. */
 export interface Rest {
-  /** When the first of them ends by itself (epoch ms), `latestTime` where none does; null for a task that is not to be parked. */
+  /** When the first wait ends by itself (epoch ms), `latestTime` if none does; null for a task that must not be parked. */
   readonly runAfter: number | null;
-  /** How many of its questions, calls and waits for events the attempt knows not to have ended. */
+  /** The number of its questions, calls and waits for events that the attempt knows to be open. */
   readonly open: number;
 }
 
@@ -49,13 +49,13 @@ export function pausing(until: number): Waiting {
   return { waiting: false, lane: null, runAfter: storable(until) };
 }
 
-/** A task for which something has come, so that its handler has to go on, whatever else it waits for. */
+/** A task with a wait that has ended, so that its handler must continue, even if it has other waits. */
 export function stirred(task: TaskRecord, now: number): Waiting {
   if (task.state === "running") return working;
   return isParked(task) ? ready("woken", now) : task;
 }
 
-/** The same of a request to cancel, of which a handler hears that pauses too. */
+/** The same for a cancel request, which a pausing handler must also learn of. */
 export function roused(task: TaskRecord, now: number): Waiting {
   const pauses = task.state === "queued" && task.lane === null && !task.waiting;
   return pauses ? ready("recovered", now) : stirred(task, now);
@@ -66,7 +66,7 @@ export function givenBack({ waiting, runAfter }: TaskRecord, otherwise: Waiting)
   return runAfter === null ? otherwise : { waiting, lane: null, runAfter };
 }
 
-/** Whether there is a time at which a parked or pausing task goes on by itself, and it has come. */
+/** Whether the time has come at which a parked or pausing task continues by itself. */
 export function isToWake({ state, lane, runAfter }: TaskRecord, now: number): boolean {
   return state === "queued" && lane === null && runAfter !== null && runAfter < latestTime && runAfter <= now;
 }

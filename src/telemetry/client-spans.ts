@@ -135,7 +135,7 @@ class OneWait implements ClientWaitSpan {
   }
 }
 
-/** Outcomes that are as somebody wished. */
+/** Outcomes that are no failure. */
 const unfailed: ReadonlySet<WaitOutcome> = new Set<WaitOutcome>([
   "completed",
   "cancelled",

@@ -90,7 +90,7 @@ export class EventMeters {
     }
   }
 
-  /** Tells the SDK what was counted since: to be called when it collects, and at the end. */
+  /** Reports to the SDK what was counted since the last call. Call it when it collects, and at the end. */
   flush(): void {
     this.#created.flush();
     this.#started.flush();

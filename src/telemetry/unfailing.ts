@@ -11,8 +11,8 @@ import {
 } from "@opentelemetry/api";
 
 /**
- * What `work` returns, or `otherwise`: samplers, processors, views and propagators are what the users of an SDK have written, and what they throw is to reach
- * no request and no task. OpenTelemetry's own log hears of it.
+ * What `work` returns, or `otherwise` if it throws: samplers, processors, views and propagators are users' code, and their errors must not
+ * reach requests or tasks. They go to OpenTelemetry's own log.
  */
 export function unfailing<T>(work: () => T, otherwise: T): T {
   try {

@@ -11,7 +11,7 @@ const never = new Promise<never>(() => undefined);
 export interface Fate {
   /** Whether it dies with this command, which is not applied then. */
   diesBefore(command: TaskCommand): boolean;
-  /** Whether it dies with these changes, which are committed, and of which it does not hear. */
+  /** Whether it dies right after committing these changes, without learning of them. */
   diesAfter(changes: StoreChanges): boolean;
   /** Called as it dies. */
   onDeath(): void;

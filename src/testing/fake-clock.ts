@@ -20,7 +20,7 @@ export class FakeClock implements Clock {
   readonly #intervals = new Set<Interval>();
   readonly #settled: () => Promise<void>;
 
-  /** `settled` resolves when what runs has come as far as it can without time. */
+  /** `settled` resolves when running code has come as far as it can without time passing. */
   constructor(now = Date.UTC(2026, 0, 1), settled = rest) {
     this.#now = now;
     this.#settled = settled;
@@ -85,7 +85,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything that can go on without time go on. */
+/** Lets all code run that needs no time to pass. */
 export async function rest(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate();
 }

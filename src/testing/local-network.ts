@@ -22,7 +22,7 @@ export class LocalNetwork {
     this.#connected.resolve(line);
   }
 
-  /** Requests wait for the next process from now on; those that are answered go on. */
+  /** From now on, requests wait for the next process; those being answered continue. */
   disconnect(): void {
     if (this.#line !== undefined) this.#connected = Promise.withResolvers<Line>();
     this.#line = undefined;

@@ -5,7 +5,7 @@ import type { FakeClock } from "./fake-clock.ts";
 /** So much faster than time do the client's pauses pass. */
 const speed = 50;
 
-/** In ms of real time; whoever sleeps longer looks and sleeps again. */
+/** In ms of real time. Longer sleeps check the time and sleep again. */
 const longestPauseMs = 60_000;
 
 /**

@@ -106,7 +106,7 @@ async function notRecorded(): Promise<never> {
   throw new HoldfastError("internal", "A recording has one task, and no owners.");
 }
 
-/** Journalled by nobody yet, so that the first thing that begins has to say so, which never ends. */
+/** The record is not marked as journalled, so the first thing that begins has to mark it; that write never ends. */
 function recordOf(recording: JournalRecording): TaskRecord {
   const { taskId: id, createdAt, version, attempt, toolVersion, entries } = recording;
   const { wireId, generation, method, tool, principal } = recording;

@@ -44,8 +44,8 @@ const quietTurns = 25;
 const ignore = (): void => undefined;
 
 /**
- * Runs the handler of a recorded task as an attempt of the runtime does, on the recorded journal. What the journal has not does not begin: there
- * the handler waits for ever, and is dropped.
+ * Runs the handler of a recorded task like an attempt of the runtime, on the recorded journal. Anything that is not in the journal does not
+ * begin: there the handler waits forever, and is dropped.
  */
 export async function replayHandler(
   { registry, options, clock }: Runtime,
@@ -122,12 +122,12 @@ export async function replayHandler(
   };
 }
 
-/** The handler itself ended those: other errors are those of tasks whose time was over, or that could not go on. */
+/** The handler itself ended these tasks. Other errors are those of tasks whose time was over, or that could not continue. */
 export function hasEnded({ outcome }: JournalRecording): boolean {
   return outcome?.kind === "result" || outcome?.kind === "error_result";
 }
 
-/** What the record alone decides is decided also where the journal has no answer yet: a handler that asks for a version goes on. */
+/** What the record alone decides is decided even if the journal has no answer yet: a handler that asks for a version continues. */
 function versionAnswer(
   run: ReplayedRun,
   context: TaskContext,
@@ -140,7 +140,7 @@ function versionAnswer(
   };
 }
 
-/** Resolves when there is nothing to come: at the end, where `stop` says so at rest, and where nothing moves for a while. */
+/** Resolves when nothing more will happen: at the end, if `stop` says so at rest, and if nothing moves for a while. */
 async function untilSettled(
   calls: ReplayedCalls,
   running: Promise<void>,

@@ -14,7 +14,7 @@ export interface StillnessOptions {
   readonly now: () => number;
   /** Whether questions of this key are answered as soon as they are asked. */
   readonly isAnswered: (key: string) => boolean;
-  /** How long what works may take before time moves all the same, in ms of real time. */
+  /** How long running code may take before time moves anyway, in ms of real time. */
   readonly settleMs: number;
   /** How long nothing moves before a wait gives up, in ms of real time. */
   readonly patienceMs: number;
@@ -38,7 +38,7 @@ export class Stillness {
     }
   }
 
-  /** Settles like `wanted`. Where nothing moves for long, rejects with an `AssertionError` of what `problem` returns. */
+  /** Settles like `wanted`. If nothing moves for long, rejects with an `AssertionError` with the text of `problem`. */
   async unlessStuck<T>(wanted: Promise<T>, problem: () => string | undefined): Promise<T> {
     const over = new AbortController();
     try {

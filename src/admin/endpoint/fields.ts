@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 
-/** The members of an object in a request's body. Throws `invalid_params` for what is no object, and for members that are not `known`. */
+/** The members of an object in a request's body. Throws `invalid_params` unless it is an object with only `known` members. */
 export class Fields {
   readonly #fields: ReadonlyMap<string, unknown>;
   readonly #where: string;

@@ -7,7 +7,7 @@ export type Match =
 
 const split = routes.map((route) => ({ route, segments: route.path.split("/") }));
 
-/** `path` is below that of the endpoint, as it was sent; undefined where nothing is there. Throws `invalid_params` for a name that is no text. */
+/** `path` is relative to that of the endpoint, as sent; undefined if nothing is there. Throws `invalid_params` for a name that is no text. */
 export function matchRoute(method: string, path: string): Match | undefined {
   const given = path.split("/");
   const found = split.filter(({ segments }) => isAt(given, segments));

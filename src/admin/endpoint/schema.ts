@@ -30,7 +30,7 @@ export function oneOf(values: readonly string[]): Schema {
 
 export type Members<T> = Readonly<Record<keyof T & string, Schema>>;
 
-/** An object with all members of `T`, of which the optional ones are named. */
+/** An object with all members of `T`; the optional ones are named. */
 export function objectOf<T>(properties: Members<T>, optional: readonly (keyof T)[] = []): Schema {
   const left: readonly PropertyKey[] = optional;
   const required = Object.keys(properties).filter((name) => !left.includes(name));

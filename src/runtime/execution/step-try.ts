@@ -43,7 +43,7 @@ export type TryEnd =
 const mostErrorBytes = 4_096;
 
 /**
- * Runs a step once that has failed `tries` times and was first tried at `begunAt`, and journals its end. If it is to be retried, it has not
+ * Runs a step once that has failed `tries` times and was first tried at `begunAt`, and journals its end. A step that is retried has not
  * ended.
  */
 export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number): Promise<TryEnd> {

@@ -11,7 +11,7 @@ export function workLimitOf({ timeoutMs }: Tool, clock: Clock, timers: Timers): 
   return timeoutMs === undefined ? undefined : { ms: timeoutMs, clock, timers };
 }
 
-/** How an attempt ends: like its handler, or when it has worked for too long, whatever the handler still does. */
+/** How an attempt ends: like its handler, or when it has worked for too long, even if the handler continues. */
 export function withinTime(running: Promise<HandlerEnd>, run: Run, { timeoutMs }: Tool): Promise<HandlerEnd> {
   if (timeoutMs === undefined) return running;
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /** Causes may form a circle. */
 const mostCauses = 10;
-/** Per error, in UTF-16 units: more than any reader keeps, and small enough to join, whatever authors put into their errors. */
+/** Per error, in UTF-16 units: more than any reader keeps, and small enough to join, even for huge errors. */
 const longest = 40_000;
 
 /** The stack of a thrown value, with those of its causes; undefined if it has none. Never throws. */

@@ -84,7 +84,7 @@ export interface ToolConfig<
    * Must not be empty.
    */
   readonly immediateResponse?: string;
-  /** Overrides the server's `plain` for an optional tool. If neither is set, a tool with an output schema waits. */
+  /** Overrides the server's `plain` for an optional tool. Default `wait` for one with an output schema, if neither is set. */
   readonly plain?: PlainPolicy;
   /** Overrides the server's `plainDeadlineMs`, in milliseconds. */
   readonly plainDeadlineMs?: number;
@@ -97,7 +97,7 @@ export interface ToolConfig<
   /**
    * How many tasks of this tool run at the same time, across all processes that share the store; others wait for their turn. A task counts
    * from its start to its end, but not while it waits for an answer or a timer for more than a second. Left out, only the server's
-   * `concurrency` applies. A tool with it cannot be `forbidden`, nor have `promoteAfterMs`: runs without a task are not counted.
+   * `concurrency` applies. A tool with this option cannot be `forbidden`, nor have `promoteAfterMs`: runs without a task are not counted.
    */
   readonly concurrency?: number;
   /**

@@ -47,7 +47,7 @@ export interface DispatcherSetup {
   readonly events: ServerEvents | undefined;
 }
 
-/** Answers the requests of protocol 2026-07-28 that are ours, whatever carries them. */
+/** Answers the requests of protocol 2026-07-28 that are ours, on any transport. */
 export class Dispatcher {
   readonly #setup: DispatcherSetup;
 

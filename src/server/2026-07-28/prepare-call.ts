@@ -26,7 +26,7 @@ interface Exchange {
   readonly asked: readonly (readonly [key: string, hash: string])[];
 }
 
-/** One request, as far as `prepare` cares. */
+/** The parts of a request that `prepare` uses. */
 type PreparedRequest = Pick<ToolRequest, "params" | "signal" | "auth">;
 
 /**

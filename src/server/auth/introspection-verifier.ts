@@ -35,7 +35,7 @@ interface Options {
   readonly clockToleranceMs?: number;
   /** How long to wait for an answer, in milliseconds; default 5,000. */
   readonly timeoutMs?: number;
-  /** Allows an `http:` URL of another machine. Whoever controls the network can then read tokens and the secret. Default false. */
+  /** Allows an `http:` URL of another machine. Anyone who controls the network can then read tokens and the secret. Default false. */
   readonly allowInsecureUrl?: boolean;
 }
 

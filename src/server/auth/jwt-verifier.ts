@@ -31,7 +31,7 @@ export interface JwtVerifierOptions {
   readonly jwksCooldownMs?: number;
   /** How long to wait for the keys; default 5 seconds. */
   readonly timeoutMs?: number;
-  /** Allows an `http:` URL of another machine as `jwks`. Whoever controls the network can then replace the keys. Default false. */
+  /** Allows an `http:` URL of another machine as `jwks`. Anyone who controls the network can then replace the keys. Default false. */
   readonly allowInsecureUrl?: boolean;
 }
 

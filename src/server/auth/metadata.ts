@@ -18,7 +18,7 @@ export class Metadata {
     this.#document = { resource: resource.href, ...document };
   }
 
-  /** The answer to a request for it, from whatever page; undefined for all other requests. */
+  /** The answer to a request for it, from any page; undefined for all other requests. */
   answer({ method, url, headers }: Request): Response | undefined {
     if (!this.#paths.has(new URL(url).pathname.replace(/(?<=.)\/$/, ""))) return undefined;
     const cors = { "Access-Control-Allow-Origin": "*" };

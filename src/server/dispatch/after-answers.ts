@@ -1,8 +1,8 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 
 /**
- * What became of an answer. `sent`: as far as the transport knows, the client has it. `kept`: its stream broke, and the client
- * may resume it. `lost`: it could not be sent, or the request was cancelled.
+ * What happened to an answer. `sent`: as far as the transport knows, the client has it. `kept`: its stream broke, and the client may resume
+ * it. `lost`: it could not be sent, or the request was cancelled.
  */
 export type AnswerEnd = "sent" | "kept" | "lost";
 

@@ -68,8 +68,8 @@ interface HttpTransport {
 }
 
 /**
- * The transport of an SDK server, around the transport to the client: `dispatcher` answers the requests that are ours, and the
- * SDK sees only the others. Whatever SDK servers look for on a transport is delegated.
+ * The transport of an SDK server, around the transport to the client. `dispatcher` answers the requests that are ours, and the SDK sees
+ * only the others. Everything that SDK servers look for on a transport is delegated.
  */
 export class DispatchTransport implements Transport {
   onclose?: () => void;

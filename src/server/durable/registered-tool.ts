@@ -122,7 +122,7 @@ function made(registration: Registration): RegisteredTool {
   return registerPlainly(new McpServer({ name: "holdfast", version: "0" }), registration);
 }
 
-/** Those that there are. */
+/** The members that are set. */
 function membersOf({ title, description, inputSchema, outputSchema, annotations, icons, _meta }: Made) {
   return {
     ...(title !== undefined && { title }),

@@ -55,7 +55,7 @@ export function registrars(): Registrars {
   return made;
 }
 
-/** The function itself, which is to be called on another object. */
+/** The function itself, to call on another object. */
 function functionOf(server: McpServer): (...args: readonly unknown[]) => unknown {
   const found: unknown = Reflect.get(server, "registerTool");
   if (typeof found === "function") return found as ReturnType<typeof functionOf>;

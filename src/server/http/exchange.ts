@@ -48,7 +48,7 @@ export class Exchange implements RequestStream {
     };
   }
 
-  /** Resolves as soon as it is known what goes out. To be called once: what goes out is not kept here. */
+  /** Resolves as soon as the response is known. Call it once: the response is not kept here. */
   begun(): Promise<Outgoing> {
     const outgoing = this.#outgoing ?? Promise.resolve(undefined);
     this.#outgoing = undefined;

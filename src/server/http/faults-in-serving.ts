@@ -11,7 +11,7 @@ const serving = new AsyncLocalStorage<Serving>();
 
 /**
  * Reports the faults among the errors that the SDK emits while it serves requests. It emits refusals, which clients see, in the same way.
- * Faults are the errors of a request answered with a 5xx status, and those outside of a request.
+ * Faults are the errors of a request answered with 500 or above, and those outside of a request.
  */
 export class FaultsInServing {
   readonly #onError: OnError;

@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import { isIPv4, type AddressInfo } from "node:net";
 import { HoldfastError } from "../../task/fault.ts";
 
-/** Whether only this machine reaches `host`, as far as can be known before it is looked up. */
+/** Whether only this machine can reach `host`, as far as known without a lookup. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || isLoopbackAddress(host);
 }

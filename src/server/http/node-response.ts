@@ -6,7 +6,7 @@ import { UnreadError, type Backlog, type UnreadBytes } from "./unread-bytes.ts";
 /** What is written at a time. Each piece has memory of its own, which is free once the client took it. */
 const pieceBytes = 64 * 1024;
 
-/** Characters that fit into one piece, whatever they are. */
+/** Characters that always fit into one piece. */
 const pieceChars = Math.floor(pieceBytes / 3);
 
 /**

@@ -39,7 +39,7 @@ export class LineFeed {
   readonly #runtime: Runtime;
   /** By URI. */
   readonly #followed = new Map<string, Followed>();
-  /** Those that are to be followed once their task was found. */
+  /** Those to follow once their task was found. */
   readonly #awaited = new Set<string>();
   /** The URIs of those that may have grown, the longest ago first. */
   readonly #changed = new Set<string>();

@@ -33,7 +33,7 @@ export interface Opened {
   readonly task: TaskRecord;
   /** Whether this call has made it. */
   readonly isNew: boolean;
-  /** To be called as soon as the call waits for the task, which then keeps other calls from joining it. */
+  /** Call it as soon as the call waits for the task, which then keeps other calls from joining it. */
   readonly release: () => void;
 }
 

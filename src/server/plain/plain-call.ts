@@ -10,7 +10,7 @@ import type { Departure } from "./departure.ts";
 /** The generation of tasks for callers without tasks. */
 export const generation = "plain";
 
-/** The caller, as far as it is known. */
+/** The caller, if known. */
 export interface PlainOwner {
   /** Null if the server does not tell callers apart. */
   readonly principal: string | null;

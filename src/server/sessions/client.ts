@@ -8,7 +8,7 @@ import type { Connection } from "../connection/connection.ts";
 /** The generations of tasks that a client of an earlier revision may know. */
 type Spoken = typeof core | typeof sep;
 
-/** Which tasks the client of a connection of an earlier revision knows, as far as its requests show. */
+/** Which tasks the client of a connection of an earlier revision knows, judging by its requests. */
 export class Client {
   readonly #connection: Connection;
   #asked: Spoken | undefined;
@@ -28,7 +28,7 @@ export class Client {
     return !this.hasCore || !declaresTasks(this.#connection.capabilities);
   }
 
-  /** Whether it is to be told that logs and outputs of tasks are resources. */
+  /** Whether to tell it that logs and outputs of tasks are resources. */
   get asksForLines(): boolean {
     return declaresTaskLines(this.#connection.capabilities, "experimental");
   }

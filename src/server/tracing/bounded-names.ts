@@ -25,7 +25,7 @@ const methods: ReadonlySet<string> = new Set([
 
 const versions: ReadonlySet<string> = new Set([...protocolVersions, ...SUPPORTED_PROTOCOL_VERSIONS]);
 
-/** What a method is called in traces: a client may send any, and names are to be few. */
+/** A method's name in traces, which need few names, while a client may send any. */
 export function tracedMethod(method: string): string {
   return methods.has(method) ? method : "_OTHER";
 }

@@ -23,7 +23,7 @@ export interface IncomingRequest {
 /** Maximum number of known tool names of the author's servers, which may accept any name. */
 const mostLearnedTools = 1_000;
 
-/** Traces the requests of a server, whatever carries and answers them. */
+/** Traces the requests of a server, on any transport. */
 export class RequestTracing {
   readonly #setup: RequestTracingSetup;
   /** Tools of the author's servers, known only from their answers. */

@@ -4,7 +4,7 @@ import type { Texts } from "./form.ts";
 
 /** How the texts of a store are encrypted. */
 export interface Encryption {
-  /** To be called once the inner store is open. */
+  /** Call it once the inner store is open. */
   start(): Promise<void>;
   readonly sealing: Texts;
   readonly opening: Texts;

@@ -1,7 +1,7 @@
 import type { CallerDetails } from "../../task/record.ts";
 import type { LineList } from "../../task/task-line.ts";
 
-/** What becomes of the texts in something: all are sealed, or all are opened. */
+/** Seals or opens all texts of a value. */
 export interface Texts {
   /** Of what a task was given and came to. May throw. */
   readonly body: (text: string) => string;
@@ -30,7 +30,7 @@ export const words: Form<string> = (text, texts) => texts.words(text);
 export const attemptError: Form<string> = (text, texts) => texts.attemptError(text);
 export const failure: Form<string> = (text, texts) => texts.failure(text);
 
-/** An object as its members have it; where none of them changes, itself. */
+/** An object with converted members, or the object itself if none of them changes. */
 export function members<T extends object>(forms: Members<T>): Form<T> {
   const sealed = entriesOf(forms).filter(([, form]) => form !== clear);
   if (sealed.length === 0) return clear;

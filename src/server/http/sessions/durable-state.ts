@@ -46,7 +46,7 @@ export class DurableState {
   readonly #author: AuthorServer;
   /** What the author's server knows. */
   #state: SessionState | undefined;
-  /** Its text in the store, as far as is known; undefined while it is not stored. */
+  /** Its text in the store, if known; undefined while it is not stored. */
   #stored: string | undefined;
   /** Requests that are not answered yet and may change the state. */
   readonly #changes = new Map<RequestId, JSONRPCRequest>();

@@ -18,7 +18,7 @@ export interface EventId {
   readonly stream: number;
   /** Its own number, in the log. */
   readonly event: number;
-  /** The requests that were still to be answered on the stream, as far as they fit. */
+  /** The unanswered requests on the stream, as many as fit. */
   readonly calls: readonly OpenCall[];
 }
 

@@ -77,7 +77,7 @@ export class SessionUse {
     this.#cancelIdle = clock.after(this.#leftMs, onOver);
   }
 
-  /** The session is over, for whatever reason. */
+  /** The session is over, for any reason. */
   end(): void {
     this.#isOver = true;
     this.#cancelIdle();
