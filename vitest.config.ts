@@ -13,6 +13,9 @@ const isEncrypted = process.env["HOLDFAST_TEST_ENCRYPTED"] !== undefined;
 const mode = process.env["HOLDFAST_TEST"];
 const isWhole = mode === "full" || onPostgres || isEncrypted;
 
+/** Full forms try more, beside more. */
+const limitMs = mode === "slow" || isWhole ? 120_000 : 30_000;
+
 /** The files of this run; of those, the command line may name some. */
 const suite =
   mode === "slow"
@@ -48,9 +51,9 @@ export default defineConfig({
     silent: "passed-only",
     execArgv: ["--disable-warning=ExperimentalWarning"],
     // No test waits for time to pass; the limits only end what hangs, on slow and busy machines too.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    teardownTimeout: 30_000,
-    expect: { poll: { timeout: 25_000 } },
+    testTimeout: limitMs,
+    hookTimeout: limitMs,
+    teardownTimeout: limitMs,
+    expect: { poll: { timeout: limitMs - 5_000 } },
   },
 });
