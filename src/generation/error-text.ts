@@ -1,6 +1,6 @@
 import type { JsonRpcError } from "../task/outcome.ts";
 
-/** What an error says of itself. */
+/** The text of an error. */
 export function errorText({ code, message }: JsonRpcError): string {
   return message === "" ? `The request failed with code ${code}.` : message;
 }

@@ -4,15 +4,15 @@ import { generation as extension } from "./2026-07-28/name.ts";
 import { generation as sep } from "./sep-1686/name.ts";
 import type { CapabilityPlace } from "./task-lines.ts";
 
-/** How a generation of tasks is spoken. */
+/** The wire form of a generation of tasks. */
 interface WireGeneration {
-  /** The protocol versions whose tasks these are, newest first. */
+  /** The protocol versions of these tasks, newest first. */
   readonly versions: readonly string[];
-  /** Protocol versions with tasks of their own in which a client may ask for these. */
+  /** Protocol versions with tasks of their own in which a client may ask for these instead. */
   readonly alsoIn: readonly string[];
-  /** Whether a connection begins with `initialize`, which makes a session; otherwise each request stands for itself. */
+  /** Whether a connection begins with `initialize`, which creates a session; otherwise each request stands alone. */
   readonly hasSessions: boolean;
-  /** Where both sides declare what the protocol does not have. */
+  /** Where both sides declare extensions to the protocol. */
   readonly declaresUnder: CapabilityPlace;
 }
 
@@ -34,10 +34,10 @@ export type ProtocolVersion = (typeof wireGenerations)[WireGenerationName]["vers
 
 const entries = Object.entries(wireGenerations) as readonly [WireGenerationName, WireGeneration][];
 
-/** The protocol versions that are spoken, newest first. */
+/** The supported protocol versions, newest first. */
 export const protocolVersions: readonly string[] = entries.flatMap(([, { versions }]) => versions);
 
-/** Whether `name` is that of a generation with a wire form. */
+/** Whether `name` names a generation with a wire form. */
 export function isWireGeneration(name: string): name is WireGenerationName {
   return Object.hasOwn(wireGenerations, name);
 }
@@ -52,15 +52,15 @@ export function hasSessions(version: string): boolean {
   return wireGenerations[generationAt(version)].hasSessions;
 }
 
-/** Whether tasks of this generation can be had in a protocol version. */
+/** Whether this generation is available in a protocol version. */
 export function isSpokenIn(name: WireGenerationName, version: string): boolean {
   const { versions, alsoIn }: WireGeneration = wireGenerations[name];
   return versions.includes(version) || alsoIn.includes(version);
 }
 
 /**
- * The generation of a connection by its protocol version: that which was asked for, where it can be had there, otherwise that of the
- * version. Of other versions it is the oldest, which is recognised by its use alone.
+ * The generation of a connection with this protocol version: the one asked for, if it is available there, otherwise the version's own. For
+ * other versions it is the oldest, which clients use without declaring it.
  */
 export function generationAt(version: string | undefined, asked?: WireGenerationName): WireGenerationName {
   if (version !== undefined && asked !== undefined && isSpokenIn(asked, version)) return asked;

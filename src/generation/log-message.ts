@@ -1,7 +1,7 @@
 import { logLevels, type LogLevel, type LogText } from "../task/task-line.ts";
 import type { JsonObject } from "./json-object.ts";
 
-/** By which a client of a session says from which level on it wants log messages. */
+/** Sets the lowest level of log messages that the client of a session wants. */
 export const setLevelMethod = "logging/setLevel";
 
 export const logMethod = "notifications/message";
@@ -11,19 +11,19 @@ export interface LogMessage {
   readonly params: JsonObject;
 }
 
-/** The level that a client names; undefined where it names none. */
+/** The level that a client names; undefined if it names none. */
 export function logLevelOf(value: unknown): LogLevel | undefined {
   return logLevels.find((level) => level === value);
 }
 
-/** Whether a line is as severe as `least`, or more. */
+/** Whether a line is at least as severe as `least`. */
 export function isAtLeast(least: LogLevel, { level }: Pick<LogText, "level">): boolean {
   return logLevels.indexOf(level) >= logLevels.indexOf(least);
 }
 
 /**
- * A line of the log of a tool's call as MCP has log messages. Clients show data that is a string as it is, and all other as JSON: so a line is
- * its text, with its data beside it if it has some. A text that only repeats its data, as that of a handler which was written for the SDK, is left out.
+ * A log line of a tool call as an MCP log message. Clients show string data as it is, and other data as JSON, so a line is sent as its
+ * text, together with its data if it has any. A text that only repeats its data, as from a handler written for the SDK, is left out.
  */
 export function logMessage(tool: string, { level, text, data }: LogText): LogMessage {
   const said = data === undefined ? text : text === JSON.stringify(data) ? data : { text, data };

@@ -1,17 +1,17 @@
 import { isJsonObject, type JsonObject } from "./json-object.ts";
 
-/** What params or a result have in `_meta`; nothing where they have none. */
+/** The `_meta` of params or a result; empty if there is none. */
 export function metaOf(object: unknown): JsonObject {
   const meta = isJsonObject(object) ? object["_meta"] : undefined;
   return isJsonObject(meta) ? meta : {};
 }
 
-/** Params or a result with more in `_meta`: all members stay as they are, and what is added wins over what is there. */
+/** Params or a result with more in `_meta`. All members stay unchanged; added ones replace existing ones. */
 export function withMeta(object: JsonObject, added: JsonObject): JsonObject {
   return { ...object, _meta: { ...metaOf(object), ...added } };
 }
 
-/** The task that a message names in `_meta`, under the key of its generation. */
+/** The task that a message names in `_meta`, under its generation's key. */
 export interface RelatedTask {
   readonly taskId: string;
 }

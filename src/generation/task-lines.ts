@@ -2,12 +2,12 @@ import type { LineList } from "../task/task-line.ts";
 import { isJsonObject, type JsonObject } from "./json-object.ts";
 
 /**
- * What a client declares to be told that logs and outputs of tasks are resources, and a server in answer to it: under
- * `extensions` in 2026-07-28, under `experimental` before. It has no settings.
+ * With this capability, a client asks for logs and outputs of tasks as resources, and a server confirms it: under `extensions` in
+ * 2026-07-28, under `experimental` before. It has no settings.
  */
 export const taskLinesCapability = "holdfast/taskLines";
 
-/** Where each generation declares what its protocol does not have. */
+/** Where each generation declares extensions to its protocol. */
 export type CapabilityPlace = "extensions" | "experimental";
 
 export function declaresTaskLines(capabilities: unknown, place: CapabilityPlace): boolean {
@@ -15,17 +15,17 @@ export function declaresTaskLines(capabilities: unknown, place: CapabilityPlace)
   return isJsonObject(declared) && isJsonObject(declared[taskLinesCapability]);
 }
 
-/** The capabilities with that one. */
+/** The capabilities with this one added. */
 export function withTaskLines(capabilities: unknown, place: CapabilityPlace): JsonObject {
   const own = isJsonObject(capabilities) ? capabilities : {};
   const others = isJsonObject(own[place]) ? own[place] : {};
   return { ...own, [place]: { ...others, [taskLinesCapability]: {} } };
 }
 
-/** A log or an output, as the URI of a resource names it: `task://ID/log`, `task://ID/output?after=7`. */
+/** A log or an output, as in the URI of a resource: `task://ID/log`, `task://ID/output?after=7`. */
 export interface TaskResource {
   readonly uri: string;
-  /** The id of the task, or the name that its requestor knows it by. */
+  /** The task's id, or the name that its requestor uses. */
   readonly task: string;
   readonly list: LineList;
   /** Only lines with larger numbers are wanted. */
@@ -34,10 +34,10 @@ export interface TaskResource {
 
 const form = /^task:\/\/([^/?#]+)\/(log|output)(?:\?after=(\d{1,15}))?$/;
 
-/** Line by line, so that a reader can append one read to the other. */
+/** One JSON value per line, so that readers can append one read to the next. */
 export const linesMimeType = "application/x-ndjson";
 
-/** The log or output that a URI names; undefined for every other one, and for what is none. */
+/** The log or output at a URI; undefined for any other URI. */
 export function taskResourceAt(uri: unknown): TaskResource | undefined {
   if (typeof uri !== "string") return undefined;
   const [, name = "", list, after = "0"] = form.exec(uri) ?? [];
@@ -46,12 +46,12 @@ export function taskResourceAt(uri: unknown): TaskResource | undefined {
   return { uri, task, list, after: Number(after) };
 }
 
-/** The URI of a log or an output. Requestors of SEP-1686 choose the ids of their tasks: any text. */
+/** The URI of a log or an output. In SEP-1686, requestors choose task ids, which can be any text. */
 export function taskResourceUri(task: string, list: LineList): string {
   return `task://${encodeURIComponent(task)}/${list}`;
 }
 
-/** How the URIs are made, as `resources/templates/list` says it. */
+/** The URI templates for `resources/templates/list`. */
 export const taskResourceTemplates: readonly JsonObject[] = [
   {
     uriTemplate: "task://{id}/log{?after}",
@@ -69,7 +69,7 @@ export const taskResourceTemplates: readonly JsonObject[] = [
   },
 ];
 
-/** What tells a follower that there is more to read. */
+/** The notification that there is more to read. */
 export const resourceUpdated = "notifications/resources/updated";
 
 function decoded(text: string): string | undefined {

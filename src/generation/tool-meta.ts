@@ -3,8 +3,7 @@ import type { TaskRecord } from "../task/record.ts";
 import { metaOf } from "./meta.ts";
 
 /**
- * Where a task says in `_meta` which tool's call it is, so that who finds it in a list knows what it does. A task of another
- * request does not say it.
+ * The key in `_meta` of a task that names the called tool, so that readers of a list know what each task does. Left out for other requests.
  */
 export const toolMeta = "holdfast/tool";
 
@@ -12,13 +11,13 @@ export interface ToolMeta {
   readonly [toolMeta]: string;
 }
 
-/** The member `_meta` of a task on the wire; none for a task that is no tool's call. */
+/** The `_meta` of a task on the wire; left out if the task is not a tool call. */
 export function toolMetaOf(task: TaskRecord): { readonly _meta?: ToolMeta } {
   const tool = calledTool(task);
   return tool === undefined ? {} : { _meta: { [toolMeta]: tool } };
 }
 
-/** The tool whose call the task is. The record of a question that a client takes as a task has the question's method there. */
+/** The tool that the task calls. For a question that runs as a task on the client, the record holds the question's method there. */
 export function calledTool({ method, tool }: TaskRecord): string | undefined {
   const isQuestion = inputMethods.some((each) => each === tool);
   return method === "tools/call" && !isQuestion ? tool : undefined;

@@ -6,13 +6,13 @@ interface InheritanceServices extends TakeOverServices {
   readonly onError: (error: unknown) => void;
 }
 
-/** Takes over the tasks of processes that are gone, at the start and whenever there may be some. */
+/** Takes over the tasks of lost processes, at the start and whenever there may be some. */
 export class Inheritance {
   readonly #services: InheritanceServices;
   readonly #onRestart: OnRestart;
   readonly #taken: TakenTasks = new Map();
   #takingOver: Promise<void> | undefined;
-  /** Whether there may be more than the last look found, or the one that is under way. */
+  /** Whether there may be more than the last or current look finds. */
   #again = false;
   #callOff: (() => void) | undefined;
   #open = false;
@@ -22,7 +22,7 @@ export class Inheritance {
     this.#onRestart = onRestart;
   }
 
-  /** Resolves when all that was left is taken over; rejects with what `onRestart` throws. */
+  /** Resolves when all leftover tasks are taken over; rejects with what `onRestart` throws. */
   async start(): Promise<void> {
     this.#again = false;
     await takeOver(this.#services, this.#onRestart, this.#taken);
@@ -30,7 +30,7 @@ export class Inheritance {
     if (this.#again) this.look();
   }
 
-  /** To be called when others may have left something. */
+  /** Call this when other processes may have left tasks. */
   readonly look = (): void => {
     this.#again = true;
     if (this.#open) this.#takingOver ??= this.#takeOver();
@@ -56,7 +56,7 @@ export class Inheritance {
     this.#takingOver = undefined;
   }
 
-  /** At the start the author sees what `onRestart` throws. Later nobody would, and its task must not wait for ever. */
+  /** At the start, the author sees what `onRestart` throws. Later nobody would, and the task must not wait forever. */
   readonly #decide: OnRestart = async (task) => {
     if (typeof this.#onRestart === "string") return this.#onRestart;
     try {

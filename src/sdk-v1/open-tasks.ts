@@ -12,15 +12,15 @@ import { DurableTaskStore } from "./durable-task-store.ts";
 import { resolveSdkV1Options, type SdkV1Options } from "./options.ts";
 import { Inheritance } from "./inheritance.ts";
 
-/** What a server on SDK v1 needs, shared by all of its connections. */
+/** What a server on SDK v1 needs, shared by all its connections. */
 export interface SdkV1Tasks {
   readonly taskStore: TaskStore;
   readonly taskMessageQueue: TaskMessageQueue;
-  /** Resolves once everything is written and the store is closed. Unfinished tasks stay unfinished. */
+  /** Resolves once all writes are done and the store is closed. Unfinished tasks stay unfinished. */
   close(): Promise<void>;
 }
 
-/** Opens the store. Until it is closed, takes over the tasks of processes that are gone, and deletes expired tasks. */
+/** Opens the store. Until it is closed, takes over the tasks of lost processes, and deletes expired tasks. */
 export async function openTasks(given: SdkV1Options, clock: Clock = systemClock): Promise<SdkV1Tasks> {
   const options = resolveSdkV1Options(given);
   const { store, onError } = options;
@@ -33,7 +33,7 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
     sweeper,
     inheritance.look,
   );
-  // No handlers: the work on these tasks is not the store's to give out.
+  // No handlers: the store does not hand out the work on these tasks.
   await store.open({ id: clock.uniqueName(), handlers: [] });
   try {
     await ownership.start();
@@ -43,8 +43,8 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
     await store.close();
     throw error;
   }
-  // Not awaited: many tasks may have expired while the server was down, and each read ends an expired task by
-  // itself.
+  // Not awaited: many tasks may have expired while the server was down, and each read ends an expired
+  // task by itself.
   void sweeper.start();
   const services = { store, clock, sweeper, options };
   return {

@@ -17,7 +17,7 @@ export interface SdkV1Options {
   readonly store: TaskStore;
   /**
    * What happens to tasks that a lost process left unfinished: at the start, and later if processes share a store. `"fail"` (default): they
-   * fail and say why. `"keep"`: they stay as they are, for servers whose work continues elsewhere. A function decides for each task, and
+   * fail with a reason. `"keep"`: they stay as they are, for servers whose work continues elsewhere. A function decides for each task, and
    * can resume its work.
    */
   readonly onRestart?: OnRestart;
@@ -31,7 +31,7 @@ export interface SdkV1Options {
    * (stdio): the session sees all tasks, and its tasks are visible to all.
    */
   readonly owner?: (sessionId: string | undefined) => string | undefined;
-  /** Called with errors that no caller is told about. Default: prints a line to stderr. */
+  /** Called with errors that reach no caller. Default: prints a line to stderr. */
   readonly onError?: (error: unknown) => void;
 }
 

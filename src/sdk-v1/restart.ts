@@ -45,8 +45,8 @@ export type TakenTasks = Map<TaskRecord, RestartDecision | undefined>;
 
 /**
  * Fails or keeps the tasks of SDK v1 servers whose process is gone. Each task is taken first, so that only one of several processes
- * decides; if that one dies, the next can take it. Expired tasks end as expired. If the store fails, tasks can stay in `taken` for the next
- * call.
+ * decides; if that process dies, the next can take it. Expired tasks end as expired. If the store fails, tasks can stay in `taken` for the
+ * next call.
  */
 export async function takeOver(
   services: TakeOverServices,
@@ -59,7 +59,7 @@ export async function takeOver(
   for (const handler of lost.filter(isSdkV1Handler)) {
     for (let more = true; more;) {
       const ids = await store.queued(handler, pageSize);
-      // In parallel, so that the store commits many of them in one group.
+      // In parallel, so that the store commits many in one group.
       await Promise.all(ids.map((id) => take(services, id, taken)));
       more = ids.length === pageSize && taken.size > 0;
       await decideAll(services, taken, onRestart);
@@ -68,7 +68,7 @@ export async function takeOver(
   }
 }
 
-/** Holds the task from now on, unless another process was faster, or it has expired. */
+/** Takes and holds the task, unless another process was faster, or it has expired. */
 async function take(services: TakeOverServices, id: string, taken: TakenTasks): Promise<void> {
   const { store, clock, sweeper, unreadable } = services;
   try {
@@ -84,7 +84,7 @@ async function take(services: TakeOverServices, id: string, taken: TakenTasks): 
   }
 }
 
-/** Decides one task after the other, and fails those that must fail at once. */
+/** Decides task by task, and fails those that must fail at once. */
 async function decideAll(services: TakeOverServices, taken: TakenTasks, onRestart: OnRestart): Promise<void> {
   for (const [task, decision] of taken) {
     if (decision === undefined) taken.set(task, await decide(services, task, onRestart));

@@ -23,7 +23,7 @@ export function isSdkV1Task(task: TaskRecord): boolean {
   return task.scope === scope && task.generation === generation;
 }
 
-/** Whether only tasks of SDK v1 servers name it, of which no process says that it runs them. */
+/** Whether the handler belongs only to tasks of SDK v1 servers, which no process claims to run. */
 export function isSdkV1Handler({ tool }: HandlerName): boolean {
   return tool.startsWith(`${scope} `);
 }

@@ -11,13 +11,13 @@ export const immediateResponseKey = "io.modelcontextprotocol/model-immediate-res
 
 /** How a request asks to become a task. */
 export interface TaskParams {
-  /** How long the requestor wants the task kept, counted from its creation; whole milliseconds. */
+  /** How long the requestor wants the task kept from its creation; whole milliseconds. */
   readonly ttlMs?: number;
 }
 
 /**
- * What `params.task` of a request says, or undefined where there is none. The receiver makes up the id, so one that
- * is sent along is passed over with all else that stands there (C-040). Throws `invalid_params` (A-15).
+ * Reads `params.task` of a request; undefined if there is none. The receiver generates the id, so an id in the request is ignored, like all
+ * other members (C-040). Throws `invalid_params` (A-15).
  */
 export function readTaskParams(params: unknown): TaskParams | undefined {
   const task = isJsonObject(params) ? params["task"] : undefined;
@@ -36,10 +36,7 @@ export interface CreateTaskResult {
   };
 }
 
-/**
- * Every task starts as working (C-042): also the one that a repeated call finds further on (A-48), for whoever gets
- * this answer asks for the task next.
- */
+/** Always `working` (C-042), also if a repeated call finds a task that has moved on (A-48): the caller gets the task next anyway. */
 export function createTaskResult({ task }: TaskSnapshot, immediateResponse?: string): CreateTaskResult {
   return {
     task: { ...wireTask(task), status: "working" },
@@ -50,7 +47,7 @@ export function createTaskResult({ task }: TaskSnapshot, immediateResponse?: str
   };
 }
 
-/** What the server said in `_meta` of its answer, if it said anything. */
+/** The server's immediate response in `_meta` of its answer, if there is one. */
 export function immediateResponseOf(result: JsonObject): string | undefined {
   const said = metaOf(result)[immediateResponseKey];
   return typeof said === "string" ? said : undefined;

@@ -6,8 +6,8 @@ import { isJsonObject, type JsonObject } from "../json-object.ts";
 import { wireStatus } from "./wire-task.ts";
 
 /**
- * Why a task failed, where its handler set no text (C-117); undefined for every other task. The status text is a line, the
- * whole of it is for `tasks/result`.
+ * Why a task failed, if its handler set no text (C-117); undefined for every other task. The status text is one line; `tasks/result` has
+ * the whole text.
  */
 export function diagnose({ task, outcome }: TaskSnapshot): string | undefined {
   if (task.statusMessage || outcome === null || wireStatus(task) !== "failed") return undefined;
@@ -15,7 +15,7 @@ export function diagnose({ task, outcome }: TaskSnapshot): string | undefined {
   return cutText(outcome.kind === "error" ? errorText(body as JsonRpcError) : resultText(body));
 }
 
-/** Tools say in the first text of their result what went wrong. */
+/** Tools report the reason in the first text of their result. */
 function resultText(result: unknown): string {
   const content = isJsonObject(result) ? result["content"] : undefined;
   const texts = (Array.isArray(content) ? content : []).filter(isText);

@@ -3,17 +3,17 @@ import { isJsonObject, type JsonObject } from "../json-object.ts";
 /** Requests that a client can declare to take as tasks (C-006). */
 export type ClientTaskMethod = "sampling/createMessage" | "elicitation/create";
 
-/** Whether a tool runs as a task: what its author says, and what `tools/list` says (A-34). */
+/** Whether a tool runs as a task: what its author sets, and what `tools/list` shows (A-34). */
 export type TaskSupport = "required" | "optional" | "forbidden";
 
-/** The value of `capabilities.tasks` of a server (C-005): what is there is supported, what is missing is not. */
+/** The value of a server's `capabilities.tasks` (C-005): present members are supported, missing ones are not. */
 export interface ServerTasksCapability {
   readonly list?: Record<string, never>;
   readonly cancel: Record<string, never>;
   readonly requests: { readonly tools: { readonly call: Record<string, never> } };
 }
 
-/** Listing shows one caller's tasks, so it is declared only where callers are told apart (A-39). */
+/** A list shows one caller's tasks, so it is declared only if callers can be told apart (A-39). */
 export function serverTasksCapability({ list }: { readonly list: boolean }): ServerTasksCapability {
   return { ...(list ? { list: {} } : {}), cancel: {}, requests: { tools: { call: {} } } };
 }
@@ -23,12 +23,12 @@ export function executionOf(taskSupport: TaskSupport): { readonly taskSupport: T
   return { taskSupport };
 }
 
-/** Whether a client has tasks at all, for whatever request. */
+/** Whether a client declares tasks for any request. */
 export function declaresTasks(capabilities: JsonObject): boolean {
   return has(capabilities, ["tasks"]);
 }
 
-/** Whether a client takes such a request as a task; one that it does not name it does not take (C-009). */
+/** Whether a client accepts such a request as a task. Requests that it does not declare, it does not accept (C-009). */
 export function takesTasks(capabilities: JsonObject, method: ClientTaskMethod): boolean {
   return has(capabilities, ["tasks", "requests", ...method.split("/")]);
 }
@@ -38,7 +38,7 @@ export function clientCancels(capabilities: JsonObject): boolean {
   return has(capabilities, ["tasks", "cancel"]);
 }
 
-/** Whether a server takes `tools/call` as a task; each tool still has its own say (C-014, C-015). */
+/** Whether a server accepts `tools/call` as a task. Each tool then decides for itself (C-014, C-015). */
 export function serverTakesTasks(capabilities: JsonObject): boolean {
   return has(capabilities, ["tasks", "requests", "tools", "call"]);
 }
@@ -53,7 +53,7 @@ export function serverCancels(capabilities: JsonObject): boolean {
   return has(capabilities, ["tasks", "cancel"]);
 }
 
-/** Capabilities are objects all the way down: `true` declares nothing. */
+/** Each capability is an object: `true` declares nothing. */
 function has(capabilities: JsonObject, path: readonly string[]): boolean {
   let at: unknown = capabilities;
   for (const name of path) at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;

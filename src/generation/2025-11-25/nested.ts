@@ -3,8 +3,8 @@ import type { JsonObject } from "../json-object.ts";
 import { withRelatedTask } from "./related-task.ts";
 
 /**
- * A question of a task: it says whose it is (C-092, C-099). It becomes a task on the client only where `task` is
- * given, whatever its author wrote there: who asks has to know first that the client takes it (C-007).
+ * A question of a task, which names the task (C-092, C-099). It becomes a task on the client only if `task` is given, whatever its author
+ * wrote: the caller must know first that the client accepts it (C-007).
  */
 export function nestedRequest(
   method: InputMethod,

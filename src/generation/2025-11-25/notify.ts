@@ -5,19 +5,19 @@ import { logMessage } from "../log-message.ts";
 import { withRelatedTask } from "./related-task.ts";
 import type { WireTask } from "./wire-task.ts";
 
-/** A message that wants no answer. */
+/** A message without a response. */
 export interface WireNotification {
   readonly jsonrpc: "2.0";
   readonly method: string;
   readonly params: JsonObject;
 }
 
-/** A task that changed, whole and flat as `tasks/get` shows it (C-066); its own id relates it well enough (C-069). */
+/** A changed task, in full and flat as in `tasks/get` (C-066); its own id is enough to relate it (C-069). */
 export function statusNotification(task: WireTask): WireNotification {
   return { jsonrpc: "2.0", method: "notifications/tasks/status", params: { ...task } };
 }
 
-/** Progress of a task, under the token of the request that became it, for as long as it runs (C-106, C-098). */
+/** Progress of a running task, under the progress token of the request that created it (C-106, C-098). */
 export function progressNotification(
   progressToken: string | number,
   progress: Progress,
@@ -27,7 +27,7 @@ export function progressNotification(
   return { jsonrpc: "2.0", method: "notifications/progress", params };
 }
 
-/** A line of the task's log, which names the task (C-097). */
+/** A log line of a task, with the task's id (C-097). */
 export function logNotification(tool: string, line: LogText, taskId: string): WireNotification {
   const { method, params } = logMessage(tool, line);
   return { jsonrpc: "2.0", method, params: withRelatedTask(params, taskId) };

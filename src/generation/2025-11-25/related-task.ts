@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json-object.ts";
 import { relatedTaskIn, withMeta, type RelatedTask } from "../meta.ts";
 
-/** Where a message says in `_meta` which task it belongs to (C-097). */
+/** The key in `_meta` that names the task a message belongs to (C-097). */
 export const relatedTaskKey = "io.modelcontextprotocol/related-task";
 
 /** The entry of `_meta`. */
@@ -9,7 +9,7 @@ export function relatedTask(taskId: string): { readonly [relatedTaskKey]: Relate
   return { [relatedTaskKey]: { taskId } };
 }
 
-/** A result or params that belong to a task: all members stay as they are, and this task wins over another. */
+/** A result or params that belong to a task. All members stay unchanged; this task replaces any other. */
 export function withRelatedTask(object: JsonObject, taskId: string): JsonObject {
   return withMeta(object, relatedTask(taskId));
 }

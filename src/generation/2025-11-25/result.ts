@@ -4,12 +4,12 @@ import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { JsonObject } from "../json-object.ts";
 import { withRelatedTask } from "./related-task.ts";
 
-/** What `tasks/result` answers on the wire. */
+/** The answer to `tasks/result` on the wire. */
 export type TaskResult = { readonly result: JsonObject } | { readonly error: JsonRpcError };
 
 /**
- * What the plain request would have answered (C-058, C-060). A result says which task it is of; an error is repeated
- * untouched, for it has no place to say so (A-12). A cancelled task has neither and throws `invalid_params` (A-10).
+ * The answer that the plain request would have got (C-058, C-060). A result names its task; an error is returned unchanged, since it has no
+ * place for that (A-12). A cancelled task has neither and throws `invalid_params` (A-10).
  */
 export function taskResult({ task, outcome }: TaskSnapshot): TaskResult {
   if (task.state === "cancelled") throw new HoldfastError("invalid_params", "Task was cancelled");

@@ -5,7 +5,7 @@ import { calledTool, toolMetaOf, type ToolMeta } from "../tool-meta.ts";
 
 export type WireStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
-/** A task as every answer shows it, whatever its status (C-030 to C-036). */
+/** A task in every answer, whatever its status (C-030 to C-036). */
 export interface WireTask {
   readonly taskId: string;
   readonly status: WireStatus;
@@ -14,16 +14,15 @@ export interface WireTask {
   readonly createdAt: string;
   /** ISO 8601 */
   readonly lastUpdatedAt: string;
-  /** Milliseconds from creation; null: without end. */
+  /** Milliseconds from creation; null: no end. */
   readonly ttl: number | null;
   readonly pollInterval: number;
   readonly _meta?: ToolMeta;
 }
 
 /**
- * A task from its record alone, so that a page of them needs no bodies. `diagnosis` is for a failed task whose
- * handler set no text; one that goes on and has none names its tool. How far a task is does not show: there are progress
- * notifications for that.
+ * A task from its record alone, so that a page of them needs no bodies. `diagnosis` is for a failed task without a text from its handler;
+ * an unfinished task without one shows its tool's name. Progress is not shown, since there are progress notifications.
  */
 export function wireTask(task: TaskRecord, diagnosis?: string): WireTask {
   const status = wireStatus(task);

@@ -6,7 +6,7 @@ export interface CreateTaskResult extends WireTask {
   readonly resultType: "task";
 }
 
-/** A repeated call may find its task finished (A-48): its status shows, what it answered is for `tasks/get`. */
+/** A repeated call may find its task finished (A-48). The answer shows that status; the result is for `tasks/get`. */
 export function createTaskResult(view: TaskSnapshot): CreateTaskResult {
   return { resultType: "task", ...wireTask(view) };
 }

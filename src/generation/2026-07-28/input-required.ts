@@ -2,11 +2,11 @@ import { HoldfastError } from "../../task/fault.ts";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
 import type { WireInputRequest } from "./project.ts";
 
-/** The answer to a call that needs input before it can go on: the client calls again with both (X-B-008). */
+/** The answer to a call that needs input before it can continue: the client calls again with both (X-B-008). */
 export interface InputRequiredResult {
   readonly resultType: "input_required";
   readonly inputRequests: Readonly<Record<string, WireInputRequest>>;
-  /** Opaque to the client, which hands it back unchanged. */
+  /** Opaque to the client, which returns it unchanged. */
   readonly requestState: string;
 }
 
@@ -14,21 +14,21 @@ export function inputRequiredResult(
   questions: readonly (WireInputRequest & { readonly key: string })[],
   requestState: string,
 ): InputRequiredResult {
-  // fromEntries takes any key, `__proto__` too, as a plain member
+  // fromEntries keeps any key, `__proto__` too, as a plain member
   const inputRequests = Object.fromEntries(
     questions.map(({ key, method, params }) => [key, { method, params }]),
   );
   return { resultType: "input_required", inputRequests, requestState };
 }
 
-/** What a call brings along from an earlier round (X-B-009); a first call brings nothing. */
+/** What a call brings from an earlier round (X-B-009); a first call brings nothing. */
 export interface Retry {
   readonly requestState: string | undefined;
-  /** By key, as the client sent them: whether they answer anything is not known here. */
+  /** By key, as the client sent them; not yet checked. */
   readonly inputResponses: JsonObject;
 }
 
-/** Reads the params of a call; throws `invalid_params` and says what is wrong. */
+/** Reads the params of a call; throws `invalid_params` with the reason. */
 export function readRetry({ requestState, inputResponses = {} }: JsonObject): Retry {
   if (requestState !== undefined && typeof requestState !== "string") {
     throw new HoldfastError(

@@ -7,34 +7,34 @@ import type { DetailedTask } from "./project.ts";
 export const listenMethod = "subscriptions/listen";
 export const acknowledgedMethod = "notifications/subscriptions/acknowledged";
 
-/** Every message of a subscription says which one it belongs to (X-B-013). */
+/** Every message of a subscription names the subscription (X-B-013). */
 const subscriptionIdKey = "io.modelcontextprotocol/subscriptionId";
 
-/** As many ids as one request may name where the server says nothing else. */
+/** The default maximum number of ids in one request. */
 export const maxTaskIds = 1_000;
 
 /** The JSON-RPC id of the listen request. */
 export type SubscriptionId = string | number;
 
-/** A listen request that asks for tasks (X-085), or for their logs and outputs, taken apart. */
+/** A parsed listen request for tasks (X-085), or for their logs and outputs. */
 export interface TaskListening {
-  /** As they were sent; undefined where it asks for no tasks. */
+  /** As sent; undefined if it asks for no tasks. */
   readonly taskIds: unknown;
-  /** The logs and outputs among the resources that it names, each once. */
+  /** The logs and outputs among its resources, each once. */
   readonly resources: readonly TaskResource[];
-  /** The params without all of these: what everybody else is asked for. */
+  /** The params without these: what the rest of the server handles. */
   readonly others: JsonObject;
 }
 
-/** What of it is listened to. */
+/** The accepted parts of a listen request. */
 export interface AcceptedListening {
-  /** Undefined where none were asked for. */
+  /** Undefined if the request asked for none. */
   readonly taskIds: readonly string[] | undefined;
   /** The URIs of logs and outputs. */
   readonly uris: readonly string[];
 }
 
-/** What `params` asks of us, or undefined where they name no tasks at all. */
+/** The parts of `params` about tasks; undefined if there are none. */
 export function taskListening(params: unknown): TaskListening | undefined {
   const notifications = isJsonObject(params) ? params["notifications"] : undefined;
   if (!isJsonObject(params) || !isJsonObject(notifications)) return undefined;
@@ -49,8 +49,8 @@ export function taskListening(params: unknown): TaskListening | undefined {
 }
 
 /**
- * The ids, each once, of a request that names so many resources of ours beside them; throws `invalid_params` for what is no list of
- * ids, and for more than `most` of both.
+ * The ids of a request, each once. `resources` is how many resources of ours it names as well. Throws `invalid_params` if this is no list
+ * of ids, or if there are more than `most` of both.
  */
 export function readTaskIds(taskIds: unknown, resources = 0, most = maxTaskIds): readonly string[] {
   if (!Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")) {
@@ -66,13 +66,13 @@ export function readTaskIds(taskIds: unknown, resources = 0, most = maxTaskIds):
   return [...new Set<string>(taskIds)];
 }
 
-/** Whether a listen request asks for tasks, or what is of them, and for nothing else. */
+/** Whether a listen request asks only for tasks, or their logs and outputs. */
 export function listensToTasksOnly({ params }: { readonly params: JsonObject }): boolean {
   const { notifications } = taskListening(params)?.others ?? {};
   return isJsonObject(notifications) && Object.keys(notifications).length === 0;
 }
 
-/** The acknowledgement of a subscription that listens to nothing yet. */
+/** The acknowledgement of a subscription to nothing yet. */
 export function listenBegin(subscription: SubscriptionId): {
   jsonrpc: "2.0";
   method: string;
@@ -82,7 +82,7 @@ export function listenBegin(subscription: SubscriptionId): {
   return { jsonrpc: "2.0", method: acknowledgedMethod, params };
 }
 
-/** The params of the acknowledgement of a subscription, with the tasks, logs and outputs that are listened to (X-086). */
+/** The acknowledgement's params, with the accepted tasks, logs and outputs (X-086). */
 export function acknowledgedTasks(params: JsonObject, { taskIds, uris }: AcceptedListening): JsonObject {
   const others = isJsonObject(params["notifications"]) ? params["notifications"] : {};
   const own: unknown = others["resourceSubscriptions"];
@@ -102,7 +102,7 @@ export function subscriptionOf(params: unknown): SubscriptionId | undefined {
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
-/** A task as it is pushed: what `tasks/get` would answer now, without `resultType` (X-083, X-084, A-25). */
+/** A pushed task: what `tasks/get` would answer now, without `resultType` (X-083, X-084, A-25). */
 export function taskNotification(
   task: DetailedTask,
   subscription: SubscriptionId,
@@ -111,7 +111,7 @@ export function taskNotification(
   return { jsonrpc: "2.0", method: "notifications/tasks", params };
 }
 
-/** What is pushed of a log or an output: that there is more to read of it. */
+/** The notification for a log or an output: there is more to read. */
 export function linesNotification(
   uri: string,
   subscription: SubscriptionId,
@@ -123,7 +123,7 @@ export function linesNotification(
   };
 }
 
-/** The answer to a listen request that the server ends by itself (X-B-015, A-33), with more in `_meta`. */
+/** The answer to a listen request that the server ends itself (X-B-015, A-33), with more in `_meta`. */
 export function listenEnd(
   subscription: SubscriptionId,
   meta: JsonObject = {},

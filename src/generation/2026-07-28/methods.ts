@@ -11,13 +11,13 @@ export const taskMethods = ["tasks/get", "tasks/update", "tasks/cancel"] as cons
 
 export type TasksMethod = (typeof taskMethods)[number];
 
-/** What a message asks for, without its wire form. */
+/** A task request, apart from its wire form. */
 export type TasksCommand =
   | { readonly type: "get"; readonly taskId: string }
   | { readonly type: "update"; readonly taskId: string; readonly answers: readonly InputAnswer[] }
   | { readonly type: "cancel"; readonly taskId: string };
 
-/** Reads the params of a message; throws `invalid_params` and says what is wrong (X-096). */
+/** Reads the params of a message; throws `invalid_params` with the reason (X-096). */
 export function readCommand(method: TasksMethod, params: unknown): TasksCommand {
   const object = isJsonObject(params) ? params : {};
   const taskId = readTaskId(method, object);
@@ -36,7 +36,7 @@ function readTaskId(method: TasksMethod, { taskId }: JsonObject): string {
   throw new HoldfastError("invalid_params", `${method} needs params.taskId, a string that is not empty.`);
 }
 
-/** An answer that is no object answers nothing and is passed over, like an answer to an unknown key (X-063). */
+/** An answer that is no object answers nothing and is ignored, like an answer to an unknown key (X-063). */
 function readAnswers({ inputResponses }: JsonObject): InputAnswer[] {
   if (!isJsonObject(inputResponses)) {
     throw new HoldfastError("invalid_params", "tasks/update needs params.inputResponses, an object.");

@@ -1,4 +1,4 @@
 import type { GenerationName } from "../../task/generations.ts";
 
-/** What records of this generation bear: the protocol version that its extension stands on. */
+/** The generation name in records: the protocol version that the extension builds on. */
 export const generation = "2026-07-28" as const satisfies GenerationName;

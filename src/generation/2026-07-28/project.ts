@@ -4,13 +4,13 @@ import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { completeResult } from "./complete-result.ts";
 import { errorOf, resultOf, wireTask, type WireError, type WireTask } from "./wire-task.ts";
 
-/** A question to the client, as it stands in `inputRequests`. */
+/** A question to the client, as in `inputRequests`. */
 export interface WireInputRequest {
   readonly method: InputMethod;
   readonly params: JsonObject;
 }
 
-/** A task with what its status brings along (X-027 to X-031). */
+/** A task with the members of its status (X-027 to X-031). */
 export type DetailedTask = WireTask & {
   readonly inputRequests?: Readonly<Record<string, WireInputRequest>>;
   readonly result?: JsonObject;
@@ -33,8 +33,8 @@ export function detailedTask(view: TaskSnapshot): DetailedTask {
 }
 
 /**
- * What `tasks/get` answers, as JSON text, with more in `_meta`. The result of a completed task is in the store as text and goes out as it is:
- * it may be large, and each client asks for it once more than it changes.
+ * The answer to `tasks/get` as JSON text, with more in `_meta`. The result of a completed task is stored as text and sent unchanged: it may
+ * be large, and each client reads it at least once.
  */
 export function detailedTaskText(view: TaskSnapshot, meta: JsonObject): string {
   const { outcome } = view;
@@ -50,7 +50,7 @@ function withFirstMeta(task: WireTask, meta: JsonObject): JsonObject {
   return { ...task, _meta: { ...meta, ...task._meta } };
 }
 
-/** As `completeResult`, on JSON text without space around it. */
+/** Like `completeResult`, on JSON text without whitespace around it. */
 function completeText(body: string): string {
   const isPlain = body.startsWith('{"') && body.endsWith("}") && !body.includes('"resultType"');
   return isPlain
@@ -58,9 +58,9 @@ function completeText(body: string): string {
     : JSON.stringify(completeResult(JSON.parse(body) as JsonObject));
 }
 
-/** Every question that is open now, and again on the next poll (X-046). */
+/** All questions that are open now; the next poll repeats them (X-046). */
 function inputRequests({ inputs }: TaskSnapshot): Record<string, WireInputRequest> {
-  // fromEntries takes any key, `__proto__` too, as a plain member
+  // fromEntries keeps any key, `__proto__` too, as a plain member
   return Object.fromEntries(
     inputs.map(({ key, method, params }) => [key, { method, params: JSON.parse(params) as JsonObject }]),
   );

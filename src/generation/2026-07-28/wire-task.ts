@@ -6,7 +6,7 @@ import { calledTool, toolMetaOf, type ToolMeta } from "../tool-meta.ts";
 
 export type WireStatus = "working" | "input_required" | "completed" | "cancelled" | "failed";
 
-/** What every task shows, whatever its status (X-016 to X-025). */
+/** The members of every task, whatever its status (X-016 to X-025). */
 export interface WireTask {
   readonly taskId: string;
   readonly status: WireStatus;
@@ -15,13 +15,13 @@ export interface WireTask {
   readonly createdAt: string;
   /** ISO 8601 */
   readonly lastUpdatedAt: string;
-  /** Milliseconds from creation; null: without end. */
+  /** Milliseconds from creation; null: no end. */
   readonly ttlMs: number | null;
   readonly pollIntervalMs: number;
   readonly _meta?: ToolMeta;
 }
 
-/** A JSON-RPC error object, as it inlines into a failed task (X-030). */
+/** A JSON-RPC error object, as inlined into a failed task (X-030). */
 export interface WireError {
   readonly code: number;
   readonly message: string;
@@ -45,8 +45,8 @@ export function wireTask(view: TaskSnapshot): WireTask {
 }
 
 /**
- * Tasks of this generation have no progress notifications, so the text says how far one is (X-089, A-31). Before there is
- * anything to say, it names the tool.
+ * Tasks of this generation have no progress notifications, so the text shows the progress (X-089, A-31). Without any text or progress, it
+ * names the tool.
  */
 function statusText(task: TaskSnapshot["task"]): string | undefined {
   const { state, statusMessage, progress } = task;
@@ -75,15 +75,15 @@ export function errorOf(view: TaskSnapshot): WireError {
   return wireError(JSON.parse(outcomeOf(view).body) as WireError);
 }
 
-/** The code with which earlier revisions have a URL opened. */
+/** The code with which earlier revisions ask the client to open a URL. */
 const urlElicitationRequired = -32042;
 
-/** An error as this revision may say it, which asks by questions alone (B-P-005). What is to be opened stays in its data. */
+/** An error as this revision allows it: it asks only through questions (B-P-005). The URLs stay in its data. */
 export function wireError(error: WireError): WireError {
   return error.code === urlElicitationRequired ? { ...error, code: -32603 } : error;
 }
 
-/** A failed task says why, even where its handler set no text and its error has none (X-098). */
+/** A failed task always says why, even if its handler set no text and its error has none (X-098). */
 function diagnosis(view: TaskSnapshot): string {
   const { code, message } = errorOf(view);
   return message === "" ? `The request failed with code ${code}.` : message;

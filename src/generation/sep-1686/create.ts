@@ -3,10 +3,10 @@ import { isJsonObject, type JsonObject } from "../json-object.ts";
 import { metaOf, withMeta } from "../meta.ts";
 import { readMilliseconds } from "../milliseconds.ts";
 
-/** Where a request asks in `_meta` to become a task (S-006). */
+/** The key in `_meta` with which a request asks to become a task (S-006). */
 export const taskKey = "modelcontextprotocol.io/task";
 
-/** In UTF-16 code units: far more than any id needs, and little enough to keep as a name. */
+/** In UTF-16 code units: far more than any id needs, and short enough to store as a name. */
 const longestId = 1_024;
 
 /** How a request asks to become a task. */
@@ -17,12 +17,12 @@ export interface TaskParams {
   readonly keepAliveMs?: number;
 }
 
-/** Whether a request asks to become a task at all; whether it asks rightly, `readTaskParams` says. */
+/** Whether a request asks to become a task; `readTaskParams` checks whether the params are valid. */
 export function asksForTask(params: unknown): boolean {
   return metaOf(params)[taskKey] !== undefined;
 }
 
-/** What a request says of the task that it wants to be, or undefined where it wants none; throws `invalid_params` (S-020). */
+/** The task that a request asks to become, or undefined if it asks for none; throws `invalid_params` (S-020). */
 export function readTaskParams(params: unknown): TaskParams | undefined {
   const task = metaOf(params)[taskKey];
   if (task === undefined) return undefined;
@@ -35,13 +35,13 @@ export function readTaskParams(params: unknown): TaskParams | undefined {
   return { taskId, keepAliveMs: readMilliseconds(keepAlive, `_meta["${taskKey}"].keepAlive`) };
 }
 
-/** Params that ask for a task under an id of the requestor's own. */
+/** Params that ask for a task with an id that the requestor chose. */
 export function withTask(params: JsonObject, { taskId, keepAliveMs }: TaskParams): JsonObject {
   const keepAlive = keepAliveMs === undefined ? {} : { keepAlive: keepAliveMs };
   return withMeta(params, { [taskKey]: { taskId, ...keepAlive } });
 }
 
-/** The same params, which ask for no task. */
+/** The same params without the request for a task. */
 export function withoutTask(params: JsonObject): JsonObject {
   const meta = params["_meta"];
   if (!isJsonObject(meta) || !Object.hasOwn(meta, taskKey)) return params;

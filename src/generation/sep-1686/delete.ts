@@ -1,7 +1,7 @@
 import type { RelatedTask } from "../meta.ts";
 import { relatedTask, type relatedTaskKey } from "./related-task.ts";
 
-/** The answer to `tasks/delete`, empty but for the task that it is about (S-051). */
+/** The answer to `tasks/delete`, empty except for its task (S-051). */
 export interface DeleteTaskResult {
   readonly _meta: { readonly [relatedTaskKey]: RelatedTask };
 }

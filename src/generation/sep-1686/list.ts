@@ -1,6 +1,6 @@
 import type { WireTask } from "./wire-task.ts";
 
-/** A page of tasks; it belongs to no task, and says so of none (S-045, A-20). */
+/** A page of tasks. It belongs to no task, so it names none (S-045, A-20). */
 export interface ListTasksResult {
   readonly tasks: readonly WireTask[];
   readonly nextCursor?: string;

@@ -1,4 +1,4 @@
 import type { GenerationName } from "../../task/generations.ts";
 
-/** What records of this generation bear: the original proposal, whose ids the requestor makes. */
+/** The generation name in records: the original proposal, in which requestors choose the ids. */
 export const generation = "sep-1686" as const satisfies GenerationName;

@@ -4,8 +4,8 @@ import { withoutTask, withTask, type TaskParams } from "./create.ts";
 import { withRelatedTask } from "./related-task.ts";
 
 /**
- * A question of a task: it says whose it is (S-057, S-062). It asks for a task on the client only where `task` is given,
- * whatever its author wrote there.
+ * A question of a task, which names the task (S-057, S-062). It asks for a task on the client only if `task` is given, whatever its author
+ * wrote.
  */
 export function nestedRequest(
   method: InputMethod,

@@ -6,8 +6,8 @@ import { withRelatedTask } from "./related-task.ts";
 import { wireStatus } from "./wire-task.ts";
 
 /**
- * What `tasks/result` answers: the result of the request, with the task that it is of (S-040). Throws `invalid_params` for
- * a task that is not completed, whatever else became of it (S-041, S-042, S-078).
+ * The answer to `tasks/result`: the result of the request, with its task (S-040). Throws `invalid_params` for a task that is not completed,
+ * for any reason (S-041, S-042, S-078).
  */
 export function taskResult({ task, outcome }: TaskSnapshot): JsonObject {
   const status = wireStatus(task);
@@ -18,8 +18,8 @@ export function taskResult({ task, outcome }: TaskSnapshot): JsonObject {
 }
 
 /**
- * What the request itself is answered with when its task has ended (S-015). A result says which task it is of; an error has
- * no place to say so. Who cancelled it hears nothing; whoever else waits hears that.
+ * The answer to the request itself when its task has ended (S-015). A result names its task; an error has no place for that. The requestor
+ * that cancelled it gets no answer; other waiting ones get this error.
  */
 export function requestAnswer({
   task,

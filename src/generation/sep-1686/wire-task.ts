@@ -8,7 +8,7 @@ import { toolMetaOf, type ToolMeta } from "../tool-meta.ts";
 import type { RelatedTask } from "../meta.ts";
 import { relatedTask, type relatedTaskKey } from "./related-task.ts";
 
-/** All statuses that a task can have (S-025). */
+/** All statuses of a task (S-025). */
 export const wireStatuses = [
   "submitted",
   "working",
@@ -21,20 +21,20 @@ export const wireStatuses = [
 
 export type WireStatus = (typeof wireStatuses)[number];
 
-/** Whether nothing leaves the status (S-030): `unknown` is an end as well (A-17). */
+/** Whether a status is final (S-030). `unknown` is final too (A-17). */
 export function isFinal(status: WireStatus): boolean {
   return status === "completed" || status === "failed" || status === "cancelled" || status === "unknown";
 }
 
-/** A task as lists show it (S-045). */
+/** A task in a list (S-045). */
 export interface WireTask {
   readonly taskId: string;
   readonly status: WireStatus;
-  /** Milliseconds from the end of the task; null: without end (S-036). */
+  /** Milliseconds from the end of the task; null: no end (S-036). */
   readonly keepAlive: number | null;
   /** Milliseconds between two polls (S-037). */
   readonly pollFrequency: number;
-  /** Of a failed task. */
+  /** Only for a failed task. */
   readonly error?: string;
   readonly _meta?: ToolMeta;
 }
@@ -44,7 +44,7 @@ export interface GetTaskResult extends Omit<WireTask, "_meta"> {
   readonly _meta: Partial<ToolMeta> & { readonly [relatedTaskKey]: RelatedTask };
 }
 
-/** A task from its record alone, so that a page of them needs no bodies. `error` is for a failed one (S-083). */
+/** A task from its record alone, so that a page of them needs no bodies. `error` is for a failed task (S-083). */
 export function wireTask(task: TaskRecord, error?: string): WireTask {
   const status = wireStatus(task);
   return {
@@ -63,15 +63,15 @@ export function getTaskResult(snapshot: TaskSnapshot): GetTaskResult {
   return { ...shown, _meta: { ...shown._meta, ...relatedTask(task.wireId) } };
 }
 
-/** Why a task failed, in full: no other answer tells it (S-042, S-083). Undefined for every other task. */
+/** Why a task failed, in full: no other answer contains it (S-042, S-083). Undefined for every other task. */
 export function errorOf({ task, outcome }: TaskSnapshot): string | undefined {
   if (outcome === null || wireStatus(task) !== "failed") return undefined;
   return errorText(JSON.parse(outcome.body) as JsonRpcError);
 }
 
 /**
- * `submitted` is a task that no attempt has begun (S-026); `unknown` is for others' servers, since what became of a task
- * is always known here (S-032). A result with `isError` completes it (S-084, A-09).
+ * `submitted`: no attempt has begun (S-026). `unknown` is for other servers: here, the fate of a task is always known (S-032). A result
+ * with `isError` completes the task (S-084, A-09).
  */
 export function wireStatus(task: TaskRecord): WireStatus {
   const status = statusOf(task);
