@@ -19,15 +19,15 @@ export interface TaskAttempt {
   readonly owner: string;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** Null while it holds its task. Also null if a process of an earlier version ended it, which did not record how. */
+  /** Null while the attempt holds its task. Also null if a process of an earlier version ended it, without recording how. */
   readonly end: AttemptEnd | null;
   /** What went wrong. */
   readonly error?: string;
-  /** The stack of what the handler threw, only of the last attempt that threw: for operators. */
+  /** The stack of what the handler threw, for operators. Only the last attempt that threw has one. */
   readonly stack?: string;
 }
 
-/** How a command begins or ends an attempt. */
+/** How a command starts or ends an attempt. */
 interface Change {
   readonly type: TaskEvent;
   readonly now: number;
@@ -44,14 +44,14 @@ const longestStack = 4_000;
 
 const processGone = "The process that ran it is gone.";
 
-/** The attempts of a task whose first one begins when the task is created. */
+/** The attempts of a task whose first attempt starts when the task is created. */
 export function firstAttempt(owner: string, startedAt: number): readonly TaskAttempt[] {
   return [{ number: 1, owner, startedAt, endedAt: null, end: null }];
 }
 
 /**
- * The attempts of a task after a command of the process `owner`: the same list, unless one begins or ends. `attempt` is the number of the
- * one that holds or last held it.
+ * The attempts of a task after a command of the process `owner`: the same list, unless an attempt starts or ends. `attempt` is the number
+ * of the one that holds or last held the task.
  */
 export function attemptsAfter(
   { attempts, attempt }: { readonly attempts: readonly TaskAttempt[]; readonly attempt: number },
@@ -92,14 +92,14 @@ export function cutStack(stack: string): string {
   return cutText(stack, longestStack);
 }
 
-/** The first one and the last ones; the numbers show which are left out. */
+/** Keeps the first attempt and the last ones; their numbers show which are missing. */
 function bounded(attempts: readonly TaskAttempt[]): readonly TaskAttempt[] {
   return attempts.length <= mostAttempts
     ? attempts
     : [...attempts.slice(0, 1), ...attempts.slice(1 - mostAttempts)];
 }
 
-/** Nothing ends if no attempt holds the task, or if a process of an earlier version started the attempt. */
+/** Ends nothing if no attempt holds the task, or if a process of an earlier version started the attempt. */
 function ended(
   attempts: readonly TaskAttempt[],
   attempt: number,
@@ -110,7 +110,7 @@ function ended(
 ): readonly TaskAttempt[] {
   const last = attempts.at(-1);
   if (last === undefined || last.number !== attempt || last.endedAt !== null) return attempts;
-  // What is encrypted cannot be read once it is cut: whoever opens it cuts it.
+  // An encrypted text cannot be decrypted once it is cut, so it is cut after decryption.
   const why = error === undefined ? {} : { error: isSealed(error) ? error : cutError(error) };
   const earlier = attempts.slice(0, -1);
   if (stack === undefined) return [...earlier, { ...last, endedAt, end, ...why }];
@@ -118,7 +118,7 @@ function ended(
   return [...earlier.map(withoutStack), { ...last, endedAt, end, ...why, ...where }];
 }
 
-/** One stack is enough to find the cause, and each is written with every change. */
+/** One stack is enough to find the cause, and every change writes it again. */
 function withoutStack({ stack: _stack, ...attempt }: TaskAttempt): TaskAttempt {
   return attempt;
 }

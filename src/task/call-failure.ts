@@ -7,13 +7,13 @@ export type CallFailure =
   | { readonly reason: "failed" | "expired"; readonly error: JsonRpcError }
   | { readonly reason: "cancelled" };
 
-/** What the calling task's journal gets: exactly one of `value` and `error`, raw JSON. */
+/** What the calling task's journal stores: exactly one of `value` and `error`, raw JSON. */
 export interface CallEnd {
   readonly value: string | null;
   readonly error: string | null;
 }
 
-/** The end of a call from its task; a null outcome means that it was cancelled. The outcome's text stays unchanged. */
+/** The end of a call, from its task. A null outcome means that it was cancelled. The outcome's text stays unchanged. */
 export function callEndOf(outcome: Outcome | null, expired: boolean): CallEnd {
   if (outcome === null) return { value: null, error: '{"reason":"cancelled"}' };
   const { kind, body } = outcome;

@@ -6,19 +6,19 @@ import { isTerminal } from "./status.ts";
 import { storable } from "./time.ts";
 
 /**
- * Who wants the result of a task, other than by its id: the callers that know no tasks and wait for it (`awaitedBy`, the processes at
- * which they do), and whoever may come back, having been told how to (`promised`). A process that died waits for nothing.
+ * Who wants the result of a task, apart from requests with its id: callers without task support that wait for it (`awaitedBy`: the
+ * processes where they wait), and callers that were told how to come back (`promised`). A dead process does not wait.
  *
- * | the task                                  | the same call                   | when the last caller calls off | when its time is over    |
+ * | the task                                  | the same call                   | when the last caller cancels   | when its time is over    |
  * | ----------------------------------------- | ------------------------------- | ------------------------------ | ------------------------ |
- * | is awaited                                | is another task                 | it is cancelled                | it is, after the grace   |
+ * | is awaited                                | creates another task            | it is cancelled                | it is, after the grace   |
  * | is awaited, and may be by several callers | joins                           | it is cancelled                | it is, after the grace   |
- * | is awaited by nobody                      | joins                           |                                |                          |
- * | is promised                               | as above                        | it goes on                     | it goes on               |
- * | has ended and is awaited                  | waits until the result arrived, | nothing                        | nothing                  |
- * |                                           | or joins if it did not          |                                |                          |
+ * | is not awaited                            | joins                           |                                |                          |
+ * | is promised                               | as above                        | it continues                   | it continues             |
+ * | has ended and is awaited                  | waits until the result arrives, | nothing                        | nothing                  |
+ * |                                           | or joins if it does not         |                                |                          |
  *
- * Within a process, its own callers are told apart by whoever serves them; here, they are one.
+ * All callers in one process count as one here; the process tells them apart itself.
  */
 interface Callers {
   /** Owners at which callers wait, in order of their arrival. */
@@ -26,10 +26,10 @@ interface Callers {
   readonly promised: boolean;
 }
 
-/** Whose callers wait besides: owners that live, other than the one that gives the command. */
+/** Other owners where callers wait: living ones, without the command's owner. */
 type Others = readonly string[];
 
-/** The task once a caller of `owner` waits for it: then it is not cancelled for those who left. */
+/** The task once a caller of `owner` waits: earlier callers that left no longer cancel it. */
 export function joined(
   task: TaskRecord,
   { key, alone }: TaskCommand<"join">,
@@ -41,7 +41,7 @@ export function joined(
   return unscheduled({ ...task, awaitedBy: [...others, owner] });
 }
 
-/** The task when the callers of `owner` wait no longer, or some of them. */
+/** The task once all or some callers of `owner` have stopped waiting. */
 export function left(
   task: TaskRecord,
   { stays, promised, cancelBy }: TaskCommand<"leave">,
@@ -53,12 +53,12 @@ export function left(
   return cancelBy === null || isWanted(now, awaitedBy) ? now : scheduled(now, storable(cancelBy));
 }
 
-/** Whether the result is wanted, with `others` who wait for it. */
+/** Whether somebody still wants the result; callers wait at `others`. */
 export function isWanted({ promised }: Pick<Callers, "promised">, others: Others): boolean {
   return promised || others.length > 0;
 }
 
-/** What a requestor asked for stays: then the task is cancelled in any case. */
+/** Changes nothing after a cancel request, which cancels the task anyway. */
 function scheduled(task: TaskRecord, cancelBy: number | null): TaskRecord {
   if (isTerminal(task.state) || task.cancelRequestedAt !== null) return task;
   return { ...task, cancelBy, sweepAt: endsAt({ ...task, cancelBy }) };

@@ -1,4 +1,4 @@
-/** What a question of a task is named by on the root of its tree. */
+/** Identifies a task's question on the root of its tree. */
 export interface ChildInput {
   /** The task that asks. */
   readonly taskId: string;
@@ -6,7 +6,7 @@ export interface ChildInput {
   readonly key: string;
 }
 
-/** Begins such keys, so that they are apart from those of the root's own questions. */
+/** The prefix of such keys, which the root's own questions do not have. */
 const reserved = "holdfast/call";
 
 /** The key of a question on the root. */
@@ -14,14 +14,14 @@ export function childInputKey({ taskId, key }: ChildInput): string {
   return JSON.stringify([reserved, taskId, key]);
 }
 
-/** The question that a key on the root names; undefined for a key of the root's own. */
+/** The question behind a key on the root; undefined for one of the root's own. */
 export function childInputOf(rootKey: string): ChildInput | undefined {
   if (!rootKey.startsWith(`["${reserved}",`)) return undefined;
   let parts: unknown;
   try {
     parts = JSON.parse(rootKey);
   } catch {
-    return undefined; // whatever a client sends
+    return undefined; // the key can be anything that a client sends
   }
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;
   const taskId: unknown = parts[1];

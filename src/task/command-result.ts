@@ -13,7 +13,7 @@ export type Refusal =
   | "fenced"
   /** the state does not allow it, for a reason other than these */
   | "state"
-  /** the journal already has the key */
+  /** the journal already contains the key */
   | "duplicate"
   /** the limit on the number of tasks is reached */
   | "quota"
@@ -47,7 +47,7 @@ interface SpecialResults {
   cancel: (Changed & { readonly unheld: boolean }) | Refused;
   claim: {
     readonly ok: true;
-    /** Running, each under its token. */
+    /** Now running, each under its token. */
     readonly tasks: readonly TaskRecord[];
     readonly unreadable: readonly UnreadableTask[];
     /** Pass these to the next claim. */

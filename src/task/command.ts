@@ -13,8 +13,8 @@ import type { TaskLine } from "./task-line.ts";
 import type { Rest } from "./waiting.ts";
 
 /**
- * Every change that a store makes, as plain data: one command is one atomic change, named for the event of the transition table that allows
- * it. `now` is the caller's clock; stores have none.
+ * Every change that a store makes, as plain data: one command is one atomic change, named after the event of the transition table that
+ * allows it. `now` is the caller's clock; stores have none.
  */
 export interface TaskCommands extends DeliveryCommands {
   /** Inserts a task. With a `token` it is already running under it; otherwise it is queued, for the owner of the store or for any. */
@@ -26,7 +26,7 @@ export interface TaskCommands extends DeliveryCommands {
     readonly version?: number;
     /** Every owner may claim the queued task, not just this one as long as it lives. */
     readonly forAnyOwner?: true;
-    /** A caller without tasks, at this owner, waits for the task. */
+    /** A caller without task support, at this owner, waits for the task. */
     readonly awaited?: true;
     /** Such a caller may come back for the result by itself. */
     readonly promised?: true;
@@ -51,8 +51,8 @@ export interface TaskCommands extends DeliveryCommands {
     readonly turns?: Turns;
   };
   /**
-   * Returns the task to the queue. With `until` (epoch ms) it pauses there until then. If its handler rests, the task is parked there until
-   * its wait ends.
+   * Returns the task to the queue. With `until` (epoch ms), it pauses there until then. If its handler rests, the task is parked until its
+   * wait ends.
    */
   release: { readonly id: string; readonly token: string; readonly until?: number };
   /**
@@ -67,11 +67,11 @@ export interface TaskCommands extends DeliveryCommands {
     /** Where the handler threw. */
     readonly stack?: string;
   };
-  /** The same by a process that continues, and that will run the task again. */
+  /** Parks a resting task; this process continues, and will run it again. */
   park: { readonly id: string; readonly token: string };
-  /** Makes up to `limit` waiting queued tasks claimable, because the time until which they waited has come. */
+  /** Makes up to `limit` waiting queued tasks claimable whose time has come. */
   wake: { readonly limit: number };
-  /** Before the first journalled call of an attempt runs, when its handler begins to rest, and before it works again. */
+  /** Sent before an attempt's first journalled call runs, when its handler begins to rest, and before it works again. */
   mark: { readonly id: string; readonly token: string; readonly rest?: Rest };
   /** A step's end: exactly one of `value` and `error`, or neither for a step that returned nothing. */
   record_step: {
@@ -83,12 +83,12 @@ export interface TaskCommands extends DeliveryCommands {
     /** When its function was first called (epoch ms). A value from an earlier failure stays. */
     readonly begunAt?: number;
     /**
-     * For the return value of the tool's `prepare` in the task. The handler begins after it and has journalled nothing yet, so a lost
-     * attempt of it is treated like any other.
+     * For the return value of the tool's `prepare` in the task. The handler starts after it and has journalled nothing yet, so its lost
+     * attempt is treated like any other.
      */
     readonly beforeHandler?: true;
   };
-  /** A step has failed, for the `tries`-th time, and is retried at `until` (epoch ms). */
+  /** A step has failed for the `tries`-th time, and is retried at `until` (epoch ms). */
   retry_step: {
     readonly id: string;
     readonly token: string;
@@ -169,8 +169,8 @@ export interface TaskCommands extends DeliveryCommands {
   answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };
   update: { readonly id: string; readonly token: string; readonly changes: TaskChanges };
   /**
-   * Appends to the task's log and output, and drops lines of its log to make room. The attempt numbers the lines, so appending them again
-   * changes nothing.
+   * Appends to the task's log and output, and drops log lines to make room. The attempt numbers the lines, so appending them twice changes
+   * nothing.
    */
   append: {
     readonly id: string;
@@ -205,8 +205,8 @@ export interface TaskCommands extends DeliveryCommands {
   /** The handler has until `cancelBy` (epoch ms), if given. Changes nothing if a cancel was requested before. */
   request_cancel: { readonly id: string; readonly cancelBy?: number };
   /**
-   * A caller without tasks, at this owner, now waits for the task, which is then not cancelled because earlier callers left. Refused as
-   * `awaited` if callers of another living owner wait and the call must be the only one (`alone`), or the result is on its way to them.
+   * A caller without task support, at this owner, now waits for the task, which is then not cancelled because earlier callers left. Refused
+   * as `awaited` if callers of another living owner wait and the call must be the only one (`alone`), or the result is on its way to them.
    * Refused as `state` if the task does not have the idempotency key `key`.
    */
   join: { readonly id: string; readonly alone: boolean; readonly key?: string };
@@ -231,11 +231,10 @@ export interface TaskCommands extends DeliveryCommands {
     readonly unlessWanted?: true;
   };
   /**
-   * Returns the running tasks of a lost owner to the queue, where any owner may claim them; those whose handlers rest are parked there.
-   * Refused as `state` while that owner lives. From then on that owner can write nothing. Works in pages, so that no transaction grows with
-   * the store: up to `limit` tasks with ids above `after`. An expired task stays as it is, since it can only `expire`; so does one whose
-   * record cannot be read, which the result names. After the last page the store forgets the owner, unless it runs tasks that cannot be
-   * read, or that are to be cancelled.
+   * Returns the running tasks of a lost owner to the queue, where any owner may claim them; those whose handlers rest are parked. Refused
+   * as `state` while that owner lives. From then on, that owner can write nothing. Works in pages, so that no transaction grows with the
+   * store: up to `limit` tasks with ids above `after`. Expired tasks stay as they are, since they can only `expire`; so do unreadable ones,
+   * which the result names. After the last page the store forgets the owner, unless it runs tasks that are unreadable or to be cancelled.
    */
   reclaim: {
     readonly owner: string;
@@ -245,16 +244,16 @@ export interface TaskCommands extends DeliveryCommands {
   };
   /**
    * Removes a finished task's idempotency key, if it has one, so that the same call is a new one from now on. Refused as `state` before its
-   * end. No caller waits for it any more. With `deleteBy` (epoch ms) it is deleted then, if not earlier, unless a caller was told how to
-   * come back for it. Nothing else of the task changes.
+   * end. No caller waits for it any more. With `deleteBy` (epoch ms) it is deleted by then, unless a caller was told how to come back for
+   * it. Nothing else about the task changes.
    */
   release_key: { readonly id: string; readonly deleteBy?: number };
-  /** The task may run, and is kept, until `until` (epoch ms); `null`: without end. Refused as `state` while it runs under a lost owner. */
+  /** The task may run, and is kept, until `until` (epoch ms; `null`: no end). Refused as `state` while it runs under a lost owner. */
   extend: { readonly id: string; readonly until: number | null };
   /** From now on, tasks of the tool are not started; running ones continue. Changes nothing if it is already paused. */
   pause_tool: { readonly tool: string; readonly actor: string };
   resume_tool: { readonly tool: string };
-  /** Deletes a finished task and everything that belongs to it, early. Refused as `state` before its end. */
+  /** Deletes a finished task, and everything that belongs to it, early. Refused as `state` before its end. */
   delete: { readonly id: string };
   /** Stores `value` under `name`, unless a value exists already or it is null. Returns the stored value; null if there is none. */
   keep_secret: { readonly name: string; readonly value: string | null };

@@ -1,9 +1,9 @@
-/** How long a task waits that crashed more than once in a row. Times are in milliseconds. */
+/** How long a task waits after repeated crashes. Times are in milliseconds. */
 export interface CrashBackoff {
-  /** After the second crash; it doubles with each further one. */
+  /** After the second crash; doubles with each further one. */
   readonly baseMs: number;
   readonly maxMs: number;
-  /** From so many crashes in a row on the task is given up, for which it need not wait. */
+  /** After this many crashes in a row the task is given up, without a wait. */
   readonly maxCrashes: number;
 }
 

@@ -74,7 +74,7 @@ export interface Decision {
   /** Entries to remove: failed steps and calls, and steps that wait for a retry. */
   readonly forgets?: "failures";
   readonly outcome: Outcome | null;
-  /** Lines to add to the task's log and output, and the numbers of those to remove from its log. */
+  /** Lines to add to the task's log and output, and the numbers of log lines to remove. */
   readonly lines?: { readonly add: readonly TaskLine[]; readonly forget: readonly number[] };
 }
 
@@ -82,7 +82,7 @@ type Refuse = { readonly ok: false; readonly reason: Refusal };
 
 /**
  * What a command does to a task, or why it does nothing. Every store calls this inside the transaction that writes the result, so that all
- * stores follow one table.
+ * stores follow the same table.
  */
 export function decide(
   task: TaskRecord | undefined,
@@ -144,18 +144,18 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
         startedAt: task.startedAt ?? now,
       });
     case "release":
-      // Whoever gives it back until a time knows of a cancel, and the same would come of it if it did not pause.
+      // An attempt that releases its task until a later time already knows of a cancel request, so the pause is kept.
       return decision({ ...task, ...givenBack(task, paused(command.until, now)), token: null });
     case "retry": {
       const { statusMessage } = command;
       const failures = task.failures + 1;
-      // The handler may not have heard of a cancel that was requested meanwhile, and is to hear of it now.
+      // The handler may not know yet of a cancel that was requested meanwhile, so it runs again now.
       const until = task.cancelRequestedAt === null ? command.until : undefined;
       const given = { ...task, ...paused(until, now), token: null, failures, crashes: 0 };
       return { ...decision({ ...given, statusMessage, updatedAt: now }), forgets: "failures" };
     }
     case "park":
-      // What has come for it meanwhile has woken it.
+      // If an answer or event has arrived meanwhile, it has already woken the task.
       return decision({ ...task, ...givenBack(task, ready("woken", now)), token: null });
     case "wake":
       return decision({ ...task, ...ready(task.waiting ? "woken" : "recovered", now) });
@@ -180,7 +180,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       return decision(settled(task, command), [], command.outcome);
     case "expire": {
       const finished = settled(task, command);
-      // What outlived a limit on its run, and not its ttl, is kept as long as any other finished task.
+      // A task that reached the limit on its run, but not its ttl, is kept as long as other finished tasks.
       const sweepAt =
         finished.sweepAt === null ? null : Math.max(finished.sweepAt, storable(command.visibleUntil));
       return decision({ ...finished, sweepAt }, [], command.outcome);
@@ -192,7 +192,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       return decision({ ...task, ...roused(task, now), cancelRequestedAt: now, cancelBy, sweepAt });
     }
     case "cancel": {
-      // What a sweeper says of a caller that left is not true of one that asked to cancel.
+      // The sweeper's text says that the caller left, which is wrong for a requested cancel.
       const isRequested = command.scheduled === true && task.cancelRequestedAt !== null;
       const statusMessage = (isRequested ? undefined : command.statusMessage) ?? task.statusMessage;
       const cancelRequestedAt = task.cancelRequestedAt ?? now;
@@ -231,7 +231,7 @@ function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">):
     statusMessage: changes.statusMessage === undefined ? task.statusMessage : changes.statusMessage,
     pollIntervalMs: storable(changes.pollIntervalMs ?? task.pollIntervalMs),
     progress: changes.progress === undefined ? task.progress : furthest(task.progress, changes.progress),
-    // What is not in the journal wakes no task that is parked.
+    // A wait outside the journal must not get the task parked, since nothing would wake it.
     ...(changes.waiting !== undefined && { ...working, waiting: changes.waiting }),
     expiry,
     sweepAt: endsAt({ ...task, expiry }),
@@ -239,7 +239,7 @@ function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">):
   };
 }
 
-/** True for a report of progress that is behind the last one and contains nothing else. */
+/** True for a progress report that is behind the last one and contains nothing else. */
 function isBehind({ progress }: TaskRecord, { changes }: TaskCommand<"update">): boolean {
   const { progress: report, ...others } = changes;
   if (report === undefined || furthest(progress, report) === report) return false;
@@ -277,7 +277,7 @@ function decision(
   return { ok: true, task: { ...task, version: task.version + 1 }, journal, outcome };
 }
 
-/** Accepted, with nothing to write: the version stays, and no listener is told. */
+/** Accepted, with nothing to write: the version stays, and listeners are not called. */
 function nothing(task: TaskRecord): Decision {
   return { ok: true, task, journal: [], outcome: null };
 }

@@ -1,12 +1,12 @@
 /**
  * Changes of webhook deliveries. A process takes a delivery until a given time; after that, others may take it. So a message may be sent
- * twice, and is never lost.
+ * twice, but is never lost.
  */
 export interface DeliveryCommands {
   /** Takes up to `limit` due deliveries of a webhook, earliest first, to be sent until `until` (epoch ms). */
   claim_deliveries: { readonly hook: string; readonly limit: number; readonly until: number };
   /**
-   * A delivery was accepted, or is not to be sent. Changes nothing if another process has taken it since: `tries` is its number when it was
+   * A delivery was accepted, or must not be sent. Changes nothing if another process has taken it since: `tries` is its count when it was
    * taken.
    */
   end_delivery: { readonly seq: number; readonly tries: number };

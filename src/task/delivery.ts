@@ -29,11 +29,11 @@ export interface Delivery {
 export interface StoredDelivery extends Delivery {
   /** Grows in the order of changes. */
   readonly seq: number;
-  /** When it may be sent (epoch ms); null once it was given up. */
+  /** When it may be sent (epoch ms); null once it is given up. */
   readonly dueAt: number | null;
   /** How often it was taken to be sent. */
   readonly tries: number;
-  /** When it last failed, and how. */
+  /** When it last failed, and why. */
   readonly failedAt: number | null;
   readonly problem: string | null;
 }
@@ -47,7 +47,7 @@ export function eventOfStatus(
   return task.outcomeKind === "result" ? "completed" : "failed";
 }
 
-/** The deliveries for a change, to the webhooks that the task was created with. */
+/** The deliveries for a change, to the webhooks with which the task was created. */
 export function deliveriesOf(before: TaskRecord | undefined, after: TaskRecord): readonly Delivery[] {
   if (after.notifies === undefined) return none;
   if (before === undefined) return told(after, "created", after.createdAt);
@@ -55,7 +55,7 @@ export function deliveriesOf(before: TaskRecord | undefined, after: TaskRecord):
   return event === eventOfStatus(before) ? none : told(after, event, after.updatedAt);
 }
 
-/** The same for a deleted task, since nothing later reports it. */
+/** The same for a task deleted early, since no later change reports it. */
 export function deliveriesOfDeleted(task: TaskRecord, now: number): readonly Delivery[] {
   return told({ ...task, version: task.version + 1 }, "deleted", now);
 }

@@ -2,7 +2,7 @@ import { isTerminal, type TaskState } from "./status.ts";
 import { storable } from "./time.ts";
 
 /**
- * How long a task is kept, in ms. From `created`, it also limits the run of the task. From `terminal`, its end, it does not: the record's
+ * How long a task is kept, in ms. From `created`, it also limits the task's run. From `terminal`, the task's end, it does not: the record's
  * `runUntil` does. `null`: no end.
  */
 export interface Expiry {
@@ -10,7 +10,7 @@ export interface Expiry {
   readonly ms: number | null;
 }
 
-/** An expiry as it is stored: a duration too long for an exact number becomes the longest one. */
+/** An expiry as stored: a duration too long for an exact number becomes the longest one. */
 export function storableExpiry({ from, ms }: Expiry): Expiry {
   return { from, ms: ms === null ? null : storable(ms) };
 }
@@ -41,7 +41,7 @@ export function hasExpired(task: Due, now: number): boolean {
   return !isTerminal(task.state) && isDue(task, now);
 }
 
-/** Whether a finished task's time is over: from then on, only the sweeper still sees it. */
+/** Whether a finished task's time is over: from then on, only the sweeper sees it. */
 export function isOver(task: Due, now: number): boolean {
   return isTerminal(task.state) && isDue(task, now);
 }

@@ -4,8 +4,8 @@ import { isTerminal } from "./status.ts";
 import { storable } from "./time.ts";
 
 /**
- * The record of a task that is kept until `until` (epoch ms), and may run as long if it has not ended; `null`: without end. What clients see of a
- * finished task never changes: it is only deleted later.
+ * The record of a task that is kept until `until` (epoch ms), and may run as long if it has not ended; `null`: no end. What clients see of
+ * a finished task never changes: it is only deleted later.
  */
 export function extended(task: TaskRecord, until: number | null): TaskRecord {
   const end = until === null ? null : storable(until);

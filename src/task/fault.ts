@@ -60,7 +60,7 @@ export type FaultCode =
   // the stored data of one task is damaged: a retry cannot help, and other tasks are not affected
   | "task_unreadable"
   | "store_closed"
-  // another process took this one for dead, and its tasks go to others
+  // others took this process for dead, and its tasks go to them
   | "store_lost"
   | "store_url"
   | "node_too_old"
@@ -112,7 +112,7 @@ const endsOfWork: ReadonlySet<FaultCode> = new Set([
   "no_request",
 ]);
 
-/** Whether `thrown` is a fault of ours about a mistake or the machinery, and not about how a tool's work went. Never throws. */
+/** Whether `thrown` is one of our faults about a mistake or a broken part, and not about how a tool's work went. Never throws. */
 export function isFault(thrown: unknown): thrown is HoldfastError {
   try {
     return thrown instanceof HoldfastError && !endsOfWork.has(thrown.code);
@@ -141,10 +141,10 @@ export function isHidden(thrown: unknown): boolean {
   return isUnknownTask(thrown) || (thrown instanceof HoldfastError && thrown.code === "insufficient_scope");
 }
 
-/** What callers are told if the store fails. The store's own message is for the server's operator, and names files. */
+/** What callers get if the store fails. The store's own message is for the server's operator, and contains file names. */
 export const storeAway = "The task store does not answer now. Try again later.";
 
-/** What callers are told of a task that is damaged, or encrypted with a key that is not here. */
+/** What callers get for a task that is damaged, or encrypted with a key that is missing here. */
 export const taskUnreadable = "The stored data of this task cannot be read.";
 
 /** Whether `thrown` says that the store fails now. */

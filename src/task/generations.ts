@@ -16,8 +16,8 @@ interface Generation {
 }
 
 /**
- * The generations of tasks, each one wire form, newest first; then `plain` for callers without tasks, and `child` for tasks that other
- * tasks made, which requestors do not see. What both sides of the wire share is in `src/generation`.
+ * The generations of tasks, one wire form each, newest first; then `plain` for callers without task support, and `child` for tasks that
+ * other tasks made, which requestors do not see. Code for both sides of the wire is in `src/generation`.
  */
 export const generations = {
   "2026-07-28": {
@@ -52,7 +52,10 @@ export const generations = {
   },
 } as const satisfies Readonly<Record<string, Generation>>;
 
-/** One wire form of tasks. `plain` is for callers without tasks, and `child` for tasks that other tasks made, which requestors do not see. */
+/**
+ * One wire form of tasks. `plain` is for callers without task support, and `child` for tasks that other tasks made, which requestors do not
+ * see.
+ */
 export type GenerationName = keyof typeof generations;
 
 export const generationNames = Object.keys(generations) as readonly GenerationName[];

@@ -6,7 +6,7 @@ import type { TaskRecord } from "./record.ts";
 import { storable } from "./time.ts";
 import { resting, stirred, working } from "./waiting.ts";
 
-/** What a call came to: the task that was made for it has ended. */
+/** The end of a call: the task made for it has ended. */
 interface EndCall {
   readonly type: "end_call";
   readonly now: number;
@@ -34,23 +34,23 @@ export type JournalCommand =
     >
   | EndCall;
 
-/** What a journal command depends on beside the record. */
+/** What a journal command depends on besides the record. */
 export interface JournalFacts {
   /** Looks up one journal entry of the task. */
   readonly entry: (key: string) => JournalEntry | undefined;
-  /** Of `wait_event`: the value of the first event that is kept for it. */
+  /** For `wait_event`: the value of the first event kept for it. */
   readonly keptEvent?: string | undefined;
-  /** Of `send_event`: the wait that it ends. */
+  /** For `send_event`: the wait that it ends. */
   readonly eventWait?: JournalEntry | undefined;
 }
 
-/** The task after it, and the entries to insert or to replace; undefined where there is nothing to write. */
+/** The task after the command, and the entries to insert or replace; undefined if there is nothing to write. */
 interface JournalChange {
   readonly task: TaskRecord;
   readonly journal: readonly JournalEntry[];
 }
 
-/** What an entry of any kind has, unless it says otherwise. */
+/** The default values of an entry of any kind. */
 const blank = {
   method: null,
   request: null,
@@ -64,7 +64,7 @@ const blank = {
   doneVersion: null,
 } as const;
 
-/** What such a command changes, `undefined` where that is nothing, or why it is refused. */
+/** What such a command changes (`undefined`: nothing), or why it is refused. */
 export function journalChange(
   task: TaskRecord,
   command: JournalCommand,
@@ -187,7 +187,7 @@ export function journalChange(
     }
     case "send_event": {
       const open = lasting("event", facts.eventWait);
-      if (open === undefined) return undefined; // the store keeps it
+      if (open === undefined) return undefined; // the store keeps the event
       return {
         task: { ...task, ...stirred(task, now), ...withoutWait(task, open, now), crashes: 0 },
         journal: [{ ...open, value: command.value, ...done }],
@@ -196,7 +196,7 @@ export function journalChange(
   }
 }
 
-/** A step that is tried again began when it was first tried. */
+/** A retried step began with its first try. */
 function begunAtOf(
   { begunAt }: TaskCommand<"record_step" | "retry_step">,
   before: JournalEntry | undefined,
@@ -204,7 +204,7 @@ function begunAtOf(
   return before === undefined ? time(begunAt ?? null) : before.begunAt;
 }
 
-/** One question or wait less; the set of open questions is what clients see of this. */
+/** One question or wait fewer. Clients only see the set of open questions. */
 function withoutWait(
   { openInputs, openWaits }: TaskRecord,
   { kind }: JournalEntry,

@@ -2,7 +2,7 @@ import type { InputMethod } from "./input.ts";
 
 export type JournalKind = "step" | "input" | "sleep" | "call" | "event";
 
-/** Whether something other than the attempt ends entries of the kind: a client, a task of the same server, an event. */
+/** Whether entries of this kind are ended by something else than the attempt: a client, another task of the server, or an event. */
 export function isEndedByOthers(kind: JournalKind): boolean {
   return kind === "input" || kind === "call" || kind === "event";
 }
@@ -24,15 +24,15 @@ export interface JournalHead {
   readonly tries: number;
   /**
    * Epoch ms at which it began: for a step, the first call of its function; otherwise when the entry was opened. Null if an older schema
-   * wrote it, and for a step whose begin was not reported.
+   * wrote it, and for a step whose start was not reported.
    */
   readonly begunAt: number | null;
-  /** Epoch ms; null while an entry has not ended. For a step, null only while a retry follows. */
+  /** Epoch ms; null until the entry has ended. For a step, null only while a retry follows. */
   readonly doneAt: number | null;
   /**
-   * The record's version after the change that ended this entry: entries end in this order, and those that one command ended in the order
-   * of the journal. Null while it has not ended. Also null if an older schema wrote the end: such entries ended before all others, in the
-   * order of `doneAt`.
+   * The record's version after the change that ended this entry. Entries end in this order; those ended by one command, in the order of the
+   * journal. Null while it has not ended, and if an older schema wrote the end: such entries ended before all others, in the order of
+   * `doneAt`.
    */
   readonly doneVersion: number | null;
 }

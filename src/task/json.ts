@@ -1,9 +1,8 @@
 import { HoldfastError } from "./fault.ts";
 
 /**
- * The JSON text of a value that JSON can carry and give back unchanged; throws `not_json` for anything else (a
- * `Date`, a `Map`, `NaN`, `undefined` inside an object, a cycle), and says where. Thus a value that would come
- * back different after a crash breaks on the first run, in development.
+ * The JSON text of a value that survives JSON unchanged. Throws `not_json` for anything else (a `Date`, a `Map`, `NaN`, `undefined` inside
+ * an object, a cycle), and says where. So a value that would come back different after a crash fails on the first run, in development.
  */
 export function encodeJson(value: unknown, what: string): string {
   try {

@@ -1,7 +1,7 @@
 import type { TaskCommand } from "./command.ts";
 import type { JournalEntry, JournalKind } from "./journal.ts";
 
-/** The open inputs that answers end, in the order of these: the first one for each that comes in time. */
+/** The open inputs that these answers end, in the order of the answers: for each input, the first answer in time. */
 export function takeAnswers(
   command: TaskCommand<"answer_inputs">,
   entry: (key: string) => JournalEntry | undefined,
@@ -18,7 +18,7 @@ export function takeAnswers(
   return [...taken.values()];
 }
 
-/** The entry, where it is of this kind and has not ended. */
+/** The entry, if it is of this kind and has not ended. */
 export function lasting(kind: JournalKind, entry: JournalEntry | undefined): JournalEntry | undefined {
   return entry?.kind === kind && entry.doneAt === null ? entry : undefined;
 }

@@ -26,8 +26,8 @@ export interface TaskChanges {
   readonly statusMessage?: string | null;
   readonly pollIntervalMs?: number;
   readonly expiry?: Expiry;
-  /** A value below the task's own is ignored, with its total and message; an equal one replaces these two. */
+  /** Ignored, with its total and message, if it is lower than the task's own; an equal one replaces these two. */
   readonly progress?: Progress;
-  /** Whether the task waits for its client because of questions that are not in the journal. */
+  /** Whether the task waits for its client because of questions outside the journal. */
   readonly waiting?: boolean;
 }

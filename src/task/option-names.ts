@@ -1,15 +1,15 @@
 import { HoldfastError } from "./fault.ts";
 
-/** One `true` for each option of a type, so that the compiler notices a name that is missing here. */
+/** One `true` for each option of a type, so that the compiler finds missing names. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
-/** Throws `configuration` for options that are no object, or have a name that `what` does not know. */
+/** Throws `configuration` if the options are no object, or have a name that is unknown for `what`. */
 export function assertOptionNames(what: string, given: unknown, known: object): void {
   const problem = optionProblem(what, given, known);
   if (problem !== undefined) throw new HoldfastError("configuration", problem);
 }
 
-/** What is wrong with the names of options; undefined if nothing is. */
+/** What is wrong with the option names; undefined if nothing is. */
 export function optionProblem(what: string, given: unknown, known: object): string | undefined {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     const kind = given === null ? "null" : Array.isArray(given) ? "an array" : typeof given;
@@ -21,7 +21,7 @@ export function optionProblem(what: string, given: unknown, known: object): stri
   return `${what} has no option ${JSON.stringify(unknown)}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
 }
 
-/** The name that differs by two letters at most, or that begins or ends as the unknown one does: `ttl`, `ttlMs`. */
+/** The known name that differs by at most two letters, or begins or ends like the unknown one: `ttl`, `ttlMs`. */
 export function closest(unknown: string, known: readonly string[]): string | undefined {
   const given = unknown.toLowerCase();
   const [best] = known
@@ -34,7 +34,7 @@ export function closest(unknown: string, known: readonly string[]): string | und
   });
 }
 
-/** Letters to change, add or take away to make one text of the other. */
+/** The edit distance: letters to change, insert or delete. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of Array.from(a).entries()) {

@@ -6,13 +6,13 @@ export interface JsonRpcError {
 }
 
 /**
- * How a request was answered: with a result, with a result that reports a tool error (`isError: true`), or with a JSON-RPC error. The
- * generations differ in which of these is a failure.
+ * How a request was answered: with a result, a result that reports a tool error (`isError: true`), or a JSON-RPC error. The generations
+ * differ in which of these count as failures.
  */
 export type OutcomeKind = "result" | "error_result" | "error";
 
 /**
- * The answer to the request. `body` is the raw JSON text of the result or of the error object, so that every replay is the same, byte for
+ * The answer to the request. `body` is the raw JSON text of the result or the error object, so that every replay is the same, byte for
  * byte. Stores never parse and rewrite it.
  */
 export interface Outcome {

@@ -1,6 +1,6 @@
 import type { TaskMethod, TaskRecord } from "./record.ts";
 
-/** What runs tasks: all those of a method and a tool. */
+/** Identifies a handler, which runs all tasks of a method and a tool. */
 export interface HandlerName {
   readonly method: TaskMethod;
   readonly tool: string;
@@ -10,9 +10,9 @@ export interface HandlerName {
 export interface ClaimingHandler extends HandlerName {
   /** Tasks of a handler with a higher number come first. Default 0. */
   readonly priority?: number;
-  /** How many of its tasks run at the same time, across all owners; left out: any number. */
+  /** How many of its tasks may run at the same time, across all owners; left out: any number. */
   readonly concurrency?: number;
-  /** The version of its tool, which tasks that begin with it keep; left out: none. */
+  /** The version of its tool, which tasks keep once they start; left out: none. */
   readonly version?: number;
 }
 
@@ -20,7 +20,7 @@ export interface ClaimingHandler extends HandlerName {
 export interface StoreOwner {
   /** Unique among all owners that ever open the store: 1 to 64 letters, digits, `-` and `_`. */
   readonly id: string;
-  /** The handlers that it has, whether or not it runs them itself: their tasks are no orphans while it lives. */
+  /** Its handlers, whether or not it runs them itself: their tasks are not orphaned while it lives. */
   readonly handlers: readonly HandlerName[];
 }
 

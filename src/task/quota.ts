@@ -1,14 +1,14 @@
-/** How many tasks there are, or may be; null: any number. */
+/** How many tasks there are or may be; null: any number. */
 export interface Allowance {
-  /** Those that have not ended. */
+  /** Tasks that have not ended. */
   readonly unfinished: number | null;
-  /** Those and the ended ones that are still kept. */
+  /** These, and ended tasks that are still kept. */
   readonly retained: number | null;
 }
 
-/** What a new task has to fit into. */
+/** The limits for a new task. */
 export interface Quota {
-  /** For each principal; callers who are not told apart are none, and only the total bounds them. */
+  /** For each principal. Callers that are not told apart have no principal, so only the total limits them. */
   readonly perPrincipal: Allowance;
   readonly total: Allowance;
 }

@@ -6,15 +6,15 @@ import type { TaskState } from "./status.ts";
 import type { TraceContext } from "./trace-context.ts";
 
 /**
- * Request types that a task can represent; a list, so that more can be added. `other` is one that only the server behind `holdfast/sdk-v1`
- * knows: the request contains its name.
+ * Request types that a task can represent; a list, so that more can be added. `other` is a type that only the server behind
+ * `holdfast/sdk-v1` knows: the request contains its name.
  */
 export type TaskMethod =
   "tools/call" | "resources/read" | "prompts/get" | "sampling/createMessage" | "elicitation/create" | "other";
 
 /**
  * Why a queued task can be claimed: it is new, its wait has ended, or its last attempt was lost or failed. Each lane is a separate queue,
- * so that none has to wait behind another.
+ * so that none waits behind another.
  */
 export type QueueLane = "new" | "woken" | "recovered";
 
@@ -28,7 +28,7 @@ export interface CallerDetails {
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-/** A part of a request that is not stored. `_meta`: more than an origin contains of it. */
+/** A part of a request that is not stored. `_meta`: only what an origin lacks of it. */
 export type ReceivedPart = "_meta" | "envelope" | "sessionId" | "http";
 
 /** Where a task came from. It decides how the task may communicate with its client later. */
@@ -49,7 +49,7 @@ export interface Origin {
   readonly retryOf?: string;
   /** For a task that another task made: the number of tasks above it. */
   readonly depth?: number;
-  /** The scopes that calls of tools need, by tool name, if the request was subject to scopes: for tools that the task calls. */
+  /** The scopes that tool calls by the task need, by tool name; set if the request was subject to scopes. */
   readonly toolScopes?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -71,8 +71,8 @@ export interface Progress {
 }
 
 /**
- * The durable record of one request that is executed asynchronously: the hot row. Bodies (arguments, outcome, journal) are stored
- * separately. Times are epoch milliseconds.
+ * The durable record of one request that is executed asynchronously: the hot row. Bodies (arguments, outcome, journal) are
+ * stored separately. Times are epoch milliseconds.
  */
 export interface TaskRecord {
   /** Time-ordered prefix and 122 random bits or more. */
@@ -113,7 +113,7 @@ export interface TaskRecord {
   readonly statusMessage: string | null;
   /** The handler's progress. It never goes back, because progress notifications must grow. */
   readonly progress: Progress | null;
-  /** The number of the last line of its log and of its output, 0 if there is none: how many its handler has appended in total. */
+  /** The number of the last line of its log and of its output, 0 if there is none: the total number of lines appended. */
   readonly logged: number;
   readonly outputs: number;
   /** Unanswered questions, including those of the tasks below it. */
@@ -124,11 +124,11 @@ export interface TaskRecord {
   readonly openWaits: number;
   readonly cancelRequestedAt: number | null;
   /**
-   * When the task is cancelled (epoch ms): its requestor asked for that and its handler has until then, or its caller left and may come
-   * back until then. Null: not at all.
+   * When the task is cancelled (epoch ms): its handler has until then after a cancel request, or its caller left and may come back until
+   * then. Null: never.
    */
   readonly cancelBy: number | null;
-  /** The processes where callers without tasks wait for the result, in order of arrival. May include dead processes. */
+  /** The processes where callers without task support wait for the result, in order of arrival. May include dead processes. */
   readonly awaitedBy: readonly string[];
   /** True once such a caller was told how to come back for the result. */
   readonly promised: boolean;
@@ -147,9 +147,9 @@ export interface TaskRecord {
   readonly runAfter: number | null;
   /** Number of the attempt that holds or last held the task; 0 before the first. */
   readonly attempt: number;
-  /** Its first attempt and its last ones, in order; without those under an older schema. */
+  /** Its first attempt and its last ones, in order; without those of older schemas. */
   readonly attempts: readonly TaskAttempt[];
-  /** The version of the tool when its first attempt began; null before that, and if it began under an older schema. */
+  /** The version of the tool when its first attempt started; null before that, and if it started under an older schema. */
   readonly toolVersion: number | null;
   /** How often its handler threw and had to run again. */
   readonly failures: number;

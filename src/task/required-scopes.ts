@@ -3,12 +3,12 @@ import type { Origin, TaskRecord } from "./record.ts";
 
 type Needs = Pick<TaskRecord, "requiredScopes">;
 
-/** Whether scopes are enough for a task; undefined stands for all there are. */
+/** Whether these scopes are enough for a task; undefined means all scopes. */
 export function hasScopes({ requiredScopes }: Needs, scopes: readonly string[] | undefined): boolean {
   return scopes === undefined || requiredScopes.every((scope) => scopes.includes(scope));
 }
 
-/** Throws `insufficient_scope` where they are not enough. */
+/** Throws `insufficient_scope` if these scopes are not enough. */
 export function assertScopes(task: Needs, scopes: readonly string[] | undefined): void {
   if (hasScopes(task, scopes)) return;
   const { requiredScopes } = task;
@@ -19,10 +19,10 @@ export function assertScopes(task: Needs, scopes: readonly string[] | undefined)
 
 /** The scopes that a call of the tool needs on behalf of a task's caller. */
 export function scopesOfTool({ toolScopes = {} }: Origin, tool: string): readonly string[] {
-  return Object.hasOwn(toolScopes, tool) ? (toolScopes[tool] ?? []) : []; // whatever a handler names
+  return Object.hasOwn(toolScopes, tool) ? (toolScopes[tool] ?? []) : []; // a handler can pass any name
 }
 
-/** Throws `insufficient_scope` where the token with which a task was made is not good for calls of the tool. */
+/** Throws `insufficient_scope` if the token that created the task does not allow calls of the tool. */
 export function assertMayCall(origin: Origin, tool: string): void {
   const requiredScopes = scopesOfTool(origin, tool);
   const scopes = origin.caller?.scopes ?? [];

@@ -13,7 +13,7 @@ export const logLevels = [
 /** The severity of a log line. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a handler can append to: the log of its task, which drops its oldest lines, and its output, which drops nothing. */
+/** What a handler can append to: its task's log, which drops its oldest lines, and its output, which drops nothing. */
 export type LineList = "log" | "output";
 
 /** The content of a log line. */

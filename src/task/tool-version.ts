@@ -1,8 +1,8 @@
 import type { TaskRecord } from "./record.ts";
 
 /**
- * The version of its tool that a task began with, once it has begun. Of one that an older schema saw nothing is known, and 1 is what tools have
- * that do not say any.
+ * The tool version with which a task started, once it has started. If an older schema started it, the version is unknown and counts as 1,
+ * the version of tools that declare none.
  */
 export function versionOf({ toolVersion }: Pick<TaskRecord, "toolVersion">): number {
   return toolVersion ?? 1;

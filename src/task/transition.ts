@@ -1,6 +1,6 @@
 import type { TaskState } from "./status.ts";
 
-/** What may cause an event. Each kind of writer is guarded differently. */
+/** What can cause an event. Each kind of writer is guarded differently. */
 export type TaskActor = "requestor" | "server" | "attempt" | "child" | "dispatch" | "recovery" | "sweeper";
 
 interface Transition {
@@ -19,9 +19,9 @@ interface Transition {
 const unfinished = ["queued", "running"] as const;
 
 /**
- * The state machine of a task, as data. `decide` applies it inside the transactions of the stores, and the page about the state machine is
- * generated from it. Deleting a task, or its idempotency key, is no event: it only requires that the task has ended. Neither is a caller
- * that begins to wait for it, or leaves.
+ * The state machine of a task, as data. `decide` applies it inside the stores' transactions, and the page about the state machine is
+ * generated from it. Deleting a task, or its idempotency key, is no event: it only requires that the task has ended. A caller that starts
+ * or stops waiting for the task is no event either.
  */
 export const transitions = {
   start: {

@@ -26,8 +26,8 @@ function growingTtl(task: TaskRecord, now: number): GrowingTtl | undefined {
 }
 
 /**
- * The task as its clients see it at `now`: where they see a ttl from creation, its expiry counts from there, and the last
- * growth of the ttl is a change of the task (A-44).
+ * The task as its clients see it at `now`. If they see a ttl from creation, its expiry counts from there, and the last growth of the ttl
+ * counts as a change of the task (A-44).
  */
 export function shownTask(task: TaskRecord, now: number): TaskRecord {
   const growing = growingTtl(task, now);
@@ -40,10 +40,7 @@ export function shownTask(task: TaskRecord, now: number): TaskRecord {
   return { ...task, expiry: { from: "created", ms: ttlMs }, updatedAt: Math.max(updatedAt, since) };
 }
 
-/**
- * When a task that ends at `finishedAt` may be deleted (epoch ms), or null to keep it: not before the ttl that its clients
- * have seen.
- */
+/** When a task that ends at `finishedAt` may be deleted (epoch ms): not before the ttl that its clients have seen. Null: it is kept. */
 export function deletableAt(task: TaskRecord, finishedAt: number): number | null {
   const { expiry, createdAt } = task;
   if (expiry.ms === null) return null;

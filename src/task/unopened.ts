@@ -5,7 +5,7 @@ export class Unopened extends Error {
   override readonly name = "Unopened";
 }
 
-/** Whether `thrown` says that a task cannot be read as nobody here can decrypt what is stored of it. */
+/** Whether `thrown` says that a task cannot be read because its stored data cannot be decrypted here. */
 export function isUnopened(thrown: unknown): boolean {
   return isUnreadable(thrown) && thrown.cause instanceof Unopened;
 }

@@ -9,15 +9,15 @@ export interface Rest {
   readonly open: number;
 }
 
-/** The part of a record that says what it waits for. */
+/** The part of a record that says what the task waits for. */
 export type Waiting = Pick<TaskRecord, "waiting" | "lane" | "runAfter">;
 
-/** True for a queued task that waits for something to come: it is not run before. */
+/** True for a queued task that waits for something: it does not run before that. */
 export function isParked({ state, lane, waiting }: TaskRecord): boolean {
   return state === "queued" && lane === null && waiting;
 }
 
-/** A running task whose handler rests, unless something has come that its attempt had not seen. */
+/** A running task whose handler rests, unless something has arrived that its attempt had not seen. */
 export function resting(
   task: Pick<TaskRecord, "openInputs" | "childInputs" | "openWaits" | "cancelRequestedAt">,
   rest: Rest | undefined,
@@ -36,7 +36,7 @@ export function ownOpen({
   return openInputs - childInputs + openWaits;
 }
 
-/** A task that runs, and whose handler works. */
+/** A running task whose handler works. */
 export const working: Waiting = { waiting: false, lane: null, runAfter: null };
 
 /** A queued task that can be claimed since `now`. */
@@ -49,19 +49,19 @@ export function pausing(until: number): Waiting {
   return { waiting: false, lane: null, runAfter: storable(until) };
 }
 
-/** A task with a wait that has ended, so that its handler must continue, even if it has other waits. */
+/** A task with an ended wait: its handler must continue, even if it has other waits. */
 export function stirred(task: TaskRecord, now: number): Waiting {
   if (task.state === "running") return working;
   return isParked(task) ? ready("woken", now) : task;
 }
 
-/** The same for a cancel request, which a pausing handler must also learn of. */
+/** The same for a cancel request, which a pausing handler must also notice. */
 export function roused(task: TaskRecord, now: number): Waiting {
   const pauses = task.state === "queued" && task.lane === null && !task.waiting;
   return pauses ? ready("recovered", now) : stirred(task, now);
 }
 
-/** A task whose attempt ends without an outcome: where its handler rests it is parked, and else it is `otherwise`. */
+/** A task whose attempt ends without an outcome: parked if its handler rests, otherwise `otherwise`. */
 export function givenBack({ waiting, runAfter }: TaskRecord, otherwise: Waiting): Waiting {
   return runAfter === null ? otherwise : { waiting, lane: null, runAfter };
 }
