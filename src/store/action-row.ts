@@ -2,7 +2,7 @@ import type { Action, StoredAction } from "../task/action.ts";
 import type { PausedTool } from "./admin-store.ts";
 import { columnsOf, integer, text, textOrNull, type Row } from "./row.ts";
 
-/** How long actions are known (ms): what is older is deleted as others come. */
+/** How long actions are kept (ms). Older ones are deleted when new ones are written. */
 export const actionsKeptMs = 90 * 24 * 3_600_000;
 
 export const actionColumns = ["at", "actor", "action", "task_id", "tool", "detail"] as const;
@@ -20,7 +20,7 @@ export function actionRowOf(
   return [at, stored(actor), stored(action), orNull(taskId), orNull(tool), orNull(detail)];
 }
 
-/** Of a row of `seq` and `actionColumns`. */
+/** Reads a row of `seq` and `actionColumns`. */
 export function actionOf(row: Row): StoredAction {
   return {
     seq: integer(row, actionAt.seq),
@@ -41,7 +41,7 @@ export function pausedRowOf(
   return [stored(tool), since, stored(actor)];
 }
 
-/** Of a row of `pausedColumns`. */
+/** Reads a row of `pausedColumns`. */
 export function pausedOf(row: Row): PausedTool {
   return {
     tool: text(row, pausedAt.tool),

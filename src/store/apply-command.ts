@@ -9,10 +9,10 @@ import type { Plan } from "./table-write.ts";
 import type { Relatives } from "./relatives.ts";
 import type { TaskTables } from "./task-tables.ts";
 
-/** What one command did; its changes are to be told to anybody only after its commit. */
+/** The effect of one command. Tell others of its changes only after the commit. */
 export type Applied = Pick<Plan, "result" | "changes">;
 
-/** Applies one command of an owner to the tables of a synchronous store; the caller owns the transaction around it. */
+/** Applies one command of an owner to the tables of a synchronous store. The caller owns the transaction. */
 export function applyCommand(tables: TaskTables, owner: string, given: TaskCommand): Applied {
   const command = { ...given, now: storable(given.now) };
   const { result, changes, writes } = planFor(command, readFacts(tables, owner, factsFor(command)));
@@ -24,7 +24,7 @@ export function applyCommand(tables: TaskTables, owner: string, given: TaskComma
 
 function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts {
   const { task, sameKey, usage, runnable, toWake, running, deletable, secret, deliveries, excess } = query;
-  // By far the most commands are about one task.
+  // Most commands by far are about one task.
   if (task !== undefined) return { owner, ...taskFacts(tables, owner, task) };
   return {
     owner,
@@ -68,7 +68,7 @@ function taskFacts(
   };
 }
 
-/** Nothing is read for a task that stands alone, as most do. */
+/** Reads nothing for a task without relatives, like most. */
 function relativesOf(
   tables: TaskTables,
   task: TaskRecord,
@@ -88,7 +88,7 @@ function relativesOf(
   };
 }
 
-/** A task must end although another one is damaged. */
+/** A task must end even if another one is damaged. */
 function readable<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -98,7 +98,7 @@ function readable<T>(read: () => T): T | undefined {
   }
 }
 
-/** Whether the owner of its attempt lives: who asks does. */
+/** Whether the owner of its attempt lives. The owner that asks does. */
 function isHeld(tables: TaskTables, by: string, { owner }: TaskRecord): boolean {
   return owner !== null && (owner === by || tables.lives(owner));
 }

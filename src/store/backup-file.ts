@@ -7,22 +7,22 @@ import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
 import { HoldfastError } from "../task/fault.ts";
 
-// A backup is one file: a line of JSON that says what it is, the data, which is compressed, and a line with the SHA-256 of all before it. One that was cut or changed is
-// found out before anything of it is used.
+// A backup is one file: a header line of JSON, the compressed data, and a line with the SHA-256 of everything before it. A cut or changed backup is
+// detected before any of it is used.
 
-/** What a backup says of itself. */
+/** The header of a backup. */
 export interface BackupHeader {
   readonly store: "sqlite" | "postgres";
   /** The version of the store's schema. */
   readonly schema: number;
   readonly tasks: number;
-  /** When it was begun (ISO 8601). */
+  /** When the backup began (ISO 8601). */
   readonly at: string;
-  /** Which store it is of, as the kind of store tells it from others. */
+  /** Identifies the backed-up store among others of its kind. */
   readonly original: Readonly<Record<string, string>>;
 }
 
-/** What was backed up. */
+/** The backup that was made. */
 export interface MadeBackup {
   readonly tasks: number;
   /** The size of the file. */
@@ -42,12 +42,12 @@ export interface RestoreSetup {
 }
 
 const format = 1;
-/** The digest in hexadecimal, and the end of its line. */
+/** The digest in hexadecimal, and its line end. */
 const trailerBytes = 65;
 const longestHeader = 64 * 1024;
 const newline = 10;
 
-/** Writes a backup, which only its owner may read, and syncs it; resolves with its size. A file that is there is left as it is, and none is left of a backup that fails or is called off. */
+/** Writes a backup that only its owner may read, and syncs it; resolves with its size. Never overwrites a file, and removes the file of a backup that fails or is aborted. */
 export async function writeBackup(
   file: string,
   header: BackupHeader,
@@ -66,7 +66,7 @@ export async function writeBackup(
       });
     };
     await put(Buffer.from(`${JSON.stringify({ holdfast: "backup", format, ...header })}\n`));
-    // Servers work meanwhile: what compresses best takes a processor from them for long.
+    // Servers keep working: the best compression would use a processor for too long.
     const gzip = createGzip({ level: constants.Z_BEST_SPEED });
     const writeAll = async (zipped: AsyncIterable<Uint8Array>): Promise<void> => {
       for await (const chunk of zipped) await put(chunk);
@@ -86,14 +86,14 @@ export async function writeBackup(
   }
 }
 
-/** A backup that is whole. */
+/** A complete backup. */
 export interface Backup {
   readonly header: BackupHeader;
-  /** What it has, uncompressed. */
+  /** Its uncompressed data. */
   data(): Readable;
 }
 
-/** Reads a backup to its end and compares it with its checksum. Rejects with `store_unusable` for a file that is none, or was cut or changed. */
+/** Reads a backup to its end and verifies its checksum. Rejects with `store_unusable` for a file that is no backup, or was cut or changed. */
 export async function openBackup(file: string): Promise<Backup> {
   const handle = await openExisting(file);
   try {
@@ -136,7 +136,7 @@ async function headerOf(
   return { header, start: end + 1 };
 }
 
-/** A folder can be opened, and not be read. */
+/** A folder can be opened, but not read. */
 async function readAt(
   handle: FileHandle,
   into: Buffer,
@@ -149,7 +149,7 @@ async function readAt(
   }
 }
 
-/** Undefined for what is no header. Whether the rest is as it was written says the checksum. */
+/** Undefined if this is no header. The checksum covers everything else. */
 function parsed(line: string): (BackupHeader & { readonly format: unknown }) | undefined {
   try {
     const header: unknown = JSON.parse(line);
@@ -186,7 +186,7 @@ async function create(file: string): Promise<FileHandle> {
   }
 }
 
-/** Also where the disk is full: it is that of the backup, and not that of the store. */
+/** Also for a full disk: that is the backup's disk, not the store's. */
 export function unwritable(file: string, error: unknown): HoldfastError {
   return new HoldfastError("configuration", `${file} cannot be written: ${textOf(error)}.`, { cause: error });
 }
@@ -199,7 +199,7 @@ async function openExisting(file: string): Promise<FileHandle> {
   }
 }
 
-/** Otherwise the name of a new file may be gone after a loss of power. Windows opens no folders. */
+/** Otherwise a new file's name may be lost with the power. Windows opens no folders. */
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");

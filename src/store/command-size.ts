@@ -1,7 +1,7 @@
-/** The members of a command's members are the deepest that can be large: arguments, outcomes, answers. */
+/** Large texts (arguments, outcomes, answers) are at most this deep in a command. */
 const depth = 3;
 
-/** About how many bytes the texts of a command take: enough to tell a large one from a small one. */
+/** The approximate size of a command's texts in bytes: enough to tell large commands from small ones. */
 export function commandSize(value: unknown, level = 0): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null || level === depth) return 0;

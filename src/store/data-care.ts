@@ -16,14 +16,15 @@ import { compactSqlite, sizeOfSqlite } from "./sqlite/compact-sqlite.ts";
 import { eraseFromSqlite } from "./sqlite/erase-sqlite.ts";
 import { restoreSqlite } from "./sqlite/restore-sqlite.ts";
 
-/** Makes a backup of a store, whose owners go on to write, in a file that is not there yet. */
+/** Backs up a store, while its owners keep writing, to a file that must not exist yet. */
 export async function backupStore(place: StorePlace, file: string, setup: BackupSetup): Promise<MadeBackup> {
   if (place.kind === "sqlite") return backupSqlite(place.path, file, setup);
   return backupPostgres(place.url, place.options, file, setup);
 }
 
 /**
- * Makes a store of a backup, which is checked to its end first, where there is none. It is not to be opened while others have the original open, except with `beside`.
+ * Creates a store from a backup, after checking the whole backup. No store may exist there. It must not be opened while others have the
+ * original open, except with `beside`.
  */
 export async function restoreStore(
   place: StorePlace,
@@ -39,17 +40,17 @@ export async function restoreStore(
 export interface Compaction {
   /** Whether nobody else has the store open. */
   readonly isAlone: boolean;
-  /** Whether the database may be written anew although others wait for that. */
+  /** Whether the database may be rewritten although others then have to wait. */
   readonly full: boolean;
 }
 
-/** What a store takes on disk, in bytes. */
+/** The size of a store on disk, in bytes. */
 export async function sizeOfStore(place: StorePlace): Promise<number> {
   if (place.kind === "sqlite") return sizeOfSqlite(place.path);
   return sizeOfPostgres(place);
 }
 
-/** Gives the free space of a store back; resolves with what could not be done and why, or null. Only for one of its owners. */
+/** Frees unused space of a store; resolves with what could not be done and why, or null. Only for one of its owners. */
 export async function compactStore(place: StorePlace, { isAlone, full }: Compaction): Promise<string | null> {
   const rewrites = isAlone || full;
   if (place.kind === "postgres") await compactPostgres(place, rewrites);
@@ -61,11 +62,11 @@ export async function compactStore(place: StorePlace, { isAlone, full }: Compact
 }
 
 export interface Erasure extends Erased {
-  /** False where others kept the database from being written anew: its free space may have what was deleted. */
+  /** False if others kept the database from being rewritten: its free space may still contain deleted data. */
   readonly isClean: boolean;
 }
 
-/** Deletes what a store has of a principal, but for tasks that have not ended, so that nothing of it is left in the database. Only for one of its owners. */
+/** Deletes all data of a principal, except unfinished tasks, so that no trace is left in the database. Only for one of the store's owners. */
 export async function erasePrincipal(place: StorePlace, principal: string): Promise<Erasure> {
   if (place.kind === "postgres") return eraseFromPostgres(place, principal);
   const erased = eraseFromSqlite(place.path, principal);

@@ -3,7 +3,7 @@ import type { WaitingDeliveries } from "./outbox.ts";
 import { generations } from "../task/generations.ts";
 import { columnsOf, integer, integerOrNull, oneOf, text, textOrNull, type Row } from "./row.ts";
 
-/** Of a new delivery. */
+/** The columns of a new delivery. */
 export const deliveryColumns = [
   "hook",
   "event",
@@ -22,7 +22,7 @@ export const storedDeliveryColumns = ["seq", ...deliveryColumns, "failed_at", "p
 
 const at = columnsOf(storedDeliveryColumns);
 
-/** The values for `deliveryColumns`: it is due at once. */
+/** The values for `deliveryColumns`. The delivery is due at once. */
 export function deliveryRowOf(
   { hook, event, taskId, tool, principal, generation, version, at: made }: Delivery,
   stored: (text: string) => string,
@@ -46,16 +46,19 @@ const textsOf = (known: Readonly<Record<string, unknown>>): string =>
     .map((word) => `'${word}'`)
     .join(", ");
 
-/** The condition by which statements pass over what another version wrote and this one cannot read: it would be found first again and again. */
+/**
+ * Statements use this condition to skip rows that another version wrote and this one cannot read: otherwise they would find them first,
+ * again and again.
+ */
 export const knownDeliveries = `event IN (${textsOf(events)}) AND generation IN (${textsOf(generations)})`;
 
-/** Of rows of `storedDeliveryColumns`, those that can be read. */
+/** The readable deliveries among rows of `storedDeliveryColumns`. */
 export function deliveriesIn(rows: readonly Row[]): readonly StoredDelivery[] {
   return rows.flatMap((row) => {
     try {
       return deliveryOf(row);
     } catch {
-      return []; // deleted when it is old, as any other that does not come to its webhook
+      return []; // deleted when it is old, like any undelivered one
     }
   });
 }
@@ -80,7 +83,7 @@ function deliveryOf(row: Row): StoredDelivery {
 
 const failureAt = columnsOf(["failed_at", "problem"]);
 
-/** Of a row of these two. */
+/** Reads a row of these two columns. */
 export function failureOf(row: Row | undefined): WaitingDeliveries["lastFailure"] {
   if (row === undefined) return null;
   return { at: integer(row, failureAt.failed_at), problem: textOrNull(row, failureAt.problem) ?? "" };

@@ -1,7 +1,7 @@
 /** What was deleted of a principal. */
 export interface Erased {
-  /** How many rows of which table. */
+  /** The number of deleted rows of each table. */
   readonly rows: Readonly<Record<string, number>>;
-  /** The ids of tasks that have not ended, and so were not deleted: some of them. */
+  /** Some ids of tasks that were not deleted because they have not ended. */
   readonly left: readonly string[];
 }

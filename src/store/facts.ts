@@ -9,11 +9,11 @@ import type { DeliveryQuery, ExcessQuery } from "./outbox.ts";
 import type { FairlyTaken, FairQuery } from "./fair-order.ts";
 import { concernsChildren, concernsParents, type Relatives } from "./relatives.ts";
 
-/** What a command has to know before it is decided, as plain data. A store reads it, and locks it where others could write meanwhile. */
+/** What a command needs to know before it is decided, as plain data. A store reads it, and locks it if others could write meanwhile. */
 export interface FactsQuery {
   /**
-   * A task, with these entries of its journal; `served`: is there a handler for it, `callers`: who waits for it,
-   * `holder`: does the owner of its attempt live, `parents` and `children`: the tasks above and below it.
+   * A task, with these entries of its journal. `served`: whether there is a handler for it; `callers`: who waits for it; `holder`: whether
+   * the owner of its attempt lives; `parents` and `children`: the tasks above and below it.
    */
   readonly task?: {
     readonly id: string;
@@ -27,11 +27,11 @@ export interface FactsQuery {
   };
   /** The task with an idempotency key. */
   readonly sameKey?: { readonly principal: string | null; readonly key: string };
-  /** How many tasks there are, in total and of a principal. */
+  /** The number of tasks, in total and of a principal. */
   readonly usage?: { readonly principal: string | null };
   /** Queued tasks in a lane that this owner may run. */
   readonly runnable?: FairQuery;
-  /** Queued tasks that wait, up to a time that has come at `now`. */
+  /** Waiting queued tasks whose time has come at `now`. */
   readonly toWake?: ToWakeQuery;
   readonly running?: RunningQuery;
   /** Finished tasks that may be deleted at `now`. */
@@ -46,29 +46,29 @@ export interface ToWakeQuery {
   readonly limit: number;
 }
 
-/** What there is of events of a name. */
+/** Which facts about events of a name are needed. */
 export interface EventQuery {
   readonly name: string;
-  /** Of an event that comes; left out: the first event that is kept. */
+  /** For a new event; left out: for the first kept event. */
   readonly coming?: { readonly dedupeId: string | null; readonly now: number };
 }
 
-/** An event that is kept for a wait that is still to begin. */
+/** An event that is kept for a later wait. */
 export interface KeptEvent {
-  /** Where it stands among all events. */
+  /** Its position among all events. */
   readonly seq: number;
   /** Raw JSON. */
   readonly value: string;
 }
 
 export interface EventFacts {
-  /** The first that is kept. */
+  /** The first kept event. */
   readonly kept?: KeptEvent | undefined;
-  /** The oldest wait that is still open. */
+  /** The oldest open wait. */
   readonly wait?: JournalEntry | undefined;
-  /** Whether an event came under its `dedupeId`. */
+  /** Whether an event with this `dedupeId` came before. */
   readonly isKnown?: boolean;
-  /** How many events of any name are kept. */
+  /** The number of kept events of any name. */
   readonly count?: number;
 }
 
@@ -80,7 +80,7 @@ export interface RunningQuery {
   readonly now: number;
 }
 
-/** Queued tasks, earliest `runAfter` first, at most as many as were asked for; those that cannot be read make it no fewer. */
+/** Queued tasks, earliest `runAfter` first, at most as many as requested. Unreadable ones do not count. */
 export interface QueuedTasks {
   readonly tasks: readonly TaskRecord[];
   readonly unreadable: readonly UnreadableTask[];
@@ -95,13 +95,13 @@ export interface RunningTasks {
   readonly alive: boolean;
   readonly tasks: readonly TaskRecord[];
   readonly unreadable: readonly UnreadableTask[];
-  /** Where the next page begins; null where this was the last one. */
+  /** Where the next page begins; null after the last one. */
   readonly next: string | null;
 }
 
-/** The answers to a query; what it did not ask for is left out or empty. */
+/** The answers to a query. What it did not ask for is left out or empty. */
 export interface Facts {
-  /** The owner that the store was opened for. */
+  /** The owner that opened the store. */
   readonly owner: string;
   readonly task?: TaskRecord | undefined;
   readonly entries: ReadonlyMap<string, JournalEntry>;
@@ -111,7 +111,7 @@ export interface Facts {
   readonly held?: boolean;
   readonly relatives?: Relatives | undefined;
   readonly event?: EventFacts | undefined;
-  /** Of the owners in the task's `awaitedBy`, others that live. */
+  /** Living owners in the task's `awaitedBy`, without this one. */
   readonly awaitedBy?: readonly string[];
   readonly sameKey?: TaskRecord | undefined;
   readonly usage?: { readonly total: Usage; readonly ofPrincipal: Usage | null };
@@ -125,7 +125,7 @@ export interface Facts {
   readonly excess?: readonly number[];
 }
 
-/** What has to be known to decide a command. */
+/** The facts needed to decide a command. */
 export function factsFor(command: TaskCommand): FactsQuery {
   switch (command.type) {
     case "create": {

@@ -4,7 +4,7 @@ import type { QueueLane } from "../task/record.ts";
 import { HandlerQueue } from "./handler-queue.ts";
 import { ReadyLine, sooner, type Next, type ReadyTask, type ReadyTasks } from "./ready-line.ts";
 
-/** What to take. */
+/** Which tasks to take. */
 export interface FairQuery {
   readonly handlers: readonly ClaimingHandler[];
   readonly turns: Turns;
@@ -12,17 +12,17 @@ export interface FairQuery {
 }
 
 export interface FairlyTaken<Task> {
-  /** In the order in which it is their turn. */
+  /** In the order of their turns. */
   readonly tasks: readonly Task[];
-  /** As they are after these tasks. */
+  /** The turns after these tasks. */
   readonly turns: Turns;
-  /** True where tasks may have been left out since as many of their handler run as may. */
+  /** True if tasks may have been left out because their handler's limit was reached. */
   readonly heldBack: boolean;
 }
 
 /**
- * Takes tasks so that no principal waits behind all tasks of another. Handlers of a higher priority come first. Within one priority
- * principals take turns, one task each: from the lane of the round if there is one, and there the one that has been ready for longest. A
+ * Takes tasks so that no principal waits behind all tasks of another. Handlers of a higher priority come first. Within a priority,
+ * principals take turns, one task each: from the round's lane if they have one there, and there the task that has been ready longest. A
  * handler with a limit also takes its principals in turn, for as many tasks as it has room for.
  */
 export function takeFairly<Task extends ReadyTask>(
@@ -85,7 +85,7 @@ interface Turn<Task> {
   readonly round: Round;
 }
 
-/** From the next principal with tasks; undefined if there are none left. */
+/** Takes from the next principal with tasks; undefined if none are left. */
 function takeTurn<Task extends ReadyTask>(
   queues: readonly HandlerQueue<Task>[],
   priority: number,
@@ -99,7 +99,7 @@ function takeTurn<Task extends ReadyTask>(
     const open = queues.filter((queue) => queue.isOpenTo(principal));
     const round = afterTurn(before, priority, principal);
     const found = firstOf(open, principal, round.lane);
-    if (found === undefined) continue; // nothing was left of that principal, who is not found again
+    if (found === undefined) continue; // nothing is left of that principal, which is not found again
     for (const queue of open) queue.hadTurn(principal);
     found.queue.take(found.line, principal, found.lane);
     return { task: found.task, round };

@@ -36,7 +36,7 @@ export function storeFromUrl(url: string, options: StoreUrlOptions = {}): TaskSt
 /** The existing store at a URL or a path as below: opening it creates and migrates nothing. Throws `store_url` for anything else. */
 export function existingStore(store: string, resolve: (path: string) => string): TaskStore {
   const postgres = postgresUrl(store);
-  // Those who take its jobs hear of this process's changes too, and of its end at the latest.
+  // Processes that use the queue still learn of its changes, at the latest when it ends.
   if (postgres !== undefined)
     return postgresStore(postgres.url, { ...postgres.options, migrate: false, queue: false });
   return sqliteStore(resolve(pathOfStore(store)), { migrate: false });
@@ -102,7 +102,7 @@ const namesScheme = /^[a-z][a-z\d+.-]+:/i;
 function sqlitePath(url: string, platform = process.platform): string | undefined {
   const [, rest] = /^sqlite:(.+)$/s.exec(url) ?? [];
   if (rest === undefined) return undefined;
-  // With an authority part only an empty one makes sense: `sqlite://tasks.db` would name a host.
+  // Only an empty authority part makes sense: `sqlite://tasks.db` would name a host.
   if (!rest.startsWith("//")) return rest;
   if (!rest.startsWith("///")) return undefined;
   // In `sqlite:///C:/data/tasks.db` the path begins with the drive.

@@ -3,7 +3,7 @@ import { compareNames, type LimitedTurn } from "../task/turns.ts";
 import type { QueueLane } from "../task/record.ts";
 import { sooner, type Next, type ReadyLine, type ReadyTask } from "./ready-line.ts";
 
-/** The lines of a handler, whoever was to run its tasks. */
+/** The lines of a handler, for all owners. */
 export class HandlerQueue<Task extends ReadyTask> {
   readonly handler: HandlerName;
   readonly priority: number;
@@ -11,7 +11,7 @@ export class HandlerQueue<Task extends ReadyTask> {
   readonly #isLimited: boolean;
   /** How many more of its tasks may run. */
   room: number;
-  /** Of a handler with a limit: who had the last turn. */
+  /** For a handler with a limit: the principal that had the last turn. */
   last: string | null;
 
   constructor(
@@ -28,7 +28,7 @@ export class HandlerQueue<Task extends ReadyTask> {
     this.last = last;
   }
 
-  /** Who is to have the next turn, after the one who had the last turn at any handler. */
+  /** The principal with the next turn, after the one that had the last turn at any handler. */
   next(after: string | null): Next | undefined {
     if (this.room <= 0) return undefined;
     if (!this.#isLimited) return this.#nextAfter(after);
@@ -41,7 +41,7 @@ export class HandlerQueue<Task extends ReadyTask> {
     return this.room > 0 && (!this.#isLimited || this.#nextAtLimit() === principal);
   }
 
-  /** With a task of this handler or of another one: whoever chose another one has had the turn here, too. */
+  /** Also called for tasks of other handlers: a principal that chose another handler has had its turn here, too. */
   hadTurn(principal: string): void {
     this.last = principal;
   }
@@ -51,7 +51,7 @@ export class HandlerQueue<Task extends ReadyTask> {
     this.room--;
   }
 
-  /** Who may take from a handler with a limit: one at a time, or whoever comes first in the round would get all of its room. */
+  /** The principal that may take from a handler with a limit. Only one at a time, or the first in the round would get all of its room. */
   #nextAtLimit(): string | undefined {
     for (;;) {
       const principal = this.#nextAfter(this.last)?.principal;

@@ -13,7 +13,7 @@ export const methods: Readonly<Record<TaskMethod, true>> = {
 
 const at = columnsOf(["method", "tool"]);
 
-/** The handler of a row of `method` and `tool`. Undefined for a damaged name, which is that of no handler. */
+/** The handler of a row of `method` and `tool`. Undefined for a damaged name, which no handler has. */
 export function handlerOf(row: Row): HandlerName | undefined {
   try {
     return { method: oneOf(row, at.method, methods), tool: text(row, at.tool) };
@@ -22,17 +22,17 @@ export function handlerOf(row: Row): HandlerName | undefined {
   }
 }
 
-/** The handlers of an owner as JSON text, in which each has one form. */
+/** The handlers of an owner as JSON text, each in one fixed form. */
 export function handlersText(handlers: readonly HandlerName[]): string {
   return `[${handlers.map(handlerText).join(",")}]`;
 }
 
-/** What the JSON text of an owner's handlers contains where it has this one. */
+/** The part of an owner's JSON text that stands for this handler. */
 export function handlerText({ method, tool }: HandlerName): string {
   return JSON.stringify({ method, tool });
 }
 
-/** The handlers of an owner, as JSON text says them. None where it is damaged: one owner that cannot be read keeps no other from its work. */
+/** The handlers in an owner's JSON text. None if it is damaged: one unreadable owner must not stop the others. */
 export function handlersIn(json: string): readonly HandlerName[] {
   try {
     const handlers: unknown = JSON.parse(json);

@@ -16,7 +16,7 @@ import type { ToStored } from "./stored-text.ts";
 
 type ColumnsOf<Names extends readonly string[]> = Readonly<Record<Names[number], Column>>;
 
-/** The columns of `journal` that hold an entry, beside the task's id and the order. */
+/** The columns of `journal` that hold an entry, besides the task's id and the order. */
 export const journalColumns = [
   "key",
   "kind",
@@ -32,7 +32,7 @@ export const journalColumns = [
   "begun_at",
 ] as const;
 
-/** Those of them that hold its head. */
+/** The columns that hold its head. */
 export const journalHeadColumns = [
   "key",
   "kind",
@@ -45,7 +45,7 @@ export const journalHeadColumns = [
   "done_version",
 ] as const;
 
-/** Those of them that hold what it ended with. */
+/** The columns that hold its end. */
 export const journalEndColumns = ["key", "value", "error"] as const;
 
 /** The values for `journalColumns`. */
@@ -94,7 +94,7 @@ export function listedEntryOf(row: Row): ListedEntry {
   return { ...headOf(row, listedAt), place: integer(row, listedAt.seq), bytes: integer(row, listedAt.bytes) };
 }
 
-/** What the entry of a row of `journalEndColumns` ended with. */
+/** The end of the entry in a row of `journalEndColumns`. */
 export function journalEndOf(row: Row): JournalEnd {
   return endOf(row, endAt);
 }

@@ -1,8 +1,8 @@
 import { HoldfastError } from "../task/fault.ts";
 
 /**
- * The life of a store, the same for all of them: new, open, closed for good. An open that failed may be tried
- * again; a second one rejects with `configuration`, and all use outside of the open time with `store_closed`.
+ * The life of any store: new, open, closed for good. A failed open may be retried. A second open rejects with `configuration`, and all use
+ * while it is not open with `store_closed`.
  */
 export class Lifecycle {
   #state: "new" | "opening" | "open" | "closed" = "new";
@@ -38,7 +38,7 @@ export class Lifecycle {
     if (this.#state !== "open") throw closed();
   }
 
-  /** Runs `action` once, and only for a store that was open; every call waits for its end. */
+  /** Runs `action` once, and only if the store was open. Every call waits for its end. */
   close(action: () => Promise<void> | void): Promise<void> {
     this.#closing ??= this.#close(action);
     return this.#closing;

@@ -2,7 +2,7 @@ import type { LineList, TaskLine } from "../task/task-line.ts";
 import { columnsOf, integer, oneOf, text, time, type Row } from "./row.ts";
 import type { ToStored } from "./stored-text.ts";
 
-/** The columns of `line`, beside the task's id. */
+/** The columns of `line`, besides the task's id. */
 export const lineColumns = ["list", "seq", "at", "step", "place", "body"] as const;
 
 const lists: Readonly<Record<LineList, true>> = { log: true, output: true };
@@ -17,7 +17,7 @@ export function lineRowOf(
   return [list, seq, appendedAt, toStored(step), place, toStored(body)];
 }
 
-/** The line of a row of `lineColumns`. Throws for one that is damaged. */
+/** The line of a row of `lineColumns`. Throws if it is damaged. */
 export function lineOf(row: Row): TaskLine {
   return {
     list: oneOf(row, at.list, lists),

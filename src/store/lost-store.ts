@@ -1,8 +1,8 @@
 import { HoldfastError } from "../task/fault.ts";
 
-/** What the writes of an owner reject with that another one took for dead. */
+/** Writes of an owner reject with this after another owner took it for dead. */
 export class StoreLost extends HoldfastError {
-  /** Whether this process goes on as soon as it has rejoined the store. */
+  /** Whether this process continues once it has rejoined the store. */
   readonly rejoins: boolean;
 
   constructor(place: string, rejoins: boolean) {

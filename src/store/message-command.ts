@@ -10,9 +10,9 @@ export type MessageCommand =
     }
   | { readonly type: "take_messages"; readonly taskId: string; readonly limit: number | null };
 
-/** What one of them did. */
+/** The result of such a write. */
 export interface MessageResult {
   readonly put: PutMessageResult;
-  /** The bodies of the messages that it took. */
+  /** The bodies of the taken messages. */
   readonly taken: readonly string[];
 }

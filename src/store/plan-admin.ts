@@ -4,7 +4,7 @@ import { extended } from "../task/extend.ts";
 import type { Facts } from "./facts.ts";
 import type { Plan } from "./table-write.ts";
 
-/** The plan of a command that somebody gave by hand, with the record of it. */
+/** The plan of a command, with the record of the action if an operator gave it. */
 export function withAction(plan: Plan, command: TaskCommand, { task }: Facts): Plan {
   const { by, now } = command;
   if (by === undefined) return plan;
@@ -21,8 +21,8 @@ function subjectOf(command: TaskCommand): { readonly id?: string; readonly tool?
 }
 
 /**
- * A change like any other: whoever watches the task is told. Of a task whose process is gone, the store may have forgotten that one since the task was over: without an
- * end it would run under nobody for ever.
+ * A change like any other, so watchers of the task are told. If the task's process is gone, the store may already have forgotten that
+ * process because the task was over: without an end, the task would run forever with no process.
  */
 export function extend({ until }: TaskCommand<"extend">, { task: before, held }: Facts): Plan {
   if (before === undefined) return refused("unknown");

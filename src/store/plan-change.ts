@@ -35,7 +35,7 @@ type Effect = Pick<Plan, "writes" | "changes">;
 
 const nothing: Effect = { writes: [], changes: [] };
 
-/** What it does to the task, and to those around it. */
+/** The effect on the task and its relatives. */
 function effectOf(
   before: TaskRecord,
   command: TaskChangeCommand,
@@ -54,14 +54,14 @@ function effectOf(
   return { writes: [...others.writes, ...own.writes, ...told], changes: [...changed, ...own.changes] };
 }
 
-/** A child is there no longer than it takes. */
+/** A child is deleted as soon as it ends. */
 function ownEffect(decision: Decision): Effect {
   const { id, parent, state } = decision.task;
   if (parent === null || !isTerminal(state)) return saving([decision]);
   return { writes: [{ do: "remove", id, isChild: true }], changes: [{ id, version: null }] };
 }
 
-/** The writes of decisions, and what is to be told of them. */
+/** The writes of decisions, and the changes to report. */
 export function saving(decisions: readonly Decision[]): Effect {
   return {
     writes: decisions.flatMap(({ task, journal, outcome, forgets, lines }): TableWrite[] => [

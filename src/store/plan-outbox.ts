@@ -11,7 +11,7 @@ import type { Plan, TableWrite } from "./table-write.ts";
 
 type OutboxCommand = TaskCommand<keyof DeliveryCommands>;
 
-/** Decides what becomes of deliveries. No task changes with it. */
+/** Decides changes of deliveries. They change no task. */
 export function planOutbox(command: OutboxCommand, { deliveries = [], excess = [] }: Facts): Plan {
   switch (command.type) {
     case "claim_deliveries": {
@@ -43,12 +43,12 @@ function planned(result: CommandResult, writes: readonly OutboxWrite[]): Plan {
   return { result, writes: writes.map((write) => ({ do: "write_outbox", write })), changes: [] };
 }
 
-/** What webhooks are told of a new task. */
+/** The deliveries for a new task. */
 export function tellingOfNew(task: TaskRecord): readonly TableWrite[] {
   return kept(deliveriesOf(undefined, task));
 }
 
-/** What they are told of changes, each of one of the tasks as they were before. */
+/** The deliveries for changes, each of one of the tasks as they were before. */
 export function tellingOf(
   before: readonly (TaskRecord | undefined)[],
   decisions: readonly Decision[],
@@ -60,7 +60,7 @@ export function tellingOf(
   });
 }
 
-/** What they are told of a task that is deleted before its time. */
+/** The deliveries for a task that is deleted early. */
 export function tellingOfDeleted(task: TaskRecord | undefined, now: number): readonly TableWrite[] {
   return task?.notifies === undefined ? [] : kept(deliveriesOfDeleted(task, now));
 }

@@ -8,7 +8,7 @@ import type { Facts } from "./facts.ts";
 import { saving } from "./plan-change.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 
-/** The call enters the journal together with the task that is made for it. */
+/** Adds the call to the journal together with the task that is made for it. */
 export function callTool(command: TaskCommand<"call_tool">, { task: before, entries, owner }: Facts): Plan {
   const decision = decide(before, command, { owner, entry: lookUp(entries) });
   if (!decision.ok) return refused(decision.reason);
@@ -25,7 +25,7 @@ export function callTool(command: TaskCommand<"call_tool">, { task: before, entr
   };
 }
 
-/** An event that came before is taken at once. */
+/** Takes an earlier event at once. */
 export function waitForEvent(
   command: TaskCommand<"wait_event">,
   { task: before, entries, owner, event }: Facts,
@@ -39,7 +39,7 @@ export function waitForEvent(
   return { result: { ok: true, task }, writes: [...writes, ...take], changes };
 }
 
-/** An event ends a wait, or it is kept: it is there in any case, so that it is known by its `dedupeId` when it comes again. */
+/** An event ends a wait, or is kept. Either way it is stored, so that its `dedupeId` is recognised when it comes again. */
 export function sendEvent(
   command: TaskCommand<"send_event">,
   { task: before, entries, owner, event }: Facts,

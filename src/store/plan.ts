@@ -16,7 +16,7 @@ import { change, saving } from "./plan-change.ts";
 import { planOutbox, tellingOfDeleted, tellingOfNew } from "./plan-outbox.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 
-/** Decides a command by what its facts say. What somebody does by hand is recorded with it. */
+/** Decides a command from its facts. Actions of operators are recorded with it. */
 export function planFor(command: TaskCommand, facts: Facts): Plan {
   const plan = decided(command, facts);
   return command.by === undefined || !plan.result.ok ? plan : withAction(plan, command, facts);
@@ -135,14 +135,14 @@ function wake({ now }: TaskCommand<"wake">, { toWake, owner }: Facts): Plan {
 
 function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts): Plan {
   const { alive = false, tasks = [], unreadable = [], next = null } = facts.running ?? {};
-  // Whoever writes lives, whatever its lock says.
+  // An owner that writes lives, whatever its lock says.
   if (alive || owner === facts.owner) return refused("state");
   const circumstances = { owner: facts.owner, entry: () => undefined };
   const given = tasks
     .map((task) => decide(task, { type: "reclaim", now, id: task.id, backoff }, circumstances))
     .filter((decision) => decision.ok);
   const { writes, changes } = saving(given);
-  // With the first page: an owner that was taken for dead could claim again what that page gave back, which no later one sees.
+  // With the first page: otherwise an owner taken for dead could claim again what that page returned, which no later page sees.
   const retire: TableWrite = { do: "retire_owner", owner, forgetAt: next === null ? now : null };
   return {
     result: { ok: true, reclaimed: given.length, unreadable, next },
@@ -151,7 +151,7 @@ function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts):
   };
 }
 
-/** What changes about the callers of a task; it is a change like any other for those at other owners. */
+/** Changes the callers of a task. For callers at other owners it is a change like any other. */
 function callers(
   { task: before, awaitedBy = [] }: Facts,
   changed: (task: TaskRecord, others: readonly string[]) => TaskRecord | Refusal,
@@ -177,7 +177,7 @@ function isSame(before: TaskRecord, after: TaskRecord): boolean {
   return isAwaitedBySame && promised === before.promised && cancelBy === before.cancelBy;
 }
 
-/** A finished task stays as it is for those who know it by its id; those who wait with the same call are told. */
+/** For clients that know its id, the finished task does not change; callers that wait with the same call are told. */
 function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task }: Facts): Plan {
   if (task === undefined) return refused("unknown");
   if (!isTerminal(task.state)) return refused("state");

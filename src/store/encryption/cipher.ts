@@ -26,18 +26,18 @@ export class Cipher {
     return [...this.#keys.keys()];
   }
 
-  /** Encrypts with the first key, or with the one of an id. No two results are the same. */
+  /** Encrypts with the first key, or with the key `keyId`. Each result is different. */
   readonly seal = (text: string, keyId = this.keyId): string => {
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv(algorithm, this.#key(keyId), iv, { authTagLength: tagBytes });
     cipher.setAAD(additionalData(keyId));
-    // UTF-8 has no half of a surrogate pair, and JavaScript has.
+    // UTF-8 cannot hold half of a surrogate pair, but JavaScript can.
     const sealed = cipher.update(toStored(text), "utf8");
     const bytes = Buffer.concat([iv, sealed, cipher.final(), cipher.getAuthTag()]);
     return `${prefix}:${keyId}:${bytes.toString("base64url")}`;
   };
 
-  /** The text that was encrypted; one that is not encrypted as it is. Throws `Unopened` where its key is missing or another, or where it was changed. */
+  /** The decrypted text; a text in clear is returned unchanged. Throws `Unopened` if its key is missing or different, or if it was changed. */
   readonly open = (text: string): string => {
     if (!isSealed(text)) return text;
     const keyId = keyIdOf(text);
@@ -63,7 +63,7 @@ export class Cipher {
   }
 }
 
-/** Of a text that is sealed. */
+/** The key id of an encrypted text. */
 export function keyIdOf(sealed: string): string {
   return sealed.slice(prefix.length + 1, sealed.indexOf(":", prefix.length + 1));
 }

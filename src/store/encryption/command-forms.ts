@@ -20,7 +20,7 @@ const changes = members<TaskChanges>({
   waiting: clear,
 });
 
-/** Which texts of each command are sealed: a command, or a member of one, that is not here does not compile. */
+/** Which texts of each command are encrypted. A command or member that is missing here does not compile. */
 const commandForms: { readonly [N in TaskCommandName]: Members<TaskCommands[N]> } = {
   create: {
     task: newTask,
@@ -107,10 +107,10 @@ const commandForms: { readonly [N in TaskCommandName]: Members<TaskCommands[N]> 
   pause_tool: { tool: clear, actor: clear },
   resume_tool: { tool: clear },
   delete: { id: clear },
-  // Kept apart, under a name for each key.
+  // Kept separately, under one name for each key.
   keep_secret: { name: clear, value: clear },
   delete_expired: { limit: clear },
-  // Deliveries of webhooks have nothing of what is sealed.
+  // Webhook deliveries contain nothing encrypted.
   claim_deliveries: { hook: clear, limit: clear, until: clear },
   end_delivery: { seq: clear, tries: clear },
   retry_delivery: { seq: clear, tries: clear, at: clear, problem: clear },
@@ -129,6 +129,6 @@ export function sealedCommand<N extends TaskCommandName>(
 ): TaskCommand<N> {
   const form = forms.get(command.type);
   if (form === undefined) throw new TypeError(`Nobody knows what of the command ${command.type} is sealed.`);
-  // The form of a command changes texts of it and nothing else.
+  // The form of a command only changes its texts.
   return form(command, sealing) as TaskCommand<N>;
 }

@@ -24,7 +24,7 @@ export function encryptedMessages(inner: MessageQueues, { sealing, opening }: Bo
   };
 }
 
-/** Keys of questions, names of entries and times: an action has none of what its task was given. */
+/** Only keys of questions, names of entries and times: an action contains no data of a task. */
 const action = members<StoredAction>({
   seq: clear,
   at: clear,

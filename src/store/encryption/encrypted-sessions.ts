@@ -2,17 +2,17 @@ import type { SessionNews, SessionStore, StoredSession } from "../session-store.
 import { Unopened } from "../../task/unopened.ts";
 import type { Encryption } from "./encryption.ts";
 
-/** What a session is has no text that is not needed to find it, but for its state and what is told of it. */
+/** Encrypts the state of sessions and the messages about them. The rest is needed to find them. */
 export function encryptedSessions(
   inner: SessionStore,
   { sealing, opening }: Pick<Encryption, "sealing" | "opening">,
 ): Required<SessionStore> {
-  /** A session that cannot be decrypted is as good as none: its client begins another one. */
+  /** A session that cannot be decrypted counts as missing: its client starts another one. */
   const openedSession = (session: StoredSession | undefined): StoredSession | undefined => {
     const state = session && unlessUnopened(() => opening.body(session.state));
     return session && state !== undefined ? { ...session, state } : undefined;
   };
-  /** Whoever serves the session reads it again instead of what cannot be decrypted. */
+  /** If a message cannot be decrypted, the process that serves the session reads the session again. */
   const openedNews = ({ id, message }: SessionNews): SessionNews => ({
     id,
     message: message === null ? null : (unlessUnopened(() => opening.body(message)) ?? null),
@@ -21,7 +21,7 @@ export function encryptedSessions(
     get: async (id) => openedSession(await inner.get(id)),
     put: async (session, room) => inner.put({ ...session, state: sealing.body(session.state) }, room),
     async update(id, state, before) {
-      // No two sealed forms of a state are the same: it is replaced as it is stored, unless it was replaced meanwhile.
+      // Each encryption of a state differs, so compare the stored text; if the state was replaced meanwhile, try again.
       for (;;) {
         const stored = await inner.get(id);
         if (stored === undefined || openedSession(stored)?.state !== before) return false;

@@ -39,7 +39,7 @@ export function encryptedStore(inner: TaskStore, options: EncryptionOptions): Ta
 /** All members of a store, so that a new member of the port must be handled here. */
 type AllMembers = { readonly [K in keyof Required<TaskStore>]: TaskStore[K] };
 
-/** A store whose texts an encryption encrypts and decrypts. */
+/** A store that uses `encryption` for its texts. */
 export function storeWith(inner: TaskStore, encryption: Encryption): TaskStore {
   const { sealing, opening } = encryption;
   const lifecycle = new Lifecycle();
@@ -93,7 +93,7 @@ export function storeWith(inner: TaskStore, encryption: Encryption): TaskStore {
 
 const none = (): void => undefined;
 
-/** What the inner store leaves out, this one leaves out too. */
+/** Leaves out what the inner store leaves out. */
 function withoutUndefined({
   rejoin,
   sharesLoad,

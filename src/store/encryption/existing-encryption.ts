@@ -17,8 +17,8 @@ const withoutKeys: Used = {
 };
 
 /**
- * A store of a server for operators, who may not know whether it is encrypted, and may have no keys: nothing of a store in clear is encrypted here, where its server could not read
- * it. Without keys, what is encrypted is shown as `(encrypted)`, and can be run again as it is.
+ * A server's store, opened for operators, who may not know whether it is encrypted, and may have no keys. In a store in clear nothing is
+ * encrypted, since its server could not read it. Without keys, encrypted texts show as `(encrypted)`, and can be run again unchanged.
  */
 export function openedStore(inner: TaskStore, keys: KeyRing | undefined): TaskStore {
   const keyed = keys === undefined ? undefined : keyedEncryption(inner, keys);
@@ -29,7 +29,7 @@ export function openedStore(inner: TaskStore, keys: KeyRing | undefined): TaskSt
       const { value } = await inner.write<"keep_secret">(asked);
       if (value === null) return;
       used = keyed ?? withoutKeys;
-      // What they would encrypt no server could read.
+      // No server could read what these keys encrypt.
       if (keyed !== undefined && (await keyed.keepSecret(asked)).value === null)
         throw new HoldfastError(
           "configuration",
@@ -47,7 +47,7 @@ export function openedStore(inner: TaskStore, keys: KeyRing | undefined): TaskSt
   });
 }
 
-/** Texts that are known once the store is open. */
+/** Texts that are only known once the store is open. */
 function later(texts: () => Texts): Texts {
   return {
     body: (text) => texts().body(text),

@@ -1,28 +1,28 @@
 import type { CallerDetails } from "../../task/record.ts";
 import type { LineList } from "../../task/task-line.ts";
 
-/** Seals or opens all texts of a value. */
+/** Encrypts or decrypts all texts of a value. */
 export interface Texts {
-  /** Of what a task was given and came to. May throw. */
+  /** For a task's input and results. May throw. */
   readonly body: (text: string) => string;
-  /** Of what a record says of its task, which is read wherever tasks are: it does not throw when it is opened. */
+  /** For texts of a task's record, which is read wherever tasks are: decrypting them never throws. */
   readonly words: (text: string) => string;
-  /** Of why an attempt ended, which is a text of its record once more. */
+  /** For the reason why an attempt ended, which is also a text of the record. */
   readonly attemptError: (text: string) => string;
-  /** The end of an entry that failed: the store itself may have put a body into it, that of a task that was called. */
+  /** For the end of a failed entry, into which the store itself may have put a body: that of a called task. */
   readonly failure: (text: string) => string;
   readonly lineBody: (text: string, list: LineList) => string;
-  /** They stay an object. */
+  /** The result is still an object. */
   readonly caller: (caller: CallerDetails) => CallerDetails;
 }
 
-/** Says which texts of a `T` are sealed: makes the same of it with other texts. */
+/** Defines which texts of a `T` are encrypted: makes the same value with converted texts. */
 export type Form<T> = (value: T, texts: Texts) => T;
 
-/** A form for each member of a `T`, so that a new one has to be given one; members that are null or left out stay so. */
+/** One form for each member of a `T`, so that a new member needs one too. Members that are null or left out stay so. */
 export type Members<T> = { readonly [K in keyof T]-?: Form<NonNullable<T[K]>> };
 
-/** Nothing in it is sealed. */
+/** Encrypts nothing. */
 export const clear = <T>(value: T): T => value;
 
 export const body: Form<string> = (text, texts) => texts.body(text);
@@ -51,7 +51,7 @@ function entriesOf<T>(forms: Members<T>): readonly (readonly [keyof T, Form<NonN
   return Object.entries(forms) as unknown as readonly (readonly [keyof T, Form<NonNullable<T[keyof T]>>])[];
 }
 
-/** A list of such. */
+/** A form for lists. */
 export function each<T>(form: Form<T>): Form<readonly T[]> {
   if (form === clear) return clear;
   return (values, texts) => values.map((value) => form(value, texts));

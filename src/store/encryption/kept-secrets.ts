@@ -8,8 +8,9 @@ import type { Cipher } from "./cipher.ts";
 type KeepSecret = Omit<TaskCommand<"keep_secret">, "type">;
 
 /**
- * The secrets of an encrypted store. A secret never changes, so that it is kept once more for each key, under a name of its own: it can be read as long as one key is
- * there that was there when it was last asked for. Where none is, it is another one from then on. Rejects with `configuration` where the first key is not the one that its id named before.
+ * The secrets of an encrypted store. A secret never changes, so it is stored once more for each key, under a separate name: it stays
+ * readable with any key that was present when it was last read. If none is left, a new secret replaces it. Rejects with `configuration` if
+ * the first key differs from the one that its id named before.
  */
 export class KeptSecrets {
   readonly #inner: TaskStore;

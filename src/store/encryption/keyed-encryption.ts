@@ -7,12 +7,12 @@ import type { KeyRing } from "./encryption-keys.ts";
 import { KeptSecrets } from "./kept-secrets.ts";
 import { opening, sealing } from "./texts.ts";
 
-/** The secret that hashes are keyed with; a store that has it is encrypted. */
+/** The secret key of the hashes; a store that has it is encrypted. */
 export const hashSecret = "holdfast/request-hash";
 
 const hashKeyBytes = 32;
 
-/** Encryption by whoever has the keys. */
+/** Encryption with the keys at hand. */
 export function keyedEncryption(inner: TaskStore, keys: KeyRing): Encryption {
   const cipher = new Cipher(keys);
   const secrets = new KeptSecrets(inner, cipher);

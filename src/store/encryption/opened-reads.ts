@@ -8,7 +8,7 @@ import type { Form, Texts } from "./form.ts";
 import { journalEntry, journalPage, record, request, snapshot } from "./task-forms.ts";
 import { opening } from "./texts.ts";
 
-/** What was read of a task with its texts opened. Throws `task_unreadable` where one that it needs cannot be. */
+/** The stored data of a task, decrypted. Throws `task_unreadable` if a text that it needs cannot be decrypted. */
 export function opened<T>(id: string, form: Form<T>, value: T, texts: Texts): T {
   try {
     return form(value, texts);

@@ -8,7 +8,7 @@ type Done<N extends TaskCommandName> = Extract<CommandResult<N>, { readonly ok: 
 const done = members<{ readonly ok: true }>({ ok: clear });
 const changed = members<Done<"start">>({ ok: clear, task: record });
 
-/** Which texts of each result are sealed. */
+/** Which texts of each result are encrypted. */
 const resultForms: { readonly [N in TaskCommandName]: Form<Done<N>> } = {
   create: members<Done<"create">>({ ok: clear, task: record, created: clear }),
   start: changed,
@@ -58,14 +58,14 @@ const resultForms: { readonly [N in TaskCommandName]: Form<Done<N>> } = {
   trim_deliveries: members<Done<"trim_deliveries">>({ ok: clear, dropped: clear }),
 };
 
-/** What the inner store answered to a command, as its caller gets it. */
+/** The inner store's result of a command, as its caller gets it. */
 export function openedResult<N extends TaskCommandName>(
   type: N,
   result: CommandResult<N>,
   opening: Texts,
 ): CommandResult<N> {
   if (!result.ok) return result;
-  // Of the results of one command only those that are ok have texts.
+  // Only the results of a command that are ok have texts.
   const form = resultForms[type] as unknown as Form<CommandResult<N>>;
   return form(result, opening);
 }

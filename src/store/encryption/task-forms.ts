@@ -12,7 +12,7 @@ import { attemptError, body, clear, each, failure, members, words, type Form } f
 
 export const progress = members<Progress>({ progress: clear, total: clear, message: words });
 
-/** What its creator decides of a record. */
+/** The part of a record that its creator decides. */
 const creatorsPart = {
   id: clear,
   wireId: clear,
@@ -127,7 +127,7 @@ export const journalEnd = members<JournalEnd>({ key: clear, value: body, error: 
 const entryOfInput = members<JournalEntry>({ ...head, request: body, value: body, error: failure });
 const entryOfOthers = members<JournalEntry>({ ...head, request: clear, value: body, error: failure });
 
-/** The request of an input are its params; that of others is a name. */
+/** An input's request is its params; that of other entries is a name. */
 export const journalEntry: Form<JournalEntry> = (entry, texts) =>
   entry.kind === "input" ? entryOfInput(entry, texts) : entryOfOthers(entry, texts);
 

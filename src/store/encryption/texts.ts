@@ -6,7 +6,7 @@ import { Unopened } from "../../task/unopened.ts";
 import type { Cipher } from "./cipher.ts";
 import type { Texts } from "./form.ts";
 
-/** What stands instead of a text of a record that cannot be decrypted. */
+/** Replaces a text of a record that cannot be decrypted. */
 export const unopenedWords = "(encrypted with a key that is not here)";
 
 /** Encrypts all texts. */
@@ -22,7 +22,7 @@ export function sealing({ seal }: Pick<Cipher, "seal">): Texts {
   };
 }
 
-/** Decrypts all texts. `open` throws `Unopened` for what cannot be decrypted, and so does that of bodies. */
+/** Decrypts all texts. For texts that cannot be decrypted, `open` throws `Unopened`, and so do bodies. */
 export function opening({ open }: Pick<Cipher, "open">): Texts {
   const words = (text: string): string => {
     try {
@@ -35,7 +35,7 @@ export function opening({ open }: Pick<Cipher, "open">): Texts {
   return {
     body: open,
     words,
-    // The store could not cut it.
+    // The store could not cut it while it was encrypted.
     attemptError: (text) => cutError(words(text)),
     failure: (text) => openedFailure(text, open),
     lineBody: open,
@@ -46,7 +46,7 @@ export function opening({ open }: Pick<Cipher, "open">): Texts {
   };
 }
 
-/** For whoever has no keys of an encrypted store: what is encrypted goes from task to task as it is, and nothing else can be given to one but a status text of our own. */
+/** For operators without keys of an encrypted store: encrypted texts are copied between tasks unchanged, and the only new text allowed is our own status text. */
 export const sealingWithoutKeys: Texts = {
   body: onlySealed,
   words: (text) => text,
@@ -56,7 +56,7 @@ export const sealingWithoutKeys: Texts = {
   caller: (caller) => caller,
 };
 
-/** The same for what is read: bodies are as they are stored, so that a task can be run again with them. */
+/** The same for reads: bodies stay as they are stored, so that a task can be run again with them. */
 export const openingWithoutKeys: Texts = {
   body: (text) => text,
   words: placeholder,
@@ -71,7 +71,7 @@ export const openingWithoutKeys: Texts = {
   caller: (caller) => caller,
 };
 
-/** Of a store that is not encrypted. */
+/** For a store that is not encrypted. */
 export const inClear: Texts = {
   body: (text) => text,
   words: (text) => text,
@@ -93,13 +93,13 @@ function placeholder(text: string): string {
   return isSealed(text) ? encryptedText : text;
 }
 
-/** A caller's details, where they are sealed. */
+/** A caller's details, if they are encrypted. */
 function sealedCaller({ claims }: CallerDetails): string | undefined {
   const sealed = claims?.["sealed"];
   return typeof sealed === "string" && isSealed(sealed) ? sealed : undefined;
 }
 
-/** How a store puts the body of a task that failed into the journal of the one that called it: as it is, which is no JSON while it is sealed. */
+/** How a store puts the body of a failed task into the journal of its caller: unchanged, so it is not JSON while it is encrypted. */
 const failureForm = /^(\{"reason":"\w+","\w+":)(enc1:[\w:-]+)\}$/;
 
 function openedFailure(text: string, open: (text: string) => string): string {

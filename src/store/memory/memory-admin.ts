@@ -10,7 +10,7 @@ import type { StoredTask } from "./stored-task.ts";
 
 type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;
 
-/** What operators have done, and what they read: without indexes, as a memory has no more tasks than one can look through. */
+/** Actions of operators, and their reads. Without indexes, since few enough tasks fit into memory to scan them. */
 export class MemoryAdmin {
   readonly #stored: ReadonlyMap<string, StoredTask>;
   readonly #actions: StoredAction[] = [];
@@ -34,7 +34,7 @@ export class MemoryAdmin {
     return [...this.#paused.values()].toSorted((a, b) => compareText(a.tool, b.tool));
   }
 
-  /** What a store offers of it, which is open when `assertOpen` returns. */
+  /** The store's port. `assertOpen` throws unless the store is open. */
   port(assertOpen: () => void): AdminStore {
     const opened = async <T>(read: () => T): Promise<T> => {
       assertOpen();

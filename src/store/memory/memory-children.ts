@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../../task/record.ts";
 
-/** The tasks that other tasks made, by those above them. */
+/** The tasks that other tasks made, by their parents. */
 export class MemoryChildren {
   readonly #ofParent = new Map<string, Set<string>>();
   readonly #ofRoot = new Map<string, Set<string>>();

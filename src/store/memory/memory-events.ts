@@ -4,12 +4,12 @@ import type { EventFacts, EventQuery } from "../facts.ts";
 interface StoredEvent {
   readonly seq: number;
   readonly name: string;
-  /** Null: a wait has it, and only its `dedupeId` is kept. */
+  /** Null: a wait has taken it, and only its `dedupeId` is kept. */
   readonly value: string | null;
   readonly dedupeId: string | null;
 }
 
-/** The events of one task, in the order in which they came. */
+/** The events of one task, in order of arrival. */
 export class MemoryEvents {
   #events: StoredEvent[] = [];
   #next = 1;
@@ -39,7 +39,7 @@ export class MemoryEvents {
   }
 }
 
-/** Of those whose time is not over. */
+/** The first wait whose time is not over. */
 function firstWait(journal: Iterable<JournalEntry>, name: string, now: number): JournalEntry | undefined {
   for (const entry of journal) {
     const { kind, request, doneAt, deadlineAt } = entry;

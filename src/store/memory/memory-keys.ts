@@ -39,7 +39,7 @@ export class MemoryKeys {
   }
 }
 
-/** The key comes last, so that keys which begin alike stand together. */
+/** The key comes last, so that keys with the same prefix are adjacent. */
 function indexOf(principal: string | null, key: string): string {
   return JSON.stringify(principal ?? "") + key;
 }

@@ -6,7 +6,7 @@ import { SortedSet } from "./sorted-set.ts";
 
 type Lanes = Map<QueueLane, SortedSet<ReadyTask>>;
 
-/** The tasks of an owner and a handler that can be claimed. */
+/** The claimable tasks of an owner and a handler. */
 export class MemoryLine implements ReadyTasks<ReadyTask> {
   readonly owner: string | null;
   readonly handler: HandlerName;
@@ -50,7 +50,7 @@ export class MemoryLine implements ReadyTasks<ReadyTask> {
   }
 }
 
-/** Not after any task. */
+/** Before any task. */
 export const earliest: ReadyTask = { runAfter: -Infinity, id: "" };
 
 /** Earliest first. */

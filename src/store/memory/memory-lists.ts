@@ -2,7 +2,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { TaskFilter } from "../store.ts";
 import { SortedSet } from "./sorted-set.ts";
 
-/** The ids of tasks by what lists of them ask for: with and without scope, and by generation alone; the newest come last. */
+/** The ids of tasks by the filters of lists: with and without scope, and by generation alone. The newest come last. */
 export class MemoryLists {
   readonly #lists = new Map<string, SortedSet<string>>();
 
@@ -39,5 +39,5 @@ function filtersOf({ generation, principal, scope }: TaskRecord): readonly strin
 }
 
 function nameOf({ generation, principal, scope }: TaskFilter): string {
-  return JSON.stringify({ generation, principal, scope }); // what is undefined is left out
+  return JSON.stringify({ generation, principal, scope }); // undefined members are left out
 }

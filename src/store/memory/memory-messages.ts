@@ -3,16 +3,16 @@ import type { MessageQueues, NewMessage, PutMessageResult } from "../message-que
 /** One message of a queue. */
 export interface StoredMessage {
   readonly body: string;
-  /** The owner that it is bound to, or null. */
+  /** The owner to which it is bound, or null. */
   readonly owner: string | null;
 }
 
 /** The queues of tasks, for one owner. */
 export class MemoryMessages implements MessageQueues {
-  /** Resolves when a write may be applied; rejects where there is none any more. */
+  /** Resolves when a write may be applied; rejects once writes are impossible. */
   readonly #commit: () => Promise<void>;
   readonly #owner: () => string;
-  /** The queue that is kept with a task, its first message first. */
+  /** The queue of a task, first message first. */
   readonly #queueOf: (taskId: string) => StoredMessage[] | undefined;
 
   constructor(

@@ -8,9 +8,9 @@ interface Due {
   readonly seq: number;
 }
 
-/** What waits for webhooks. */
+/** Messages that wait for webhooks. */
 export class MemoryOutbox {
-  /** In the order of their numbers, which a Map keeps. */
+  /** In order of their numbers, which a Map keeps. */
   readonly #stored = new Map<number, StoredDelivery>();
   /** By webhook. */
   readonly #due = new Map<string, SortedSet<Due>>();
@@ -60,7 +60,7 @@ export class MemoryOutbox {
     }
   }
 
-  /** What a store offers of it, which is open when `assertOpen` returns. */
+  /** The store's port. `assertOpen` throws unless the store is open. */
   port(assertOpen: () => void): Outbox {
     return {
       nextDueAt: async (hook) => {

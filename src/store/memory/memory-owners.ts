@@ -4,11 +4,11 @@ import type { TaskRecord } from "../../task/record.ts";
 interface Owner extends StoreOwner {
   handlers: readonly HandlerName[];
   lives: boolean;
-  /** Its tasks are being given to others. */
+  /** Its tasks go to others. */
   retired: boolean;
 }
 
-/** Who has the database open. An owner that is gone is known until its running tasks are reclaimed. */
+/** The owners that have the database open. A dead owner is known until its running tasks are reclaimed. */
 export class MemoryOwners {
   readonly #owners = new Map<string, Owner>();
   readonly #lost = new Set<string>();
@@ -28,7 +28,7 @@ export class MemoryOwners {
     if (owner !== undefined) owner.lives = false;
   }
 
-  /** The owner is taken for dead, and may not write any more. */
+  /** Treats the owner as dead: it may no longer write. */
   kill(id: string): void {
     this.end(id);
     this.#lost.add(id);
@@ -51,7 +51,7 @@ export class MemoryOwners {
     return this.#owners.get(id)?.lives === true;
   }
 
-  /** Queued tasks of others are left to them as long as they have a handler, and until their running ones are reclaimed. */
+  /** Tasks queued for another owner stay with it while it has a handler, and until its running ones are reclaimed. */
   keeps(id: string, handler: HandlerName): boolean {
     const owner = this.#owners.get(id);
     return owner?.retired === false && hasHandler(owner.handlers, handler);
@@ -61,7 +61,7 @@ export class MemoryOwners {
     return [...this.#owners.values()].filter(({ lives }) => !lives).map(({ id }) => id);
   }
 
-  /** Of those that live. */
+  /** The ids of living owners. */
   ids(): readonly string[] {
     return [...this.#owners.values()].filter(({ lives }) => lives).map(({ id }) => id);
   }
@@ -70,7 +70,7 @@ export class MemoryOwners {
     return this.ids().length;
   }
 
-  /** As long as an owner that is gone is not known to be, it counts. */
+  /** A dead owner counts until its tasks are reclaimed. */
   serve(task: Pick<TaskRecord, "method" | "tool">): boolean {
     return [...this.#owners.values()].some(({ retired, handlers }) => !retired && hasHandler(handlers, task));
   }

@@ -12,7 +12,10 @@ interface WaitingLine {
   readonly tasks: SortedSet<ReadyTask>;
 }
 
-/** The queued tasks: those that can be claimed by owner and handler, those that wait by handler. And how many run that count for a limit. */
+/**
+ * The queued tasks: claimable ones by owner and handler, waiting ones by handler. Also the number of running tasks that count toward a
+ * limit.
+ */
 export class MemoryQueue {
   readonly #ready = new Map<string, MemoryLine>();
   readonly #waiting = new Map<string, WaitingLine>();
@@ -50,13 +53,13 @@ export class MemoryQueue {
     if (line?.isEmpty === true) this.#ready.delete(lineOf(task));
   }
 
-  /** Those that an owner may take. */
+  /** Tasks that an owner may take. */
   runnable(query: FairQuery, mayTake: (line: MemoryLine) => boolean): FairlyTaken<ReadyTask> {
     const lines = [...this.#ready.values()].filter(mayTake);
     return takeFairly(lines, query, (handler) => this.#limited.get(nameOf(handler)) ?? 0);
   }
 
-  /** What would have to run them. */
+  /** The handlers of queued tasks. */
   handlers(): readonly HandlerName[] {
     const lines = [...this.#ready.values(), ...this.#waiting.values()];
     return uniqueHandlers(lines.map(({ handler }) => handler));

@@ -2,7 +2,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { NodeReport, NodeReports } from "../node-reports.ts";
 import { compareText } from "./memory-lists.ts";
 
-/** What owners said, by minute and owner. */
+/** The reports of owners, by minute and owner. */
 export class MemoryReports {
   readonly #byMinute = new Map<number, Map<string, string>>();
 
@@ -21,7 +21,7 @@ export class MemoryReports {
   }
 }
 
-/** What an owner's store knows beside the reports. */
+/** What an owner's store provides besides the reports. */
 interface Around {
   readonly assertOpen: () => void;
   /** Resolves with the owner that writes. */
@@ -30,7 +30,7 @@ interface Around {
   readonly unfinished: (most: number) => readonly TaskRecord[];
 }
 
-/** The port of one owner. */
+/** The port for one owner. */
 export function memoryReports(
   reports: MemoryReports,
   { assertOpen, commit, living, unfinished }: Around,

@@ -2,7 +2,7 @@ import type { TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/status.ts";
 import type { StoredTask } from "./stored-task.ts";
 
-/** Tasks by the session that their requests came in. */
+/** Tasks by the session of their requests. */
 export class MemorySessionTasks {
   readonly #stored: ReadonlyMap<string, StoredTask>;
   readonly #ids = new Map<string, Set<string>>();
@@ -20,7 +20,7 @@ export class MemorySessionTasks {
     if (this.#ids.get(session)?.size === 0) this.#ids.delete(session);
   }
 
-  /** As `SessionStore.tasksOf`. */
+  /** Like `SessionStore.tasksOf`. */
   of(session: string, limit: number, requestId?: string | number): readonly string[] {
     const ids = [...(this.#ids.get(session) ?? [])].toSorted().toReversed();
     const isMeant = (id: string): boolean => {

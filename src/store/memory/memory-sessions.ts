@@ -9,18 +9,18 @@ import type {
   StoredSession,
 } from "../session-store.ts";
 
-/** The sessions of all owners, and who is told of them. */
+/** The sessions of all owners, and their listeners. */
 export class SessionTables {
   readonly sessions = new Map<string, StoredSession>();
   readonly feed = new ChangeFeed<SessionNews>();
 }
 
-/** Sessions as long as the process lives: for handlers that are closed and made anew on the same store. */
+/** Sessions that live as long as the process: for handlers that are closed and recreated on the same store. */
 export class MemorySessions implements SessionStore {
   readonly #assertOpen: () => void;
-  /** Resolves when a write may be applied; rejects where there is none any more. */
+  /** Resolves when a write may be applied; rejects once writes are impossible. */
   readonly #commit: () => Promise<void>;
-  /** What the store knows of its tasks. */
+  /** The store's lookup of a session's tasks. */
   readonly #tasksOf: (...args: Parameters<SessionStore["tasksOf"]>) => readonly string[];
   readonly #sessions: Map<string, StoredSession>;
   readonly #feed: ChangeFeed<SessionNews>;
@@ -128,7 +128,7 @@ export class MemorySessions implements SessionStore {
     return this.#of(largest);
   }
 
-  /** Deletes those that end first, until another one fits; returns their ids. */
+  /** Deletes the sessions that end first until another one fits; returns their ids. */
   #makeRoom(sessions: readonly StoredSession[], most: number): string[] {
     const first = sessions.toSorted((a, b) => a.expiresAt - b.expiresAt);
     const deleted = first.slice(0, Math.max(0, first.length - most + 1)).map(({ id }) => id);

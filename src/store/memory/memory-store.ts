@@ -33,7 +33,7 @@ import type { MemoryTables } from "./memory-tables.ts";
 import { linesAfter, openInputs, type StoredTask } from "./stored-task.ts";
 
 /**
- * A store that keeps nothing beyond its process: for tests, and for tools whose tasks may be lost. Stores of one `database` have the same
+ * A store that keeps nothing after its process ends: for tests, and for tools whose tasks may be lost. Stores of one `database` share their
  * tasks.
  */
 export function memoryStore(database: MemoryDatabase = memoryDatabase()): TaskStore {
@@ -112,17 +112,17 @@ class MemoryStore implements TaskStore {
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write(command: TaskCommand): Promise<CommandResult> {
     this.#lifecycle.assertOpen();
-    // As with any other store, later changes to the caller's objects change nothing here …
+    // As in any other store, later changes to the caller's objects have no effect …
     const copy = clone(command);
     await this.#commit();
     const { result, changes } = this.#apply(copy);
     this.#database.publish(changes, this.#owner);
-    // What was queued for an owner that is gone can be claimed from now on, and no change of a task says so.
+    // Tasks queued for the lost owner are claimable from now on, but no task change says so.
     if (command.type === "reclaim" && result.ok) this.#database.publish("gap", this.#owner);
     return result;
   }
 
-  /** … and the commit comes after the call, never inside it. */
+  /** … and the commit comes after the call, never during it. */
   async #commit(): Promise<void> {
     this.#lifecycle.assertOpen();
     await Promise.resolve();

@@ -9,7 +9,7 @@ interface Sweep {
   readonly id: string;
 }
 
-/** When the sweeper has work: unfinished tasks to end or to wake, and finished ones to delete. */
+/** When the sweeper has work: unfinished tasks to end or wake, and finished ones to delete. */
 export class MemorySweeps {
   readonly #due = new SortedSet<Sweep>(compareSweeps);
   readonly #done = new SortedSet<Sweep>(compareSweeps);
@@ -27,7 +27,7 @@ export class MemorySweeps {
     if (task.runAfter !== null && isToWake(task, Infinity)) this.#waiting.delete({ at: task.runAfter, id });
   }
 
-  /** Queued tasks that wait, up to a time that has come at `now`, earliest first. */
+  /** Waiting queued tasks whose time has come at `now`, earliest first. */
   toWake(now: number, limit: number): readonly string[] {
     return idsUntil(this.#waiting, now, limit);
   }
@@ -42,7 +42,7 @@ export class MemorySweeps {
     return idsUntil(this.#done, now, limit);
   }
 
-  /** The earliest time after `after`. */
+  /** The earliest time later than `after`. */
   nextAfter(after: number): number | null {
     const times = [this.#due, this.#done, this.#waiting].flatMap((sweeps) => {
       for (const { at } of sweeps.from({ at: after, id: "" })) if (at > after) return [at];

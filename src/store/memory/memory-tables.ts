@@ -36,7 +36,7 @@ import { appendLines, forgetFailures, newlyStored, openInputs, type StoredTask }
 import { SortedSet } from "./sorted-set.ts";
 import { UsageCounts } from "./usage-counts.ts";
 
-/** The tables as Maps, and in place of indexes Maps and sorted sets. */
+/** The tables as Maps, with Maps and sorted sets as indexes. */
 export class MemoryTables implements TaskTables {
   readonly stored = new Map<string, StoredTask>();
   readonly unfinished = new SortedSet<string>(compareText);
@@ -255,7 +255,7 @@ export class MemoryTables implements TaskTables {
     }
   }
 
-  /** Whether an owner may take what is queued for another one, or for any. */
+  /** Whether an owner may take tasks queued for another owner, or for any. */
   #mayTake({ owner: of, handler }: MemoryLine, owner: string): boolean {
     return of === null || of === owner || !this.owners.keeps(of, handler);
   }
@@ -267,7 +267,7 @@ export class MemoryTables implements TaskTables {
       messages.splice(0, messages.length, ...kept);
     }
     if (forgetAt === null) return;
-    // Unless some of what it ran may still have to be given back: a cancel that is due can be called off.
+    // Not while a task that it ran may still have to be returned: a due cancel can be withdrawn.
     const isLeft = (task: TaskRecord): boolean =>
       isRunBy(owner)(task) && (task.cancelBy !== null || !hasExpired(task, forgetAt));
     if (take(this.#unfinishedAfter(""), 1, isLeft).length === 0) this.owners.forget(owner);

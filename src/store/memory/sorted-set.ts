@@ -1,7 +1,7 @@
-/** Entries per chunk: a chunk is copied when one is inserted or removed, so it stays small. */
+/** Entries per chunk. Inserting or removing an entry copies a chunk, so chunks stay small. */
 const chunkSize = 256;
 
-/** A set in order, as a list of sorted chunks: no operation walks or moves all of its entries. */
+/** An ordered set, as a list of sorted chunks: no operation walks or moves all entries. */
 export class SortedSet<T> {
   readonly #compare: (a: T, b: T) => number;
   #chunks: T[][] = [];
@@ -21,7 +21,7 @@ export class SortedSet<T> {
     if (this.#equals(chunk[index], entry)) return;
     chunk.splice(index, 0, entry);
     if (chunk.length > chunkSize) {
-      // New entries mostly come last: a full chunk stays full, and the next one starts with little.
+      // New entries mostly come last: a full chunk stays full, and the next one starts almost empty.
       const keep = index === chunk.length - 1 ? chunkSize : chunkSize / 2;
       this.#chunks.splice(chunkIndex + 1, 0, chunk.splice(keep));
     }
@@ -37,7 +37,7 @@ export class SortedSet<T> {
     if (chunk.length === 0) this.#chunks.splice(chunkIndex, 1);
   }
 
-  /** The entries in order, from the first that is not below `start`. The set must not change meanwhile. */
+  /** The entries in order, from the first that is not below `start`. The set must not change during the iteration. */
   *from(start: T): Generator<T, void, undefined> {
     let chunkIndex = this.#chunkFor(start);
     const first = this.#chunks[chunkIndex];
@@ -51,7 +51,7 @@ export class SortedSet<T> {
     }
   }
 
-  /** The entries from the last to the first, those that are below `end`; null: all. The set must not change meanwhile. */
+  /** The entries below `end` (null: all), last to first. The set must not change during the iteration. */
   *below(end: T | null): Generator<T, void, undefined> {
     const last = this.#chunks.length - 1;
     const chunkFor = end === null ? last : Math.min(this.#chunkFor(end), last);
@@ -89,7 +89,7 @@ export class SortedSet<T> {
   }
 }
 
-/** The first of `length` positions that is not below, where all that are below come first. */
+/** The first of `length` positions that is not below; all that are below come first. */
 function partition(length: number, isBelow: (index: number) => boolean): number {
   let low = 0;
   let high = length;

@@ -7,17 +7,17 @@ import type { TableWrite } from "../table-write.ts";
 import { MemoryEvents } from "./memory-events.ts";
 import type { StoredMessage } from "./memory-messages.ts";
 
-/** A task with all that belongs to it. */
+/** A task with everything that belongs to it. */
 export interface StoredTask {
   record: TaskRecord;
   readonly request: TaskRequest;
   /** In the order of first writes, which a Map keeps. */
   readonly journal: Map<string, JournalEntry>;
   outcome: Outcome | null;
-  /** The queue, its first message first. */
+  /** The queue, first message first. */
   readonly messages: StoredMessage[];
   readonly events: MemoryEvents;
-  /** Of its log and its output, by their numbers. */
+  /** The lines of its log and its output, by number. */
   readonly lines: Readonly<Record<LineList, Map<number, TaskLine>>>;
 }
 
@@ -33,7 +33,7 @@ export function newlyStored(record: TaskRecord, request: TaskRequest): StoredTas
   };
 }
 
-/** Of steps and calls; and steps that are to be tried again. */
+/** Removes failed steps and calls, and steps that wait for a retry. */
 export function forgetFailures(journal: Map<string, JournalEntry>): void {
   for (const [key, { kind, error }] of journal) {
     if (error !== null && (kind === "step" || kind === "call")) journal.delete(key);
@@ -48,13 +48,13 @@ export function appendLines(
   for (const seq of forget) stored?.lines.log.delete(seq);
 }
 
-/** The lines of one of its lists after a number, in their order. */
+/** The lines of one list after a number, in order. */
 export function linesAfter(stored: StoredTask | undefined, list: LineList, after: number): TaskLine[] {
   const lines = [...(stored?.lines[list].values() ?? [])];
   return lines.filter(({ seq }) => seq > after).toSorted((a, b) => a.seq - b.seq);
 }
 
-/** The questions of a journal that wait for an answer, in the order in which they were put. */
+/** The unanswered questions of a journal, in the order in which they were asked. */
 export function openInputs(entries: Iterable<JournalEntry>): InputRequest[] {
   const inputs: InputRequest[] = [];
   for (const { key, kind, method, request, doneAt } of entries) {

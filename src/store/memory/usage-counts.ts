@@ -3,17 +3,17 @@ import type { TaskRecord } from "../../task/record.ts";
 
 const none: Usage = { unfinished: 0, retained: 0 };
 
-/** How many tasks there are, of each principal and in total. */
+/** The number of tasks, by principal and in total. */
 export class UsageCounts {
   readonly #byPrincipal = new Map<string, Usage>();
   #total: Usage = none;
 
-  /** Of everybody where the principal is undefined. */
+  /** Of all principals if undefined. */
   of(principal: string | undefined): Usage {
     return principal === undefined ? this.#total : (this.#byPrincipal.get(principal) ?? none);
   }
 
-  /** Callers who are not told apart count in the total alone, and tasks that other tasks made nowhere. */
+  /** Tasks of callers that are not told apart count only in the total; tasks made by other tasks do not count. */
   add({ principal, parent }: TaskRecord, unfinished: number, retained: number): void {
     if (parent !== null) return;
     this.#total = sum(this.#total, unfinished, retained);
