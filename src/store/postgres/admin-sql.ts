@@ -4,13 +4,13 @@ import { isReady, isWaiting, withQueuedHandlers } from "./queue-handlers.ts";
 import { recordColumns } from "./task-row.ts";
 import { finished, unfinished } from "./task-sql.ts";
 
-/** What operators read and write. Conditions repeat those of the partial indexes. */
+/** The reads and writes of operators. Conditions repeat those of the partial indexes. */
 export function adminStatements(names: Names) {
   const { task, child, action, pausedTool } = names;
-  /** Tasks of a range below an id, newest first; what they search by comes first. */
+  /** Tasks of a range below an id, newest first. Search parameters come first. */
   const tasks = (of: string, searched = 0): string => `SELECT ${recordColumns} FROM ${task}
     WHERE ${of} AND id < $${searched + 1} ORDER BY id DESC LIMIT $${searched + 2}`;
-  /** How many there are, up to a number. */
+  /** Their number, up to a maximum. */
   const counted = (of: string, searched = 0): string =>
     `SELECT count(*)::int FROM (SELECT 1 FROM ${task} WHERE ${of} LIMIT $${searched + 1}) AS counted`;
   const asking = "asks = 1";
@@ -33,14 +33,14 @@ export function adminStatements(names: Names) {
     countEnded: counted(ended, 2),
     countPrincipal: counted(principal, 2),
     countChildren: `SELECT count(*)::int FROM (SELECT 1 FROM ${child} WHERE parent = $1 LIMIT $2) AS counted`,
-    /** By steps: each goes to the next one. */
+    /** Step by step: each step seeks the next name. */
     endedTools: `WITH RECURSIVE named AS (
       (SELECT tool FROM ${task} WHERE ${finished} ORDER BY tool LIMIT 1)
       UNION ALL
       SELECT next.tool FROM named CROSS JOIN LATERAL (
         SELECT tool FROM ${task} WHERE ${finished} AND tool > named.tool ORDER BY tool LIMIT 1) AS next
     ) SELECT tool FROM named`,
-    /** Of each handler, and of each owner that it is queued for, up to a number. */
+    /** The queue of each handler and of each owner it is queued for, up to a number. */
     queues: `${withQueuedHandlers(names)}
       SELECT ready.tool, 'ready', counted.tasks, counted.since FROM ready CROSS JOIN LATERAL (
         SELECT count(*)::int AS tasks, min(run_after) AS since FROM (
@@ -56,7 +56,7 @@ export function adminStatements(names: Names) {
       ORDER BY seq DESC LIMIT $3`,
     insertActions: `INSERT INTO ${action} (${actionColumns.join(", ")})
       SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])`,
-    /** A few at a time of those that came before a time; what others delete now is left to them. */
+    /** Deletes a few actions before a time; skips those that others are deleting. */
     deleteOldActions: `DELETE FROM ${action} WHERE seq = ANY (ARRAY(
         SELECT seq FROM ${action} ORDER BY seq LIMIT 10 FOR UPDATE SKIP LOCKED)) AND at < $1`,
     paused: `SELECT ${pausedColumns.join(", ")} FROM ${pausedTool} ORDER BY tool`,

@@ -7,7 +7,7 @@ import type { SqlValue } from "./database.ts";
 
 type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;
 
-/** What the commands of a group have done by hand. */
+/** The writes of operators' commands in a group. */
 export class AdminWrites {
   readonly #actions: Action[] = [];
   readonly #pauses: Exclude<AdminWrite, { do: "keep_action" }>[] = [];

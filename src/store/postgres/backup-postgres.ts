@@ -7,19 +7,19 @@ import { defaultSchema, namesIn, type Names } from "./names.ts";
 import { originalAt } from "./original-mark.ts";
 import { firstNumber, firstText, tableIn, tablesOf, withoutTimeouts } from "./whole-schema.ts";
 
-/** How long the database may take to answer (ms); the backup itself takes as long as it takes. */
+/** How long the database may take to answer (ms); the backup itself has no limit. */
 const timeoutMs = 10_000;
 
-/** About what is read at a time. */
+/** About how many bytes are read at a time. */
 const wantedBytes = 1024 * 1024;
 const mostRows = 1_000;
 
-/** What belongs to living owners or says how they stood, or is made anew by migrations. */
+/** Tables about living owners and their state, and those that migrations recreate. */
 const leftOut: ReadonlySet<string> = new Set(["migration", "committed", "told", "report", "restored_from"]);
 
 /**
- * Backs a schema up as it stands at one moment, while its owners go on to write: a line for the name of each table, and one for each of its rows. Rejects with `configuration`
- * where the file is there already, and with `store_unusable` where the schema cannot be read.
+ * Backs up a schema as of one moment, while its owners keep writing: one line for the name of each table, and one for each of its rows.
+ * Rejects with `configuration` if the file exists, and with `store_unusable` if the schema cannot be read.
  */
 export async function backupPostgres(
   url: string,
@@ -58,7 +58,7 @@ async function* linesOf(queries: Queries, names: Names): AsyncGenerator<string> 
     await queries.query(
       `DECLARE backup NO SCROLL CURSOR FOR SELECT row_to_json(t)::text FROM ${tableIn(names, table)} AS t`,
     );
-    // Rows are small or large.
+    // Rows can be small or large, so the count adapts.
     for (let count = 10; ;) {
       const rows = await queries.query(`FETCH ${count} FROM backup`);
       const text = rows.map((row) => `${firstText(row)}\n`).join("");

@@ -1,9 +1,9 @@
 import type { Row } from "../row.ts";
 import type { Database } from "./database.ts";
 
-/** How many rows one statement asks for at most: each may have a body of some megabytes. */
+/** The maximum number of rows per statement: each may have a body of several megabytes. */
 const mostIds = 32;
-/** How many statements are sent before the first of them is answered: with more of them, each asks for less. */
+/** How many statements may be unanswered at once: the more there are, the less each one asks for. */
 const mostSent = 4;
 
 interface Wanted {
@@ -12,18 +12,18 @@ interface Wanted {
 }
 
 /**
- * Reads rows by their ids, many with one statement: planning it costs the database several times what a row does. What is asked for in one
- * turn of the event loop, or while others are read, is read together; it is always read after it was asked for.
+ * Reads rows by their ids, many with one statement: planning a statement costs the database several times as much as a row. Requests of one
+ * turn of the event loop, or that arrive during a read, are read together. A read always starts after its request.
  */
 export class BatchedReads {
   readonly #database: Pick<Database, "read">;
   readonly #sql: string;
-  /** By ids as they are stored. */
+  /** By ids as stored. */
   #waiting = new Map<string, Wanted[]>();
   #sent = 0;
   #isStarting = false;
 
-  /** The statement takes an array of ids; its rows begin with theirs, one for each that is there. */
+  /** The statement takes an array of ids. It returns one row for each existing id, beginning with the id. */
   constructor(database: Pick<Database, "read">, sql: string) {
     this.#database = database;
     this.#sql = sql;

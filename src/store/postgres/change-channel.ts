@@ -6,13 +6,13 @@ import type { Names } from "./names.ts";
 import { UntoldNews, type News } from "./news.ts";
 import { fromPayload, toPayloads } from "./news-payload.ts";
 
-/** With a connection that listens, how much more seldom a gap is published all the same: what is sent to it may get lost. */
+/** While a connection listens, gaps are published this much less often. They are still needed: notifications can get lost. */
 const rarely = 10;
-/** The pause before a gap is told because something could not be, and the longest one. */
+/** The first and longest pause before a gap replaces what could not be sent. */
 const firstRetryMs = 100;
 const longestRetryMs = 10_000;
 
-/** Told what others have told. After a gap, all of them are called. */
+/** Gets the news of others. After a gap, all functions are called. */
 export interface ChannelListener {
   tasks(changes: StoreChanges): void;
   sessions(ids: readonly string[] | "gap"): void;
@@ -23,20 +23,20 @@ export interface ChannelListener {
 export interface ChannelSetup {
   readonly names: Names;
   readonly owner: string;
-  /** Resolves with an open connection that is nobody else's, and no pooler's; undefined: there is none, and others are heard of by polling. */
+  /** Resolves with an open connection of its own, without a pooler; undefined: there is none, so it polls. */
   readonly connect: (() => Promise<Client>) | undefined;
   readonly database: Pick<Database, "query">;
-  /** How often a gap is published where nothing listens. */
+  /** How often a gap is published if nothing listens. */
   readonly pollIntervalMs: number;
   readonly listener: ChannelListener;
-  /** Told when it hears of others only by polling, and when it listens again. */
+  /** Called with false when it starts to poll, and with true when it listens again. */
   readonly onListening?: ((isListening: boolean) => void) | undefined;
 }
 
 /**
- * Where the owners of a schema tell each other what they have committed. It is sent after the commit: a NOTIFY takes a lock of the
- * whole database until its transaction has ended, so that within those of writes it would have them commit one by one. What gets lost on the way is
- * made good by a gap.
+ * The channel on which the owners of a schema tell each other what they have committed. News are sent after the commit: a NOTIFY holds a
+ * lock of the whole database until its transaction ends, so inside write transactions it would serialize the commits. A gap makes up for
+ * lost news.
  */
 export class ChangeChannel {
   readonly #setup: ChannelSetup;
@@ -56,7 +56,7 @@ export class ChangeChannel {
     this.#channel = `holdfast_${setup.names.schema}`;
   }
 
-  /** From then on the listener is called. Resolves when it listens, or when that has failed: once it does, it tells of a gap. */
+  /** Starts calling the listener. Resolves when it listens, or when that has failed; once it listens after all, it reports a gap. */
   async start(): Promise<void> {
     const { connect } = this.#setup;
     if (connect !== undefined) {
@@ -77,7 +77,7 @@ export class ChangeChannel {
     if (this.#listening?.isListening === false) this.#hears(false);
   }
 
-  /** Tells the others. It never fails; what is told meanwhile is sent together. A gap is for what changes all that they hold. */
+  /** Tells the others. Never fails. News are sent together while a send is running. A gap is for changes to everything that others hold. */
   tell(news: News | "gap"): void {
     if (this.#closed) return;
     if (news === "gap") this.#untold.addGap();
@@ -85,7 +85,7 @@ export class ChangeChannel {
     this.#send();
   }
 
-  /** Resolves when what was told is sent, or was tried to be, and nothing is left of it. */
+  /** Resolves when all news are sent, or have failed to be sent, and everything is closed. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#poll);
@@ -99,12 +99,12 @@ export class ChangeChannel {
     this.#sending = this.#sendAll().then((isSent) => {
       this.#sending = undefined;
       if (isSent)
-        this.#send(); // what was told since
+        this.#send(); // news added during the send
       else this.#sendLater();
     });
   }
 
-  /** False: it failed, and what could not be told is a gap now. */
+  /** False if it failed; the unsent news are then a gap. */
   async #sendAll(): Promise<boolean> {
     const { owner, database } = this.#setup;
     while (!this.#untold.isEmpty) {
@@ -141,7 +141,7 @@ export class ChangeChannel {
     if (work === true) this.#call(() => listener.work());
   }
 
-  /** Before the first time nobody could hold anything. */
+  /** Before the first time, nobody could hold any data. */
   #opened(): void {
     this.#hears(true);
     if (this.#started) this.#gap();
@@ -163,7 +163,7 @@ export class ChangeChannel {
     this.#setup.onListening?.(isListening);
   }
 
-  /** A listener that throws must not keep others from hearing. */
+  /** A listener that throws must not keep others from being called. */
   #call(tell: () => void): void {
     if (this.#closed) return;
     try {

@@ -9,8 +9,9 @@ export function claimStatements({ task, owner }: Names) {
     ORDER BY coalesce(principal, '') LIMIT 1)`;
   return {
     /**
-     * Of each owner whose tasks may be claimed (of another one, where it lives and has the handler, they may not) and handler the principals after the one who had the last turn, and the first ones; of each of their lanes the first tasks. One
-     * seek for each of these, however many tasks there are.
+     * For each handler, and each owner whose tasks may be claimed (not those of another living owner that has the handler): the principals
+     * after the one with the last turn, and the first ones; for each of their lanes the first tasks. One seek for each of these, however
+     * many tasks there are.
      */
     heads: `WITH RECURSIVE handler (method, tool, after, text) AS (
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $8::text[])),
@@ -40,7 +41,7 @@ export function claimStatements({ task, owner }: Names) {
         WHERE ${ready} AND task.owner = line.owner AND task.method = line.method AND task.tool = line.tool
           AND coalesce(principal, '') = line.name AND task.lane = lane.name AND task.id <> ALL($6::text[])
         ORDER BY run_after, id LIMIT $7) AS head`,
-    /** What is gone meanwhile, or is being taken, is passed by. */
+    /** Skips tasks that are gone, or being taken. */
     lock: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[]) AND ${ready} ORDER BY id FOR UPDATE SKIP LOCKED`,
     countLimited: `SELECT task.method, task.tool, count(*)
       FROM unnest($1::text[], $2::text[]) AS handler (method, tool)

@@ -12,12 +12,12 @@ import type { Queries } from "./database.ts";
 import { recordsOf, type GroupFacts } from "./group-facts.ts";
 import type { ClaimStatements } from "./claim-sql.ts";
 
-/** The handlers of which only so many tasks run at a time: whoever claims for them has to count alone. */
+/** The handlers with a limit on running tasks. Only one claimer at a time may count for these. */
 export function limitedOf(handlers: readonly ClaimingHandler[]): readonly ClaimingHandler[] {
   return handlers.filter(({ concurrency }) => concurrency !== undefined);
 }
 
-/** Takes the tasks whose turn it is, and locks them. */
+/** Takes and locks the tasks whose turn it is. */
 export async function lockRunnable(
   queries: Queries,
   sql: ClaimStatements,
@@ -56,7 +56,7 @@ export async function hasRunnable(
   return tasks.length > 0;
 }
 
-/** What is taken where nobody else takes anything, under the ids as they are stored. */
+/** The tasks to take if nobody else takes any, with ids as stored. */
 async function takeReady(
   queries: Queries,
   sql: ClaimStatements,
@@ -69,7 +69,7 @@ async function takeReady(
   for (let rows = Math.max(1, Math.min(limit, 8)); ; rows *= 8) {
     const names = handlers.map(({ method, tool }) => ({ method, tool: toStored(tool) }));
     const after = handlers.map((handler) => lastTurn(handler, turns));
-    // Of as many principals there may be nothing but what is passed by.
+    // Each passed task may be the only one of its principal.
     const principals = limit + passed.length;
     const values = [
       names.map(({ method }) => method),
@@ -112,9 +112,9 @@ const at = columnsOf(["owner", "method", "tool", "principal", "lane", "id", "run
 
 type Lanes = Map<string, ReadyTask[]>;
 
-/** The heads of lines that were read. */
+/** The heads of lines, as read. */
 class ReadLines {
-  /** Whether more was asked for than was read. */
+  /** Whether more was requested than was read. */
   ranOut = false;
   readonly #lines = new Map<
     string,

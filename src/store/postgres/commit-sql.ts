@@ -1,6 +1,6 @@
 import type { Names } from "./names.ts";
 
-/** Statements about the transactions that an owner has committed. */
+/** Statements about the committed transactions of an owner. */
 export function commitStatements({ committed }: Names) {
   return {
     mark: `INSERT INTO ${committed} (owner, xid) VALUES ($1, $2)`,

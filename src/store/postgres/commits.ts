@@ -2,12 +2,12 @@ import { commitStatements } from "./commit-sql.ts";
 import type { Queries, Transaction } from "./database.ts";
 import type { Names } from "./names.ts";
 
-/** Marks that are deleted together. */
+/** How many marks are deleted together. */
 const mostMarks = 100;
 
 /**
- * The transactions that an owner has committed last, each with a mark that it left itself. What the database has under the number of a transaction proves
- * nothing: after a crash it gives those numbers again that are not in its log.
+ * The last committed transactions of an owner, each with a mark that the transaction wrote itself. The database's own status of a
+ * transaction number proves nothing: after a crash, numbers that are not in its log are assigned again.
  */
 export class Commits {
   readonly #sql: ReturnType<typeof commitStatements>;
@@ -19,7 +19,7 @@ export class Commits {
     this.#owner = owner;
   }
 
-  /** Makes the mark part of a transaction, with what is left of earlier ones. Returns what to call once it is committed. */
+  /** Adds the mark to a transaction, and deletes older marks. Returns a function to call after the commit. */
   mark(transaction: Pick<Transaction, "query">, xid: string): () => void {
     void transaction.query(this.#sql.mark, [this.#owner, xid]).catch(() => undefined);
     const old = this.#marks.length >= mostMarks ? this.#marks : [];
@@ -30,7 +30,7 @@ export class Commits {
     };
   }
 
-  /** Whether a transaction was committed; undefined while it is under way. Rejects where the database does not answer. */
+  /** Whether a transaction was committed; undefined while it is in progress. Rejects if the database does not answer. */
   async has(database: { readonly read: Queries["query"] }, xid: string): Promise<boolean | undefined> {
     const [underWay] = await database.read(this.#sql.isUnderWay, [xid]);
     if (underWay !== undefined) return undefined;

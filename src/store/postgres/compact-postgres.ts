@@ -8,10 +8,10 @@ interface Place {
   readonly options: { readonly schema?: string };
 }
 
-/** How long the database may take to answer (ms); what is written anew takes as long as it takes. */
+/** How long the database may take to answer (ms); a rewrite has no limit. */
 const timeoutMs = 10_000;
 
-/** What the tables of a schema take on disk, with their indexes, in bytes. */
+/** The size of a schema's tables on disk, with their indexes, in bytes. */
 export async function sizeOfPostgres(place: Place): Promise<number> {
   return withSchema(place, async (database, { schema }) => {
     const sum =
@@ -20,7 +20,7 @@ export async function sizeOfPostgres(place: Place): Promise<number> {
   });
 }
 
-/** Gives free space back. With `rewrite` the tables are written anew, one by one: others that use one wait meanwhile. */
+/** Frees unused space. With `rewrite` the tables are rewritten, one by one; others that use a table wait meanwhile. */
 export async function compactPostgres(place: Place, rewrite: boolean): Promise<void> {
   await withSchema(place, (database, names) => compactTables(database, names, rewrite));
 }
@@ -30,7 +30,7 @@ export async function compactTables(database: Database, names: Names, rewrite: b
     await database.query(`VACUUM (${rewrite ? "FULL, " : ""}ANALYZE) ${tableIn(names, table)}`);
 }
 
-/** A connection for what takes as long as it takes, and the schema. */
+/** Runs `work` on a connection without time limits. */
 export async function withSchema<T>(
   { url, options: { schema = defaultSchema } }: Place,
   work: (database: Database, names: Names) => Promise<T>,

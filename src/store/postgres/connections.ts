@@ -4,7 +4,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { Database } from "./database.ts";
 import { messageOf } from "./postgres-error.ts";
 
-/** How much longer a call waits than its statement may take (ms): the database says better what is wrong than a timer does. */
+/** How much longer a call waits than its statement may take (ms): the database reports problems better than a timer does. */
 const graceMs = 1_000;
 
 const name = "holdfast";
@@ -22,15 +22,15 @@ async function driver(): Promise<typeof Driver> {
 export interface PoolSetup {
   readonly url: string;
   readonly max: number;
-  /** How long a connection and, but for a patient pool, a statement may take (ms). */
+  /** How long a connection and, except in a patient pool, a statement may take (ms). */
   readonly timeoutMs: number;
   readonly isPatient?: boolean;
 }
 
-/** Connections on which statements are sent without waiting for those before them. Nothing is connected yet. */
+/** Connections on which statements are sent without waiting for earlier ones. Connects nothing yet. */
 export async function openPool({ url, max, timeoutMs, isPatient = false }: PoolSetup): Promise<Pool> {
   const pg = await driver();
-  // An integer of eight bytes would come as text; those of ours are all safe as numbers.
+  // An integer of eight bytes would come as text; ours are all safe as numbers.
   const types = new pg.TypeOverrides();
   types.setTypeParser(pg.types.builtins.INT8, Number);
   return new pg.Pool({
@@ -45,7 +45,7 @@ export async function openPool({ url, max, timeoutMs, isPatient = false }: PoolS
   });
 }
 
-/** A connection of its own, which stays open. */
+/** A separate connection, which stays open. */
 export async function connectDirectly(url: string, timeoutMs: number): Promise<Client> {
   const pg = await driver();
   const client = new pg.Client({
@@ -58,7 +58,7 @@ export async function connectDirectly(url: string, timeoutMs: number): Promise<C
   return client;
 }
 
-/** A connection for what takes as long as it takes, and is closed then. */
+/** A connection for work without a time limit, closed afterwards. */
 export async function withPatience<T>(
   url: string,
   timeoutMs: number,
@@ -72,7 +72,7 @@ export async function withPatience<T>(
   }
 }
 
-/** `store_unusable` with where the database is; what says more about one task or the schema is left as it is. */
+/** `store_unusable` with the place of the database. More specific errors, about one task or the schema, stay as they are. */
 export function unusableAt(url: string, error: unknown): HoldfastError {
   if (error instanceof HoldfastError && error.code !== "store_failed") return error;
   const cause = error instanceof HoldfastError ? error.cause : error;
@@ -80,7 +80,7 @@ export function unusableAt(url: string, error: unknown): HoldfastError {
   return new HoldfastError("store_unusable", problem, { cause: error });
 }
 
-/** Messages end up in logs; a password may be among the parameters, too. */
+/** Messages end up in logs. A password may also be among the parameters. */
 function withoutPassword(url: string): string {
   return url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/s, "");
 }

@@ -3,23 +3,23 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Row } from "../row.ts";
 import { isBroken, isConnectionFault, storeFailed } from "./postgres-error.ts";
 
-/** What a statement is given: arrays become arrays of the database. */
+/** A value for a statement: arrays become arrays of the database. */
 export type SqlValue = string | number | null | readonly (string | number | null)[];
 
-/** Something that runs one statement at a time. */
+/** Runs one statement at a time. */
 export interface Queries {
-  /** Rows are arrays. Statements that are not waited for are sent together. */
+  /** Rows are arrays. Statements that are not awaited are sent together. */
   query(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
 }
 
-/** How long a transaction may wait for locks of others, and for its own process (ms): a process that is stopped holds nobody up for longer. */
+/** How long a transaction may wait for locks, and for its own process (ms): a stopped process blocks others no longer than that. */
 const lockTimeoutMs = 2_000;
 const idleTimeoutMs = 5_000;
 
-/** How many connections in turn may be found to have broken. */
+/** How many broken connections in a row are tolerated. */
 const mostBroken = 10;
 
-/** The connections of a store to its database. */
+/** A store's connections to its database. */
 export class Database implements Queries {
   readonly #pool: Pool;
   readonly #timeoutMs: number;
@@ -27,12 +27,12 @@ export class Database implements Queries {
   constructor(pool: Pool, timeoutMs: number) {
     this.#pool = pool;
     this.#timeoutMs = timeoutMs;
-    // An idle connection that breaks is replaced; whoever uses one hears of it by itself.
+    // A broken idle connection is replaced; a user of a broken connection gets the error anyway.
     pool.on("error", () => undefined);
     pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
-  /** One statement, which is a transaction of its own. Rejects with `store_failed` where the database does not answer. */
+  /** Runs one statement, as a separate transaction. Rejects with `store_failed` if the database does not answer. */
   async query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     try {
       return await this.#query(sql, values);
@@ -41,7 +41,7 @@ export class Database implements Queries {
     }
   }
 
-  /** The same of one that may run twice: where the connection had broken, another one is asked, and all of a pool may have. */
+  /** The same for a statement that may run twice: if the connection had broken, another one is tried, as all of a pool may have. */
   async read(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     for (let broken = 0; ; broken++) {
       try {
@@ -52,7 +52,7 @@ export class Database implements Queries {
     }
   }
 
-  /** Begins a transaction, whose `BEGIN` is sent with its first statements. */
+  /** Begins a transaction. Its `BEGIN` is sent with its first statements. */
   async begin(): Promise<Transaction> {
     try {
       return new Transaction(await this.#pool.connect(), this.#timeoutMs);
@@ -70,14 +70,14 @@ export class Database implements Queries {
   }
 }
 
-/** Rejections of `commit` after which nobody knows whether the transaction was committed. */
+/** `commit` rejects with this if it is unknown whether the transaction was committed. */
 export class LostCommit extends HoldfastError {
   constructor(cause: unknown) {
     super("store_failed", "The connection to the database was lost while it committed.", { cause });
   }
 }
 
-/** A transaction on a connection of its own. It ends with `commit` or `rollback`. */
+/** A transaction on a separate connection. It ends with `commit` or `rollback`. */
 export class Transaction implements Queries {
   readonly #client: PoolClient;
   readonly #sent: Promise<unknown>[] = [];
@@ -85,12 +85,12 @@ export class Transaction implements Queries {
 
   constructor(client: PoolClient, timeoutMs: number) {
     this.#client = client;
-    // A role or a database may have another level for its default, with which statements do not see what others did while they waited for locks.
+    // A role or database may default to another level, at which statements do not see what others did while they waited for locks.
     const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}; SET LOCAL statement_timeout = ${timeoutMs}`;
     void this.#send(client.query(begin));
   }
 
-  /** What fails fails the commit, too, so that nobody has to wait for it. */
+  /** A failed statement also fails the commit, so it need not be awaited. */
   query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     const statement = { text: sql, values: [...values], rowMode: "array" as const };
     const rows = this.#send(this.#client.query(statement)).then(rowsOf);
@@ -98,7 +98,7 @@ export class Transaction implements Queries {
     return rows;
   }
 
-  /** Rejects with what went wrong first in the transaction, which then has done nothing; with `LostCommit` where that is not known. */
+  /** Rejects with the first error of the transaction, which then has changed nothing; with `LostCommit` if that is unknown. */
   async commit(): Promise<void> {
     const before = Promise.allSettled(this.#sent);
     const commit = this.#send(this.#client.query("COMMIT"));
@@ -126,7 +126,7 @@ export class Transaction implements Queries {
   }
 
   #send<Result>(sent: Promise<Result>): Promise<Result> {
-    sent.catch(() => undefined); // `commit` says it
+    sent.catch(() => undefined); // `commit` reports it
     this.#sent.push(sent);
     return sent;
   }

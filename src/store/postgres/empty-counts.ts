@@ -3,8 +3,8 @@ import type { Names } from "./names.ts";
 import { countLock, usageStatements } from "./usage-sql.ts";
 
 /**
- * Deletes the counts of principals who have nothing left, after the tasks and beside everything else: whoever makes tasks locks the count that they belong to, and one
- * that is locked is not empty for long.
+ * Deletes the counts of principals with no tasks left, after the tasks and in the background. Creating a task locks its counts; a locked
+ * count does not stay empty for long.
  */
 export class EmptyCounts {
   readonly #database: Database;
@@ -19,13 +19,13 @@ export class EmptyCounts {
     this.#sql = usageStatements(names);
   }
 
-  /** Of these there are fewer tasks now. */
+  /** These principals have fewer tasks now. */
   add(keys: readonly string[]): void {
     for (const key of keys) this.#keys.add(key);
     if (this.#keys.size > 0) this.#deleting ??= this.#deleteAll();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no delete is running. */
   async close(): Promise<void> {
     await this.#deleting;
   }
@@ -34,7 +34,7 @@ export class EmptyCounts {
     while (this.#keys.size > 0) {
       const keys = [...this.#keys];
       this.#keys = new Set();
-      // What is left stays until more of the same principal is deleted.
+      // The rest stays until more tasks of the same principal are deleted.
       await this.#delete(keys).catch(() => undefined);
     }
     this.#deleting = undefined;
@@ -46,7 +46,7 @@ export class EmptyCounts {
       const names = keys.map((key) => countLock(this.#schema, key));
       const locked = await transaction.query(this.#sql.tryLock, [keys, names]);
       if (locked.length === 0) return;
-      // In a statement of its own, which sees what was committed before the locks were free.
+      // In a separate statement, which sees what was committed before the locks were free.
       void transaction
         .query(this.#sql.deleteEmpty, [locked.map(([key]) => String(key))])
         .catch(() => undefined);

@@ -7,19 +7,19 @@ import type { Names } from "./names.ts";
 import { firstNumber } from "./whole-schema.ts";
 import { principalKey, totalKey } from "./usage-sql.ts";
 
-/** Tasks of one transaction: so long others wait. */
+/** Tasks per transaction, which others have to wait for. */
 const atOnce = 200;
 
-/** How long transactions that began before are waited for (ms). */
+/** How long to wait for transactions that began earlier (ms). */
 const patienceMs = 10_000;
 
-/** How long between two looks at whether they have ended (ms). */
+/** How often to check whether they have ended (ms). */
 const lookMs = 50;
 
 /**
- * Deletes all rows of a principal's tasks that have ended, its sessions, and what owners still tell each other of those; then the tables are written anew, and what the database knows of
- * their values. `isClean` is false where the role may not do the latter, or a transaction that began before goes on for longer than `withinMs`: what it
- * can still see is written again with the rest.
+ * Deletes all rows of a principal's finished tasks, its sessions, and the news about those; then rewrites the tables, and clears the
+ * database's statistics of their values. `isClean` is false if the role may not clear these, or an earlier transaction takes longer than
+ * `withinMs`: the rewrite keeps the rows that it can still see.
  */
 export async function eraseFromPostgres(
   place: { readonly url: string; readonly options: { readonly schema?: string } },
@@ -39,13 +39,13 @@ export async function eraseFromPostgres(
     const left = (await database.query(rest, [toStored(principal)])).map(idOf);
     const isUnseen = await othersHaveEnded(database, withinMs);
     await compactTables(database, names, true);
-    // What was known of values is deleted by that, as rows are.
+    // ANALYZE replaced the statistics; others may still see their old rows.
     const isForgotten = (await othersHaveEnded(database, withinMs)) && (await forgetStatistics(database));
     return { rows: Object.fromEntries(counts), left, isClean: isUnseen && isForgotten };
   });
 }
 
-/** Waits for the transactions of others that may see what was deleted until now; resolves with false where some go on for too long. */
+/** Waits for other transactions that may see what was deleted until now; resolves with false if some take too long. */
 async function othersHaveEnded(database: Database, withinMs: number): Promise<boolean> {
   const [row] = await database.query("SELECT pg_current_xact_id()::xid::text");
   const before = String(row?.[0]);
@@ -58,7 +58,10 @@ async function othersHaveEnded(database: Database, withinMs: number): Promise<bo
   return false;
 }
 
-/** Those of this database, and the standbys that have the server keep what they read. Not every role is told what others can see, but every one which transactions there are. */
+/**
+ * Transactions of this database, and standbys that make the server keep what they read. Not every role may see what others can see, but
+ * every role sees which transactions exist.
+ */
 const openTransactions = `SELECT virtualtransaction FROM pg_catalog.pg_locks JOIN pg_catalog.pg_stat_activity USING (pid)
     WHERE locktype = 'virtualxid' AND datname = current_database() AND pid <> pg_backend_pid()
   UNION ALL SELECT gid FROM pg_catalog.pg_prepared_xacts WHERE database = current_database()
@@ -75,10 +78,10 @@ async function eraseTasks(
   { ids, principal }: ErasedTasks,
   counts: Map<string, number>,
 ): Promise<void> {
-  // Servers delete what has expired, and count it.
+  // Servers delete expired tasks, and count them.
   const there = `SELECT id FROM ${names.task} WHERE id = ANY($1) ORDER BY id FOR UPDATE`;
   const stored = (await queries.query(there, [ids.map(toStored)])).map(idOf).map(toStored);
-  // Those that other tasks made are counted under nobody.
+  // Tasks made by other tasks are not counted for anyone.
   const below = `SELECT count(*) FROM ${names.child} WHERE id = ANY($1)`;
   const children = firstNumber((await queries.query(below, [stored]))[0]);
   const { message, line, event, journal, outcome, request, child, action, task } = names;
@@ -106,16 +109,16 @@ async function eraseRest(
   const own = `SELECT id FROM ${names.session} WHERE principal = $1`;
   const sessions = (await queries.query(own, [toStored(principal)])).map(idOf).map(toStored);
   await remove(queries, "session", `DELETE FROM ${names.session} WHERE id = ANY($1)`, [sessions], counts);
-  // Also of tasks that are gone, and what was to be told of the end of those that were cancelled for this.
+  // Also for deleted tasks, and for the end of tasks that were cancelled for this.
   const deliveries = `DELETE FROM ${names.delivery} WHERE principal = $1`;
   await remove(queries, "delivery", deliveries, [toStored(principal)], counts);
-  // Of one that is gone nobody knows whose it was, and nobody needs what it was told.
+  // The principal of a deleted session is unknown, and nobody needs its messages.
   await queries.query(
     `DELETE FROM ${names.told} AS told WHERE session = ANY($1) OR (message IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM ${names.session} AS session WHERE session.id = told.session))`,
     [sessions],
   );
-  // Processes that serve one hear that it is gone.
+  // Processes that serve one of these learn that it is gone.
   await queries.query(
     `INSERT INTO ${names.told} (owner, session) SELECT '', id FROM unnest($1::text[]) AS id`,
     [sessions],
@@ -145,7 +148,10 @@ async function inTransaction(database: Database, work: (queries: Queries) => Pro
   }
 }
 
-/** The planner keeps frequent values of columns; the tables were just analyzed again, and the old ones are written over. False where the role may not. */
+/**
+ * The planner keeps frequent values of columns; the tables were just analyzed again, and the old statistics are overwritten. False if the
+ * role may not do that.
+ */
 async function forgetStatistics(database: Database): Promise<boolean> {
   try {
     await database.query("VACUUM (FULL) pg_catalog.pg_statistic");

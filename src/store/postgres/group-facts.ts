@@ -31,7 +31,7 @@ export interface DeletableTask {
   readonly parent: null;
 }
 
-/** What was read for a group, and is then changed by its commands. What cannot be read is kept as the error that says so. */
+/** The data read for a group; its commands then change it. Unreadable data is kept as the error that says so. */
 export interface GroupFacts {
   readonly tasks: Map<string, TaskRecord | Error>;
   readonly entries: Map<string, Map<string, JournalEntry | Error>>;
@@ -39,7 +39,7 @@ export interface GroupFacts {
   readonly children: Map<string, readonly string[]>;
   /** Ids of tasks by their idempotency keys. */
   readonly keyed: Map<string, string>;
-  /** Ids and wire ids that new tasks cannot have; only looked for after one was found taken. */
+  /** Ids and wire ids that new tasks cannot have; only read after one was found taken. */
   readonly taken: Set<string>;
   /** By task and name. */
   readonly events: Map<string, EventFacts & { readonly damage?: Error }>;
@@ -49,7 +49,7 @@ export interface GroupFacts {
   usage: ReadonlyMap<string, Usage>;
   owners: readonly KnownOwner[];
   deletable: readonly DeletableTask[];
-  /** Tasks that a claim has passed by, since others had them locked: it may be possible to claim them a little later. */
+  /** Tasks that a claim skipped because others had them locked: they may be claimable a little later. */
   passed?: readonly string[];
   runnable?: RunnableTasks;
   toWake?: QueuedTasks;
@@ -58,12 +58,12 @@ export interface GroupFacts {
 
 type OneTask = NonNullable<FactsQuery["task"]>;
 
-/** What the commands of a group have to know: of tasks, and of the rest. */
+/** What the commands of a group need to know: about tasks, and the rest. */
 export interface GroupQuery {
   readonly tasks: readonly OneTask[];
   readonly others: readonly FactsQuery[];
   readonly creates: readonly TaskCommand<"create">[];
-  /** Whether to look which ids are taken. */
+  /** Whether to look up which ids are taken. */
   readonly looksForTaken: boolean;
 }
 
@@ -94,7 +94,7 @@ export function noFacts(): GroupFacts {
   };
 }
 
-/** Locks the tasks that commands are about and those around them, and reads what belongs to them: all of it is sent at once. */
+/** Locks the tasks of the commands and their relatives, and reads their data, all sent at once. */
 export async function readTasks(
   queries: Queries,
   sql: FactStatements,
@@ -148,13 +148,13 @@ export async function readTasks(
       }
     });
   }
-  // An id of the server's own is as good as never taken; one that a client chose may be that of any task.
+  // An id of the server's own is practically never taken; one that a client chose may be.
   const isChosen = made.some(({ id, wireId }) => id !== wireId || !isTaskId(id));
   if (looksForTaken || isChosen) work.push(readTaken(queries, sql, made, into));
   await Promise.all(work);
 }
 
-/** A record that cannot be read is the error that says so. */
+/** An unreadable record is kept as the error that says so. */
 function addRecord(into: GroupFacts, row: Row): TaskRecord | Error {
   try {
     const task = recordOf(row);
@@ -245,7 +245,7 @@ function wireNameOf(row: Row): Parameters<typeof wireName>[0] {
   return { generation, scope: text(row, wireAt.scope), wireId: text(row, wireAt.wire_id) };
 }
 
-/** Records of rows, and which of them cannot be read. */
+/** The records of rows, and which of them are unreadable. */
 export function recordsOf(rows: readonly Row[], into: GroupFacts): QueuedTasks {
   const unreadable: UnreadableTask[] = [];
   const tasks = rows.flatMap((row) => {

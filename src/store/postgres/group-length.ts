@@ -2,7 +2,7 @@ import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { commandSize } from "../command-size.ts";
 import { mostCreates } from "./usage-sql.ts";
 
-/** How much one group holds at most: commands, and the bytes of their texts. */
+/** The maximum size of a group: commands, and the bytes of their texts. */
 const mostCommands = 200;
 const mostBytes = 8 * 1024 * 1024;
 
@@ -24,7 +24,7 @@ export function groupLength(commands: Iterable<TaskCommand>): number {
   return count;
 }
 
-/** What concerns many tasks or deliveries. */
+/** Commands about many tasks or deliveries. */
 function isAlone({ type }: TaskCommand): boolean {
   return aloneTypes.has(type);
 }
@@ -39,7 +39,7 @@ const aloneTypes: ReadonlySet<TaskCommandName> = new Set([
   "trim_deliveries",
 ]);
 
-/** Of the waits and events of a task only the first ones are read, and what failed in its journal is forgotten before others write there. */
+/** Only the first waits and events of a task are read, and failed entries are removed from its journal before other commands write there. */
 function turnsOnOthers(
   command: TaskCommand,
   about: ReadonlySet<string>,

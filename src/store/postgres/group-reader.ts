@@ -37,7 +37,7 @@ import {
 /** How many counts are remembered as near their limits. */
 const mostNear = 10_000;
 
-/** Tasks that are counted together have little room left, so that only one may count at a time. */
+/** Tasks that count together have little room left, so only one transaction at a time may count them. */
 export class NearLimit extends HoldfastError {
   readonly keys: readonly string[];
 
@@ -53,7 +53,7 @@ export interface ReadGroup {
   readonly xid: string;
 }
 
-/** Reads what a group of commands has to know, and locks what it turns on. */
+/** Reads what a group of commands needs to know, and locks what it depends on. */
 export class GroupReader {
   readonly #names: Names;
   readonly #owners: Owners;
@@ -61,7 +61,7 @@ export class GroupReader {
   readonly #claims: ClaimStatements;
   readonly #outbox: OutboxStatements;
   readonly #usage: ReturnType<typeof usageStatements>;
-  /** Counts that were near their limits when they were last read. */
+  /** Counts that were near their limits at the last read. */
   readonly #near = new Set<string>();
 
   constructor(names: Names, owners: Owners) {
@@ -73,7 +73,7 @@ export class GroupReader {
     this.#usage = usageStatements(names);
   }
 
-  /** Rejects with `NearLimit` where the group has to be tried again, and with `store_lost` where this owner was taken for dead. */
+  /** Rejects with `NearLimit` if the group has to be retried, and with `store_lost` if others took this owner for dead. */
   async read(queries: Queries, commands: readonly TaskCommand[], looksForTaken: boolean): Promise<ReadGroup> {
     const query = queryOf(commands, looksForTaken);
     const facts = noFacts();
@@ -176,7 +176,7 @@ export class GroupReader {
     facts.deliveries = deliveriesIn(rows);
   }
 
-  /** Where a count could pass its limit unseen, it has to be locked alone. */
+  /** A count that could exceed its limit unnoticed must be locked exclusively. */
   #checkMargins({ creates }: GroupQuery, facts: GroupFacts): void {
     const wanted = creates.flatMap(({ quota, task: { principal } }) =>
       quota === undefined ? [] : { quota, principal },
@@ -189,7 +189,7 @@ export class GroupReader {
       if (!isFar && !this.#near.has(key)) missing.push(key);
       if (isFar) this.#near.delete(key);
     }
-    // Where it forgets one that is near, that is found out again.
+    // Forgotten counts that are near their limits are detected again.
     if (this.#near.size > mostNear) this.#near.clear();
     for (const key of missing) this.#near.add(key);
     if (missing.length > 0) throw new NearLimit(missing);
@@ -203,19 +203,19 @@ function usageOf(row: Row): [string, { unfinished: number; retained: number }] {
   return [String(row[0]), counts];
 }
 
-/** The counts of tasks that are made, with limits or without: they must not be deleted meanwhile. */
+/** The counts of created tasks, with and without limits: they must not be deleted meanwhile. */
 function countsOf({ creates }: GroupQuery): readonly string[] {
   return [...new Set(creates.flatMap(({ task }) => countedUnder({ ...task, parent: null })))].sort(
     compareNames,
   );
 }
 
-/** Those among them that have limits. */
-/** They were locked in the order of their ids. */
+/** By time; the rows were locked in the order of their ids. */
 function byRunAfter(a: TaskRecord, b: TaskRecord): number {
   return (a.runAfter ?? 0) - (b.runAfter ?? 0) || compareNames(a.id, b.id);
 }
 
+/** Those of these counts that have limits. */
 function countedBy({ creates }: GroupQuery): readonly string[] {
   const keys = new Set<string>();
   for (const { quota, task } of creates) {
@@ -226,7 +226,7 @@ function countedBy({ creates }: GroupQuery): readonly string[] {
   return [...keys].sort(compareNames);
 }
 
-/** The tasks that commands make. */
+/** The tasks that commands create. */
 function madeBy(commands: readonly TaskCommand[]): readonly NewTask[] {
   return commands.flatMap((command) => {
     if (command.type === "create") return command.task;

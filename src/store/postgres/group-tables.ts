@@ -12,7 +12,7 @@ import { GroupWrites } from "./group-writes.ts";
 import { keyName, wireName } from "./key-names.ts";
 import { principalKey, totalKey, UsageDeltas } from "./usage-sql.ts";
 
-/** The tables as a group of commands sees them: what was read for it, and what its earlier commands have written since. */
+/** The tables as a group of commands sees them: the data read for it, and what its earlier commands have written. */
 export class GroupTables implements TaskTables {
   readonly writes = new GroupWrites();
   readonly deltas = new UsageDeltas();
@@ -198,7 +198,7 @@ export class GroupTables implements TaskTables {
   }
 }
 
-/** What a handler that runs again forgets: steps and calls with an error. */
+/** The entries that a retried handler forgets: steps and calls with an error. */
 function isFailure({ kind, error }: JournalEntry): boolean {
   return (kind === "step" || kind === "call") && error !== null;
 }

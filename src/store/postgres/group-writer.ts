@@ -24,7 +24,7 @@ import {
 import { factStatements, writeStatements, type WriteStatements } from "./task-sql.ts";
 import { slots, usageStatements } from "./usage-sql.ts";
 
-/** What became of a command: what it resolves with, or rejects with. */
+/** The answer to a command: what it resolves with, or rejects with. */
 export type Answer = { readonly result: CommandResult } | { readonly error: HoldfastError };
 
 export interface CommittedGroup {
@@ -32,25 +32,25 @@ export interface CommittedGroup {
   readonly changes: readonly TaskChange[];
 }
 
-/** How often a group is tried that meets others: each time they have come on meanwhile. */
+/** How often a group is tried that conflicts with others, which make progress each time. */
 const mostTries = 10;
 
 export interface GroupWriterSetup {
   readonly database: Database;
   readonly names: Names;
   readonly owners: Owners;
-  /** How long a group is tried again that meets others (ms). */
+  /** How long a conflicting group is retried (ms). */
   readonly timeoutMs: number;
-  /** Called with tasks that could not be claimed since others had them locked. */
+  /** Called with tasks that could not be claimed because others had them locked. */
   readonly onPassed: (ids: readonly string[]) => void;
-  /** Called after a commit with the counts of principals who have fewer tasks than before. */
+  /** Called after a commit with the counts of principals that have fewer tasks than before. */
   readonly onFewer?: (keys: readonly string[]) => void;
   /** Sent in the transaction of a group that made tasks which any owner may claim. */
   readonly wake?:
     (() => { readonly sql: string; readonly values: readonly SqlValue[] } | undefined) | undefined;
 }
 
-/** Writes groups of commands: one transaction for all of a group. */
+/** Writes groups of commands, each in one transaction. */
 export class GroupWriter {
   readonly #setup: GroupWriterSetup;
   readonly #reader: GroupReader;
@@ -77,8 +77,8 @@ export class GroupWriter {
   }
 
   /**
-   * Resolves after the commit. Rejects where nothing of the group was written, with `TasksLocked` where it can be without some commands, or, with
-   * `InDoubt`, where that is not known.
+   * Resolves after the commit. Rejects if nothing of the group was written; with `TasksLocked` if it can be written without some commands,
+   * or with `InDoubt` if it is unknown whether it was written.
    */
   async commit(commands: readonly TaskCommand[]): Promise<CommittedGroup> {
     let looksForTaken = false;
@@ -99,7 +99,7 @@ export class GroupWriter {
     }
   }
 
-  /** One of the commands has data that the database does not take: the others are written without it. */
+  /** The database rejects the data of one command: the others are written without it. */
   async #separately(commands: readonly TaskCommand[], error: unknown): Promise<CommittedGroup> {
     if (commands.length === 1) return { answers: [{ error: storeFailed(error) }], changes: [] };
     const half = Math.ceil(commands.length / 2);
@@ -107,7 +107,7 @@ export class GroupWriter {
     return this.#part(commands.slice(half), first, 0);
   }
 
-  /** A part of a group, after what was committed of it before, and with so many commands left. */
+  /** A part of a group, after its committed parts, and with so many commands left. */
   async #part(
     commands: readonly TaskCommand[],
     before: CommittedGroup,
@@ -139,7 +139,7 @@ export class GroupWriter {
           for (const change of applied.changes) changes.push(change);
           return { result: applied.result };
         } catch (error) {
-          // Damage is that of its task alone; what it was to write was not begun.
+          // Damage affects its task alone; its write had not begun.
           if (error instanceof HoldfastError) return { error };
           throw error;
         }
@@ -188,12 +188,12 @@ export class GroupWriter {
   }
 }
 
-/** A group of which nobody knows whether it was committed, until the database is asked. */
+/** A group that may or may not have been committed, until the database is asked. */
 export class InDoubt extends HoldfastError {
-  /** What becomes of it if it was, and if it was not. */
+  /** The answers if it was committed, and if it was not. */
   readonly group: CommittedGroup;
   readonly otherwise: CommittedGroup;
-  /** Whether it was; undefined while it is still under way. Rejects where the database does not answer. */
+  /** Whether it was committed; undefined while it is in progress. Rejects if the database does not answer. */
   readonly wasCommitted: () => Promise<boolean | undefined>;
 
   constructor(

@@ -22,7 +22,7 @@ type Retired = Extract<TableWrite, { do: "retire_owner" }>;
 
 const changing = columns.filter(({ changes }) => changes);
 
-/** What a group of commands writes: of each row the last version, whatever came before. */
+/** The writes of a group of commands: only the last version of each row. */
 export class GroupWrites {
   readonly #inserts = new Map<string, { task: TaskRecord; readonly request: TaskRequest }>();
   readonly #updates = new Map<string, TaskRecord>();
@@ -112,7 +112,7 @@ export class GroupWrites {
     return tasks.some(({ state, lane, owner }) => state === "queued" && lane !== null && owner === null);
   }
 
-  /** Sends all of it; what fails says so when the transaction commits. */
+  /** Sends all writes. A failure is reported when the transaction commits. */
   send(
     queries: Queries,
     sql: WriteStatements & AdminStatements & OutboxStatements,
@@ -124,7 +124,7 @@ export class GroupWrites {
       if (rows.length > 0) send(statement, ...transposed(rows));
     };
     this.#sendRemoves(send, sql);
-    // Before what is new: it may have the key that another task gives up.
+    // Before new rows: one may have a key that another task gives up.
     const updates = [...this.#updates.values()];
     if (updates.length > 0) {
       send(
@@ -202,7 +202,7 @@ export class GroupWrites {
   }
 }
 
-/** The columns of rows, as `unnest` takes them. */
+/** The columns of rows, for `unnest`. */
 function transposed(rows: Columns): (readonly (string | number | null)[])[] {
   return (rows[0] ?? []).map((_, place) => rows.map((row) => row[place] ?? null));
 }
@@ -219,7 +219,7 @@ function childRow({ id, parent }: TaskRecord) {
   return parent === null ? [] : [[id, parent.id, parent.root, parent.key].map(toStored)];
 }
 
-/** The record says more of a result than this table does. */
+/** The record says more about a result than this table. */
 function outcomeRow([id, { kind, body }]: [string, Outcome]) {
   return [toStored(id), kind === "error" ? "error" : "result", toStored(body)];
 }

@@ -1,6 +1,6 @@
-/** What is done for one name is done in the order in which it was asked for; for several names at once. */
+/** Runs work for the same name in the order of its requests. Work can have several names. */
 export class InOrder {
-  /** The end of what was last asked for, for each name that somebody waits for. */
+  /** The end of the last requested work, for each name with waiting work. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -1,10 +1,10 @@
 import type { Database, Queries } from "./database.ts";
 import type { Names } from "./names.ts";
 
-/** Indexes by their names, each as it follows `CREATE INDEX name ON`. */
+/** Indexes by their names, each as the text after `CREATE INDEX name ON`. */
 export type Indexes = (names: Names) => Readonly<Record<string, string>>;
 
-/** Makes those that are missing in the transaction of a migration, where the table of tasks is empty: otherwise nobody could write meanwhile. */
+/** Creates missing indexes in the transaction of a migration if the table of tasks is empty: otherwise nobody could write meanwhile. */
 export async function makeOnEmptyTable(queries: Queries, names: Names, indexes: Indexes): Promise<void> {
   const [task] = await queries.query(`SELECT 1 FROM ${names.task} LIMIT 1`);
   if (task !== undefined) return;
@@ -13,8 +13,8 @@ export async function makeOnEmptyTable(queries: Queries, names: Names, indexes: 
 }
 
 /**
- * Makes those that are missing, or were left half made by a process that ended, while all others go on to write. Without them everything works, and operators wait longer.
- * Where another process makes one, that is not waited for.
+ * Creates indexes that are missing, or that a dead process left half built, while all others keep writing. Everything works without them,
+ * but operators wait longer. Does not wait for an index that another process is creating.
  */
 export async function makeWhileInUse(
   database: Pick<Database, "query">,

@@ -1,16 +1,16 @@
 import type { Client } from "pg";
 
-/** The pause after the first failed connection, which doubles up to the longest one. */
+/** The pause after the first failed connection. It doubles up to the longest one. */
 const firstRetryMs = 100;
 const longestRetryMs = 10_000;
-/** How long the server may take to close a connection that is over. */
+/** How long the server may take to close a connection (ms). */
 const closeMs = 1_000;
 
 export interface ListenSetup {
   readonly channel: string;
-  /** Resolves with a connection of its own, which is open. */
+  /** Resolves with a separate, open connection. */
   readonly connect: () => Promise<Client>;
-  /** It listens, for the first time or again: what was sent before is not heard. */
+  /** Called when it starts to listen or listens again. Earlier notifications are lost. */
   readonly onOpen: () => void;
   readonly onLost: () => void;
   readonly onPayload: (payload: string) => void;
@@ -41,7 +41,7 @@ export class ListenConnection {
     return this.#isListening;
   }
 
-  /** Asks the server for a sign; one that did not answer the time before is gone, which nothing else may tell. */
+  /** Asks the server for a reply. A connection that did not reply to the previous check is gone; nothing else may show that. */
   check(): void {
     const client = this.#client;
     if (client === undefined || !this.#isListening) return;
@@ -53,7 +53,7 @@ export class ListenConnection {
     );
   }
 
-  /** Resolves when nothing of it is left. */
+  /** Resolves when everything is closed. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#isListening = false;
@@ -103,7 +103,7 @@ export class ListenConnection {
   }
 }
 
-/** A server that does not answer keeps it no longer than a moment. */
+/** A server that does not answer delays this only briefly. */
 async function endClient(client: Client): Promise<void> {
   const timer = setTimeout(() => client.connection.stream.destroy(), closeMs);
   await client.end().catch(() => undefined);

@@ -5,7 +5,7 @@ import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
 import type { FactStatements } from "./task-sql.ts";
 
-/** Commands of a group are about tasks that somebody else keeps locked: the others have to go on without them. */
+/** Commands of a group are about tasks that another transaction keeps locked: the others must continue without them. */
 export class TasksLocked extends HoldfastError {
   readonly ids: ReadonlySet<string>;
 
@@ -15,7 +15,7 @@ export class TasksLocked extends HoldfastError {
   }
 }
 
-/** The tasks that somebody else was found to keep locked, be it by a transaction that was left idle. */
+/** The tasks that others were found to keep locked, for example with an idle transaction. */
 export class LockedTasks {
   readonly #queries: Queries;
   readonly #sql: Pick<FactStatements, "lockedTasks">;
@@ -26,12 +26,12 @@ export class LockedTasks {
     this.#sql = sql;
   }
 
-  /** Throws `TasksLocked` where commands are about tasks that were locked the last time, and are so still: nobody waits for them twice. */
+  /** Throws `TasksLocked` if commands are about tasks that were locked last time, and still are: nobody waits for them twice. */
   async assertFree(commands: readonly TaskCommand[]): Promise<void> {
     if (this.#known.size > 0 && idsOf(commands).some((id) => this.#known.has(id))) await this.find(commands);
   }
 
-  /** After a lock was waited for in vain. */
+  /** Call this after waiting for a lock in vain. */
   async find(commands: readonly TaskCommand[]): Promise<void> {
     const ids = idsOf(commands);
     const rows =

@@ -1,7 +1,7 @@
-/** By then those have committed who had a task locked (ms). */
+/** By then, transactions that had a task locked have committed (ms). */
 const pauseMs = 20;
 
-/** Tasks that could not be claimed since others had them locked: mostly they are claimed then, and some may be left. */
+/** Tasks that could not be claimed because others had them locked: those usually claim them, but some may be left. */
 export class LookAgain {
   readonly #look: (ids: readonly string[]) => void;
   #ids: string[] = [];

@@ -24,7 +24,7 @@ export interface PostgresMigration {
   readonly from: number;
   /** The version now, or with `dryRun` the one after a migration. */
   readonly to: number;
-  /** The schema of the queue that its package upgraded, or would; null: it was left alone. */
+  /** The schema of the queue that its package upgraded, or would upgrade; null: it was left alone. */
   readonly queue: string | null;
 }
 
@@ -60,7 +60,7 @@ export async function migratePostgres(
     if (dryRun) return migration;
     await withPatience(url, timeoutMs, (patient) => migrateSchema(patient, names));
     if (library !== undefined) {
-      const { migrateQueue } = await import("./migrate-queue.ts"); // which needs the driver
+      const { migrateQueue } = await import("./migrate-queue.ts"); // this module needs the driver
       await migrateQueue(library, queueSchema(names), { connectionString: url });
     }
     return migration;

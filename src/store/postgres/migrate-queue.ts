@@ -5,10 +5,10 @@ import { messageOf } from "./postgres-error.ts";
 import type { QueueLibrary } from "./queue-library.ts";
 import { QueuePool } from "./queue-pool.ts";
 
-/** The longest that it takes, and that others wait for it (ms). */
+/** The longest time that it takes, and that others wait for it (ms). */
 const migrationMs = 60_000;
 
-/** Makes the tables of the queue, or brings them up to date, one process at a time. Rejects with `store_unusable` where that cannot be done. */
+/** Creates or upgrades the tables of the queue, one process at a time. Rejects with `store_unusable` if that is impossible. */
 export async function migrateQueue(
   library: QueueLibrary,
   schema: string,
@@ -18,7 +18,7 @@ export async function migrateQueue(
   try {
     const transaction = await new Database(pgPool, migrationMs).begin();
     try {
-      // The library has nobody wait while another process migrates, and fails then.
+      // The library does not wait for another process that migrates, but fails.
       await transaction.query(`SET LOCAL lock_timeout = ${migrationMs}`);
       await transaction.query(`SET LOCAL idle_in_transaction_session_timeout = ${migrationMs}`);
       await transaction.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
@@ -38,7 +38,7 @@ export async function migrateQueue(
   }
 }
 
-/** A role that may not make schemas can be given one, which the library takes for its own only with its first table in it. */
+/** A role that may not create schemas can be given one. The library only recognises it as its own once it contains its first table. */
 async function useGiven(pool: QueuePool, schema: string): Promise<void> {
   const { rowCount } = await pool.query(
     `SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1 AND NOT EXISTS (

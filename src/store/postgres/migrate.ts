@@ -12,19 +12,20 @@ import { defaultSchema, type Names } from "./names.ts";
 import { isWorthRepeating, messageOf, sqlState } from "./postgres-error.ts";
 
 /**
- * A change of the schema. Processes of the version before go on while it is made and after it: it waits for locks no longer than a moment, and they for it no longer than it
- * takes. So it adds, and leaves what they use as it is; an index on a table that may be large is none of a migration's, whose transaction would keep all from writing.
+ * A change of the schema. Processes of the previous version keep running during and after it. It waits only briefly for locks, and they
+ * wait only as long as it takes. So it adds things, and leaves what they use unchanged. It creates no index on a table that may be large,
+ * since its transaction would block all writes.
  */
 export interface Migration {
-  /** Its statements, which are sent as one text. */
+  /** Its statements, sent as one text. */
   readonly sql: (names: Names) => string;
-  /** The oldest version whose processes can go on with what it makes: the one before it, or an older one. */
+  /** The oldest version whose processes can use the schema afterwards: the one before it, or an older one. */
   readonly goodFor: number;
-  /** On the table of tasks: made with the rest where that is empty, and otherwise afterwards, while all go on. */
+  /** On the table of tasks: created with the rest if it is empty, and otherwise afterwards, while others keep writing. */
   readonly indexes?: Indexes;
 }
 
-/** In order: a schema has the number of those that it went through. */
+/** In order. A schema's version is the number of its migrations. */
 export const migrations: readonly Migration[] = [
   { sql: tasks, goodFor: 1 },
   { sql: lines, goodFor: 1 },
@@ -34,18 +35,18 @@ export const migrations: readonly Migration[] = [
   { sql: reports, goodFor: 2 },
 ];
 
-/** Which migrations a schema went through, and the oldest version whose processes can use it; 0 for one without tasks. */
+/** A schema's migrations, and the oldest version whose processes can use it; 0 for one without tasks. */
 export interface SchemaVersion {
   readonly version: number;
   readonly goodFor: number;
 }
 
-/** How long a migration waits for a lock at a time (ms): all who come after it wait behind it. */
+/** How long a migration waits for a lock at a time (ms): everyone after it waits behind it. */
 const lockTimeoutMs = 1_000;
 /** How long it tries to get its locks (ms). */
 const patienceMs = 60_000;
 
-/** Of the database. */
+/** The oldest supported Postgres. */
 const oldestPostgres = 14;
 
 export interface MigrateSetup {
@@ -54,7 +55,8 @@ export interface MigrateSetup {
 }
 
 /**
- * Has a schema brought up to date, if it needs that and there is somebody to do it. Rejects with `store_unusable` where there is not, and where the schema is too new.
+ * Upgrades a schema if it needs that and `migrate` allows it. Rejects with `store_unusable` if it is not allowed, and if the schema is too
+ * new.
  */
 export async function prepareSchema(
   database: Queries,
@@ -68,7 +70,7 @@ export async function prepareSchema(
   await migrate();
 }
 
-/** Rejects with `store_unusable` where processes of this version cannot use it. */
+/** Rejects with `store_unusable` if processes of this version cannot use it. */
 export async function usableVersion(
   queries: Queries,
   names: Names,
@@ -80,7 +82,7 @@ export async function usableVersion(
   return found;
 }
 
-/** Brings a schema up to date, one process at a time, each migration whole or not at all; resolves with the number of migrations that it made. */
+/** Upgrades a schema, one process at a time, each migration all or nothing; resolves with the number of migrations made. */
 export async function migrateSchema(
   database: Pick<Database, "begin" | "query">,
   names: Names,
@@ -97,12 +99,12 @@ export async function migrateSchema(
       }
     } catch (error) {
       if (!isWorthRepeating(error) || performance.now() >= until) throw unusable(names, error);
-      await pause(Math.min(lockTimeoutMs, patience)); // others come on meanwhile
+      await pause(Math.min(lockTimeoutMs, patience)); // others make progress meanwhile
     }
   }
 }
 
-/** Resolves with false where there is none to make. */
+/** Resolves with false if there is none to make. */
 async function makeNext(
   database: Pick<Database, "begin">,
   names: Names,
@@ -111,7 +113,7 @@ async function makeNext(
   const transaction = await database.begin();
   try {
     await transaction.query("SET LOCAL statement_timeout = 0");
-    // Whoever migrates is waited for, however long that takes.
+    // Wait for another migrating process, however long that takes.
     await transaction.query("SET LOCAL lock_timeout = 0");
     await transaction.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
       `${names.schema} migration`,
@@ -128,7 +130,7 @@ async function makeNext(
   }
 }
 
-/** Makes a schema of an earlier version, where there is none, in a transaction of somebody else. */
+/** Creates a schema of an earlier version, where there is none, in the caller's transaction. */
 export async function makeSchema(transaction: Transaction, names: Names, version: number): Promise<void> {
   for (const [before, migration] of migrations.slice(0, version).entries())
     await apply(transaction, names, before, migration);
@@ -141,7 +143,7 @@ async function apply(
   next: Migration,
 ): Promise<void> {
   if (version === 0) {
-    // A role that may not make schemas can be given one.
+    // A role that may not create schemas can be given one.
     const [schema] = await transaction.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [
       names.schema,
     ]);
@@ -150,7 +152,7 @@ async function apply(
       CREATE TABLE ${names.migration} (
         version integer PRIMARY KEY, good_for integer NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())`);
   }
-  // Without values it may be several statements, whose own texts nobody has to understand.
+  // Without values, the text may contain several statements, so it need not be split.
   await transaction.query(next.sql(names));
   if (next.indexes !== undefined) await makeOnEmptyTable(transaction, names, next.indexes);
   await transaction.query(`INSERT INTO ${names.migration} (version, good_for) VALUES ($1, $2)`, [
@@ -172,7 +174,7 @@ async function versionOf(queries: Queries, names: Names): Promise<SchemaVersion>
   return { version: Number(row?.[0]), goodFor: Number(row?.[1]) };
 }
 
-/** Rejects where the database is none that could keep tasks. */
+/** Rejects if the database is unsuitable for tasks. */
 async function assertSuitable(queries: Queries): Promise<void> {
   const [row] = await queries.query(
     "SELECT current_setting('server_version_num')::integer / 10000, current_setting('server_encoding')",
@@ -192,7 +194,7 @@ async function assertSuitable(queries: Queries): Promise<void> {
   }
 }
 
-/** The command that brings a schema up to date. */
+/** The command that upgrades a schema. */
 export function commandFor({ schema }: Names): string {
   return `holdfast migrate URL${schema === defaultSchema ? "" : ` --schema ${schema}`}`;
 }

@@ -21,7 +21,7 @@ const tables = [
   "report",
 ] as const;
 
-/** The tables of a schema, as statements name them: they depend on nothing that a connection has been told. */
+/** The tables of a schema, as statements name them. They do not depend on a connection's settings. */
 export type Names = Readonly<Record<(typeof tables)[number], string>> & {
   readonly pausedTool: string;
   /** The schema itself, and as it is written in statements. */
@@ -31,7 +31,7 @@ export type Names = Readonly<Record<(typeof tables)[number], string>> & {
 
 export const defaultSchema = "holdfast";
 
-/** Throws `configuration` for a name that is no plain one. */
+/** Throws `configuration` for an invalid name. */
 export function namesIn(schema: string): Names {
   if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
     throw new HoldfastError(

@@ -4,13 +4,13 @@ import type { News } from "./news.ts";
 /** Postgres refuses a payload of 8,000 bytes. */
 const maxBytes = 7_999;
 
-/** What a payload said, and who sent it. */
+/** The content of a payload, and its sender. */
 export interface HeardNews {
   readonly owner: string;
   readonly news: News | "gap";
 }
 
-/** As payloads of `NOTIFY`, in the order in which they are to be heard; a gap where one id alone would be too long for one. */
+/** The payloads of `NOTIFY`, in the order in which they must be received; a gap if a single id is too long for one. */
 export function toPayloads(owner: string, news: News | "gap"): readonly string[] {
   if (news === "gap") return [gapOf(owner)];
   const { tasks = [], sessions = [], messages = false, work = false } = news;
@@ -24,7 +24,7 @@ export function toPayloads(owner: string, news: News | "gap"): readonly string[]
   return items.every((item) => Buffer.byteLength(item) <= maxBytes) ? items : [gapOf(owner)];
 }
 
-/** Undefined for what no owner sends. */
+/** Undefined for a payload that no owner sends. */
 export function fromPayload(payload: string): HeardNews | undefined {
   let said: unknown;
   try {
@@ -45,7 +45,7 @@ function gapOf(owner: string): string {
   return JSON.stringify({ owner, gap: 1 });
 }
 
-/** As many objects as it takes with a list of that name. */
+/** Splits a list into as many objects as needed. */
 function split<Item>(
   name: string,
   open: string,

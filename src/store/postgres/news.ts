@@ -1,20 +1,20 @@
 import type { TaskChange } from "../store.ts";
 
-/** What an owner tells the others, once it is committed. */
+/** What an owner tells the others after a commit. */
 export interface News {
   readonly tasks?: readonly TaskChange[];
   /** The ids of sessions that were changed or deleted. */
   readonly sessions?: readonly string[];
-  /** Messages about sessions wait to be read. */
+  /** Messages about sessions are ready to be read. */
   readonly messages?: boolean;
-  /** There may be something to claim, for whoever can. */
+  /** There may be tasks to claim, for any owner. */
   readonly work?: boolean;
 }
 
-/** With more than these, others read all that they hold again. */
+/** With more ids than this, others reread everything that they hold. */
 const mostIds = 2_000;
 
-/** What one owner has to tell, where of each task and each session only the newest counts. */
+/** The news of one owner that are not sent yet; only the newest for each task and session. */
 export class UntoldNews {
   #tasks = new Map<string, TaskChange>();
   #sessions = new Set<string>();
@@ -27,14 +27,14 @@ export class UntoldNews {
     this.#work ||= work;
     if (this.#missed) return;
     for (const change of tasks) {
-      this.#tasks.delete(change.id); // so that it stands where the newest one does
+      this.#tasks.delete(change.id); // moves it to the place of the newest
       this.#tasks.set(change.id, change);
     }
     for (const id of sessions) this.#sessions.add(id);
     if (this.#tasks.size + this.#sessions.size > mostIds) this.addGap();
   }
 
-  /** What is told next is that something was missed, which says all. */
+  /** Sends a gap next, which replaces all news. */
   addGap(): void {
     this.#missed = true;
     this.#tasks.clear();
@@ -46,7 +46,7 @@ export class UntoldNews {
     return !this.#missed && !hasIds && !this.#messages && !this.#work;
   }
 
-  /** All of it, which is then not there any more. */
+  /** Returns and clears everything. */
   take(): News | "gap" {
     const taken = this.#missed ? "gap" : this.#news();
     this.#tasks = new Map();

@@ -18,7 +18,7 @@ import { loadQueueLibrary } from "./queue-library.ts";
 import type { WakeQueue } from "./wake-queue.ts";
 import { WriteQueue } from "./write-queue.ts";
 
-/** How often a process that no change is pushed to looks for changes (ms). */
+/** How often a process without notifications looks for changes (ms). */
 const pollIntervalMs = 1_000;
 
 export interface OpenSetup {
@@ -28,12 +28,12 @@ export interface OpenSetup {
   readonly owner: StoreOwner;
   readonly sessions: PostgresSessions;
   readonly onCommit: (changes: readonly TaskChange[], commands: number) => void;
-  /** Hears of what others have committed. */
+  /** Called with what others have committed. */
   readonly onChanges: (changes: StoreChanges) => void;
   readonly onListening: (isListening: boolean) => void;
 }
 
-/** What a store consists of while it is open. */
+/** The parts of an open store. */
 export interface OpenParts {
   /** The id of the owner. */
   readonly owner: string;
@@ -42,12 +42,12 @@ export interface OpenParts {
   readonly reader: PostgresReader;
   readonly queue: WriteQueue;
   readonly channel: ChangeChannel;
-  /** Undefined where all processes are told of new tasks. */
+  /** Undefined if all processes are told of new tasks. */
   readonly wakes: WakeQueue | undefined;
   close(): Promise<void>;
 }
 
-/** Connects to the database, brings its schema up to date, and becomes one of its owners. Rejects with `store_unusable` where it cannot be used. */
+/** Connects to the database, upgrades its schema, and becomes one of its owners. Rejects with `store_unusable` if it cannot be used. */
 export async function openParts(setup: OpenSetup): Promise<OpenParts> {
   const { url, settings, names } = setup;
   const { timeoutMs, maxConnections, migrate } = settings;
@@ -74,7 +74,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const owners = new Owners(database, names, owner, leaseMs);
   const wakes = await openWakeQueue(setup, database, () => channel.tell({ work: true }));
   const lookAgain = new LookAgain((ids) => {
-    onChanges(ids.map((id) => ({ id, version: 0 }))); // of which nobody holds anything that is older
+    onChanges(ids.map((id) => ({ id, version: 0 }))); // no copy is older, so nothing is reread
     wakes?.ask();
   });
   const onPassed = (ids: readonly string[]): void => lookAgain.add(ids);
@@ -120,7 +120,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const reader = new PostgresReader(database, names);
   const close = async (): Promise<void> => {
     await queue.close();
-    await owners.leave().catch(() => undefined); // the others find out by its lease
+    await owners.leave().catch(() => undefined); // if this fails, the others find out from its lease
     channel.tell("gap");
     await end();
     await emptyCounts.close();
@@ -129,7 +129,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   return { owner: owner.id, database, owners, reader, queue, channel, wakes, close };
 }
 
-/** Undefined where the store has no queue. */
+/** Undefined if the store has no queue. */
 async function openWakeQueue(
   { settings, names }: OpenSetup,
   database: Database,
@@ -139,7 +139,7 @@ async function openWakeQueue(
   if (queue === false || directUrl === null) return undefined;
   const library = await loadQueueLibrary(queue === true);
   if (library === undefined) return undefined;
-  const { WakeQueue } = await import("./wake-queue.ts"); // which needs the driver
+  const { WakeQueue } = await import("./wake-queue.ts"); // this module needs the driver
   const onError = (error: unknown): void =>
     process.emitWarning(`The queue of the store failed: ${messageOf(error)}`, "HoldfastWarning");
   const wakes = new WakeQueue({

@@ -6,13 +6,13 @@ import { living } from "./owner-sql.ts";
 import { sqlState } from "./postgres-error.ts";
 import { tableIn } from "./whole-schema.ts";
 
-/** The schema that a backup was made of. */
+/** The schema that was backed up. */
 export interface Original extends Readonly<Record<string, string>> {
-  /** Tells servers apart; empty where that is not to be known. */
+  /** Identifies the server; empty if it is unknown. */
   readonly system: string;
   readonly database: string;
   readonly schema: string;
-  /** Tells the schema from another one of its name. */
+  /** Identifies the schema among others of the same name. */
   readonly oid: string;
 }
 
@@ -20,10 +20,10 @@ const mark = "restored_from";
 const columns = ["system", "database", "schema", "oid"] as const;
 const timeoutMs = 10_000;
 
-/** SQLSTATEs of a database, or a schema, that is not there any more. */
+/** SQLSTATEs for a database or schema that no longer exists. */
 const isGone: ReadonlySet<string | undefined> = new Set(["3D000", "3F000", "42P01"]);
 
-/** The schema, as it is told from others. */
+/** The identity of a schema. */
 export async function originalAt(queries: Queries, { schema }: Names): Promise<Original> {
   const [row] = await queries.query(
     "SELECT current_database(), (SELECT oid::text FROM pg_catalog.pg_namespace WHERE nspname = $1)",
@@ -38,11 +38,11 @@ async function systemOf(queries: Queries): Promise<string> {
     const [row] = await queries.query("SELECT system_identifier::text FROM pg_catalog.pg_control_system()");
     return String(row?.[0]);
   } catch {
-    return ""; // this role may not ask
+    return ""; // this role may not read it
   }
 }
 
-/** Says in a schema of which one it is a copy. */
+/** Marks a schema as a copy of the original. */
 export async function markOriginal(queries: Queries, names: Names, original: Original): Promise<void> {
   const table = tableIn(names, mark);
   await queries.query(`CREATE TABLE ${table} (${columns.map((name) => `${name} text NOT NULL`).join(", ")})`);
@@ -51,8 +51,8 @@ export async function markOriginal(queries: Queries, names: Names, original: Ori
 }
 
 /**
- * Rejects with `store_locked` while living owners have the schema that this one was restored from a backup of, on the same server: both would run the same tasks. Once
- * nobody has, it is a schema like any other.
+ * Rejects with `store_locked` while living owners have the original of this restored schema open, on the same server: both would run the
+ * same tasks. Once none has, it is a schema like any other.
  */
 export async function refuseBesideOriginal(
   database: Queries,
@@ -78,7 +78,7 @@ export async function refuseBesideOriginal(
   await database.query(`DELETE FROM ${tableIn(names, mark)}`);
 }
 
-/** Those that have the original open, for messages. */
+/** The owners that have the original open, for messages. */
 async function ownersOf(
   original: Original,
   own: Original,

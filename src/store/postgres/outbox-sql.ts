@@ -1,7 +1,7 @@
 import { deliveryColumns, knownDeliveries, storedDeliveryColumns } from "../delivery-row.ts";
 import type { Names } from "./names.ts";
 
-/** What waits for webhooks: written many at a time, and read. */
+/** Writes, many at a time, and reads webhook messages. */
 export function outboxStatements({ delivery }: Names) {
   const all = storedDeliveryColumns.join(", ");
   const counted = (of: string): string =>
@@ -21,16 +21,16 @@ export function outboxStatements({ delivery }: Names) {
     endDeliveries: `DELETE FROM ${delivery} USING unnest($1::bigint[], $2::bigint[]) AS ended (seq, tries)
       WHERE delivery.seq = ended.seq AND delivery.tries = ended.tries`,
     dropDeliveries: `DELETE FROM ${delivery} WHERE seq = ANY($1::bigint[])`,
-    /** What others take now is left to them. */
+    /** Skips those that others are taking. */
     lockDue: `SELECT ${all} FROM ${delivery} WHERE hook = $1 AND due_at <= $2 AND ${knownDeliveries}
       ORDER BY due_at, seq LIMIT $3 FOR UPDATE SKIP LOCKED`,
     lockGivenUp: `SELECT ${all} FROM ${delivery} WHERE hook = $1 AND due_at IS NULL AND ${knownDeliveries}
       ORDER BY due_at, seq LIMIT $2 FOR UPDATE SKIP LOCKED`,
-    /** Among the oldest ones: those before a time, and those that have more than so many behind them. */
+    /** Among the oldest ones: those before a time, and those beyond the newest so many. */
     excess: `SELECT seq FROM (SELECT seq, at FROM ${delivery} ORDER BY seq LIMIT $3) AS oldest
       WHERE at < $1 OR seq <= coalesce((SELECT seq FROM ${delivery} ORDER BY seq DESC LIMIT 1 OFFSET $2), -1)`,
     nextDue: `SELECT due_at FROM ${delivery} WHERE hook = $1 AND due_at IS NOT NULL AND ${knownDeliveries} ORDER BY due_at LIMIT 1`,
-    /** By steps: each goes to the next one. */
+    /** Step by step: each step seeks the next name. */
     hooks: `WITH RECURSIVE named AS (
       (SELECT hook FROM ${delivery} ORDER BY hook LIMIT 1)
       UNION ALL
@@ -39,7 +39,7 @@ export function outboxStatements({ delivery }: Names) {
     ) SELECT hook FROM named`,
     countWaiting: counted("IS NOT NULL"),
     countGivenUp: counted("IS NULL"),
-    /** Of a task, among the newest ones. */
+    /** For a task, among the newest ones. */
     ofTask: `SELECT ${all} FROM ${delivery}
       WHERE seq > coalesce((SELECT seq FROM ${delivery} ORDER BY seq DESC LIMIT 1 OFFSET $2), -1) AND task_id = $1 ORDER BY seq`,
     lastFailure: `SELECT failed_at, problem FROM ${delivery} WHERE hook = $1 AND failed_at IS NOT NULL

@@ -6,7 +6,7 @@ import type { OutboxStatements } from "./outbox-sql.ts";
 
 type Value = string | number | null;
 
-/** What the commands of a group do to the outbox, in rows of values for one statement each. */
+/** The outbox writes of a group's commands, in rows of values for one statement each. */
 export class OutboxWrites {
   readonly #rows: Record<OutboxWrite["do"], Value[][]> = {
     keep_delivery: [],

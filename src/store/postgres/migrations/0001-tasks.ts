@@ -1,11 +1,12 @@
 import type { Names } from "../names.ts";
 
 /**
- * The first schema. Like every migration it is never edited: a later one changes what it made, in a way that processes of the version before
- * can go on with.
+ * The first schema. Like every migration, it is never edited: later ones change the schema, in a way that lets processes of the version
+ * before continue.
  *
- * `task.record` is the whole record as JSON text; the columns beside it are what statements search by. An owner of '' is none. Texts are
- * compared by their bytes. `committed` has the transactions that an owner has committed last. `told` is what owners tell each other of sessions: a row without a message says that one was changed or deleted.
+ * `task.record` is the whole record as JSON text; the other columns are for searching. An owner of '' means none. Texts are compared by
+ * their bytes. `committed` has the last committed transactions of an owner. `told` has the owners' news about sessions: a row without a
+ * message says that one was changed or deleted.
  */
 export function tasks(names: Names): string {
   return `

@@ -1,6 +1,9 @@
 import type { Names } from "../names.ts";
 
-/** The logs and outputs of tasks. A process of the version before that deletes a task leaves its lines, which nobody finds any more. */
+/**
+ * The logs and outputs of tasks. If a process of the version before deletes a task, the task's lines remain, but nothing finds them any
+ * more.
+ */
 export function lines(names: Names): string {
   return `
 CREATE TABLE ${names.line} (

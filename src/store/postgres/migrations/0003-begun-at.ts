@@ -1,6 +1,6 @@
 import type { Names } from "../names.ts";
 
-/** When entries of journals began. Processes of the versions before write entries without it, and keep what others wrote there. */
+/** When journal entries began. Processes of earlier versions write entries without it, and keep existing values. */
 export function begunAt(names: Names): string {
   return `ALTER TABLE ${names.journal} ADD COLUMN begun_at bigint`;
 }

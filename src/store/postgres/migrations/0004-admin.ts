@@ -1,8 +1,8 @@
 import type { Names } from "../names.ts";
 
 /**
- * What operators search by, and what they did. A process of the version before leaves the two columns of a task as they are: what it ended, and
- * what asks of it, is in the index again when this version writes the task.
+ * Columns and indexes for operators' searches, and their actions. Processes of the version before leave the two columns of a task
+ * unchanged: tasks that they ended, or whose questions they changed, are back in the index once this version writes the task.
  */
 export function admin(names: Names): string {
   return `
@@ -28,7 +28,7 @@ CREATE TABLE ${names.pausedTool} (
 `;
 }
 
-/** Indexes on the table of tasks, by their names. */
+/** Indexes on the table of tasks, by name. */
 export function adminIndexes({ task }: Names): Readonly<Record<string, string>> {
   return {
     task_asking: `${task} (id) WHERE asks = 1`,

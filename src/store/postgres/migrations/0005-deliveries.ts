@@ -1,6 +1,6 @@
 import type { Names } from "../names.ts";
 
-/** What webhooks are to be told. A process of the version before tells them nothing of what it changes. */
+/** Messages for webhooks. Processes of the version before write none for their changes. */
 export function deliveries({ delivery }: Names): string {
   return `
 CREATE TABLE ${delivery} (

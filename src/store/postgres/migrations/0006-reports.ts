@@ -1,6 +1,6 @@
 import type { Names } from "../names.ts";
 
-/** What processes say of each minute. Those of the version before say nothing. */
+/** Reports of processes for each minute. Those of the version before write none. */
 export function reports({ report }: Names): string {
   return `
 CREATE TABLE ${report} (
