@@ -10,9 +10,9 @@ import { ownerStatements, type OwnerStatements } from "./owner-sql.ts";
 
 /** A process that has, or had, the store open. */
 export interface KnownOwner extends StoreOwner {
-  /** Whether its lease lasts, by the clock of the database. */
+  /** Whether its lease is valid, by the database's clock. */
   readonly lives: boolean;
-  /** True once its tasks were given to others. */
+  /** True once its tasks went to others. */
   readonly retired: boolean;
 }
 
@@ -36,12 +36,12 @@ export class Owners {
     return this.#own.id;
   }
 
-  /** What whoever writes as an owner locks together with others, and whoever takes it for dead locks alone. */
+  /** Writers of an owner lock this name together; others lock it exclusively to declare the owner dead. */
   lockName(owner: string): string {
     return `${this.#schema} owner ${owner}`;
   }
 
-  /** From now on it is one of the owners, be it again. */
+  /** Makes the process an owner, for the first time or again. */
   async register(): Promise<void> {
     const { id, handlers } = this.#own;
     const transaction = await this.#database.begin();
@@ -56,13 +56,13 @@ export class Owners {
     }
   }
 
-  /** What it has handlers for from now on, also where it has to register again. */
+  /** Sets the owner's handlers, which a later `register` keeps. */
   async setHandlers(handlers: readonly HandlerName[]): Promise<void> {
     this.#own = { ...this.#own, handlers };
     await this.write((queries) => queries.query(this.sql.setHandlers, [this.id, handlersText(handlers)]));
   }
 
-  /** Writes in a transaction. Rejects with `store_lost` where others have taken this owner for dead. */
+  /** Writes in a transaction. Rejects with `store_lost` if others have taken this owner for dead. */
   async write<T>(send: (queries: Queries) => Promise<T>): Promise<T> {
     const transaction = await this.#database.begin();
     try {
@@ -92,7 +92,7 @@ export class Owners {
     };
   }
 
-  /** As one that died. */
+  /** Counts as dead at once. */
   async leave(): Promise<void> {
     await this.#database.query(this.sql.leave, [this.id]);
   }

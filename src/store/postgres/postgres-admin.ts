@@ -25,14 +25,14 @@ function lengthOf(row: Row): QueueLength {
   };
 }
 
-/** Of a range: the statement for its tasks, the one that counts them, and what both search by. */
+/** For a range: the statement for its tasks, the one that counts them, and the search parameters of both. */
 interface RangeQuery {
   readonly tasks: string;
   readonly count: string;
   readonly values: readonly SqlValue[];
 }
 
-/** What operators read. */
+/** The reads of operators. */
 export class PostgresAdmin implements AdminStore {
   readonly #sql: AdminStatements;
   readonly #open: () => { readonly database: Pick<Database, "read"> };

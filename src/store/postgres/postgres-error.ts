@@ -11,34 +11,34 @@ export function isKeyTaken(error: unknown): boolean {
   return sqlState(error) === "23505";
 }
 
-/** A lock was waited for, for as long as that may take. */
+/** A wait for a lock timed out. */
 export const lockTimeout = "55P03";
 
-/** Whether the same transaction may succeed now: deadlocks, waits for locks that took too long, and conflicts. */
+/** Whether the same transaction may succeed now: after deadlocks, lock timeouts and conflicts. */
 export function isWorthRepeating(error: unknown): boolean {
   const state = sqlState(error);
   return state === "40P01" || state === "40001" || state === lockTimeout || isKeyTaken(error);
 }
 
-/** Whether an error says something about the data of one statement, and nothing about the database: it may not even have been possible to send that. */
+/** Whether an error concerns only the data of one statement, not the database: perhaps it could not even be sent. */
 export function isFaultOfData(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return true;
   return /^(?:21|22|23|44|54)/.test(sqlState(error) ?? "");
 }
 
-/** Whether the connection is of no use any more: it broke, or Postgres ended it. */
+/** Whether the connection is unusable: it broke, or Postgres ended it. */
 export function isConnectionFault(error: unknown): boolean {
   const state = sqlState(error);
   if (state === undefined) return !(error instanceof HoldfastError);
   return /^(?:08|57P)/.test(state) || state === "25P03";
 }
 
-/** Whether a connection broke that was thought to be open: another one may work. */
+/** Whether a connection broke that seemed to be open: another one may work. */
 export function isBroken(error: unknown): boolean {
   return isConnectionFault(error) && !messageOf(error).includes("timeout");
 }
 
-/** `store_failed` with what is wrong; what has a code of its own already says better what it is. */
+/** `store_failed` with the cause. An error with a code of its own stays: it is more specific. */
 export function storeFailed(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
   const isAway = isConnectionFault(error) && !isFaultOfData(error);
@@ -46,9 +46,9 @@ export function storeFailed(error: unknown): HoldfastError {
   return new HoldfastError("store_failed", `The database ${problem}: ${messageOf(error)}.`, { cause: error });
 }
 
-/** What went wrong, to be made part of a sentence. */
+/** The error's text, for use inside a sentence. */
 export function messageOf(error: unknown): string {
-  // Where a host has several addresses, the error of each is in one that says nothing.
+  // If a host has several addresses, an AggregateError without a message holds the error of each.
   const first: unknown = error instanceof AggregateError ? (error.errors as unknown[])[0] : error;
   return (first instanceof Error ? first.message : String(first)).replace(/\.$/, "");
 }

@@ -14,14 +14,16 @@ const putAt = columnsOf(["tasks", "added"]);
 const messageAt = columnsOf(["seq", "body"]);
 const seqAt = columnsOf(["seq"]);
 
-/** What messages need of a store that is open. */
+/** What messages need from an open store. */
 interface MessageParts {
   readonly database: Database;
   readonly owner: string;
   readonly owners: Pick<Owners, "write">;
 }
 
-/** The queues of tasks. Each queue has its messages in the order of the calls here, and those of other processes between them. */
+/**
+ * The queues of tasks. In each queue, the messages of this process are in the order of its calls, with those of other processes in between.
+ */
 export class PostgresMessages implements MessageQueues {
   readonly #sql: ReturnType<typeof messageStatements>;
   /** Throws `store_closed` unless the store is open. */
@@ -61,7 +63,7 @@ export class PostgresMessages implements MessageQueues {
     }
   }
 
-  /** They are read before they are deleted: what cannot be read stays. */
+  /** Reads messages before it deletes them, so that unreadable ones stay. */
   async #take(taskId: string, limit: number | null): Promise<readonly string[]> {
     const { database, owner, owners } = this.#open();
     const id = toStored(taskId);
@@ -76,7 +78,7 @@ export class PostgresMessages implements MessageQueues {
       const ours = new Set(deleted.map((row) => integer(row, seqAt.seq)));
       for (const [seq, body] of found) if (ours.has(seq)) taken.push(body);
       if (ours.size === found.size) return taken;
-      // Some went to takers in other processes; there may be more behind them.
+      // Other processes took some; there may be more after these.
     }
   }
 
@@ -89,7 +91,7 @@ export class PostgresMessages implements MessageQueues {
   }
 }
 
-/** The bodies by their places. Throws `task_unreadable` where one is damaged. */
+/** The bodies by their positions. Throws `task_unreadable` if one is damaged. */
 function bodiesIn(taskId: string, rows: readonly Row[]): Map<number, string> {
   try {
     const there = rows.filter(([seq]) => seq !== null);

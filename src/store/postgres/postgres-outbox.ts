@@ -10,7 +10,7 @@ import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
 const dueAt = columnsOf(["due_at"]);
 const hookAt = columnsOf(["hook"]);
 
-/** What is read of what waits for webhooks. */
+/** The reads of webhook messages. */
 export class PostgresOutbox implements Outbox {
   readonly #sql: OutboxStatements;
   readonly #open: () => { readonly database: Pick<Database, "read"> };

@@ -23,7 +23,10 @@ const keyedAt = columnsOf(["id", "idempotency_key"]);
 const requestAt = columnsOf(["task_id", "origin", "arguments", "prepared"]);
 const sweepAt = columnsOf(["at"]);
 
-/** Reads of tasks: what can change is read by one statement, so in one consistent view; pages of tasks take another one where some cannot be read. */
+/**
+ * Reads tasks. Everything that can change is read with one statement, so in one consistent view; pages of tasks use several if some are
+ * unreadable.
+ */
 export class PostgresReader {
   readonly #database: Pick<Database, "read">;
   readonly #sql: ReadStatements;
@@ -52,7 +55,7 @@ export class PostgresReader {
   ): Promise<TaskSnapshot | undefined> {
     const row = await this.#withOutcomes.row(toStored(id));
     if (row === undefined) return undefined;
-    // A record and its outcome are written together, and the record says whether there is more to read.
+    // A record and its outcome are written together, and the record says whether there is an outcome.
     const snapshot = readTask(id, () => snapshotOf(row, [], isVisible));
     if (snapshot === undefined || snapshot.task.openInputs === 0) return snapshot;
     const rows = await this.#database.read(this.#sql.snapshot, [toStored(id)]);
@@ -157,7 +160,7 @@ export class PostgresReader {
   }
 }
 
-/** How stored texts begin that begin with `prefix`: a text that Postgres cannot hold is stored in another form. */
+/** How stored texts may begin that begin with `prefix`: a text that Postgres cannot hold is stored in another form. */
 function storedStarts(prefix: string): readonly string[] {
   if (prefix === "") return [prefix];
   const escaped = toStored(`${prefix}\0`);
@@ -165,7 +168,7 @@ function storedStarts(prefix: string): readonly string[] {
   return toStored(prefix) === prefix ? [prefix, escapedStart] : [escapedStart];
 }
 
-/** A time that a column of the database is compared with. */
+/** A time to compare with a column of the database. */
 function whole(time: number): number {
   return Math.floor(storable(time));
 }

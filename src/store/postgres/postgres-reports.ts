@@ -14,7 +14,7 @@ interface ReportParts {
 
 const at = columnsOf(["id", "running"]);
 
-/** What the owners of a schema say of themselves. */
+/** The reports of a schema's owners. */
 export class PostgresReports implements NodeReports {
   readonly #sql: ReportStatements;
   readonly #open: () => ReportParts;
@@ -24,7 +24,7 @@ export class PostgresReports implements NodeReports {
     this.#open = open;
   }
 
-  /** Twice is as good as once. */
+  /** Writing twice does no harm. */
   async write({ minute, body }: Omit<NodeReport, "owner">, oldest: number): Promise<void> {
     const { database, owners } = this.#open();
     await database.read(this.#sql.write, [toStored(owners.id), minute, toStored(body), oldest]);

@@ -21,19 +21,19 @@ import { SessionNewsReader } from "./session-news.ts";
 import { newsStatements, sessionStatements } from "./session-sql.ts";
 import { requestIdText, stored } from "./task-row.ts";
 
-/** How often a write is tried that waited too long for those of others. */
+/** How often a write is tried that waited too long for others. */
 const mostTries = 3;
 
-/** What sessions need of a store that is open. */
+/** What sessions need from an open store. */
 interface SessionParts {
   readonly database: Database;
   readonly owners: Pick<Owners, "write">;
   readonly owner: string;
-  /** Tells all owners to read what was told of sessions. */
+  /** Tells all owners to read the news about sessions. */
   readonly channel: { tell(news: { readonly messages: true }): void };
 }
 
-/** A store's sessions, which are those of all its owners. */
+/** A store's sessions, shared by all its owners. */
 export class PostgresSessions implements SessionStore {
   readonly #names: Names;
   readonly #sql: ReturnType<typeof sessionStatements>;
@@ -51,7 +51,7 @@ export class PostgresSessions implements SessionStore {
     this.#open = open;
   }
 
-  /** To be called once, when the database is there. */
+  /** Call it once, when the database is ready. */
   async start(database: Database, owner: string): Promise<void> {
     const news = new SessionNewsReader(database, this.#names, owner, (told) =>
       this.#feed.publish(told, "others"),
@@ -60,7 +60,7 @@ export class PostgresSessions implements SessionStore {
     this.#news = news;
   }
 
-  /** To be called when others have told something, and now and then. What cannot be read now is read by the next call. */
+  /** Call it when others have sent news, and periodically. The next call reads what cannot be read now. */
   async readNews(): Promise<void> {
     await this.#news?.read().catch(() => undefined);
   }
@@ -76,7 +76,7 @@ export class PostgresSessions implements SessionStore {
     }
   }
 
-  /** One at a time of all processes: how many there are is counted for each, and no process takes more than one connection to wait. */
+  /** One at a time across all processes, since each counts the sessions. A process uses at most one connection to wait. */
   async put(session: StoredSession, room: SessionRoom): Promise<void> {
     this.#open();
     await this.#puts.run("", () => this.#put(session, room));
@@ -135,7 +135,7 @@ export class PostgresSessions implements SessionStore {
     for (let tries = 1; ; tries++) {
       const parts = this.#open();
       try {
-        // The count is that of a statement which began after the lock was given.
+        // The count belongs to a statement that began after the lock was acquired.
         const [, rows] = await parts.owners.write((queries) =>
           Promise.all([
             queries.query(this.#sql.lockPuts, [`${this.#names.schema} sessions`]),
@@ -149,7 +149,7 @@ export class PostgresSessions implements SessionStore {
     }
   }
 
-  /** Resolves with how many sessions the statement changed or deleted; its last parameter is the owner. */
+  /** Resolves with the number of sessions that the statement changed or deleted. Its last parameter is the owner. */
   async #change(sql: string, values: readonly SqlValue[]): Promise<number> {
     const parts = this.#open();
     const rows = await this.#write(sql, [...values, parts.owner]);
@@ -165,7 +165,7 @@ export class PostgresSessions implements SessionStore {
     }
   }
 
-  /** Of rows with the ids of what was changed or deleted. */
+  /** Publishes the ids of changed or deleted sessions, from rows. */
   #changed(parts: SessionParts, rows: readonly Row[]): void {
     this.#publishOwn(
       parts,

@@ -107,7 +107,7 @@ class PostgresStore implements TaskStore {
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write(command: TaskCommand): Promise<CommandResult> {
     const result = await this.#open().queue.write(command);
-    // Whoever can may claim now what was queued for the owner that is gone.
+    // Any owner may now claim tasks queued for the lost one.
     if (command.type === "reclaim" && result.ok) this.#publish("gap");
     return result;
   }

@@ -1,10 +1,10 @@
 import type * as graphileWorker from "graphile-worker";
 import { HoldfastError } from "../../task/fault.ts";
 
-/** The queue that wakes processes: graphile-worker, which not everybody has installed. */
+/** The queue that wakes processes: graphile-worker, an optional dependency. */
 export type QueueLibrary = typeof graphileWorker;
 
-/** Undefined where it is not installed; rejects with `configuration` instead if it was asked for. */
+/** Undefined if it is not installed; rejects with `configuration` in that case if it was requested. */
 export async function loadQueueLibrary(isAskedFor: boolean): Promise<QueueLibrary | undefined> {
   try {
     return await import("graphile-worker");

@@ -1,13 +1,16 @@
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import { messageOf } from "./postgres-error.ts";
 
-/** One to listen, and one each for what the queue does at the same time. */
+/** One to listen, and one for each thing that the queue does at the same time. */
 const connections = 3;
 const timeoutMs = 5_000;
 
 type Connected = (error: Error | undefined, client: PoolClient | undefined, release: () => void) => void;
 
-/** The library releases the connection that it listens on twice where that breaks during a stop: the second time would reject to nobody, and end the process. */
+/**
+ * If the connection on which the library listens breaks during a stop, the library releases it twice. The second release would be an
+ * unhandled rejection, and end the process.
+ */
 function once(release: () => void): () => void {
   let isReleased = false;
   return () => {
@@ -17,7 +20,7 @@ function once(release: () => void): () => void {
   };
 }
 
-/** Connections for the queue's library, which shares none with others. */
+/** Connections for the queue's library, shared with nothing else. */
 export class QueuePool extends Pool {
   constructor(config: PoolConfig) {
     super({
@@ -28,7 +31,7 @@ export class QueuePool extends Pool {
       max: connections,
       allowExitOnIdle: true,
     });
-    // What breaks is replaced; whoever uses it hears of it by itself.
+    // A broken connection is replaced; a user of it gets the error anyway.
     this.on("error", () => undefined);
     this.on("connect", (client) => client.on("error", () => undefined));
   }
@@ -40,7 +43,7 @@ export class QueuePool extends Pool {
     super.connect((error, client, release) => connected(error, client, once(release)));
   }
 
-  /** By their codes the library would wait for minutes with some errors, and nobody could stop it. */
+  /** Hides error codes: with some, the library would wait for minutes, and could not be stopped. */
   async #connect(): Promise<PoolClient> {
     try {
       return await super.connect();

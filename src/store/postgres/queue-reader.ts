@@ -19,13 +19,13 @@ const lanes = lanesFrom("new");
 /** Before all times. */
 const earliest = -Number.MAX_SAFE_INTEGER;
 
-/** Who has tasks of a handler that can be claimed, named as they are stored. */
+/** The owners and principals with claimable tasks of a handler, as stored. */
 interface Lines {
   readonly owners: readonly string[];
   readonly principals: readonly string[];
 }
 
-/** Reads what is queued for people and for tools that are gone; claims have statements of their own. */
+/** Reads the queue for operators and for handlers that are gone; claims use other statements. */
 export class QueueReader {
   readonly #database: Pick<Database, "read">;
   readonly #sql: ReadStatements;
@@ -35,7 +35,7 @@ export class QueueReader {
     this.#sql = sql;
   }
 
-  /** The owners are read last: one that has queued a task is there before it. */
+  /** Reads the owners last: an owner exists before it queues a task. */
   async orphanedHandlers(): Promise<readonly HandlerName[]> {
     const queued = (await this.#database.read(this.#sql.queuedHandlers)).flatMap(
       (row) => handlerOf(row) ?? [],
@@ -56,7 +56,7 @@ export class QueueReader {
   async #ready(handler: HandlerName, limit: number): Promise<readonly TaskRecord[]> {
     const lines = await this.#lines(handler, limit);
     if (lines.principals.length === 0) return [];
-    // Mostly each principal has as many as the others; where one has more, more are read.
+    // Mostly, principals have equally many tasks; if one has more, more are read.
     for (let depth = Math.ceil(limit / lines.principals.length) + 1; ; depth *= 2) {
       const values = [handler.method, toStored(handler.tool), lines.owners, lines.principals, lanes, depth];
       const heads = new Heads(await this.#database.read(this.#sql.readyHeads, values), depth);
@@ -66,7 +66,7 @@ export class QueueReader {
     }
   }
 
-  /** Each principal has a turn before any has another one, so that the first `limit` of them are enough. */
+  /** Each principal has a turn before any has a second one, so the first `limit` principals are enough. */
   async #lines({ method, tool }: HandlerName, limit: number): Promise<Lines> {
     const rows = await this.#database.read(this.#sql.readyLines, [method, toStored(tool), limit]);
     const named = ({ place }: { readonly place: number }): string[] => [
@@ -90,7 +90,7 @@ export class QueueReader {
 class Heads {
   readonly #rows: Map<string, Row[]>;
   readonly #depth: number;
-  /** True once more was asked for than had been read. */
+  /** True once more was requested than had been read. */
   endedEarly = false;
 
   constructor(rows: readonly Row[], depth: number) {

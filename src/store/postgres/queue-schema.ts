@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { Database, SqlValue } from "./database.ts";
 
-/** The task of the queue's jobs. They have no contents: whoever gets one looks for something to claim. */
+/** The task of the queue's jobs. Jobs are empty: a worker that gets one looks for tasks to claim. */
 export const jobTask = "claim";
 
 /** The most jobs that are deleted in one transaction. */
@@ -12,9 +12,9 @@ export interface Statement {
   readonly values: readonly SqlValue[];
 }
 
-/** The tables of the queue, in a schema of their own. */
+/** The tables of the queue, in a separate schema. */
 export class QueueSchema {
-  /** Adds a job, as a part of any transaction. */
+  /** Adds a job within any transaction. */
   readonly addJob: Statement;
   readonly #name: string;
   readonly #quoted: string;
@@ -24,7 +24,7 @@ export class QueueSchema {
     this.#name = name;
     this.#quoted = `"${name}"`;
     this.#database = database;
-    // A plan that was made while the queue was short would be kept, and read all of a long one.
+    // Postgres would keep a plan made while the queue was short, and read all of a long queue with it.
     const sql = `SELECT count(job) FROM set_config('plan_cache_mode', 'force_custom_plan', true) AS mode,
       LATERAL ${this.#quoted}.add_job(CASE WHEN mode IS NOT NULL THEN $1 END) AS job`;
     this.addJob = { sql, values: [jobTask] };
@@ -37,7 +37,7 @@ export class QueueSchema {
     if (there === undefined) throw new HoldfastError("store_unusable", problem);
   }
 
-  /** Deletes jobs that were locked or could be taken for so long; resolves with their number, 0 where another process does it. */
+  /** Deletes jobs that have been locked or ready for this long; resolves with their number, 0 if another process is doing it. */
   async deleteJobs(afterMs: number): Promise<number> {
     for (let deleted = 0; ;) {
       const some = await this.#deleteSome(afterMs);
@@ -57,7 +57,7 @@ export class QueueSchema {
       const jobs = `${this.#quoted}.jobs`;
       const workers = `SELECT DISTINCT locked_by FROM ${jobs} WHERE locked_at ${isOld}`;
       const stale = `SELECT id FROM ${jobs} WHERE locked_at IS NULL AND run_at ${isOld} LIMIT ${mostDeleted}`;
-      // Only jobs that nobody has locked can be completed.
+      // Only unlocked jobs can be completed.
       await transaction.query(`SELECT ${this.#quoted}.force_unlock_workers(ARRAY(${workers}))`, [afterMs]);
       const complete = `SELECT count(*)::int FROM ${this.#quoted}.complete_jobs(ARRAY(${stale}))`;
       const [row] = await transaction.query(complete, [afterMs]);

@@ -5,11 +5,11 @@ import type { QueueLibrary } from "./queue-library.ts";
 import { QueuePool } from "./queue-pool.ts";
 import { jobTask } from "./queue-schema.ts";
 
-/** Jobs that are fetched at once: each takes no time. */
+/** How many jobs are fetched at once: each takes no time. */
 const fetched = 50;
-/** How often jobs are fetched that nothing told of. */
+/** How often jobs are fetched without a notification. */
 const pollMs = 1_000;
-/** The pause before a worker that failed is replaced, and the longest one. */
+/** The first and longest pause before a failed worker is replaced. */
 const firstRetryMs = 200;
 const longestRetryMs = 10_000;
 /** How long a stop waits for a database that does not answer. */
@@ -18,13 +18,13 @@ const stopMs = 2_000;
 export interface QueueWorkerSetup {
   readonly library: QueueLibrary;
   readonly schema: string;
-  /** To the database itself: no transaction pooler. */
+  /** To the database itself, without a transaction pooler. */
   readonly connection: PoolConfig;
   readonly onJob: () => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** Takes jobs off the queue until it is stopped. Without a database it tries again and again. */
+/** Takes jobs off the queue until it is stopped. While there is no database, it keeps trying. */
 export class QueueWorker {
   readonly #setup: QueueWorkerSetup;
   #pool: QueuePool;
@@ -39,7 +39,7 @@ export class QueueWorker {
     this.#workers = this.#start();
   }
 
-  /** Takes no job any more; resolves when those that it has are given back, or the database had its time to take them. */
+  /** Stops taking jobs. Resolves when its jobs are returned, or the database had enough time for that. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -55,8 +55,8 @@ export class QueueWorker {
     let isWorking = false;
     let problem: Error | undefined;
     let isMigration = false;
-    // The channel is that of the database: it tells of the queues of other schemas too. The library ends each worker then,
-    // and the process with a code of its own, which is not the queue's to say.
+    // The channel belongs to the database, so it also carries news of queues in other schemas. The library ends each worker then,
+    // and the process with an exit code of its own, which is not for the queue to decide.
     events.on("pool:listen:notification", ({ message }: { message: { channel: string } }) => {
       if (message.channel !== "worker:migrate") return;
       const code = process.exitCode;
@@ -67,11 +67,11 @@ export class QueueWorker {
       isWorking = true;
       this.#failures = 0;
     });
-    // The library keeps what its first question to the database was answered with, an error too, and asks no more.
+    // The library caches the answer to its first question to the database, even an error, and never asks again.
     const log = (level: string, message: string): void => {
       if (level !== "error" || isWorking || problem !== undefined) return;
       problem = new Error(message);
-      void Promise.resolve(workers.gracefulShutdown()).catch(() => undefined); // `ended` is told
+      void Promise.resolve(workers.gracefulShutdown()).catch(() => undefined); // `ended` reports it
     };
     const options = {
       schema,
@@ -91,7 +91,7 @@ export class QueueWorker {
     return workers;
   }
 
-  /** Undefined where nothing failed. */
+  /** The error is undefined if nothing failed. */
   #restart(error: unknown): void {
     if (this.#stopped) return;
     if (this.#failures === 0 && error !== undefined) this.#setup.onError(error);
@@ -107,7 +107,7 @@ export class QueueWorker {
     try {
       await this.#workers.gracefulShutdown();
     } catch {
-      // Jobs that it could not give back are found by whoever cleans up.
+      // Jobs that it could not return are found by the next cleanup.
     }
     await this.#pool.end().catch(() => undefined);
   }

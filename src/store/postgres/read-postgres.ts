@@ -9,8 +9,8 @@ const connections = 2;
 const timeoutMs = 5_000;
 
 /**
- * Reads tasks of a schema without being one of its owners: nothing in it is changed. Rejects with `store_unusable` where there is no such
- * database, and where the schema is not ours or of another version.
+ * Reads tasks of a schema without being one of its owners. Changes nothing. Rejects with `store_unusable` if there is no such database, or
+ * if the schema is not ours or of another version.
  */
 export async function readPostgres<T>(
   url: string,

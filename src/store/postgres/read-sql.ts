@@ -6,18 +6,18 @@ import { isReady, isWaiting, withQueuedHandlers } from "./queue-handlers.ts";
 import { recordColumns } from "./task-row.ts";
 
 /**
- * The statements that read tasks for others than commands. Conditions repeat those of the partial indexes. What has to be found once
- * among many, such as each handler, is looked for by steps: each goes to the next one that differs.
+ * The statements that read tasks, except those for commands. Conditions repeat those of the partial indexes. To find each distinct value
+ * among many, such as each handler, a statement seeks the next different one, step by step.
  */
 export function readStatements(names: Names) {
   const { task, request, journal, outcome, child, line, owner } = names;
   const entry = (columns: readonly string[]): string => columns.map((name) => `journal.${name}`).join(", ");
-  /** What is over is left out before the limit counts. The last three parameters are where the page ends, the time and the limit. */
+  /** Leaves out what is over before the limit counts. The last three parameters are the end of the page, the time and the limit. */
   const newest = (of: string, [before, now, limit]: readonly [string, string, string]): string => `
       SELECT ${recordColumns} FROM ${task}
       WHERE ${of} AND id < ${before} AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ${now})
       ORDER BY id DESC LIMIT ${limit}`;
-  /** The last part tells no name from an empty one; another form would make Postgres expect so few rows that it sorts all of them. */
+  /** The last part tells no name from an empty one. With another form, Postgres would expect so few rows that it sorts all of them. */
   const ofPrincipal = (principal: string): string =>
     `coalesce(principal, '') = coalesce(${principal}::text, '') AND (principal IS NULL) = (${principal}::text IS NULL)`;
   return {
@@ -25,8 +25,8 @@ export function readStatements(names: Names) {
     withOutcomes: `SELECT ${recordColumns}, outcome.body FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
       WHERE task.id = ANY($1::text[])`,
     /**
-     * Of a task that has open questions. A row for each of them, or one without: those of the task itself first, and then those of the tasks below it. `OFFSET 0`: these
-     * are looked up one by one, also where Postgres has not yet seen how many questions are open.
+     * A row for each open question of a task, or one row without a question: first the task's own questions, then those of the tasks below
+     * it. With `OFFSET 0` these are looked up one by one, even if Postgres does not know yet how many questions are open.
      */
     snapshot: `SELECT ${recordColumns}, outcome.body, input.asker, input.key, input.method, input.request, input.asker_record
       FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
@@ -43,10 +43,10 @@ export function readStatements(names: Names) {
           WHERE task_id = below.id AND kind = 'input' AND done_at IS NULL OFFSET 0) AS asked
       ) AS input ON true
       WHERE task.id = $1 ORDER BY input.asker NULLS FIRST, input.seq`,
-    /** A wire id that is the id itself is not stored twice. */
+    /** A wire id that equals the id is not stored twice. */
     idByWireId: `SELECT id FROM ${task} WHERE generation = $1 AND scope = $2 AND wire_id = $3 AND wire_id IS NOT NULL
       UNION ALL SELECT id FROM ${task} WHERE id = $3 AND wire_id IS NULL AND generation = $1 AND scope = $2 LIMIT 1`,
-    /** Those from the first of each pair on, below the second. */
+    /** From the first element of each pair on, below the second. */
     keyed: `SELECT keyed.id, keyed.idempotency_key
       FROM unnest($2::text[], $3::text[]) AS range (first, last) CROSS JOIN LATERAL (
         SELECT id, idempotency_key FROM ${task}
@@ -55,7 +55,7 @@ export function readStatements(names: Names) {
         ORDER BY idempotency_key LIMIT $4) AS keyed
       ORDER BY keyed.idempotency_key LIMIT $4`,
     requests: `SELECT task_id, origin, arguments, prepared FROM ${request} WHERE task_id = ANY($1::text[])`,
-    /** The length of a text is known without reading it. */
+    /** Gets the length of a text without reading the text. */
     journal: `SELECT ${entry(journalHeadColumns)}, seq,
         coalesce(octet_length(request), 0) + coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0) AS bytes
       FROM ${journal} WHERE task_id = $1 AND key >= $2 ORDER BY key LIMIT $3`,
@@ -73,15 +73,15 @@ export function readStatements(names: Names) {
     unfinished: `SELECT ${recordColumns} FROM ${task} WHERE ${unfinished} AND id > $1 ORDER BY id LIMIT $2`,
     due: `SELECT id FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at <= $1
       ORDER BY sweep_at, id LIMIT $2`,
-    /** After the first time and up to the second; what waits until that one waits for no time. */
+    /** After the first time and up to the second, at which no wait ends by itself. */
     nextSweep: `SELECT least(
       (SELECT min(sweep_at) FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at > $1 AND sweep_at <= $2),
       (SELECT min(sweep_at) FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at > $1 AND sweep_at <= $2),
       (SELECT min(run_after) FROM ${task} WHERE ${isWaiting} AND run_after > $1 AND run_after < $2))`,
-    /** What would have to run the queued tasks: those that can be claimed, of each owner, and those that wait. */
+    /** The handlers of queued tasks: of claimable ones, for each owner, and of waiting ones. */
     queuedHandlers: `${withQueuedHandlers(names)} SELECT method, tool FROM ready UNION SELECT method, tool FROM waiting`,
     ownerHandlers: `SELECT handlers FROM ${owner} WHERE retired = 0`,
-    /** For whom tasks of a handler can be claimed: of each owner, so many principals in the order of their names. */
+    /** Who has claimable tasks of a handler: for each owner, so many principals in order of their names. */
     readyLines: `WITH RECURSIVE line AS (
         SELECT first.owner, first.principal, 1 AS place FROM (
           WITH RECURSIVE owned AS (
@@ -100,7 +100,7 @@ export function readStatements(names: Names) {
           ORDER BY coalesce(principal, '') LIMIT 1) AS next
         WHERE line.place < $3
       ) SELECT owner, principal FROM line`,
-    /** Of each principal and lane so many tasks, whichever of the owners is to run them. */
+    /** For each principal and lane so many tasks, of all owners. */
     readyHeads: `SELECT head.id, head.record, line.principal, line.lane
       FROM (SELECT principal, lane FROM unnest($4::text[]) AS principal CROSS JOIN unnest($5::text[]) AS lane) AS line
       CROSS JOIN LATERAL (

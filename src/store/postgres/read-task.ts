@@ -4,10 +4,10 @@ import type { Row } from "../row.ts";
 import { messageOf } from "./postgres-error.ts";
 import { recordOf } from "./task-row.ts";
 
-/** No id begins with it, nor anything of a key that a prefix is followed by. */
+/** Sorts after every id, and after everything that a prefix of a key can be followed by. */
 export const behindAllTexts = "\u{10ffff}";
 
-/** What `read` makes of rows of one task. Throws `task_unreadable` where they are damaged. */
+/** Calls `read` on rows of one task. Throws `task_unreadable` if they are damaged. */
 export function readTask<T>(id: string, read: () => T): T {
   try {
     return read();
@@ -19,7 +19,7 @@ export function readTask<T>(id: string, read: () => T): T {
   }
 }
 
-/** The record of a row; undefined where it cannot be read: a claim, a wake or a reclaim names it. */
+/** The record of a row; undefined if it is unreadable: a claim, a wake or a reclaim reports it. */
 export function recordIfReadable(row: Row): TaskRecord | undefined {
   try {
     return recordOf(row);
@@ -29,8 +29,8 @@ export function recordIfReadable(row: Row): TaskRecord | undefined {
 }
 
 /**
- * Up to `limit` tasks of rows that begin with `recordColumns`: those that cannot be read make no page shorter. `page` gives
- * the rows after one, from the beginning without it.
+ * Up to `limit` tasks of rows that begin with `recordColumns`. Unreadable ones do not make a page shorter. `page` gets the rows after one,
+ * or from the beginning without one.
  */
 export async function readableTasks(
   limit: number,

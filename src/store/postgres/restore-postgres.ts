@@ -8,15 +8,15 @@ import { defaultSchema, namesIn, type Names } from "./names.ts";
 import { markOriginal, type Original } from "./original-mark.ts";
 import { firstNumber, tableIn, tablesOf, withoutTimeouts } from "./whole-schema.ts";
 
-/** How long the database may take to answer (ms); the restore itself takes as long as it takes. */
+/** How long the database may take to answer (ms); the restore itself has no limit. */
 const timeoutMs = 10_000;
 
-/** About what is written by one statement. */
+/** About how much one statement writes. */
 const wantedLength = 1024 * 1024;
 
 /**
- * Makes a schema of a backup, where there is none, in one transaction; its owners are all dead. With `beside` it may be opened while others have the original open. Rejects with
- * `configuration` where the schema has tables, and with `store_unusable` for a backup that cannot be used.
+ * Creates a schema from a backup, in one transaction; there must be none yet. Its owners are all dead. With `beside` it may be opened while
+ * others have the original open. Rejects with `configuration` if the schema has tables, and with `store_unusable` for an unusable backup.
  */
 export async function restorePostgres(
   url: string,
@@ -120,7 +120,7 @@ async function insertAll(queries: Queries, names: Names, data: Readable): Promis
   await flush();
 }
 
-/** Not those of `node:readline`, which end at separators that JSON may have in its texts. */
+/** Unlike `node:readline`, it does not split at separators that JSON may have in its texts. */
 async function* linesOf(data: Readable): AsyncGenerator<string> {
   let rest = "";
   for await (const chunk of data.setEncoding("utf8") as AsyncIterable<string>) {
@@ -130,7 +130,7 @@ async function* linesOf(data: Readable): AsyncGenerator<string> {
   }
 }
 
-/** What counts rows goes on behind those that are there. */
+/** Sequences continue after the existing rows. */
 async function continueNumbers(queries: Queries, names: Names, table: string): Promise<void> {
   const at = tableIn(names, table);
   const columns = await queries.query(

@@ -4,20 +4,20 @@ import type { Database } from "./database.ts";
 import type { Names } from "./names.ts";
 import { newsStatements } from "./session-sql.ts";
 
-/** How long news stay for those that read late (ms). Whoever did not read for half of that reads again what it holds. */
+/** How long news are kept for late readers (ms). An owner that has not read for half of that rereads everything it holds. */
 const keptMs = 60_000;
 /** How many rows are read, or deleted, by one statement. */
 const mostAtOnce = 1_000;
-/** How many numbers there can be at a time of transactions that are on their way. */
+/** How many numbers can belong to unfinished transactions at a time. */
 const mostOnTheirWay = 200;
 
 const lastAt = columnsOf(["now", "seq"]);
 const newsAt = columnsOf(["now", "highest", "seq", "owner", "session", "message"]);
 
 /**
- * What owners tell each other of sessions, through rows that each of them reads once. Numbers are given before a commit, so that a higher one may be
- * seen first: those that are missing are asked for again, until no transaction that was given one can still be on its way. What one owner
- * told after another had committed has a higher number, and is published after it.
+ * News about sessions between owners, as rows that each owner reads once. Numbers are assigned before the commit, so a higher one may be
+ * visible first: missing ones are requested again, until no transaction with such a number can still be unfinished. News sent by one owner
+ * after another's commit have a higher number, and are published after it.
  */
 export class SessionNewsReader {
   readonly #database: Database;
@@ -25,7 +25,7 @@ export class SessionNewsReader {
   readonly #owner: string;
   readonly #publish: (news: readonly SessionNews[] | "gap") => void;
   #last = 0;
-  /** Numbers up to the last that have not been seen, and when they were first missed. */
+  /** Numbers below the last one that have not been seen, and when they were first missed. */
   readonly #missing = new Map<number, number>();
   /** Times are those of the database. */
   #readAt = 0;
@@ -45,7 +45,7 @@ export class SessionNewsReader {
     this.#publish = publish;
   }
 
-  /** Begins with what is committed from now on. */
+  /** Starts with what is committed from now on. */
   async start(): Promise<void> {
     const rows = await this.#database.read(this.#sql.selectLast, [mostOnTheirWay]);
     const now = integer(rows[0] ?? [], lastAt.now);
@@ -55,7 +55,7 @@ export class SessionNewsReader {
     for (const row of rows) if (!isNull(row, lastAt.seq)) this.#note(integer(row, lastAt.seq), now);
   }
 
-  /** Publishes what others have told. What was told before the call is published when it resolves. */
+  /** Publishes what others have told. Resolves after everything told before the call is published. */
   async read(): Promise<void> {
     this.#readsAgain = true;
     this.#reading ??= this.#readAll();
@@ -70,7 +70,7 @@ export class SessionNewsReader {
         if (this.#readAt - this.#deletedAt > keptMs / 2) await this.#deleteOld();
       }
     } finally {
-      // In the same step as the last look, so that nobody waits for a reading that is over.
+      // In the same turn as the last look, so that nobody waits for a finished read.
       this.#reading = undefined;
     }
   }
@@ -81,7 +81,7 @@ export class SessionNewsReader {
     const [first = []] = rows;
     const now = integer(first, newsAt.now);
     const isLate = now - this.#readAt > keptMs / 2;
-    // A copy of the database that has taken its place lacks what was committed last.
+    // A copy of the database that has replaced it lacks the last commits.
     const isOlder = (integerOrNull(first, newsAt.highest) ?? this.#last) < this.#last;
     if (isLate || isOlder) {
       await this.start();
@@ -95,7 +95,7 @@ export class SessionNewsReader {
     this.#publish(this.#ofOthers(told));
   }
 
-  /** A number is seen, and with it those that are missing before it. */
+  /** Records a number as seen, and the unseen ones before it as missing. */
   #note(seq: number, now: number): void {
     this.#missing.delete(seq);
     const from = Math.max(this.#last + 1, seq - mostOnTheirWay);

@@ -2,8 +2,8 @@ import type { Names } from "./names.ts";
 import { unfinished } from "./task-sql.ts";
 
 /**
- * The statements for sessions. Those that change or delete sessions tell the owners of it in the same statement. Whatever locks several
- * rows takes them in the order of their ids. Ids come in arrays, for which no plan reads the whole table.
+ * The statements for sessions. Those that change or delete sessions also tell the owners. Statements that lock several rows take them in
+ * order of their ids. Ids come in arrays, for which no plan reads the whole table.
  */
 export function sessionStatements(names: Names) {
   const { session, task, request, told } = names;
@@ -13,8 +13,8 @@ export function sessionStatements(names: Names) {
     select: `SELECT id, principal, expires_at, state FROM ${session} WHERE id = $1`,
     lockPuts: "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
     /**
-     * First those of the same principal make room. Then, as long as there are too many, the one that ends first of the principal with most:
-     * of each principal the session that ends last is number 1, and those with the highest numbers go.
+     * First, sessions of the same principal make room. Then, while there are too many, sessions of the principal with most go, those that
+     * end first first: each principal's sessions are numbered from the one that ends last, and the highest numbers go.
      */
     put: `WITH own AS (
         SELECT id FROM ${session} WHERE principal = $2 AND id <> $1 ORDER BY expires_at, id
@@ -53,7 +53,7 @@ export function sessionStatements(names: Names) {
         ORDER BY session.id FOR UPDATE OF session
       ), gone AS (DELETE FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM held)) RETURNING id)
       ${tellOf("gone", "$3")}`,
-    /** Another process that deletes them too is not waited for. */
+    /** Does not wait for another process that deletes them too. */
     deleteExpired: `WITH ended AS (
         SELECT id FROM ${session} WHERE expires_at <= $1 ORDER BY expires_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
       ) DELETE FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM ended)) RETURNING id`,
@@ -64,17 +64,17 @@ export function sessionStatements(names: Names) {
   };
 }
 
-/** The statements for what owners tell each other of sessions. */
+/** The statements for news about sessions. */
 export function newsStatements({ told }: Names) {
   return {
-    /** It is of use only to those that live: nobody waits until it is on disk. */
+    /** Only living owners need it, so it does not wait for the disk. */
     tell: `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
       INSERT INTO ${told} (session, message, owner) SELECT $1, $2, $3 FROM quick`,
-    /** The highest numbers; a row for the time alone where there are none. */
+    /** The highest numbers; a row with only the time if there are none. */
     selectLast: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, news.seq
       FROM (SELECT 1) AS always LEFT JOIN (SELECT seq FROM ${told} ORDER BY seq DESC LIMIT $1) AS news ON true
       ORDER BY news.seq`,
-    /** What comes after $1, and what is in $2 of what came before; a row for the time and the highest number where there is nothing. */
+    /** The news after $1, and those in $2 before it; a row with the time and the highest number if there are none. */
     select: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT max(seq) FROM ${told}),
         news.seq, news.owner, news.session, news.message
       FROM (SELECT 1) AS always LEFT JOIN (
@@ -90,13 +90,13 @@ export function newsStatements({ told }: Names) {
 /** The statements for the queues of tasks. */
 export function messageStatements({ task, message, owner }: Names) {
   return {
-    /** Who puts has the queue to itself, and its task is not deleted meanwhile. */
+    /** A writer has the queue to itself, and its task is not deleted meanwhile. */
     lockTask: `SELECT id FROM ${task} WHERE id = $1 FOR NO KEY UPDATE`,
     put: `WITH of AS (SELECT id FROM ${task} WHERE id = $1), added AS (
         INSERT INTO ${message} (task_id, body, owner) SELECT id, $2, $3 FROM of
         WHERE $4::bigint IS NULL OR (SELECT count(*) FROM ${message} WHERE task_id = $1) < $4 RETURNING seq
       ) SELECT (SELECT count(*) FROM of), (SELECT count(*) FROM added)`,
-    /** What is bound to another owner is of no use to this one. A row without a message where there is none, and no row for an owner that was retired. */
+    /** Messages bound to another owner are useless to this one. Returns a row without a message if there is none, and no row for a retired owner. */
     first: `SELECT first.seq, first.body FROM ${owner} AS own LEFT JOIN LATERAL (
         SELECT seq, body FROM ${message} WHERE task_id = $1 AND (owner IS NULL OR owner = $2) ORDER BY seq LIMIT $3
       ) AS first ON true WHERE own.id = $2 AND own.retired = 0 ORDER BY first.seq`,

@@ -10,7 +10,7 @@ import { recordOf } from "./task-row.ts";
 
 const at = columnsOf(["id", "record", "body", "asker", "key", "method", "request", "asker_record"]);
 
-/** The task of the rows that `snapshot` selects; undefined where it is not to be seen: then nothing else of them is looked at. */
+/** The task of the rows that `snapshot` selects; undefined if it is not visible: then the rest is not read. */
 export function snapshotOf(
   first: Row,
   rows: readonly Row[],
@@ -31,7 +31,7 @@ function inputsOf(rows: readonly Row[]): InputRequest[] {
   return rows.flatMap((row) => {
     if (isNull(row, at.key)) return [];
     if (isNull(row, at.asker)) return inputOf(row, text(row, at.key));
-    // Of a task that cannot be read nobody knows which scopes an answer needs, and it could take none.
+    // If the asking task is unreadable, it is unknown which scopes an answer needs, and it could not accept one.
     const asker = recordIfReadable([row[at.asker.place] ?? null, row[at.asker_record.place] ?? null]);
     if (asker === undefined || asker.openInputs === 0) return [];
     const input = inputOf(row, childInputKey({ taskId: asker.id, key: text(row, at.key) }));

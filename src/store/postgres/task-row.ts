@@ -10,7 +10,7 @@ type Value = string | number | null;
 interface TaskColumn {
   readonly name: string;
   readonly type: "text" | "bigint" | "smallint";
-  /** False for what is written once. */
+  /** False for columns that are written once. */
   readonly changes: boolean;
   readonly value: (task: TaskRecord) => Value;
 }
@@ -25,7 +25,7 @@ function changing(name: string, value: TaskColumn["value"], type: TaskColumn["ty
 
 export const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
 
-/** The columns of `task`: what statements search by, and the record. */
+/** The columns of `task`: those that statements search by, and the record. */
 export const columns: readonly TaskColumn[] = [
   fixed("id", ({ id }) => toStored(id)),
   fixed("wire_id", ({ id, wireId }) => (wireId === id ? null : toStored(wireId))),
@@ -46,18 +46,18 @@ export const columns: readonly TaskColumn[] = [
   changing("record", (task) => JSON.stringify(task)),
 ];
 
-/** For `unnest`: of each column the values of all records. */
+/** For `unnest`: the values of all records, by column. */
 export function arraysOf(of: readonly TaskColumn[], tasks: readonly TaskRecord[]): (readonly Value[])[] {
   return of.map(({ value }) => tasks.map(value));
 }
 
-/** What statements select of a task for `recordOf`. */
+/** The columns of a task that `recordOf` needs. */
 export const recordColumns = "task.id, task.record";
 
-/** Processes of earlier versions leave out what is newer. */
+/** Processes of earlier versions leave out newer members. */
 type StoredRecord = Omit<TaskRecord, "attempts"> & Partial<Pick<TaskRecord, "attempts">>;
 
-/** The record of a row that begins with `recordColumns`. Throws `task_unreadable` for one that no record was written as. */
+/** The record of a row that begins with `recordColumns`. Throws `task_unreadable` if the row is no valid record. */
 export function recordOf([id, record]: Row): TaskRecord {
   let task: unknown;
   try {
@@ -73,7 +73,7 @@ function isWhole(task: StoredRecord): task is TaskRecord {
   return task.attempts !== undefined;
 }
 
-/** Where the parts that decisions turn on are what they have to be, so is the rest: nothing else writes it. */
+/** If the parts that decisions depend on are valid, so is the rest: nothing else writes it. */
 function isRecord(value: unknown): value is StoredRecord {
   if (typeof value !== "object" || value === null) return false;
   const { id, state, version, createdAt, attempt, tool }: Partial<Record<keyof TaskRecord, unknown>> = value;
@@ -81,10 +81,10 @@ function isRecord(value: unknown): value is StoredRecord {
   return isNamed && [version, createdAt, attempt].every((each) => Number.isSafeInteger(each));
 }
 
-/** No longer than fits into an index. */
+/** The maximum length that fits into an index. */
 const longestId = 500;
 
-/** The id of the request that a task came from, as `request` holds it: 1 and "1" are two, and a long one is its hash. */
+/** The id of a task's request, as in `request`: 1 and "1" differ, and a long id is hashed. */
 export function requestIdText(id: string | number): string {
   const json = JSON.stringify(id);
   return json.length <= longestId ? json : createHash("sha256").update(json).digest("hex");

@@ -25,7 +25,7 @@ const places = (types: readonly string[], from = 1): string =>
   types.map((type, index) => `$${index + from}::${type}[]`).join(", ");
 const changingColumns = columns.filter(({ changes }) => changes);
 
-/** The statements that write what belongs to tasks, many at a time: a parameter for each column. */
+/** The statements that write tasks and their data, many at a time, with one parameter for each column. */
 export function writeStatements(names: Names) {
   const { task, request, journal, outcome, child, event, line, message, secret } = names;
   const ofTasks = (table: string): string => `DELETE FROM ${table} WHERE task_id = ANY($1::text[])`;
@@ -41,14 +41,14 @@ export function writeStatements(names: Names) {
         2,
       )}) AS changed (id, ${changingColumns.map(({ name }) => name).join(", ")})
       WHERE task.id = changed.id`,
-    /** A conflict keeps `seq`, and with it the order of first writes. */
+    /** On a conflict `seq` stays, and with it the order of first writes. */
     upsertJournal: `INSERT INTO ${journal} (task_id, ${journalColumns.join(", ")})
       SELECT * FROM unnest($1::text[], ${places(
         journalColumns.map((name) => journalTypes[name]),
         2,
       )})
       ON CONFLICT (task_id, key) DO UPDATE SET ${journalColumns.map((name) => `${name} = excluded.${name}`).join(", ")}`,
-    /** What failed, and steps that are to be tried again. */
+    /** Failed entries, and steps that wait for a retry. */
     deleteFailures: `DELETE FROM ${journal}
       WHERE task_id = ANY($1::text[]) AND kind IN ('step', 'call') AND error IS NOT NULL`,
     insertOutcomes: `INSERT INTO ${outcome} (task_id, kind, body) SELECT * FROM unnest(${places(["text", "text", "text"])})`,
@@ -59,10 +59,10 @@ export function writeStatements(names: Names) {
     insertLines: `INSERT INTO ${line} (task_id, ${lineColumns.join(", ")})
       SELECT * FROM unnest(${places(["text", "text", "bigint", "bigint", "text", "bigint", "text"])})
       ON CONFLICT (task_id, list, seq) DO UPDATE SET ${lineColumns.map((name) => `${name} = excluded.${name}`).join(", ")}`,
-    /** Of logs. */
+    /** Lines of logs. */
     deleteLines: `DELETE FROM ${line} USING unnest($1::text[], $2::bigint[]) AS gone (task_id, seq)
       WHERE line.task_id = gone.task_id AND line.list = 'log' AND line.seq = gone.seq`,
-    /** Fails where another process was first, whose secret it then is. */
+    /** Fails if another process was first, whose secret then counts. */
     insertSecrets: `INSERT INTO ${secret} (name, value) SELECT * FROM unnest(${places(["text", "text"])})`,
     deleteTasks: `DELETE FROM ${task} WHERE id = ANY($1::text[])`,
     deleteChildren: `DELETE FROM ${child} WHERE id = ANY($1::text[])`,
@@ -75,12 +75,12 @@ export function writeStatements(names: Names) {
   };
 }
 
-/** The statements that read what commands have to know. Those that lock take tasks in the order of their ids: ancestors before what is below them. */
+/** The statements that read what commands need to know. Those that lock take tasks in the order of their ids: ancestors before their descendants. */
 export function factStatements(names: Names) {
   const { task, journal, child, event, secret } = names;
   const entry = (of: string): string => journalColumns.map((name) => `${of}.${name}`).join(", ");
   return {
-    /** Of the tasks that commands are about, those that somebody has locked, or of which somebody has locked one around them. */
+    /** Of the commands' tasks, those that are locked, or that have a locked relative. */
     lockedTasks: `WITH wanted (of, id) AS (
         SELECT id, id FROM unnest($1::text[]) AS id
         UNION SELECT id, parent FROM ${child} WHERE id = ANY($1::text[])
@@ -90,8 +90,8 @@ export function factStatements(names: Names) {
       SELECT DISTINCT wanted.of FROM wanted JOIN ${task} ON task.id = wanted.id
       WHERE NOT wanted.id = ANY (ARRAY(SELECT id FROM free))`,
     /**
-     * Those of the first list, and what is above those of the second. As an array: where a row was changed while it was waited for, a join with
-     * such a list may lose it.
+     * The tasks of the first list, and the ancestors of those of the second. As an array: if a row changed during the wait for its lock, a
+     * join with such a list may lose it.
      */
     lockTasks: `SELECT ${recordColumns} FROM ${task} WHERE task.id = ANY (ARRAY(
         SELECT unnest($1::text[])
@@ -109,7 +109,7 @@ export function factStatements(names: Names) {
       JOIN ${task} ON coalesce(task.principal, '') = wanted.principal AND task.idempotency_key = wanted.key
         AND task.idempotency_key IS NOT NULL`,
     takenIds: `SELECT id FROM ${task} WHERE id = ANY($1::text[])`,
-    /** A task without a wire id of its own has its id for one. */
+    /** A task without a wire id of its own uses its id. */
     takenWireIds: `SELECT task.generation, task.scope, task.wire_id
       FROM unnest($1::text[], $2::text[], $3::text[]) AS wanted (generation, scope, wire_id)
       JOIN ${task} ON task.generation = wanted.generation AND task.scope = wanted.scope AND task.wire_id = wanted.wire_id
@@ -120,22 +120,22 @@ export function factStatements(names: Names) {
       JOIN ${task} ON task.id = wanted.wire_id AND task.generation = wanted.generation AND task.scope = wanted.scope
         AND task.wire_id IS NULL`,
     firstEvent: `SELECT seq, value FROM ${event} WHERE task_id = $1 AND name = $2 AND value IS NOT NULL ORDER BY seq LIMIT 1`,
-    /** Of those whose time is not over. */
+    /** The first wait whose time is not over. */
     firstEventWait: `SELECT ${entry("journal")} FROM ${journal}
       WHERE task_id = $1 AND kind = 'event' AND done_at IS NULL AND request = $2 AND (deadline_at IS NULL OR deadline_at > $3)
       ORDER BY seq LIMIT 1`,
     knownEvent: `SELECT 1 FROM ${event} WHERE task_id = $1 AND dedupe_id = $2 AND dedupe_id IS NOT NULL`,
     countEvents: `SELECT count(*) FROM ${event} WHERE task_id = $1 AND value IS NOT NULL`,
-    /** Others that delete pass them by. */
+    /** Other deletes skip them. */
     lockDeletable: `SELECT id, principal FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= $1
       ORDER BY sweep_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
-    /** In the order of their ids, as all lock them; what others wake now is left out, and found by the next look if it is still there. */
+    /** In order of ids, like all locks. Skips what others are waking; the next look finds it if it is still there. */
     lockToWake: `SELECT ${recordColumns} FROM ${task}
       WHERE task.id = ANY (ARRAY(
           SELECT id FROM ${task} WHERE state = 'queued' AND lane IS NULL AND run_after <= $1 ORDER BY run_after, id LIMIT $2))
         AND state = 'queued' AND lane IS NULL AND run_after <= $1
       ORDER BY task.id FOR UPDATE SKIP LOCKED`,
-    /** Without those that have expired, of which there may be very many. */
+    /** Without expired ones, of which there may be very many. */
     lockRunning: `SELECT ${recordColumns} FROM ${task} WHERE state = 'running' AND owner = $1 AND id > $2
       AND (sweep_at IS NULL OR sweep_at > $3) ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED`,
     secret: `SELECT value FROM ${secret} WHERE name = $1`,

@@ -4,22 +4,22 @@ import { isTerminal } from "../../task/status.ts";
 import type { Names } from "./names.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 
-/** How many tasks one group makes at most: what may come in unseen, of each owner, while another one counts. */
+/** The most tasks that one group creates: each owner may add this many unnoticed while another one counts. */
 export const mostCreates = 64;
 
-/** The row of all tasks, and that of a principal. */
+/** The key of the count of all tasks. */
 export const totalKey = "t";
 
 export function principalKey(principal: string): string {
   return `p${toStored(principal)}`;
 }
 
-/** Whoever makes tasks locks their counts, together with others or alone. */
+/** The lock of a count, which creators of tasks take shared or exclusively. */
 export function countLock(schema: string, key: string): string {
   return `${schema} usage ${key}`;
 }
 
-/** The counts that a task is part of: those that other tasks made are part of none. */
+/** The counts that include a task. Tasks made by other tasks are in none. */
 export function countedUnder({
   parent,
   principal,
@@ -28,7 +28,7 @@ export function countedUnder({
   return principal === null ? [totalKey] : [totalKey, principalKey(principal)];
 }
 
-/** What a group changes about how many tasks there are. */
+/** How a group changes the numbers of tasks. */
 export class UsageDeltas {
   readonly #deltas = new Map<string, Usage>();
 
@@ -39,12 +39,12 @@ export class UsageDeltas {
     }
   }
 
-  /** A record instead of another one. */
+  /** Counts a replaced record. */
   replaced(before: TaskRecord, after: TaskRecord): void {
     this.add(after, Number(isTerminal(before.state)) - Number(isTerminal(after.state)), 0);
   }
 
-  /** The counts of principals who have fewer tasks than before. */
+  /** The counts of principals that have fewer tasks than before. */
   get fewer(): readonly string[] {
     return [...this.#deltas].flatMap(([key, { retained }]) => (retained < 0 && key !== totalKey ? key : []));
   }
@@ -53,7 +53,7 @@ export class UsageDeltas {
     return this.#deltas.get(key) ?? { unfinished: 0, retained: 0 };
   }
 
-  /** In one order for all: whoever changes several rows takes them in it. */
+  /** In one order for everyone: changes of several rows take them in it. */
   entries(): readonly (readonly [string, Usage])[] {
     const changed = [...this.#deltas].filter(
       ([, { unfinished, retained }]) => unfinished !== 0 || retained !== 0,
@@ -62,7 +62,7 @@ export class UsageDeltas {
   }
 }
 
-/** How many more tasks an allowance has room for. */
+/** How many more tasks an allowance permits. */
 function room(usage: Usage, { unfinished, retained }: Allowance): number {
   return Math.min(
     unfinished === null ? Infinity : unfinished - usage.unfinished,
@@ -70,7 +70,7 @@ function room(usage: Usage, { unfinished, retained }: Allowance): number {
   );
 }
 
-/** The limits of a group of creates, by the rows that count towards them: of several the lowest, since each is to be kept to. */
+/** The limits of a group of creates, by the counts that they apply to: the lowest of several, since each must be kept. */
 export function limitsOf(
   creates: readonly { readonly principal: string | null; readonly quota: Quota }[],
 ): ReadonlyMap<string, Allowance> {
@@ -93,12 +93,12 @@ function lower(one: Allowance, other: Allowance = one): Allowance {
   };
 }
 
-/** Whether all that `owners` could have in flight beside this has room, so that counts that are a little behind are good enough. */
+/** Whether there is room for everything that `owners` could be creating now, so that slightly outdated counts are good enough. */
 export function hasMargin(usage: Usage, limit: Allowance, owners: number): boolean {
   return room(usage, limit) > (owners + 2) * mostCreates;
 }
 
-/** Counters are spread over rows, so that those of one owner never wait for another one's. */
+/** Counters are spread over rows, so that owners never wait for each other's. */
 export const slots = 16;
 
 export function usageStatements({ usage }: Names) {
@@ -109,10 +109,10 @@ export function usageStatements({ usage }: Names) {
       FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS delta (key, unfinished, retained)
       ON CONFLICT (key, slot) DO UPDATE SET
         unfinished = usage.unfinished + excluded.unfinished, retained = usage.retained + excluded.retained`,
-    /** Locks alone what nobody else has locked. */
+    /** Exclusively locks those that are free. */
     tryLock: `SELECT key FROM unnest($1::text[], $2::text[]) AS each (key, name)
       WHERE pg_try_advisory_xact_lock(hashtextextended(name, 0))`,
-    /** Of principals who have nothing left; whoever deletes them holds the lock of their creates alone. */
+    /** For principals with no tasks left. The caller holds the exclusive lock of their creates. */
     deleteEmpty: `DELETE FROM ${usage} WHERE key = ANY($1::text[]) AND key IN (
       SELECT key FROM ${usage} WHERE key = ANY($1::text[]) GROUP BY key HAVING sum(unfinished) = 0 AND sum(retained) = 0)`,
   };

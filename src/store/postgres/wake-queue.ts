@@ -6,17 +6,17 @@ import { QueueSchema, type Statement } from "./queue-schema.ts";
 import type { WorkListener } from "../store.ts";
 import { QueueWorker } from "./queue-worker.ts";
 
-/** How old a job gets before it is deleted: its worker died, or nobody takes jobs. */
+/** The age at which a job is deleted (ms): its worker died, or nobody takes jobs. */
 const staleMs = 60_000;
 
 export interface WakeQueueSetup {
   readonly library: QueueLibrary;
-  /** Of the queue's tables, which is nobody else's. */
+  /** The queue's tables, in a separate schema. */
   readonly schema: string;
   readonly database: Database;
-  /** To the database itself: no transaction pooler. */
+  /** To the database itself, without a transaction pooler. */
   readonly connection: PoolConfig;
-  /** Asks all processes, this one left out. */
+  /** Asks all other processes. */
   readonly askOthers: () => void;
   readonly onError: (error: unknown) => void;
   /** Replaced in tests. */
@@ -24,8 +24,8 @@ export interface WakeQueueSetup {
 }
 
 /**
- * Wakes one of all processes when there may be something to claim. A job of the queue names no task, is over as soon as somebody has taken it, and says nothing of
- * what becomes of a task: that one was lost costs time, as all look for tasks now and then anyway.
+ * Wakes one process when there may be tasks to claim. A job names no task, ends as soon as a process takes it, and says nothing about a
+ * task's fate: a lost job only costs time, since all processes look for tasks periodically.
  */
 export class WakeQueue {
   readonly #setup: WakeQueueSetup;
@@ -44,7 +44,7 @@ export class WakeQueue {
     this.#staleMs = setup.staleMs ?? staleMs;
   }
 
-  /** Makes the queue's tables, if `migrates`; rejects with `store_unusable` where they are missing and must not be made, or cannot be. */
+  /** Creates the queue's tables, if `migrates`; rejects with `store_unusable` if they are missing and must not be created, or cannot be. */
   async open(migrates: boolean): Promise<void> {
     const { library, schema, connection } = this.#setup;
     if (migrates) await migrateQueue(library, schema, connection);
@@ -52,12 +52,12 @@ export class WakeQueue {
     this.#cleaning = setInterval(() => void this.clean(), this.#staleMs).unref();
   }
 
-  /** To be made part of the transaction that made tasks claimable for any owner, once for all of them. */
+  /** Add it once to each transaction that makes tasks claimable for any owner. */
   get statement(): Statement {
     return this.#schema.addJob;
   }
 
-  /** Jobs are taken while somebody listens. Returns a function that ends the subscription. */
+  /** Takes jobs while there are listeners. Returns a function that ends the subscription. */
   onWork(listener: WorkListener): () => void {
     const subscription = { listener };
     this.#listeners.add(subscription);
@@ -68,12 +68,12 @@ export class WakeQueue {
     };
   }
 
-  /** All were asked: whether others find something, too, is not told to anybody. */
+  /** All processes were asked, so the answer goes to nobody. */
   ask(): void {
     void this.#ask(1).catch(this.#setup.onError);
   }
 
-  /** Deletes jobs that nobody has taken in time, or whose worker has died, and asks all in their place. */
+  /** Deletes jobs that were not taken in time, or whose worker died, and asks all processes instead. */
   async clean(): Promise<void> {
     try {
       if ((await this.#schema.deleteJobs(this.#staleMs)) > 0) {
@@ -81,7 +81,7 @@ export class WakeQueue {
         this.#setup.askOthers();
       }
     } catch {
-      // Whoever comes next does it.
+      // The next cleanup does it.
     }
   }
 
@@ -104,7 +104,7 @@ export class WakeQueue {
       this.#stopping = Promise.all([this.#stopping, worker.stop()]).then(() => undefined);
   }
 
-  /** A job that comes while the listeners look may be about what they have passed: then they look once more for all such. */
+  /** A job that arrives during a look may be about tasks that the look has already passed. One more look then covers all such jobs. */
   async #gotJob(): Promise<void> {
     this.#jobs++;
     if (this.#isAsking) return;

@@ -2,7 +2,7 @@ import type { Row } from "../row.ts";
 import type { Queries } from "./database.ts";
 import type { Names } from "./names.ts";
 
-/** All tables of a schema, whichever migrations made them. */
+/** All tables of a schema, whichever migrations created them. */
 export async function tablesOf(queries: Queries, { schema }: Names): Promise<readonly string[]> {
   const rows = await queries.query(
     "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = $1 ORDER BY tablename",
@@ -26,6 +26,6 @@ export function firstNumber(row: Row | undefined): number {
   return Number(row?.[0] ?? 0);
 }
 
-/** For what takes as long as it takes: no timeout of the role's or the database's ends it. */
+/** Disables the timeouts of the role and the database, for work without a time limit. */
 export const withoutTimeouts =
   "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";

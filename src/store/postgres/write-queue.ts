@@ -6,14 +6,14 @@ import { groupLength } from "./group-length.ts";
 import { InDoubt, type Answer, type CommittedGroup, type GroupWriter } from "./group-writer.ts";
 import { TasksLocked } from "./locked-tasks.ts";
 
-/** How long to wait between two questions about a commit (ms). */
+/** How long to wait between two checks of a commit (ms). */
 const askAgainMs = 100;
 
 export interface WriteQueueSetup {
   readonly writer: Pick<GroupWriter, "commit">;
-  /** How long those wait who are told of a failure when nobody knows what has become of their command (ms). */
+  /** How long callers wait, if a commit is in doubt, before their command fails (ms). */
   readonly timeoutMs: number;
-  /** Called after each commit of so many commands, before they resolve. */
+  /** Called after each commit with its number of commands, before they resolve. */
   readonly onCommit: (changes: readonly TaskChange[], commands: number) => void;
 }
 
@@ -25,7 +25,7 @@ interface Waiting {
   readonly reject: (error: HoldfastError) => void;
 }
 
-/** Commands in the order in which they come: those that come while a group is written are the next one. */
+/** Commands in order of arrival. Those that arrive while a group is written form the next group. */
 export class WriteQueue {
   readonly #setup: WriteQueueSetup;
   #waiting: Waiting[] = [];
@@ -39,12 +39,12 @@ export class WriteQueue {
   write(command: TaskCommand): Promise<CommandResult> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ since: performance.now(), command, resolve, reject });
-      // In a microtask: what one turn of the event loop writes is one group.
+      // In a microtask: the writes of one turn of the event loop form one group.
       this.#writing ??= Promise.resolve().then(() => this.#writeAll());
     });
   }
 
-  /** Resolves when all is written that was asked for. */
+  /** Resolves when all requested writes are done. */
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#writing !== undefined) await this.#writing;
@@ -72,7 +72,7 @@ export class WriteQueue {
     }
   }
 
-  /** Callers wait for no longer than the database may take, however many groups before theirs fail one after the other. */
+  /** No caller waits longer than the database may take, even if several groups before its own fail in turn. */
   #giveUpWaiting(error: HoldfastError): void {
     const until = performance.now() - this.#setup.timeoutMs;
     const late = new Set(this.#waiting.filter((each) => isOfCaller(each) && each.since <= until));
@@ -80,7 +80,7 @@ export class WriteQueue {
     for (const { reject } of late) reject(error);
   }
 
-  /** Whoever keeps a task locked holds up its commands, and no others. */
+  /** A locked task holds up its own commands, and no others. */
   async #writeUnlocked(group: readonly Waiting[], locked: TasksLocked): Promise<void> {
     const isLocked = ({ command }: Waiting): boolean => "id" in command && locked.ids.has(command.id);
     for (const each of group) if (isLocked(each)) each.reject(locked);
@@ -99,8 +99,8 @@ export class WriteQueue {
   }
 
   /**
-   * The connection was lost while the group was committed. Nothing more is written before it is known whether it was; callers outside are
-   * told meanwhile that it failed, and so are those who wait behind it.
+   * The connection was lost during the commit. Nothing is written until the result of the commit is known. Meanwhile, outside callers are
+   * told that it failed, also those waiting behind the group.
    */
   async #findOut(group: readonly Waiting[], doubt: InDoubt): Promise<void> {
     const told = new Set<Waiting>();
@@ -123,7 +123,7 @@ export class WriteQueue {
     if (committed === true) this.#releaseUnclaimed([...told]);
   }
 
-  /** Tasks that run under tokens of which their makers know nothing are for whoever claims them. */
+  /** The creators of these tasks do not know that they exist under their tokens, so others may claim them. */
   #releaseUnclaimed(told: readonly Waiting[]): void {
     for (const { command } of told) {
       if (command.type !== "create" || command.token === null) continue;
@@ -133,7 +133,7 @@ export class WriteQueue {
   }
 }
 
-/** Unlike what a runtime writes until it is stored, however long that takes. */
+/** A runtime's own writes wait until they are stored, however long that takes. */
 function isOfCaller({ command }: Waiting): boolean {
   return command.type !== "claim" && (command.type === "create" || !("token" in command));
 }
