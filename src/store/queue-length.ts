@@ -1,14 +1,14 @@
-/** How many tasks of a tool stand in a queue. */
+/** The number of a tool's tasks in a queue. */
 export interface QueueLength {
   readonly tool: string;
   /** `ready`: they can be claimed. `parked`: they wait for a time, an answer or an event. */
   readonly state: "ready" | "parked";
   readonly tasks: number;
-  /** Since when the first of those that are ready is (epoch ms); null for those that are parked. */
+  /** Since when the first ready task is ready (epoch ms); null for parked ones. */
   readonly since: number | null;
 }
 
-/** One length for each tool and state: a store may have a queue for each of its owners. */
+/** One length for each tool and state. A store may have a queue for each of its owners. */
 export function summedByTool(lengths: Iterable<QueueLength>): readonly QueueLength[] {
   const summed = new Map<string, QueueLength>();
   for (const length of lengths) {

@@ -2,36 +2,36 @@ import type { HandlerName } from "../task/owner.ts";
 import { compareNames, lanesFrom } from "../task/turns.ts";
 import type { QueueLane } from "../task/record.ts";
 
-/** What is known of a task before it is taken. */
+/** The known data of a task before it is taken. */
 export interface ReadyTask {
   readonly id: string;
   /** Since when it can be claimed. */
   readonly runAfter: number | null;
 }
 
-/** The tasks that can be claimed of one handler and one owner, as a store reads them. Nothing is written meanwhile. */
+/** The claimable tasks of one handler and one owner, as a store reads them. Nothing is written meanwhile. */
 export interface ReadyTasks<Task extends ReadyTask> {
   readonly handler: HandlerName;
-  /** The first principal after `after` that has some, in the order of `compareNames`; null: the first of all. */
+  /** The first principal with tasks after `after`, in the order of `compareNames`; null: the first of all. */
   principalAfter(after: string | null): string | undefined;
-  /** Those of a principal in a lane, by `runAfter` and id; read on demand. */
+  /** The tasks of a principal in a lane, by `runAfter` and id; read on demand. */
   of(principal: string, lane: QueueLane): Iterator<Task, unknown>;
-  /** None of these can be taken any more: what was found of the principal beside them is damaged. */
+  /** Called when no more of the principal's tasks can be taken: all others found are damaged. */
   nothingLeft?(principal: string): void;
 }
 
-/** Who comes next, and whether another round begins with that. */
+/** The next principal, and whether another round begins with it. */
 export interface Next {
   readonly principal: string;
   readonly begins: boolean;
 }
 
-/** One line of tasks that are taken in turns: what was taken is not found again, and nothing is read twice. */
+/** One line of tasks that are taken in turns. It finds no taken task again, and reads nothing twice. */
 export class ReadyLine<Task extends ReadyTask> {
   readonly #tasks: ReadyTasks<Task>;
   readonly #after = new Map<string | null, string | undefined>();
   readonly #heads = new Map<string, { readonly rest: Iterator<Task, unknown>; head: Task | undefined }>();
-  /** Principals of whom nothing is left. */
+  /** Principals with no tasks left. */
   readonly #empty = new Set<string>();
 
   constructor(tasks: ReadyTasks<Task>) {
@@ -65,7 +65,7 @@ export class ReadyLine<Task extends ReadyTask> {
     queue.head = first(queue.rest);
   }
 
-  /** The first one after `after`, up to `last`. */
+  /** The first principal after `after`, up to `last`. */
   #nextBelow(after: string | null, last: string | undefined): string | undefined {
     for (let name = this.#principalAfter(after); name !== undefined; name = this.#principalAfter(name)) {
       if (last !== undefined && compareNames(name, last) > 0) return undefined;
@@ -95,7 +95,7 @@ function first<Task>(tasks: Iterator<Task, unknown>): Task | undefined {
   return done === true ? undefined : value;
 }
 
-/** The sooner of two. */
+/** The earlier of the two. */
 export function sooner(a: Next | undefined, b: Next | undefined): Next | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   if (a.begins !== b.begins) return a.begins ? b : a;

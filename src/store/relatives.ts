@@ -5,13 +5,13 @@ import type { JournalEntry } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { isTerminal } from "../task/status.ts";
 
-/** The tasks around a task that a change of it can concern. Tasks that are gone, or that cannot be read, are left out. */
+/** The tasks around a task that a change of it can affect. Missing and unreadable tasks are left out. */
 export interface Relatives {
   readonly root?: TaskRecord | undefined;
   readonly parent?: TaskRecord | undefined;
   /** The parent's journal entry of the call. */
   readonly call?: JournalEntry | undefined;
-  /** Those that it called and that have not ended. */
+  /** The unfinished tasks that it called. */
   readonly children: readonly TaskRecord[];
 }
 

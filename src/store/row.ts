@@ -1,10 +1,10 @@
 import { storable } from "../task/time.ts";
 import { fromStored } from "./stored-text.ts";
 
-/** A row as a database gives it; its values are read through the functions here, which check what they find. */
+/** A row from a database. The functions here read its values and check them. */
 export type Row = readonly (string | number | bigint | Uint8Array | null)[];
 
-/** A column of a statement's rows: where its values are, and its name for what is said of them. */
+/** A column of a statement's rows: its position, and its name for messages. */
 export interface Column {
   readonly place: number;
   readonly name: string;
@@ -27,7 +27,7 @@ export function textOrNull(row: Row, column: Column): string | null {
   try {
     return fromStored(value);
   } catch {
-    throw unexpected(column, value); // its escape is cut
+    throw unexpected(column, value); // its escape is incomplete
   }
 }
 
@@ -37,12 +37,12 @@ export function text(row: Row, column: Column): string {
 
 const id: Column = { place: 0, name: "id" };
 
-/** The id of a task, which is the first column; one that cannot be read as it is stored, which names no task. */
+/** The id of a task, from the first column. An unreadable id is returned as stored; it names no task. */
 export function idOf(row: Row): string {
   return textOrStored(row, id);
 }
 
-/** A text, or where it cannot be read what is stored instead of it. */
+/** A text, or the stored value if the text is unreadable. */
 export function textOrStored(row: Row, column: Column): string {
   try {
     return text(row, column);
@@ -63,7 +63,7 @@ export function integer(row: Row, column: Column): number {
   return integerOrNull(row, column) ?? missing(column);
 }
 
-/** A time that clients are shown: one that no `Date` can show would break the page that it stands on. */
+/** A time for clients. A time that `Date` cannot show would break its whole page. */
 export function time(row: Row, column: Column): number {
   const value = integer(row, column);
   if (storable(value) !== value) throw unexpected(column, value);
@@ -74,7 +74,7 @@ export function flag(row: Row, column: Column): boolean {
   return integer(row, column) !== 0;
 }
 
-/** A text that has to be one of the names in `allowed`. */
+/** A text that must be one of the names in `allowed`. */
 export function oneOf<T extends string>(row: Row, column: Column, allowed: Readonly<Record<T, unknown>>): T {
   const value = text(row, column);
   if (!isNameIn(value, allowed)) throw unexpected(column, value);

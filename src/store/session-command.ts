@@ -10,11 +10,11 @@ export type SessionCommand =
   | { readonly type: "delete_expired_sessions"; readonly now: number; readonly limit: number }
   | { readonly type: "tell_session"; readonly id: string; readonly message: string };
 
-/** What one of them did. */
+/** The result of such a write. */
 export interface SessionResult {
   readonly ok: true;
   /** How many sessions it changed or deleted. */
   readonly count: number;
-  /** To be told to listeners after the commit. */
+  /** For listeners, after the commit. */
   readonly news: readonly SessionNews[];
 }

@@ -3,7 +3,7 @@ import type { StoredSession } from "./session-store.ts";
 
 const at = columnsOf(["id", "principal", "expires_at", "state"]);
 
-/** The session of a row with these columns. Throws for one that is damaged. */
+/** The session of a row with these columns. Throws if it is damaged. */
 export function sessionOf(row: Row): StoredSession {
   return {
     id: text(row, at.id),

@@ -1,4 +1,4 @@
-/** The first ones that are wanted, at most `limit`; no more are asked for. */
+/** The first wanted items, at most `limit`; reads no further. */
 export function take<T>(
   entries: Iterable<T>,
   limit: number,

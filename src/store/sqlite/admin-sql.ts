@@ -1,14 +1,14 @@
 import { actionColumns, pausedColumns } from "../action-row.ts";
 import { taskColumns } from "./record-row.ts";
 
-// As in sql.ts: conditions repeat those of the partial indexes.
+// As in sql.ts, conditions repeat those of the partial indexes.
 
 const unfinished = "state IN ('queued', 'running')";
 const finished = "state IN ('settled', 'cancelled')";
 const allOfTask = taskColumns.map((column) => `task.${column}`).join(", ");
 const places = (columns: readonly string[]): string => columns.map(() => "?").join(", ");
 
-/** Tasks of a range below an id, newest first, and how many there are up to a number; what they search by comes first. */
+/** Tasks of a range below an id, newest first, and their number up to a maximum. Search parameters come first. */
 const tasks = (index: string, of: string): string =>
   `SELECT ${allOfTask} FROM task ${index} WHERE ${of} AND id < ? ORDER BY id DESC LIMIT ? + 0`;
 const counted = (index: string, of: string): string =>
@@ -41,14 +41,14 @@ export const countOfPrincipal = counted(...principal);
 export const countChildren = `
   SELECT count(*) AS count FROM (SELECT 1 FROM child INDEXED BY child_parent WHERE parent = ? LIMIT ? + 0)`;
 
-/** The next one: one seek for each tool. */
+/** The next tool: one seek for each. */
 export const selectEndedTool = `
   SELECT tool FROM task INDEXED BY task_ended_as WHERE ${finished} AND tool > ? ORDER BY tool LIMIT 1`;
 
 const ready = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL";
 const parked = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
 
-/** Of an owner and a handler, up to a number: how many, and since when the first of these can be claimed. */
+/** For an owner and a handler: the number of tasks, up to a maximum, and since when the first one can be claimed. */
 export const countReady = `
   SELECT count(*) AS count, min(run_after) AS since FROM (
     SELECT run_after FROM task INDEXED BY task_ready WHERE ${ready} AND owner IS ? AND method = ? AND tool = ? LIMIT ? + 0)`;
@@ -62,7 +62,7 @@ export const selectActionsOf = `
   SELECT seq, ${actionColumns.join(", ")} FROM action INDEXED BY action_task
   WHERE task_id IS NOT NULL AND task_id = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0`;
 export const insertAction = `INSERT INTO action (${actionColumns.join(", ")}) VALUES (${places(actionColumns)})`;
-/** A few at a time of those that came before a time. */
+/** Deletes a few actions before a time. */
 export const deleteOldActions = `
   DELETE FROM action WHERE seq IN (SELECT seq FROM action ORDER BY seq LIMIT 10) AND at < ?`;
 

@@ -1,7 +1,7 @@
 import type { AttemptEnd, TaskAttempt } from "../../task/attempts.ts";
 
-// The attempts of a task as the text of a column: JSON, of each a list [number, owner, startedAt, endedAt, end, error, stack] without the members at
-// its end that there are not. Names would double what is written with every change of a task.
+// The attempts of a task as the text of a column: JSON, each attempt a list [number, owner, startedAt, endedAt, end, error, stack] without missing
+// members at its end. Member names would double the size of each write.
 
 export function attemptsText(attempts: readonly TaskAttempt[]): string {
   return attempts.length === 0 ? "[]" : JSON.stringify(attempts.map(valuesOf));
@@ -14,7 +14,7 @@ function valuesOf({ number, owner, startedAt, endedAt, end, error, stack }: Task
   return [number, owner, startedAt, endedAt, end];
 }
 
-/** Throws for a text that is none of such a list. */
+/** Throws if the text is no such list. */
 export function attemptsOf(json: string): readonly TaskAttempt[] {
   if (json === "[]") return [];
   const lists: unknown = JSON.parse(json);

@@ -14,12 +14,12 @@ import type { Original } from "./original-mark.ts";
 import { isUnwritten } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
-/** How long it waits while another process brings the log in order. */
+/** How long to wait while another process recovers the log. */
 const busyMs = 10_000;
 
 /**
- * Backs a database up as it stands at one moment, while its owners go on to write. For a while a copy without compression stands beside the new file. Rejects with
- * `configuration` where that is there already, and with `store_unusable` for a database that is not ours.
+ * Backs up a database as of one moment, while its owners keep writing. An uncompressed copy temporarily exists beside the new file. Rejects
+ * with `configuration` if the file exists, and with `store_unusable` if the database is not ours.
  */
 export async function backupSqlite(
   path: string,
@@ -30,7 +30,7 @@ export async function backupSqlite(
   const database = existingDatabase(path);
   if (statSync(file, { throwIfNoEntry: false }) !== undefined)
     throw new HoldfastError("configuration", `${file} already exists: name another file.`);
-  // Nobody else may look into it.
+  // Nobody else may read it.
   const folder = await makeFolder(file);
   try {
     const copy = join(folder, "copy");
@@ -39,7 +39,7 @@ export async function backupSqlite(
     const header = { store: "sqlite", schema, tasks, at: new Date(now).toISOString(), original } as const;
     return { tasks, bytes: await writeBackup(file, header, contentOf(copy), signal) };
   } finally {
-    // A file that has just been closed may be in use still on Windows.
+    // On Windows, a file that was just closed may still be in use.
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
@@ -52,7 +52,7 @@ async function makeFolder(file: string): Promise<string> {
   }
 }
 
-/** In one transaction that reads, without the log and without pages that are free. */
+/** In one read transaction, without the log and free pages. */
 function copyTo(
   path: string,
   copy: string,
@@ -60,7 +60,7 @@ function copyTo(
 ): { readonly schema: number; readonly tasks: number } {
   try {
     const url = pathToFileURL(path);
-    url.searchParams.set("mode", "rw"); // what a crash left in the log is read by who may write
+    url.searchParams.set("mode", "rw"); // only a writer can read what a crash left in the log
     const db = connect(url, { timeout: busyMs });
     try {
       assertOurs(db, path, migrations.length);
@@ -72,12 +72,12 @@ function copyTo(
     }
     return contentsOf(copy);
   } catch (error) {
-    // Of the two, only the copy is written.
+    // Of the two files, only the copy is written.
     throw isUnwritten(error) ? unwritable(file, error) : unusable(path, error);
   }
 }
 
-/** Opens the copy once it is asked for: where the backup cannot be written nobody would close it. */
+/** Opens the copy on demand: if the backup cannot be written, nothing would close it. */
 async function* contentOf(copy: string): AsyncGenerator<Uint8Array> {
   yield* createReadStream(copy) as AsyncIterable<Uint8Array>;
 }

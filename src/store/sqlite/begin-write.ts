@@ -2,12 +2,12 @@ import type { DatabaseSync } from "node:sqlite";
 import { isBusy } from "./sqlite-error.ts";
 
 /**
- * How long SQLite itself waits for the turn of a writer. Its pauses grow to 100 ms, and whoever writes without a pause would
- * have its next turn before that in most of them.
+ * How long SQLite itself waits for a writer's turn. Its pauses grow to 100 ms, in which a process that writes continuously would mostly
+ * take the next turn too.
  */
 export const turnMs = 3;
 
-/** Begins a transaction that writes, when it is this connection's turn; throws what SQLite does where that takes longer. */
+/** Begins a write transaction when it is this connection's turn; throws SQLite's error if that takes longer. */
 export function beginWrite(db: DatabaseSync, withinMs: number): void {
   const deadline = performance.now() + withinMs;
   for (;;) {

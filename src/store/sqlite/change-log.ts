@@ -6,16 +6,16 @@ import { columnsOf, integer, integerOrNull, text, textOrNull, type Row } from ".
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 
-/** How many changes stay for those that read late; who has missed more reads again what it holds. */
+/** How many changes are kept for late readers. A reader that missed more rereads everything it holds. */
 const keptChanges = 10_000;
 
-/** How much the messages of one owner may take in it: beyond that, only the newest change stays. */
+/** How much space one owner's messages may take; beyond that, only the newest change is kept. */
 const keptBytes = 64 * 1024 * 1024;
 
 const at = columnsOf(["seq", "owner", "task_id", "version", "session", "message"]);
 const lastAt = columnsOf(["seq"]);
 
-/** What was committed, of tasks and of sessions. */
+/** What was committed. */
 export interface LoggedChanges {
   readonly tasks: StoreChanges;
   readonly sessions: readonly SessionNews[] | "gap";
@@ -23,12 +23,12 @@ export interface LoggedChanges {
 
 export const gap: LoggedChanges = { tasks: "gap", sessions: "gap" };
 
-/** Writes what an owner changes, for the others. */
+/** Writes an owner's changes for the other owners. */
 export class ChangeLog {
   readonly #owner: string;
   readonly #insert: StatementSync;
   readonly #deleteOld: StatementSync;
-  /** What the messages take that this owner has put there since it last deleted all. */
+  /** The size of this owner's messages since it last deleted all. */
   #bytes = 0;
 
   constructor(db: DatabaseSync, owner: string) {
@@ -48,7 +48,7 @@ export class ChangeLog {
     this.#deleteOldest();
   }
 
-  /** Says that whoever holds something is to read it again. */
+  /** Tells all readers to reread what they hold. */
   appendGap(): void {
     this.#insert.run(this.#owner, null, null, null, null);
     this.#deleteOldest();
@@ -61,7 +61,7 @@ export class ChangeLog {
   }
 }
 
-/** Reads what others have changed since it was made, or last asked. */
+/** Reads what others have changed since the reader was created or last asked. */
 export class ChangeLogReader {
   readonly #owner: string;
   readonly #select: RowStatement;
@@ -85,7 +85,7 @@ export class ChangeLogReader {
     try {
       return this.#ofOthers(rows);
     } catch {
-      return gap; // a row about nothing says so, and a damaged one may be about anything
+      return gap; // a row without content is a gap, and a damaged one may be about anything
     }
   }
 

@@ -8,10 +8,10 @@ import { migrations } from "./migrate.ts";
 import { isBusy } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
-/** How long it waits for those who read or write. */
+/** How long to wait for other readers and writers. */
 const busyMs = 10_000;
 
-/** What a database takes on disk, with its log, in bytes. */
+/** The size of a database on disk, with its log, in bytes. */
 export function sizeOfSqlite(path: string): number {
   const file = existingDatabase(path);
   const sizeOf = (name: string): number => statSync(name, { throwIfNoEntry: false })?.size ?? 0;
@@ -19,8 +19,8 @@ export function sizeOfSqlite(path: string): number {
 }
 
 /**
- * Gives free space back. With `rewrite` the database is written anew, so that nothing is left in it of what was deleted; others that write wait meanwhile. Otherwise only the
- * log is emptied. Resolves with false where others kept it from either. Only for a process that is one of the owners.
+ * Frees unused space. With `rewrite`, rewrites the database, so that no deleted data is left in it; other writers wait meanwhile. Otherwise
+ * only empties the log. Returns false if others prevented that. Only for a process that is one of the owners.
  */
 export function compactSqlite(path: string, rewrite: boolean): boolean {
   return withWritable(path, (db) => {
@@ -34,7 +34,7 @@ export function compactSqlite(path: string, rewrite: boolean): boolean {
   });
 }
 
-/** Runs `write` on a connection that may write, beside those of the owners. */
+/** Runs `write` on a separate write connection, besides those of the owners. */
 export function withWritable<T>(path: string, write: (db: DatabaseSync) => T): T {
   const file = existingDatabase(path);
   try {
@@ -54,7 +54,7 @@ export function withWritable<T>(path: string, write: (db: DatabaseSync) => T): T
   }
 }
 
-/** Copies the log into the database and cuts it to nothing; false where somebody still reads what stood there before. */
+/** Copies the log into the database and empties it; false if somebody still reads its old content. */
 function emptyLog(db: DatabaseSync): boolean {
   return Number(db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"] ?? 1) === 0;
 }

@@ -9,8 +9,8 @@ export function userVersion(db: DatabaseSync): number {
 }
 
 /**
- * Throws `store_unusable` unless the database is empty, or ours and not newer than `knownVersion`. Reads only: a
- * stranger's file must stay as it is.
+ * Throws `store_unusable` unless the database is empty, or ours and not newer than `knownVersion`. Only reads: other programs' files must
+ * stay as they are.
  */
 export function assertOurs(db: DatabaseSync, path: string, knownVersion: number): void {
   const { application, version, objects } = headerOf(db);
@@ -28,7 +28,7 @@ export function assertOurs(db: DatabaseSync, path: string, knownVersion: number)
   );
 }
 
-/** Throws `store_unusable` for a database of an older schema, or of none: one that is not to be migrated. */
+/** Throws `store_unusable` for a database with an older schema or none, which must not be migrated. */
 export function assertMigrated(db: DatabaseSync, path: string, knownVersion: number): void {
   const version = userVersion(db);
   if (version === knownVersion) return;
@@ -44,7 +44,7 @@ interface Header {
   readonly objects: number;
 }
 
-/** In one consistent view: another process may be making the tables just now. */
+/** In one consistent view: another process may be creating the tables. */
 function headerOf(db: DatabaseSync): Header {
   db.exec("BEGIN");
   try {
@@ -58,7 +58,7 @@ function headerOf(db: DatabaseSync): Header {
   }
 }
 
-/** The one number that a statement gives. */
+/** The number that a statement returns. */
 export function number(db: DatabaseSync, sql: string): number {
   const [value] = Object.values(db.prepare(sql).get() ?? {});
   return Number(value);

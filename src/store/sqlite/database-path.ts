@@ -15,9 +15,8 @@ import { unusable } from "./unusable.ts";
 const maxLinks = 40;
 
 /**
- * The one name of a database file, whatever symbolic links lead to it: the lock goes by it, and two names must not
- * have two owners. Creates missing directories; the file may be missing. Only asks about the file and never opens
- * it: closing any descriptor of it would drop SQLite's locks.
+ * The one name of a database file, whatever symbolic links lead to it: the lock uses it, and two names must not have two owners. Creates
+ * missing directories; the file may be missing. Never opens the file: closing any descriptor of it would drop SQLite's locks.
  */
 export function databasePath(path: string): string {
   try {
@@ -30,7 +29,7 @@ export function databasePath(path: string): string {
   }
 }
 
-/** The same for a file that has to be there; creates nothing. */
+/** The same for a file that must exist; creates nothing. */
 export function existingDatabase(path: string): string {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
@@ -49,7 +48,7 @@ function realPath(path: string, linksLeft: number): string {
     makeDirectory(directory);
     return join(realpathSync.native(directory), basename(path));
   }
-  // A link may lead to a file that is not there yet, of which realpath would know nothing.
+  // A link may lead to a missing file, for which realpath fails.
   if (stats.isSymbolicLink()) {
     if (linksLeft === 0) throw new HoldfastError("store_unusable", `${path} leads through too many links.`);
     return realPath(resolve(realpathSync.native(dirname(path)), readlinkSync(path)), linksLeft - 1);
@@ -57,17 +56,14 @@ function realPath(path: string, linksLeft: number): string {
   return realpathSync.native(path);
 }
 
-/**
- * A new directory survives a loss of power once the one above it is synced. SQLite syncs the one in which the database is,
- * and no other.
- */
+/** A new directory survives a power loss once its parent is synced. SQLite only syncs the directory that contains the database. */
 function makeDirectory(path: string): void {
   const first = mkdirSync(path, { recursive: true });
   if (first === undefined) return;
   for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made));
 }
 
-/** Does nothing where a directory cannot be opened, as on Windows, or its file system refuses to sync it, as SQLite does. */
+/** Does nothing if the directory cannot be opened, as on Windows, or its file system refuses to sync it. SQLite does the same. */
 export function syncDirectory(path: string): void {
   try {
     const directory = openSync(path, "r");
@@ -77,7 +73,7 @@ export function syncDirectory(path: string): void {
       closeSync(directory);
     }
   } catch {
-    // There is no other way to make its entries durable.
+    // Nothing else can make its entries durable.
   }
 }
 

@@ -1,12 +1,12 @@
 import * as sql from "./sql.ts";
 
-/** Those of a principal that have ended. */
+/** The finished tasks of a principal. */
 export const selectEnded = "SELECT id FROM task WHERE principal = ? AND state IN ('settled', 'cancelled')";
 
-/** Tasks that were made meanwhile, or cannot be read. */
+/** Tasks that were created meanwhile, or are unreadable. */
 export const selectLeft = "SELECT id FROM task WHERE principal = ? ORDER BY id LIMIT 100";
 
-/** By the tables, in an order in which what is left of a task, if it is cut off, is found again: the task itself goes last. */
+/** By table. The task itself goes last, so that an interrupted deletion can be resumed. */
 export const deletesOfTask: Readonly<Record<string, string>> = {
   message: sql.deleteMessages,
   line: sql.deleteLines,
@@ -19,7 +19,7 @@ export const deletesOfTask: Readonly<Record<string, string>> = {
   task: sql.deleteTask,
 };
 
-/** Also of tasks that are gone, and what was to be told of the end of those that were cancelled for this. */
+/** Also for deleted tasks, and for the end of tasks that were cancelled for this. */
 export const deletesOfPrincipal: Readonly<Record<string, string>> = {
   session: "DELETE FROM session WHERE principal = ?",
   delivery: "DELETE FROM delivery WHERE principal = ?",

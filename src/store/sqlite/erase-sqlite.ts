@@ -8,18 +8,18 @@ import { withWritable } from "./compact-sqlite.ts";
 import * as erase from "./erase-sql.ts";
 import { prepareRows } from "./row-statement.ts";
 
-/** How long it waits for the turn of a writer. */
+/** How long to wait for the turn to write. */
 const turnMs = 10_000;
-/** Tasks of one transaction: so long others wait. */
+/** Tasks per transaction, which others have to wait for. */
 const atOnce = 200;
 
 /**
- * Deletes all rows of a principal's tasks that have ended, and of those below them, its sessions, and what owners still tell each other. Who has something of them is told to
- * read again. Until the database is written anew, free pages have what was deleted.
+ * Deletes all rows of a principal's finished tasks, of the tasks below them, its sessions, and the owners' change log. A gap makes the
+ * owners reread what they hold. Until the database is rewritten, free pages may contain deleted data.
  */
 export function eraseFromSqlite(path: string, principal: string): Erased {
   return withWritable(path, (db) => {
-    // What is freed is overwritten.
+    // Overwrites what is freed.
     db.exec("PRAGMA secure_delete = ON");
     const counts = new Map<string, number>();
     const ids = prepareRows(db, erase.selectEnded).all(toStored(principal)).map(idOf);
@@ -29,7 +29,7 @@ export function eraseFromSqlite(path: string, principal: string): Erased {
     inTransaction(db, () => {
       for (const [table, sql] of Object.entries(erase.deletesOfPrincipal))
         add(counts, table, db.prepare(sql).run(toStored(principal)).changes);
-      // What others have not read of it they learn from a gap.
+      // A gap replaces the changes that others have not read.
       new ChangeLog(db, "").appendGap();
       db.exec(erase.deleteTold);
     });

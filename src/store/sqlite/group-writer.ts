@@ -20,7 +20,7 @@ export interface CommittedGroup {
   readonly changes: readonly TaskChange[];
 }
 
-/** Writes groups of commands through one connection: one transaction and one fsync for all of a group. */
+/** Writes groups of commands through one connection: one transaction and one fsync per group. */
 export class GroupWriter {
   readonly #db: DatabaseSync;
   readonly #path: string;
@@ -54,9 +54,8 @@ export class GroupWriter {
   }
 
   /**
-   * Returns after the commit; where it throws, nothing of the group was written. Waits up to `patienceMs` for other writers.
-   * Savepoints cost a quarter of the whole, and a command almost never fails: only where one did, all are applied again, each
-   * in a savepoint.
+   * Returns after the commit; if it throws, nothing of the group was written. Waits up to `patienceMs` for other writers. Savepoints take a
+   * quarter of the total time, and commands almost never fail, so only after a failure are all applied again, each in a savepoint.
    */
   commit(commands: readonly WriterCommand[], patienceMs = 0): CommittedGroup {
     try {
@@ -73,7 +72,7 @@ export class GroupWriter {
       const owners = this.#owners.ids();
       if (!owners.has(this.#owner)) throw new StoreLost(this.#path, false);
       const group = apply();
-      // Whoever opens the database becomes an owner first, and is told of all that is committed from then on.
+      // A process that opens the database first becomes an owner, and gets all commits from then on.
       if (owners.size > 1) this.#log.append(group.changes, newsOf(group));
       this.#db.exec("COMMIT");
       return group;
@@ -101,7 +100,7 @@ export class GroupWriter {
     }
   }
 
-  /** Throws with the first command that fails. */
+  /** Throws at the first command that fails. */
   #applyAll(commands: readonly WriterCommand[]): CommittedGroup {
     const answers: CommandAnswer[] = [];
     const changes: TaskChange[] = [];
@@ -113,7 +112,7 @@ export class GroupWriter {
     return { answers, changes };
   }
 
-  /** A command that fails is undone, and no other one with it. */
+  /** Undoes a command that fails, and no other. */
   #applyEach(commands: readonly WriterCommand[]): CommittedGroup {
     const answers: CommandAnswer[] = [];
     const changes: TaskChange[] = [];
@@ -124,7 +123,7 @@ export class GroupWriter {
         for (const change of applied.changes) changes.push(change);
         answers.push({ result: applied.result });
       } catch (error) {
-        // A full disk or an I/O error ends the whole transaction, neighbours that seemed to succeed included.
+        // A full disk or an I/O error ends the whole transaction, even commands that seemed to succeed.
         if (!this.#db.isTransaction || !isFaultOfOneStatement(error)) throw error;
         this.#undo.run();
         answers.push({

@@ -7,7 +7,7 @@ import { columnsOf, isNull, text, textOrNull, type Row } from "../row.ts";
 const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_params"]);
 const childInputAt = columnsOf(["task_id", "input_key", "input_method", "input_params", "input_scopes"]);
 
-/** The open questions of a task, from rows of the task with them. */
+/** The open questions of a task, from rows of the task joined with them. */
 export function inputsOf(rows: readonly Row[]): InputRequest[] {
   return rows
     .filter((row) => !isNull(row, inputAt.input_key))
@@ -18,7 +18,7 @@ export function inputsOf(rows: readonly Row[]): InputRequest[] {
     }));
 }
 
-/** Those of the tasks below it. */
+/** The open questions of the tasks below it. */
 export function childInputsOf(rows: readonly Row[]): InputRequest[] {
   return rows.map((row) => {
     const requiredScopes = words(text(row, childInputAt.input_scopes));

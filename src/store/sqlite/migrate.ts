@@ -22,7 +22,7 @@ import { reports } from "./migrations/0020-reports.ts";
 import { counts } from "./migrations/0021-counts.ts";
 import { applicationId, userVersion } from "./database-header.ts";
 
-/** Every schema change in order; a database's `user_version` is the number of those that it went through. */
+/** Every schema change in order. A database's `user_version` is the number of its migrations. */
 export const migrations: readonly string[] = [
   tasks,
   lists,
@@ -47,7 +47,7 @@ export const migrations: readonly string[] = [
   counts,
 ];
 
-/** Brings an empty or older database up to date by one commit: where a migration fails, the database is as it was. */
+/** Upgrades an empty or older database in one commit: if a migration fails, the database is unchanged. */
 export function migrate(db: DatabaseSync, known: readonly string[] = migrations): void {
   const missing = known.slice(userVersion(db));
   if (missing.length === 0) return;

@@ -12,28 +12,28 @@ import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.t
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
-/** What a start knows, and how long it waits for others. */
+/** The schema and patience of a start. */
 export interface OpenSettings {
-  /** The schema that it migrates to. */
+  /** The schema version to which it migrates. */
   readonly schema: number;
-  /** How many times it looks whether those have ended that it waits for, and the pauses between. */
+  /** How often it checks whether other processes have ended, and the pause in between. */
   readonly looks: number;
   readonly pauseMs: number;
 }
 
-/** It waits for 10 seconds. */
+/** Waits for 10 seconds. */
 const usual: OpenSettings = { schema: migrations.length, looks: 100, pauseMs: 100 };
 
-/** How long a look waits while an owner brings the log in order after the death of another one; that takes much less. */
+/** How long a check waits while an owner recovers the log after another one died, which takes much less. */
 const recoveryMs = 1_000;
 
 /** The first schema that several processes may use at a time. */
 const firstShared = 11;
 
 /**
- * Makes a process an owner of a database, and runs `join` while no other process opens it. Processes of one schema open it at
- * the same time; one with a newer schema waits until those of older ones have ended, and then rejects with `store_locked` and
- * their names. So does one whose database was restored from a backup, while others have the original open.
+ * Makes a process an owner of a database, and runs `join` while no other process opens it. Processes of one schema open it at the same
+ * time; one with a newer schema waits for those of older ones to end, and then rejects with `store_locked` and their names. A restored
+ * database also rejects so, while others have the backup's original open.
  */
 export async function openDatabase<T>(
   path: string,
@@ -56,7 +56,7 @@ export async function openDatabase<T>(
   }
 }
 
-/** Keeps others from opening a database; throws `store_locked` while somebody does. Those who have it open go on. */
+/** Keeps others from opening a database; throws `store_locked` while somebody does. Processes that have it open continue. */
 export function keepClosed(path: string): FileLock {
   createFile(openingFile(path));
   const lock = tryLock(openingFile(path));
@@ -64,10 +64,7 @@ export function keepClosed(path: string): FileLock {
   return lock;
 }
 
-/**
- * The lock is on a file beside the database. Before there were several owners, a process held it as long as it had the
- * database open.
- */
+/** The lock is on a file beside the database. Before there were several owners, a process held it as long as it had the database open. */
 async function lockForOpening(path: string, { id }: StoreOwner, settings: OpenSettings): Promise<FileLock> {
   const { looks, pauseMs, schema } = settings;
   for (let look = 1; ; look++) {
@@ -78,7 +75,7 @@ async function lockForOpening(path: string, { id }: StoreOwner, settings: OpenSe
   }
 }
 
-/** The lock, or who is in the way, as far as that is known. */
+/** The lock, or the processes in the way, if they are known. */
 function tryToOpen(
   path: string,
   own: string,
@@ -103,7 +100,7 @@ function openingFile(path: string): string {
   return `${path}.lock`;
 }
 
-/** Never opens one that is there: to close it would drop the locks that this process has on it. */
+/** Never opens an existing file: closing it would drop this process's locks on it. */
 function createFile(file: string): void {
   try {
     writeFileSync(file, "", { flag: "wx" });
@@ -116,7 +113,7 @@ function isThere(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EEXIST";
 }
 
-/** Living owners that a migration would take the schema from. */
+/** Living owners whose schema a migration would change. */
 function ownersOfOlderSchema(path: string, own: string, schema: number): readonly KnownOwner[] {
   try {
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return [];
@@ -129,7 +126,7 @@ function ownersOfOlderSchema(path: string, own: string, schema: number): readonl
       db.close();
     }
   } catch (error) {
-    // What only a writing connection can read was left by a crash: nobody has it open.
+    // The database is as a crash left it, readable only by a writer: nobody has it open.
     const code = primaryCode(error);
     if (code === sqliteCode.busy || code === sqliteCode.readonly) return [];
     throw unusable(path, error);
@@ -168,6 +165,6 @@ function lastLoneOwner(file: string): Pick<KnownOwner, "pid" | "host" | "since">
       db.close();
     }
   } catch {
-    return undefined; // who it is is a courtesy; that there is one is certain
+    return undefined; // a lock exists in any case; naming its holder is optional
   }
 }

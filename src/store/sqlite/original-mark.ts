@@ -10,18 +10,18 @@ import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
 import { unusable } from "./unusable.ts";
 
-/** The database that a backup was made of. */
+/** The database that was backed up. */
 export interface Original {
   readonly host: string;
   readonly path: string;
-  /** What tells the file from another one that takes its place. */
+  /** Identifies the file, in case another one takes its place. */
   readonly file: string;
 }
 
-/** How long it waits while an owner brings the log in order. */
+/** How long to wait while an owner recovers the log. */
 const busyMs = 1_000;
 
-// The mark is a table of its own, in restored databases alone: no schema has it, so that backups of all versions can have one.
+// The mark is a separate table, only in restored databases: no schema contains it, so that backups of all versions can have one.
 const createMark = `
   DROP TABLE IF EXISTS restored_from;
   CREATE TABLE restored_from (host TEXT NOT NULL, path TEXT NOT NULL, file TEXT NOT NULL) STRICT;`;
@@ -32,7 +32,7 @@ const dropMark = "DROP TABLE IF EXISTS restored_from";
 
 const at = columnsOf(["host", "path", "file"]);
 
-/** Says in a database of which it is a copy; undefined: that it may run beside that one. */
+/** Marks a database as a copy of the original; undefined: it may run beside the original. */
 export function markOriginal(db: DatabaseSync, original: Original | undefined): void {
   if (original === undefined) {
     db.exec(dropMark);
@@ -43,8 +43,8 @@ export function markOriginal(db: DatabaseSync, original: Original | undefined): 
 }
 
 /**
- * Throws `store_locked` while living owners have the database that this one was restored from a backup of: both would run the same tasks. Once nobody has, it is a database
- * like any other. Only for who keeps others from becoming an owner.
+ * Throws `store_locked` while living owners have the original of this restored database open: both would run the same tasks. Once none has,
+ * it is a database like any other. The caller must keep others from becoming an owner.
  */
 export function refuseBesideOriginal(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
@@ -64,7 +64,7 @@ function originalIn(path: string): Original | undefined {
   try {
     return withDatabase(path, true, readMark);
   } catch (error) {
-    // What only a writing connection can read was left by a crash.
+    // The database is as a crash left it, readable only by a writer.
     const code = primaryCode(error);
     if (code !== sqliteCode.busy && code !== sqliteCode.readonly) throw unusable(path, error);
     return withDatabase(path, false, readMark);
@@ -88,7 +88,7 @@ function ownersOf({ host, path: original, file }: Original, path: string): reado
       new SqliteOwners(db).all().filter(({ id, retired }) => !retired && isLocked(original, id)),
     );
   } catch (error) {
-    // Whoever has it open has brought its log in order.
+    // A process that has it open has already recovered its log.
     if (primaryCode(error) === sqliteCode.readonly) return [];
     throw unusable(original, error);
   }

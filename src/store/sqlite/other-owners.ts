@@ -9,12 +9,12 @@ import { SqliteOwners } from "./sqlite-owners.ts";
 /** How often the changes of others are read, while there are others. */
 const pollMs = 25;
 
-/** How many polls find nobody before they end: an owner comes into the database a little later than its lock. */
+/** Polling ends after this many polls without other owners: an owner is in the database a little later than its lock. */
 const lonelyPolls = 80;
 
 /**
- * What one owner learns of the others: who they are, and what they change. Alone it reads nothing unless it is asked, and a
- * change of the folder of locks says that somebody has come.
+ * What one owner learns about the others: who they are, and what they change. While alone, it reads nothing unless asked; a change of the
+ * folder of locks shows that another process has come.
  */
 export class OtherOwners {
   readonly #path: string;
@@ -53,9 +53,9 @@ export class OtherOwners {
     };
   }
 
-  /** The owners that live. */
+  /** The living owners. */
   living(): readonly string[] {
-    // Who asks lives, and must not look at its own lock, which it would lose.
+    // This owner lives. It must not check its own lock, which it would lose.
     return [...this.#owners.ids()].filter((id) => id === this.#own || isLocked(this.#path, id));
   }
 
@@ -64,7 +64,7 @@ export class OtherOwners {
     clearInterval(this.#timer);
   }
 
-  /** Only a hint, which a renewal does without: not every file system gives one. */
+  /** Only a hint, which renewals do not need: not every file system provides it. */
   #watch(): FSWatcher | undefined {
     try {
       const watcher = watch(ownersFolder(this.#path), { persistent: false }, () => this.#startPolling());
@@ -87,7 +87,7 @@ export class OtherOwners {
       else if (++this.#alone > lonelyPolls) this.#stopPolling();
       this.#publish(this.#log.read());
     } catch {
-      // A file that cannot be read now is read at the next poll, and whoever needs it meanwhile says so.
+      // The next poll reads a file that cannot be read now; any other use reports the error.
     }
   }
 
@@ -96,7 +96,7 @@ export class OtherOwners {
     this.#timer = undefined;
   }
 
-  /** Who comes may have written before this was known, and what one that ends was to run may be claimed. */
+  /** A new owner may have written before it was known, and tasks queued for an ended one may now be claimable. */
   #look(): void {
     const before = this.#known;
     this.#known = this.#owners.ids();

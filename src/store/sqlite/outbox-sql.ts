@@ -18,7 +18,7 @@ export const selectDueDeliveries = `
 export const selectGivenUpDeliveries = `
   SELECT ${all} FROM delivery INDEXED BY delivery_due
   WHERE hook = ? AND due_at IS NULL AND ${knownDeliveries} ORDER BY seq LIMIT ? + 0`;
-/** Among the oldest ones: those before a time, and those that have more than so many behind them. */
+/** Among the oldest ones: those before a time, and those beyond the newest so many. */
 export const selectExcessDeliveries = `
   SELECT seq FROM (SELECT seq, at FROM delivery ORDER BY seq LIMIT ?3 + 0)
   WHERE at < ?1 OR seq <= coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ?2 + 0), -1)`;
@@ -26,7 +26,7 @@ export const selectExcessDeliveries = `
 export const selectNextDelivery = `
   SELECT due_at FROM delivery INDEXED BY delivery_due
   WHERE hook = ? AND due_at IS NOT NULL AND ${knownDeliveries} ORDER BY due_at LIMIT 1`;
-/** The next one: one seek for each. */
+/** The next webhook: one seek for each. */
 export const selectNextHook =
   "SELECT hook FROM delivery INDEXED BY delivery_due WHERE hook > ? ORDER BY hook LIMIT 1";
 export const countWaitingDeliveries = `
@@ -35,7 +35,7 @@ export const countWaitingDeliveries = `
 export const countGivenUpDeliveries = `
   SELECT count(*) AS count FROM (
     SELECT 1 FROM delivery INDEXED BY delivery_due WHERE hook = ? AND due_at IS NULL LIMIT ? + 0)`;
-/** Of a task, among the newest ones. */
+/** For a task, among the newest ones. */
 export const selectDeliveriesOfTask = `
   SELECT ${all} FROM delivery
   WHERE seq > coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ?2 + 0), -1) AND task_id = ?1 ORDER BY seq`;

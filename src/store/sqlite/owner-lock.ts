@@ -7,8 +7,8 @@ import { connect } from "./connect.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
-// A lock is an open transaction on an empty SQLite database: SQLite's locks work between processes on every platform, the
-// kernel ends them with their process, however that ends, and a process that is stopped keeps its own.
+// A lock is an open transaction on an empty SQLite database. SQLite's locks work between processes on every platform. The kernel
+// releases them when their process ends for any reason; a stopped process keeps its locks.
 
 const ownerId = /^[\w-]{1,64}$/;
 
@@ -21,13 +21,13 @@ function lockFile(path: string, owner: string): string {
   return join(ownersFolder(path), owner);
 }
 
-/** Holds a lock until it is released, or its process ends. */
+/** A lock that is held until it is released, or its process ends. */
 export interface FileLock {
-  /** Does nothing once it was called. */
+  /** Has an effect only once. */
   release(): void;
 }
 
-/** Locks the file of an owner, which others find out by; throws `store_unusable`. */
+/** Locks the file of an owner, so that others can check it; throws `store_unusable`. */
 export function lockOwner(path: string, owner: string): FileLock {
   if (!ownerId.test(owner)) {
     throw new HoldfastError("configuration", `${JSON.stringify(owner)} is not the id of an owner.`);
@@ -51,7 +51,7 @@ export function lockOwner(path: string, owner: string): FileLock {
   };
 }
 
-/** Whether an owner holds its lock: its process lives. Throws `store_unusable` where that cannot be found out. */
+/** Whether an owner holds its lock, so its process lives. Throws `store_unusable` if that is unknown. */
 export function isLocked(path: string, owner: string): boolean {
   const lock = ownerId.test(owner) ? tryLock(lockFile(path, owner)) : "removed";
   if (typeof lock === "string") return lock === "locked";
@@ -59,7 +59,7 @@ export function isLocked(path: string, owner: string): boolean {
   return false;
 }
 
-/** Does nothing where it is gone; on some platforms it cannot be removed while somebody looks at it, and stays. */
+/** Does nothing if it is gone. On some platforms it cannot be removed while others check it; it then stays. */
 export function removeLockFile(path: string, owner: string): void {
   try {
     rmSync(lockFile(path, owner), { force: true });
@@ -68,15 +68,12 @@ export function removeLockFile(path: string, owner: string): void {
   }
 }
 
-/** Whether somebody holds a lock beside a database, be it one that is not there any more. */
+/** Whether anyone holds a lock beside a database, even if the database no longer exists. */
 export function isAnyLocked(path: string): boolean {
   return lockFiles(path).some((name) => isLocked(path, name));
 }
 
-/**
- * Removes what is left of processes that ended before they became owners, as far as it can be. Only for who keeps others from
- * becoming one.
- */
+/** Removes files of processes that ended before they became owners, if possible. The caller must keep others from becoming an owner. */
 export function removeLockFilesBut(path: string, owners: ReadonlySet<string>): void {
   for (const name of lockFiles(path)) if (!owners.has(name)) removeLockFile(path, name);
 }
@@ -90,22 +87,22 @@ function lockFiles(path: string): readonly string[] {
 }
 
 /**
- * Locks a file, which is left as it is: `removed` where it is not there, `locked` where another connection has the lock, of this
- * process or of another. Any other failure throws `store_unusable`, and says nothing about who has the lock.
+ * Locks a file without changing it. `removed`: it does not exist; `locked`: another connection has the lock, of this process or another.
+ * Any other failure throws `store_unusable`, and says nothing about the lock.
  */
 export function tryLock(file: string): FileLock | "locked" | "removed" {
   const url = pathToFileURL(file);
-  url.searchParams.set("mode", "rw"); // a file that is not there is not created
+  url.searchParams.set("mode", "rw"); // a missing file is not created
   let db: DatabaseSync;
   try {
     db = connect(url, { timeout: 0 });
   } catch (error) {
-    // A process that may open no more files, for one, gets the same code.
+    // For example, a process that may open no more files gets the same code.
     if (primaryCode(error) === sqliteCode.cannotOpen && isRemoved(file)) return "removed";
     throw unusable(file, error);
   }
   try {
-    db.exec("PRAGMA journal_mode = MEMORY"); // else the first transaction of an empty file puts another one beside it
+    db.exec("PRAGMA journal_mode = MEMORY"); // otherwise the first transaction of an empty file creates another file beside it
     db.exec("BEGIN IMMEDIATE");
     return { release: () => (db.isOpen ? db.close() : undefined) };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { summedByTool, type QueueLength } from "../queue-length.ts";
 
-/** What `next` returns until there is no more, one in each turn of the event loop: to count a million tasks takes seconds, and requests wait meanwhile. */
+/** Calls `next` until there is no more, once in each turn of the event loop: counting a million tasks takes seconds, and would block requests. */
 export async function lengthsInTurns(
   next: () => Promise<IteratorResult<QueueLength>>,
 ): Promise<readonly QueueLength[]> {

@@ -10,15 +10,15 @@ import { readTask } from "./read-task.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { unusable } from "./unusable.ts";
 
-/** How long a read waits while another process brings the log in order. */
+/** How long a read waits while another process recovers the log. */
 const busyMs = 5_000;
-/** A file that others begin to use while it is read is read again, so often. */
+/** How often a file is read again if others begin to use it during the read. */
 const mostReads = 5;
 
 /**
- * Reads tasks of a database in one consistent view, without being one of its owners: nothing in it or beside it is created or changed,
- * and processes that have it open do not notice. Rejects with `store_unusable` where there is no such file, and where it is not
- * ours or of another schema.
+ * Reads tasks of a database in one consistent view, without being one of its owners. Creates and changes nothing in it or beside it, and
+ * processes that have it open do not notice. Rejects with `store_unusable` if there is no such file, or if it is not ours or of another
+ * schema.
  */
 export async function readDatabase<T>(
   path: string,
@@ -33,16 +33,13 @@ export async function readDatabase<T>(
       const result = await readOnce(file, before.inUse || isLast, read);
       if (before.inUse || isLast || stateOf(file).stamp === before.stamp) return result;
     } catch (error) {
-      // What is read while another process begins to write may be anything.
+      // If another process began to write during the read, the result may be anything.
       if (before.inUse || isLast || stateOf(file).stamp === before.stamp) throw unusable(file, error);
     }
   }
 }
 
-/**
- * Without a log nobody has the file open: then it is read as one that nobody changes. A reader of another kind would leave an empty
- * log behind, and the index of one.
- */
+/** Without a log nobody has the file open, so it is opened as immutable. Any other reader would leave an empty log and its index behind. */
 async function readOnce<T>(
   file: string,
   inUse: boolean,
@@ -74,7 +71,7 @@ function storedTasks(reader: SqliteReader): StoredTasks {
   };
 }
 
-/** `stamp` changes where another process changes the file, or opens it to write. */
+/** `stamp` changes when another process changes the file, or opens it to write. */
 function stateOf(file: string): { readonly inUse: boolean; readonly stamp: string } {
   const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
   const inUse = isThere(`${file}-wal`) || isThere(`${file}-journal`);

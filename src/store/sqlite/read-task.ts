@@ -2,8 +2,8 @@ import { HoldfastError } from "../../task/fault.ts";
 import { messageOf, primaryCode, sqliteCode } from "./sqlite-error.ts";
 
 /**
- * What `read` makes of the rows of one task. Throws `task_unreadable` where they are damaged: that is a fault of this task
- * alone, while all other errors of SQLite are those of a disk or a file that may answer again.
+ * Calls `read` on the rows of one task. Throws `task_unreadable` if they are damaged: that concerns this task alone, while all other SQLite
+ * errors concern a disk or a file that may recover.
  */
 export function readTask<T>(id: string, read: () => T): T {
   try {

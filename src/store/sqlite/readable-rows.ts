@@ -10,12 +10,12 @@ import { toStored } from "../stored-text.ts";
 
 const taskAt = columnsOf(taskColumns);
 
-/** The record of a row, which can be written back under its id. Undefined where it cannot be read: it is then named in `unreadable`. */
+/** The record of a row, which can be written back under its id. Undefined if it is unreadable; `unreadable` then names it. */
 export function readableTask(row: Row, unreadable: UnreadableTask[]): TaskRecord | undefined {
   try {
     return readTask(idOf(row), () => recordWithId(row));
   } catch (error) {
-    // Only of the record itself: what the disk or the memory fails with concerns all of them.
+    // Only for errors of this record: errors of the disk or the memory concern all records.
     if (!(error instanceof HoldfastError) || !isUnreadable(error)) throw error;
     unreadable.push({ id: idOf(row), problem: error.message });
     return undefined;
@@ -30,8 +30,8 @@ export function readableTasks(rows: readonly Row[], unreadable: UnreadableTask[]
 const largestPage = 128;
 
 /**
- * The tasks of a statement that goes on after a time and an id, up to a number of rows. They are read in pages that grow, as far as they are
- * asked for: mostly that is one, and it can be many.
+ * The tasks of a statement that continues after a time and an id, up to a number of rows. They are read on demand, in growing pages: mostly
+ * one, but there can be many.
  */
 export function* readableInOrder(
   statement: RowStatement,
@@ -57,10 +57,10 @@ function recordWithId(row: Row): TaskRecord {
   return task;
 }
 
-/** SQLite puts every blob behind all texts. */
+/** SQLite sorts every blob after all texts. */
 export const behindAllTexts = new Uint8Array();
 
-/** Up to `limit` tasks in the order of `page`, from the id `from` on: those that cannot be read make no page shorter. */
+/** Up to `limit` tasks in the order of `page`, starting at the id `from`. Unreadable ones do not make a page shorter. */
 export function readablePage(
   from: SQLInputValue,
   limit: number,
@@ -84,6 +84,6 @@ function recordIfReadable(row: Row): TaskRecord | undefined {
   try {
     return recordOf(row);
   } catch {
-    return undefined; // a claim, a wake or a reclaim names it
+    return undefined; // a claim, a wake or a reclaim reports it
   }
 }

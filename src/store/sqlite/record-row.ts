@@ -25,7 +25,7 @@ type ValueOf = (task: TaskRecord) => SQLInputValue;
 
 interface TaskColumn<Name extends string> {
   readonly name: Name;
-  /** False for what is written once: leaving it out of updates spares the indexes that hold it. */
+  /** False for columns that are written once: leaving them out of updates spares their indexes. */
   readonly changes: boolean;
   readonly value: ValueOf;
 }
@@ -40,7 +40,7 @@ function changing<const N extends string>(name: N, value: ValueOf): TaskColumn<N
 
 const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
 
-/** The columns of `task`; their only list beside the migrations and `recordOf`. */
+/** The columns of `task`, listed only here, in the migrations and in `recordOf`. */
 const columns = [
   fixed("id", (task) => toStored(task.id)),
   fixed("wire_id", (task) => toStored(task.wireId)),
@@ -120,7 +120,7 @@ const outcomeKinds: Readonly<Record<OutcomeKind, true>> = { result: true, error_
 
 const at = columnsOf(taskColumns);
 
-/** Throws `task_unreadable`, and nothing else, for a row of `taskColumns` that no record was written as. */
+/** Throws `task_unreadable`, and nothing else, if a row of `taskColumns` is no valid record. */
 export function recordOf(row: Row): TaskRecord {
   return readTask(String(row[at.id.place]), () => decode(row));
 }
@@ -176,7 +176,7 @@ function decode(row: Row): TaskRecord {
   };
 }
 
-/** No scope has a space in it (RFC 6749, 3.3), no id of an owner, and no name of a webhook. */
+/** No scope (RFC 6749, 3.3), owner's id or webhook name contains a space. */
 export function words(joined: string): readonly string[] {
   return joined === "" ? [] : joined.split(" ");
 }

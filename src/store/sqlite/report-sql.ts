@@ -8,7 +8,7 @@ export const deleteOldReports = "DELETE FROM report WHERE minute < ?";
 export const selectReports = `
   SELECT ${all} FROM report WHERE minute BETWEEN ? AND ? ORDER BY minute DESC LIMIT ? + 0`;
 
-/** Of the oldest ones that are unfinished, so many of which are looked at. */
+/** Looks at the oldest unfinished tasks, up to a number. */
 export const selectRunningOwners = `
   SELECT owner FROM (
     SELECT owner, state FROM task INDEXED BY task_unfinished WHERE state IN ('queued', 'running') ORDER BY id LIMIT ? + 0)

@@ -16,8 +16,9 @@ import { isAnyLocked } from "./owner-lock.ts";
 import { unusable } from "./unusable.ts";
 
 /**
- * Makes a database of a backup, in a file that is not there yet, whose owners are all dead. With `beside` it may be opened while others have the original open. Rejects with
- * `configuration` where the file is there, with `store_locked` while processes have the one open that was there, and with `store_unusable` for a backup that cannot be used.
+ * Creates a database from a backup, in a new file; its owners are all dead. With `beside` it may be opened while others have the original
+ * open. Rejects with `configuration` if the file exists, with `store_locked` while processes still have an earlier file of that name open,
+ * and with `store_unusable` for an unusable backup.
  */
 export async function restoreSqlite(
   path: string,
@@ -31,7 +32,7 @@ export async function restoreSqlite(
   const partial = `${file}.restoring`;
   try {
     assertFree(file);
-    await rm(partial, { force: true }); // of a restore that was killed
+    await rm(partial, { force: true }); // left by a restore that was killed
     await pipeline(backup.data(), createWriteStream(partial, { flags: "wx", mode: 0o600 }), { signal });
     finish(partial, backup, beside ? undefined : original);
     await sync(partial);
@@ -72,7 +73,7 @@ function assertFree(file: string): void {
   }
 }
 
-/** The database is what the backup says, and says itself where it is from. */
+/** Checks the database against the header, and marks its origin. */
 function finish(path: string, { header }: Backup, original: Original | undefined): void {
   const db = connect(path, {});
   try {
@@ -94,7 +95,7 @@ function finish(path: string, { header }: Backup, original: Original | undefined
   }
 }
 
-/** They say how processes stood that had the original open. */
+/** They describe processes that had the original open. */
 function forgetReports(db: DatabaseSync): void {
   const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'report'").get();
   if (table !== undefined) db.exec("DELETE FROM report");

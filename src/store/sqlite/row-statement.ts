@@ -5,14 +5,14 @@ import type { Row } from "../row.ts";
 export interface RowStatement {
   get(...values: SQLInputValue[]): Row | undefined;
   all(...values: SQLInputValue[]): Row[];
-  /** Reads a row when it is asked for. */
+  /** Reads each row on demand. */
   iterate(...values: SQLInputValue[]): Iterable<Row>;
 }
 
-/** Its rows are arrays, since `node:sqlite` takes twice as long or more to make objects of them. */
+/** Its rows are arrays: as objects, `node:sqlite` would need at least twice the time. */
 export function prepareRows(db: DatabaseSync, sql: string): RowStatement {
   const statement = db.prepare(sql);
   statement.setReturnArrays(true);
-  // The types of Node know the rows only as objects.
+  // Node's types only know rows as objects.
   return statement as unknown as RowStatement;
 }

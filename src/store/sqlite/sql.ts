@@ -3,13 +3,13 @@ import { lineColumns } from "../line-row.ts";
 import { changingTaskColumns, taskColumns } from "./record-row.ts";
 
 // One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.
-// With INDEXED BY a statement that cannot use its index fails to prepare; it does not rule out a sort, nor a search by
-// fewer columns than the index has. test/store/sqlite/query-plans.test.ts therefore expects the plan of each statement.
+// With INDEXED BY, a statement that cannot use its index fails to prepare. That rules out neither a sort nor a search by
+// fewer columns than the index has, so test/store/sqlite/query-plans.test.ts expects the plan of each statement.
 
 const unfinished = "state IN ('queued', 'running')";
 const finished = "state IN ('settled', 'cancelled')";
 const allOfTask = taskColumns.map((column) => `task.${column}`).join(", ");
-/** With a plain parameter SQLite would prepare a statement again whenever it is bound, which costs ten times as much as most of them do. */
+/** With a plain parameter, SQLite would prepare the statement again at each bind, which costs ten times as much as most statements. */
 const atMost = "LIMIT ? + 0";
 const places = (columns: readonly string[]): string => columns.map(() => "?").join(", ");
 
@@ -19,13 +19,13 @@ export const selectTaskByIdempotencyKey = `
   SELECT ${allOfTask} FROM task INDEXED BY task_idempotency
   WHERE coalesce(principal, '') = ? AND idempotency_key = ?`;
 
-/** Those from the first value on, below the second. */
+/** From the first value on, below the second. */
 export const selectKeyed = `
   SELECT id, idempotency_key FROM task INDEXED BY task_idempotency
   WHERE coalesce(principal, '') = ? AND idempotency_key IS NOT NULL AND idempotency_key >= ? AND idempotency_key < ?
   ORDER BY idempotency_key ${atMost}`;
 
-/** One row per open input, or one without input: a single statement, hence one consistent view. */
+/** One row per open input, or one without input: a single statement, so one consistent view. */
 export const selectTaskWithInputs = `
   SELECT ${allOfTask}, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
   FROM task
@@ -34,7 +34,7 @@ export const selectTaskWithInputs = `
   WHERE task.id = ?
   ORDER BY journal.seq`;
 
-/** Those of the tasks below a root; of each of them in the order of the index. */
+/** The open inputs of the tasks below a root, for each task in the order of the index. */
 export const selectChildInputs = `
   SELECT child.id AS task_id, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params,
     task.required_scopes AS input_scopes
@@ -49,8 +49,7 @@ export const selectOutcomeBody = "SELECT body FROM outcome WHERE task_id = ?";
 export const selectRequest = "SELECT origin, arguments, prepared FROM request WHERE task_id = ?";
 
 /**
- * By key: an index by `seq` would cost each write of the journal more than a sort costs its reader. `octet_length` reads no
- * text, where `length` would.
+ * By key: an index by `seq` would cost each journal write more than a sort costs its reader. `octet_length` reads no text; `length` would.
  */
 export const selectJournal = `
   SELECT ${journalHeadColumns.join(", ")}, seq,
@@ -61,21 +60,21 @@ export const selectJournalEnd = `SELECT ${journalEndColumns.join(", ")} FROM jou
 
 export const selectJournalEntry = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? AND key = ?`;
 
-/** `IS`, as a null principal is one like any other. What is over is left out before the limit counts. */
+/** `IS`, since a null principal is one like any other. Leaves out what is over before the limit counts. */
 export const selectOwned = `
   SELECT ${allOfTask} FROM task INDEXED BY task_owner
   WHERE generation = ? AND principal IS ? AND id < ?
     AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
   ORDER BY id DESC ${atMost}`;
 
-/** The same of one scope, of all principals where the third value says so. */
+/** The same for one scope; for all principals if the third value says so. */
 export const selectOfScope = `
   SELECT ${allOfTask} FROM task INDEXED BY task_scope
   WHERE scope <> '' AND generation = ? AND scope = ? AND (? OR principal IS ?) AND id < ?
     AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
   ORDER BY id DESC ${atMost}`;
 
-/** The same of all principals. */
+/** The same for all principals. */
 export const selectOfGeneration = `
   SELECT ${allOfTask} FROM task INDEXED BY task_generation
   WHERE generation = ? AND id < ? AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
@@ -87,7 +86,7 @@ export const selectUnfinished = `
 
 const isRunningOf = `${unfinished} AND state = 'running' AND task.owner = ?1`;
 
-/** Without those that have expired, of which there may be very many. */
+/** Without expired ones, of which there may be very many. */
 export const selectRunning = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${isRunningOf} AND (sweep_at IS NULL OR sweep_at > ?2) AND id > ?3 ORDER BY id LIMIT ?4 + 0`;
@@ -96,8 +95,8 @@ const isReady = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL
 const isParked = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
 
 /**
- * One seek for each owner that has queued tasks, and for each of its handlers, however many tasks there are: to compare pairs of
- * method and tool would pass all tasks of a pair.
+ * One seek for each owner with queued tasks, and for each of its handlers, however many tasks there are: comparing pairs of method and tool
+ * would scan all tasks of a pair.
  */
 export const selectReadyOwner = `
   SELECT owner FROM task INDEXED BY task_ready WHERE ${isReady} AND owner > ? ORDER BY owner LIMIT 1`;
@@ -107,7 +106,7 @@ export const selectReadyMethod = `
 export const selectReadyTool = `
   SELECT method, tool FROM task INDEXED BY task_ready
   WHERE ${isReady} AND owner IS ? AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
-/** Principals in the order of their names, after the one that is given; a number comes before all of them. */
+/** Principals in order of their names, after the given one; a number sorts before all of them. */
 export const selectReadyPrincipal = `
   SELECT coalesce(principal, '') FROM task INDEXED BY task_ready
   WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND coalesce(principal, '') > ?
@@ -117,18 +116,18 @@ export const selectReady = `
   WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND coalesce(principal, '') = ? AND lane = ?
     AND (run_after, id) > (?, ?) ORDER BY run_after, id ${atMost}`;
 
-/** Of a principal, what no store has written. */
+/** A principal's tasks in a lane that no store writes. */
 export const selectReadyDamaged = `
   SELECT ${allOfTask} FROM task INDEXED BY task_ready
   WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND coalesce(principal, '') = ?
     AND lane NOT IN ('new', 'woken', 'recovered')`;
 
-/** What runs of a handler and counts for its limit. */
+/** The running tasks of a handler that count for its limit. */
 export const countLimited = `
   SELECT count(*) AS count FROM task INDEXED BY task_limited
   WHERE state = 'running' AND limited = 1 AND method = ? AND tool = ?`;
 
-/** The same of tasks that wait, whoever is to run them. */
+/** The same for waiting tasks, of all owners. */
 export const selectParkedMethod = `
   SELECT method, tool FROM task INDEXED BY task_parked
   WHERE ${isParked} AND method > ? ORDER BY method, tool LIMIT 1`;
@@ -140,7 +139,7 @@ export const selectParked = `
   SELECT ${allOfTask} FROM task INDEXED BY task_parked
   WHERE ${isParked} AND method = ? AND tool = ? AND run_after <= ? AND (run_after, id) > (?, ?)
   ORDER BY run_after, id ${atMost}`;
-/** The first time between two. */
+/** The first time between two times. */
 export const selectNextWake = `
   SELECT run_after AS at FROM task INDEXED BY task_parked
   WHERE ${isParked} AND method = ? AND tool = ? AND run_after > ? AND run_after < ? ORDER BY run_after LIMIT 1`;
@@ -154,7 +153,7 @@ export const deleteChild = "DELETE FROM child WHERE id = ?";
 export const selectFirstEvent = `
   SELECT seq, value FROM event INDEXED BY event_kept
   WHERE task_id = ? AND name = ? AND value IS NOT NULL ORDER BY seq LIMIT 1`;
-/** Of those whose time is not over. */
+/** The first wait whose time is not over. */
 export const selectFirstEventWait = `
   SELECT ${journalColumns.join(", ")} FROM journal INDEXED BY journal_open_event
   WHERE task_id = ? AND kind = 'event' AND done_at IS NULL AND request = ? AND (deadline_at IS NULL OR deadline_at > ?)
@@ -173,13 +172,13 @@ export const insertLine = `INSERT OR REPLACE INTO line (task_id, ${lineColumns.j
 export const deleteLine = "DELETE FROM line WHERE task_id = ? AND list = 'log' AND seq = ?";
 
 export const selectOwners = "SELECT id, pid, host, since, handlers, retired FROM owner";
-/** Those whose tasks were not given to others. Read at the beginning of every transaction. */
+/** Owners whose tasks did not go to others. Read at the beginning of every transaction. */
 export const selectOwnerIds = "SELECT id FROM owner WHERE retired = 0";
 export const insertOwner = `
   INSERT INTO owner (id, pid, host, since, handlers) VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?)`;
 export const updateHandlers = "UPDATE owner SET handlers = ? WHERE id = ?";
 export const retireOwner = "UPDATE owner SET retired = 1 WHERE id = ?";
-/** Unless some of what it ran may still have to be given back: a cancel that is due can be called off. */
+/** Not while a task that it ran may still have to be returned: a due cancel can be withdrawn. */
 export const deleteOwner = `
   DELETE FROM owner WHERE id = ?1 AND NOT EXISTS (
     SELECT 1 FROM task INDEXED BY task_unfinished
@@ -187,9 +186,9 @@ export const deleteOwner = `
 
 export const insertChange =
   "INSERT INTO change (owner, task_id, version, session, message) VALUES (?, ?, ?, ?, ?)";
-/** The newest always stays, so that its number is not given out again. */
+/** The newest always stays, so that its number is not assigned again. */
 export const deleteOldChanges = "DELETE FROM change WHERE seq <= (SELECT max(seq) FROM change) - ?";
-/** Where one owner is left, nobody reads them any more. */
+/** If only one owner is left, nobody reads them any more. */
 export const deleteChangesForNobody = `
   DELETE FROM change WHERE seq < (SELECT max(seq) FROM change) AND (SELECT count(*) FROM owner WHERE retired = 0) <= 1`;
 export const selectLastChange = "SELECT max(seq) AS seq FROM change";
@@ -206,7 +205,7 @@ export const selectDeletable = `
 
 const isAhead = "sweep_at > ?1 AND sweep_at <= ?2";
 
-/** A time beyond the latest one stands only in a damaged row, and none that can be read has to wait for it. */
+/** Only damaged rows have a time beyond the latest one, and no readable row has to wait for it. */
 export const selectNextSweep = `
   SELECT min(at) AS at FROM (
     SELECT min(sweep_at) AS at FROM task INDEXED BY task_due WHERE ${unfinished} AND sweep_at IS NOT NULL AND ${isAhead}
@@ -220,13 +219,13 @@ export const updateTask = `
 
 export const insertRequest = "INSERT INTO request (task_id, origin, arguments, prepared) VALUES (?, ?, ?, ?)";
 
-/** A conflict keeps `seq`, and with it the order of first writes. */
+/** On a conflict `seq` stays, and with it the order of first writes. */
 export const upsertJournal = `
   INSERT INTO journal (task_id, ${journalColumns.join(", ")}) VALUES (?, ${places(journalColumns)})
   ON CONFLICT (task_id, key) DO UPDATE SET
     ${journalColumns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
 
-/** What failed, and steps that are to be tried again. */
+/** Failed entries, and steps that wait for a retry. */
 export const deleteFailures =
   "DELETE FROM journal WHERE task_id = ? AND kind IN ('step', 'call') AND error IS NOT NULL";
 
@@ -238,9 +237,9 @@ export const selectSecret = "SELECT value FROM secret WHERE name = ?";
 export const selectHasTask = "SELECT 1 FROM task WHERE id = ?";
 export const insertMessage = "INSERT INTO message (task_id, body, owner) VALUES (?, ?, ?)";
 export const countMessages = "SELECT count(*) AS count FROM message WHERE task_id = ?";
-/** What is bound to another owner is of no use to this one. */
+/** Messages bound to another owner are useless to this one. */
 const isTaken = "(owner IS NULL OR owner = ?)";
-/** A limit below 0 is none. */
+/** A limit below 0 means none. */
 export const selectMessages = `SELECT seq, body FROM message WHERE task_id = ? AND ${isTaken} ORDER BY seq ${atMost}`;
 export const deleteMessagesTo = `DELETE FROM message WHERE task_id = ? AND ${isTaken} AND seq <= ?`;
 export const deleteMessagesOfOwner = "DELETE FROM message INDEXED BY message_owner WHERE owner = ?";
@@ -274,7 +273,7 @@ export const deleteExpiredSessions = `
   DELETE FROM session WHERE id IN (
     SELECT id FROM session INDEXED BY session_expiry WHERE expires_at <= ? ORDER BY expires_at ${atMost})`;
 
-/** Those of one principal that end first. */
+/** The sessions of one principal that end first. */
 export const deleteFirstSessions = `
   DELETE FROM session WHERE id IN (
     SELECT id FROM session INDEXED BY session_principal WHERE principal IS ? ORDER BY expires_at ${atMost})

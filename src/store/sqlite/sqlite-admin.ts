@@ -18,7 +18,7 @@ interface RangeStatements {
   readonly count: RowStatement;
 }
 
-/** What operators read; prepared when the first one reads, as most processes have none. */
+/** The reads of operators. Prepared at the first read, since most processes have none. */
 export class SqliteAdmin {
   readonly #db: DatabaseSync;
   readonly #prepared = new Map<string, RowStatement>();
@@ -94,7 +94,7 @@ export class SqliteAdmin {
   }
 }
 
-/** The state of a task that ended so, and the kind of its outcome. */
+/** The state of a task with this end, and the kind of its outcome. */
 function columnsOfEnd(as: EndedAs): readonly [string, string | null] {
   if (as === "cancelled" || as === "settled") return [as, null];
   return ["settled", as];
@@ -102,7 +102,7 @@ function columnsOfEnd(as: EndedAs): readonly [string, string | null] {
 
 type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;
 
-/** What operators write, on the writing connection. */
+/** The writes of operators, on the write connection. */
 export class SqliteAdminWrites {
   readonly #db: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();

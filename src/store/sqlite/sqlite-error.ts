@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 
-/** SQLite's primary result codes, as far as they are told apart. */
+/** The SQLite primary result codes that are told apart. */
 export const sqliteCode = {
   error: 1,
   busy: 5,
@@ -34,23 +34,23 @@ const faultsOfOneStatement: ReadonlySet<number> = new Set([
   sqliteCode.range,
 ]);
 
-/** Whether an error says something about one statement's data, and nothing about file, disk or memory. */
+/** Whether an error concerns only one statement's data, not the file, disk or memory. */
 export function isFaultOfOneStatement(error: unknown): boolean {
   const code = primaryCode(error);
   return code === undefined || faultsOfOneStatement.has(code);
 }
 
-/** Whether another connection had the lock of a file for as long as it was waited for; also where that is the cause. */
+/** Whether another connection held a file's lock for the whole wait; also if that is the cause. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === sqliteCode.busy || (error instanceof HoldfastError && isBusy(error.cause));
 }
 
-/** Whether a file could not be written, mostly since its disk is full. */
+/** Whether a file could not be written, mostly because its disk is full. */
 export function isUnwritten(error: unknown): boolean {
   return primaryCode(error) === sqliteCode.full || extendedCode(error) === 778; // IOERR_WRITE
 }
 
-/** What went wrong, to be made part of a sentence: without the end that some messages have. */
+/** The error's text, for use inside a sentence, without the end that some messages have. */
 export function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
 }

@@ -10,7 +10,7 @@ import { toStored } from "../stored-text.ts";
 const keptAt = columnsOf(["seq", "value"]);
 const countAt = columnsOf(["count"]);
 
-/** The events of tasks, on the writing connection. */
+/** The events of tasks, on the write connection. */
 export class SqliteEvents {
   readonly #firstKept: RowStatement;
   readonly #firstWait: RowStatement;

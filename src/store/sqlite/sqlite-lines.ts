@@ -4,7 +4,7 @@ import { lineRowOf } from "../line-row.ts";
 import { toStored } from "../stored-text.ts";
 import * as sql from "./sql.ts";
 
-/** The logs and outputs of tasks, on the writing connection. */
+/** The logs and outputs of tasks, on the write connection. */
 export class SqliteLines {
   readonly #insert: StatementSync;
   readonly #delete: StatementSync;

@@ -12,7 +12,7 @@ const messageAt = columnsOf(["seq", "body"]);
 
 type Put = Extract<MessageCommand, { readonly type: "put_message" }>;
 
-/** The queues of tasks through the writing connection. Whoever uses them has begun a transaction. */
+/** The queues of tasks, on the write connection. The caller has begun a transaction. */
 export class SqliteMessages {
   readonly #hasTask: RowStatement;
   readonly #insert: StatementSync;
@@ -56,7 +56,7 @@ export class SqliteMessages {
     const id = toStored(taskId);
     const rows = this.#first.all(id, this.#owner, limit ?? -1);
     const last = rows.at(-1);
-    // Most of the time nothing waits, and a transaction that writes nothing costs no fsync.
+    // Mostly nothing waits, and a transaction that writes nothing costs no fsync.
     if (last !== undefined) this.#deleteTo.run(id, this.#owner, integer(last, messageAt.seq));
     return readTask(taskId, () => rows.map((row) => text(row, messageAt.body)));
   }

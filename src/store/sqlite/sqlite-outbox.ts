@@ -12,7 +12,7 @@ const dueAt = columnsOf(["due_at"]);
 const hookAt = columnsOf(["hook"]);
 const countAt = columnsOf(["count"]);
 
-/** Statements that are prepared when they are first needed: most processes have no webhooks. */
+/** Prepares statements when they are first needed: most processes have no webhooks. */
 class Statements {
   readonly #db: DatabaseSync;
   readonly #reads = new Map<string, RowStatement>();
@@ -43,7 +43,7 @@ class Statements {
   }
 }
 
-/** What waits for webhooks, on the writing connection. */
+/** Webhook messages, on the write connection. */
 export class SqliteOutboxTable {
   readonly #sql: Statements;
 
@@ -87,7 +87,7 @@ export class SqliteOutboxTable {
   }
 }
 
-/** What is read of it. */
+/** The reads of webhook messages. */
 export class SqliteOutbox {
   readonly #sql: Statements;
 

@@ -14,13 +14,13 @@ export interface KnownOwner extends StoreOwner {
   readonly host: string;
   /** ISO 8601. */
   readonly since: string;
-  /** True once its tasks were given to others: it is known only since some of them could not be read. */
+  /** True once its tasks went to others. It is still known only because some of them were unreadable. */
   readonly retired: boolean;
 }
 
 const at = columnsOf(["id", "pid", "host", "since", "handlers", "retired"]);
 
-/** Who has the database open, as the database says: whether they live, their locks say. */
+/** The owners in the database. Only their locks show whether they live. */
 export class SqliteOwners {
   readonly #select: RowStatement;
   readonly #selectIds: RowStatement;
@@ -34,12 +34,12 @@ export class SqliteOwners {
     return this.#select.all().map(ownerOf);
   }
 
-  /** The ids of those whose tasks were not given to others. */
+  /** The ids of owners whose tasks did not go to others. */
   ids(): ReadonlySet<string> {
     return new Set(this.#selectIds.all().map(idOf));
   }
 
-  /** Whether an owner may take what is queued for another one, or for any (null): it is left to another one that has the handler. */
+  /** Whether an owner may take tasks queued for another owner, or for any (null). Another owner keeps them while it has the handler. */
   mayTake(own: string): (owner: string | null, handler: HandlerName) => boolean {
     let known: readonly KnownOwner[] | undefined;
     const keeps = (owner: string, handler: HandlerName): boolean => {
@@ -80,7 +80,7 @@ export class OwnerWrites {
     this.#updateHandlers.run(handlersText(handlers), id);
   }
 
-  /** With `forgetAt`, the time now, it is deleted unless running tasks of it are left. */
+  /** With `forgetAt`, the time now, the owner is deleted unless it has running tasks left. */
   retire(id: string, forgetAt: number | null): void {
     this.#deleteMessages.run(id);
     this.#retire.run(id);
@@ -94,7 +94,7 @@ export function describeOwners(owners: readonly Pick<KnownOwner, "pid" | "host" 
   return owners.map(({ pid, host, since }) => `process ${pid} on ${host} since ${since}`).join(", ");
 }
 
-/** Of a damaged row, too: one owner that cannot be read keeps no other from its work. */
+/** Also for a damaged row: one unreadable owner must not stop the others. */
 function ownerOf(row: Row): KnownOwner {
   return {
     id: idOf(row),

@@ -23,7 +23,7 @@ const lengthAt = columnsOf(["count", "since"]);
 
 type MayTake = (owner: string | null, handler: HandlerName) => boolean;
 
-/** Reads the queue: by owner and handler, since a process takes only its own, and what nobody else is to run. */
+/** Reads the queue: by owner and handler, since a process takes only its own tasks, and those that nobody else will run. */
 export class SqliteQueue {
   readonly #nextOwner: RowStatement;
   readonly #nextMethod: RowStatement;
@@ -63,7 +63,7 @@ export class SqliteQueue {
     return { ...takeFairly(lines, query, (handler) => this.#limitedOf(handler)), unreadable };
   }
 
-  /** Those that wait, up to a time that has come at `now`. */
+  /** Waiting tasks whose time has come at `now`. */
   toWake(now: number, limit: number): QueuedTasks {
     const unreadable: UnreadableTask[] = [];
     const tasks = [...this.#parkedHandlers()].flatMap((handler) =>
@@ -72,7 +72,7 @@ export class SqliteQueue {
     return { tasks: tasks.sort(byTime).slice(0, limit), unreadable };
   }
 
-  /** The first time after `after` until which one of them waits. */
+  /** The first time after `after` until which a task waits. */
   nextWakeAt(after: number): number | null {
     let next: number | null = null;
     for (const { method, tool } of this.#parkedHandlers()) {
@@ -82,7 +82,7 @@ export class SqliteQueue {
     return next;
   }
 
-  /** Of an owner that is gone. */
+  /** The running tasks of a lost owner. */
   running({ owner, after, limit, now }: RunningQuery): RunningTasks {
     const rows = this.#running.all(owner, now, toStored(after), limit);
     const last = rows.at(-1);
@@ -91,7 +91,7 @@ export class SqliteQueue {
     return { alive: false, tasks: readableTasks(rows, unreadable), unreadable, next };
   }
 
-  /** What would have to run the queued tasks. */
+  /** The handlers of queued tasks. */
   handlers(): readonly HandlerName[] {
     const ready = [...this.#owners()].flatMap((owner) => [...this.#handlersOf(owner)]);
     return uniqueHandlers([...ready, ...this.#parkedHandlers()]);
@@ -103,7 +103,7 @@ export class SqliteQueue {
     return [...tasks, ...parked].map(({ id }) => id);
   }
 
-  /** Of each tool no more than `most` are looked at, for each owner that they are queued for. */
+  /** Looks at no more than `most` tasks of each tool, for each owner that they are queued for. */
   *lengths(most: number): Generator<QueueLength, void, undefined> {
     for (const owner of this.#owners())
       for (const { method, tool } of this.#handlersOf(owner))
@@ -112,7 +112,7 @@ export class SqliteQueue {
       yield lengthOf("parked", tool, this.#countParked.get(method, toStored(tool), most));
   }
 
-  /** What may be taken for the handlers. */
+  /** The lines that may be taken for the handlers. */
   *#lines(
     handlers: readonly HandlerName[],
     mayTake: MayTake,
@@ -126,7 +126,7 @@ export class SqliteQueue {
     }
   }
 
-  /** Principals are named here as they are stored. */
+  /** Principals are named as they are stored. */
   #line(owner: string | null, handler: HandlerName, unreadable: UnreadableTask[]): ReadyTasks<TaskRecord> {
     const line = [owner, handler.method, toStored(handler.tool)];
     return {
@@ -175,7 +175,7 @@ function lengthOf(state: QueueLength["state"], tool: string, row: Row = [0, null
   return { tool, state, tasks: integer(row, lengthAt.count), since: integerOrNull(row, lengthAt.since) };
 }
 
-/** A seek for each of them. */
+/** One seek for each handler. */
 function* handlersIn(
   nextMethod: RowStatement,
   nextTool: RowStatement,

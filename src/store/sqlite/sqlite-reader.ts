@@ -28,7 +28,7 @@ import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 import { latestTime } from "../../task/time.ts";
 
-/** Of the texts whose entries one page of a journal shows: SQLite passes them on its way to what is stored behind them. */
+/** The most bytes of texts in one page of a journal: SQLite passes them on its way to the columns behind them. */
 const maxPassedBytes = 4 * 1024 * 1024;
 
 const outcomeAt = columnsOf(["body"]);
@@ -37,8 +37,8 @@ const requestAt = columnsOf(["origin", "arguments", "prepared"]);
 const sweepAt = columnsOf(["at"]);
 
 /**
- * Reads through a connection of its own, which cannot write. What can change is read by one statement, so in one
- * consistent view; pages of tasks take another one where some cannot be read.
+ * Reads through a separate read-only connection. Everything that can change is read with one statement, so in one consistent view; pages of
+ * tasks use several if some are unreadable.
  */
 export class SqliteReader {
   readonly admin: SqliteAdmin;
@@ -113,7 +113,7 @@ export class SqliteReader {
     const [first] = rows;
     if (first === undefined) return undefined;
     const task = recordOf(first);
-    if (task.openInputs === 0) return this.#snapshotWithOutcome(task); // a commit came between
+    if (task.openInputs === 0) return this.#snapshotWithOutcome(task); // a commit happened in between
     if (task.childInputs > 0 && !this.#db.isTransaction) {
       return this.#inOneView(() => this.#snapshotWithInputs(id));
     }
@@ -130,13 +130,13 @@ export class SqliteReader {
     }
   }
 
-  /** An outcome never changes, so that it may be read later than its record. */
+  /** An outcome never changes, so it may be read after its record. */
   #snapshotWithOutcome(task: TaskRecord): TaskSnapshot | undefined {
     const { id, outcomeKind: kind } = task;
     if (kind === null) return { task, inputs: [], outcome: null };
     const row = this.#outcomeBody.get(toStored(id));
     if (row !== undefined) return { task, inputs: [], outcome: { kind, body: text(row, outcomeAt.body) } };
-    if (this.#task.get(toStored(id)) === undefined) return undefined; // a commit that deleted it came between
+    if (this.#task.get(toStored(id)) === undefined) return undefined; // it was deleted in between
     throw new Error("The database holds no outcome of this finished task.");
   }
 
@@ -251,7 +251,7 @@ export class SqliteReader {
     return this.#queue.lengths(most);
   }
 
-  /** What the owner `own` learns of others, through this connection. */
+  /** Reads for the owner `own`, through this connection, what others do. */
   othersThan(own: string, path: string, publish: (changes: LoggedChanges) => void): OtherOwners {
     return new OtherOwners(path, own, this.#db, publish);
   }
@@ -261,7 +261,7 @@ export class SqliteReader {
   }
 }
 
-/** Opens the reader on a database that the writer has brought up to date. */
+/** Opens the reader on a database that the writer has already upgraded. */
 export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
   const db = connect(path, { readOnly: true, timeout: busyTimeoutMs });
   try {

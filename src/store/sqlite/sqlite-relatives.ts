@@ -5,7 +5,7 @@ import { prepareRows, type RowStatement } from "./row-statement.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 
-/** The tasks that other tasks made, on the writing connection. */
+/** The tasks that other tasks made, on the write connection. */
 export class SqliteRelatives {
   readonly #children: RowStatement;
   readonly #insert: StatementSync;
@@ -17,7 +17,7 @@ export class SqliteRelatives {
     this.#delete = db.prepare(sql.deleteChild);
   }
 
-  /** Those that cannot be read are left out: whoever runs them reports them. */
+  /** Leaves out unreadable ones: the process that runs them reports them. */
   children(parent: string): readonly TaskRecord[] {
     return readableTasks(this.#children.all(toStored(parent)), []);
   }

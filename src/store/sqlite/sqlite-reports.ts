@@ -8,7 +8,7 @@ import * as sql from "./report-sql.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
 import type { ReportWrite } from "./writer-messages.ts";
 
-/** What one owner says of itself, on the writing connection. */
+/** The reports of one owner, on the write connection. */
 export class SqliteReportTable {
   readonly #owner: string;
   readonly #upsert: StatementSync;
@@ -26,7 +26,7 @@ export class SqliteReportTable {
   }
 }
 
-/** What owners have said, and what they run. */
+/** The reports of owners, and the tasks that they run. */
 export class SqliteReports {
   readonly #select: RowStatement;
   readonly #selectRunning: RowStatement;
@@ -40,7 +40,7 @@ export class SqliteReports {
     return this.#select.all(first, last, limit).map(reportOf);
   }
 
-  /** How many tasks each owner runs, of the first `most` that are unfinished. */
+  /** The number of tasks that each owner runs, among the first `most` unfinished ones. */
   running(most: number): ReadonlyMap<string, number> {
     const running = new Map<string, number>();
     for (const row of this.#selectRunning.iterate(most)) {
@@ -56,7 +56,7 @@ interface OpenParts {
   readonly others: Pick<OtherOwners, "living">;
 }
 
-/** The port of a store that is open. */
+/** The port of an open store. */
 export function reportsOf(
   open: () => OpenParts,
   read: <T>(read: (reports: SqliteReports) => T) => Promise<T>,

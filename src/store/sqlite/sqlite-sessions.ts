@@ -11,7 +11,7 @@ const idAt = columnsOf(["id"]);
 const countAt = columnsOf(["count"]);
 const holderAt = columnsOf(["principal", "count"]);
 
-/** The sessions through the writing connection. Whoever uses them has begun a transaction. */
+/** The sessions, on the write connection. The caller has begun a transaction. */
 export class SqliteSessions {
   readonly #insert: StatementSync;
   readonly #update: StatementSync;
@@ -66,7 +66,7 @@ export class SqliteSessions {
     }
   }
 
-  /** Deletes what has to make room first; returns the ids of those. */
+  /** First deletes sessions to make room; returns their ids. */
   #put({ id, principal, expiresAt, state }: StoredSession, room: SessionRoom): string[] {
     const holder = principal === null ? null : toStored(principal);
     const own = holder === null ? 0 : countIn(this.#countOfPrincipal.get(holder));
@@ -84,7 +84,7 @@ export class SqliteSessions {
     return this.#deleteFirst.all(holder, count).map((row) => text(row, idAt.id));
   }
 
-  /** The principal with most sessions, as it is stored. */
+  /** The principal with most sessions, as stored. */
   #largest(): string | null {
     let largest: string | null = null;
     let most = 0;
@@ -95,7 +95,7 @@ export class SqliteSessions {
     return largest;
   }
 
-  /** Returns how many rows it changed. */
+  /** Returns the number of rows that it changed. */
   #run(statement: StatementSync, ...values: (string | number | null)[]): number {
     return Number(statement.run(...values).changes);
   }

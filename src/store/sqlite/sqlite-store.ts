@@ -88,7 +88,7 @@ class SqliteStore implements TaskStore {
       refuseForeignFile(path, migrate);
       const { lock, joined } = await openDatabase(path, owner, () => this.#join(path, owner));
       this.#parts = { path, lock, owner: owner.id, ...joined };
-      // A process that writes nothing more is as good as gone: others take over what it leaves.
+      // A process that no longer writes is as good as dead: others take over its tasks.
       void joined.writer.ended.then(() => lock.release());
     });
   }
@@ -119,7 +119,7 @@ class SqliteStore implements TaskStore {
       const parts = this.#parts;
       this.#parts = undefined;
       parts?.others.close();
-      // The writer last of the connections: only the last one, and only a writing one, clears away its log.
+      // The writer closes last: only the last connection, if it can write, removes its log.
       parts?.reader.close();
       await parts?.writer.stop();
       parts?.lock.release();

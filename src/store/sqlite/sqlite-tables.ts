@@ -35,7 +35,7 @@ import { toStored } from "../stored-text.ts";
 const usageAt = columnsOf(["unfinished", "retained"]);
 const secretAt = columnsOf(["value"]);
 
-/** The tables through the writing connection. Whoever uses them has begun a transaction. */
+/** The tables, on the write connection. The caller has begun a transaction. */
 export class SqliteTables implements TaskTables {
   readonly #task: RowStatement;
   readonly #entry: RowStatement;
@@ -215,7 +215,7 @@ export class SqliteTables implements TaskTables {
     if (forgets === "failures") this.#deleteFailures.run(id);
     for (const entry of journal) this.#upsertJournal.run(id, ...journalRowOf(entry, toStored));
     if (outcome === null) return;
-    // The record says more of a result than this table does.
+    // The record says more about a result than this table.
     const kind = outcome.kind === "error" ? "error" : "result";
     this.#insertOutcome.run(id, kind, toStored(outcome.body));
   }

@@ -10,25 +10,25 @@ import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
 /**
- * What the write-ahead log may keep on disk once it is copied into the database, in bytes. It is copied at half of that,
- * so that a usual load never cuts the file and lets it grow again.
+ * The most bytes of the write-ahead log kept on disk after its copy into the database. It is copied at half of that, so that a usual load
+ * never truncates the file and lets it grow again.
  */
 const logLimitBytes = 8 * 1024 * 1024;
 
-/** What the writer has to know about its database; plain data, since it crosses to another thread. */
+/** What the writer needs to know about its database; plain data, since it is sent to another thread. */
 export interface WriterOptions {
   /** The real path. */
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly maxBytes: number | null;
-  /** Whether an empty or older database is brought up to date, and not refused. */
+  /** Whether to upgrade an empty or older database instead of refusing it. */
   readonly migrate: boolean;
   readonly owner: StoreOwner;
 }
 
 /**
- * Throws `store_unusable` for a file that is not ours, or has an older schema and is not to be migrated, without leaving a trace in it or beside it. What only a
- * writing connection can find out (a crash left work to roll back) is left to `openWriterConnection`.
+ * Throws `store_unusable` if the file is not ours, or has an older schema and must not be migrated, without leaving a trace in it or beside
+ * it. `openWriterConnection` finds what only a write connection can (after a crash that left work to roll back).
  */
 export function refuseForeignFile(path: string, migrates: boolean): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
@@ -45,8 +45,8 @@ export function refuseForeignFile(path: string, migrates: boolean): void {
 }
 
 /**
- * Opens the writing connection, durable in its settings and up to date in its schema, for transactions that `beginWrite`
- * begins; throws `store_unusable`.
+ * Opens the write connection, with durable settings and an upgraded schema, for transactions that `beginWrite` begins; throws
+ * `store_unusable`.
  */
 export function openWriterConnection({
   path,
@@ -59,7 +59,7 @@ export function openWriterConnection({
     db = connect(path, { timeout: busyTimeoutMs });
     assertUsable(db, path, migrates);
     useWriteAheadLog(db, path);
-    // An acknowledged write survives a loss of power; on macOS only `fullfsync` reaches the disk itself.
+    // An acknowledged write survives a power loss; on macOS only `fullfsync` reaches the disk itself.
     db.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
     if (maxBytes !== null) {
       const pages = Math.max(1, Math.floor(maxBytes / number(db, "PRAGMA page_size")));
@@ -81,8 +81,8 @@ function assertUsable(db: DatabaseSync, path: string, migrates: boolean): void {
 }
 
 /**
- * Gives the space of the write-ahead log back to the disk where it has grown beyond its limit: by a large transaction, or
- * while another program read and the log could not be copied. Waits for nobody; the next commit tries again.
+ * Truncates the write-ahead log if it has grown beyond its limit: because of a large transaction, or another program's read that prevented
+ * copying it. Waits for nobody; the next commit tries again.
  */
 export function shrinkLog(db: DatabaseSync, path: string): void {
   const { size = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {};

@@ -10,10 +10,10 @@ import type { TaskChange } from "../store.ts";
 export type SessionWrite = { readonly type: "sessions"; readonly command: SessionCommand };
 export type MessageWrite = { readonly type: "messages"; readonly command: MessageCommand };
 
-/** What the owner has handlers for from now on. */
+/** Replaces the owner's handlers. */
 export type HandlersWrite = { readonly type: "handlers"; readonly handlers: readonly HandlerName[] };
 
-/** What the owner says of a minute. */
+/** The owner's report of a minute. */
 export type ReportWrite = {
   readonly type: "report";
   readonly minute: number;
@@ -29,18 +29,18 @@ export type WriterCommand = TaskCommand | SessionWrite | MessageWrite | Handlers
 
 export type WriterResult = CommandResult | SessionResult | MessageResult | DoneResult;
 
-/** What the main thread tells the writer's thread. It sends a group only when the one before it was answered. */
+/** What the main thread sends to the writer's thread. It sends a group only after the answer to the one before. */
 export type WriterRequest =
   { readonly type: "group"; readonly commands: readonly WriterCommand[] } | { readonly type: "stop" };
 
-/** What one command of a committed group came to; `problem` changed nothing. */
+/** The answer to one command of a committed group; with `problem` it changed nothing. */
 export type CommandAnswer =
   { readonly result: WriterResult } | { readonly problem: string; readonly code: FaultCode };
 
 export type WriterAnswer =
   | { readonly type: "ready" }
   | { readonly type: "unusable"; readonly code: FaultCode; readonly message: string }
-  /** On disk; one answer per command, in order. */
+  /** Committed to disk; one answer per command, in order. */
   | {
       readonly type: "committed";
       readonly answers: readonly CommandAnswer[];

@@ -11,14 +11,14 @@ import { unusable } from "./unusable.ts";
 import { openWriterConnection, shrinkLog, type WriterOptions } from "./writer-connection.ts";
 import type { WriterAnswer, WriterRequest } from "./writer-messages.ts";
 
-// The thread that owns the writing connection: an fsync blocks it, and not the server.
+// The thread that owns the write connection: an fsync blocks this thread, not the server.
 
 interface Connection {
   readonly db: DatabaseSync;
   readonly writer: GroupWriter;
 }
 
-/** Once a write has waited in vain, those after it are refused sooner, until one succeeds. */
+/** Once a write has waited in vain, later ones are refused sooner, until one succeeds. */
 const blockedTimeoutMs = 250;
 
 const options = workerData as WriterOptions;
@@ -70,18 +70,15 @@ function write(request: Extract<WriterRequest, { type: "group" }>): WriterAnswer
   }
 }
 
-/**
- * A transaction that waited in vain for its turn did not begin, and the connection is as good as before. So it is where the
- * store is lost.
- */
+/** A transaction that waited in vain for its turn did not begin, so the connection is still good. The same holds if the store is lost. */
 function failure(error: unknown): Pick<Extract<WriterAnswer, { type: "failed" }>, "problem" | "code"> {
   if (isBusy(error)) {
     isBlocked = true;
     return { problem: describeLock(), code: "store_failed" };
   }
   if (isLost(error)) return { problem: messageOf(error), code: "store_lost" };
-  // What the connection still believes about a file that failed it is not to be trusted: the next group opens
-  // another one, and says so if that fails too.
+  // After a failure, the connection's view of the file cannot be trusted: the next group opens another connection,
+  // and reports if that fails too.
   discardConnection();
   return { problem: messageOf(error), code: "store_failed" };
 }
@@ -97,7 +94,7 @@ function describeOthers(): string {
     const others = owners.filter(({ id, retired }) => id !== owner.id && !retired && isLocked(path, id));
     return others.length === 0 ? "" : `; it is also open in ${describeOwners(others)}`;
   } catch {
-    return ""; // who they are is a courtesy
+    return ""; // naming them is optional
   }
 }
 
@@ -105,7 +102,7 @@ function tidyUp(): void {
   try {
     if (connection !== undefined && !isBlocked) shrinkLog(connection.db, options.path);
   } catch {
-    discardConnection(); // as after a commit that failed
+    discardConnection(); // as after a failed commit
   }
 }
 
@@ -116,7 +113,7 @@ function discardConnection(): void {
   try {
     discarded?.db.close();
   } catch {
-    // It was given up already.
+    // It was abandoned already.
   }
 }
 
@@ -124,7 +121,7 @@ function stop(): void {
   try {
     connection?.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {
-    // All of it is safe in the log, which the next owner reads.
+    // Everything is safe in the log, which the next owner reads.
   }
   discardConnection();
   parentPort?.close();

@@ -21,10 +21,10 @@ import type {
   WriterResult,
 } from "./writer-messages.ts";
 
-/** Bounds what one failed commit takes with it, and how long the first of a group waits for the last. */
+/** Limits what one failed commit affects, and how long the first command of a group waits for the last. */
 const maxGroup = 1000;
 
-/** What the commands of a group may take together, in bytes: the write-ahead log grows by all of a transaction. */
+/** The maximum size of a group's commands, in bytes: the write-ahead log grows by the whole transaction. */
 const maxGroupBytes = 8 * 1024 * 1024;
 
 interface PendingWrite {
@@ -34,12 +34,12 @@ interface PendingWrite {
   readonly reject: (error: HoldfastError) => void;
 }
 
-/** Hears of what so many commands have changed that were committed together. */
+/** Called with the changes of a commit, and its number of commands. */
 type OnCommit = (changes: readonly TaskChange[], commands: number) => void;
 
 /**
- * The main thread's end of the writer. What is asked for while a commit runs forms the next group: under load one
- * fsync serves many, without load nothing waits.
+ * The main thread's end of the writer. Requests that arrive during a commit form the next group: under load one fsync serves many, without
+ * load nothing waits.
  */
 export class Writer {
   readonly #worker: Worker;
@@ -50,7 +50,7 @@ export class Writer {
   #dead: HoldfastError | undefined;
   #idle: (() => void) | undefined;
   readonly #started = Promise.withResolvers<void>();
-  /** Resolves when the thread has ended, in whichever way: it writes nothing more. */
+  /** Resolves when the thread has ended for any reason: it writes nothing more. */
   readonly ended: Promise<unknown>;
 
   private constructor(worker: Worker, onCommit: OnCommit) {
@@ -82,7 +82,7 @@ export class Writer {
     return writer;
   }
 
-  /** Resolves after the commit; rejects with `store_failed` or `task_unreadable` where nothing was written. */
+  /** Resolves after the commit; rejects with `store_failed` or `task_unreadable` if nothing was written. */
   write(command: TaskCommand): Promise<CommandResult>;
   write(command: SessionWrite): Promise<SessionResult>;
   write(command: MessageWrite): Promise<MessageResult>;
@@ -98,7 +98,7 @@ export class Writer {
     });
   }
 
-  /** Finishes what was asked for, then ends the thread. */
+  /** Finishes all requests, then ends the thread. */
   async stop(): Promise<void> {
     if (this.#waiting.length > 0 || this.#inFlight.length > 0) {
       await new Promise<void>((resolve) => {
@@ -114,7 +114,7 @@ export class Writer {
     await this.ended;
   }
 
-  /** After the current microtask: calls that are made together become one group. */
+  /** After the current microtask, so that calls made together form one group. */
   #queueFlush(): void {
     if (this.#flushQueued) return;
     this.#flushQueued = true;
@@ -140,7 +140,7 @@ export class Writer {
     }
   }
 
-  /** A command that cannot cross to the other thread fails alone. */
+  /** A command that cannot be sent to the other thread fails alone. */
   #sendPlainOf(group: readonly PendingWrite[]): void {
     const plain: PendingWrite[] = [];
     for (const write of group) {
@@ -158,7 +158,7 @@ export class Writer {
   }
 
   #answer(answer: WriterAnswer): void {
-    // An open store alone keeps no process running; an open that is under way and a write without its commit do.
+    // An open store alone does not keep the process alive; an unfinished open or write does.
     this.#worker.unref();
     switch (answer.type) {
       case "ready":
@@ -170,7 +170,7 @@ export class Writer {
       case "committed": {
         const group = this.#takeGroup();
         for (const [index, write] of group.entries()) settle(write, answer.answers[index]);
-        // What an owner says of itself is no write that anybody measures.
+        // Reports of an owner do not count as writes.
         this.#onCommit(answer.changes, group.filter(({ command }) => command.type !== "report").length);
         break;
       }
@@ -202,14 +202,14 @@ export class Writer {
   }
 }
 
-/** The thread runs the file of the same kind as this one: the source under Node's own TypeScript, else the build. */
+/** The thread runs the same kind of file as this one: the source under Node's own TypeScript, otherwise the build. */
 function defaultWorkerFile(): URL {
   return import.meta.url.endsWith(".ts")
     ? new URL("./writer-worker.ts", import.meta.url)
     : new URL("./writer-worker.js", import.meta.url);
 }
 
-/** How many of those that wait become the next group: at least one, however large it is. */
+/** How many waiting commands form the next group: at least one, however large it is. */
 function groupLength(waiting: readonly PendingWrite[]): number {
   let bytes = 0;
   const end = waiting.findIndex((write, index) => {

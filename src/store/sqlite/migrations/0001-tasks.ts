@@ -1,4 +1,4 @@
-/** The first schema. Like every migration it is never edited: a later one changes what it made. */
+/** The first schema. Like every migration, it is never edited: later ones change the schema. */
 export const tasks = `
 CREATE TABLE task (
   id TEXT PRIMARY KEY,

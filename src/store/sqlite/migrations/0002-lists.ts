@@ -1,6 +1,6 @@
 /**
- * What a list of an owner's tasks reads: an index, and of each outcome its kind, so that no body has to be parsed.
- * A body that is not stored as plain JSON text (half a surrogate pair stands in it unescaped) counts as a result.
+ * For lists of an owner's tasks: an index, and the kind of each outcome, so that no body is parsed. A body that is not stored as plain JSON
+ * text (it contains half a surrogate pair unescaped) counts as a result.
  */
 export const lists = `
 ALTER TABLE task ADD COLUMN outcome_kind TEXT CHECK (outcome_kind IN ('result', 'error_result', 'error'));

@@ -1,4 +1,4 @@
-/** The queues of tasks: `seq` is the order. What is bound to a process is dropped by the next one. */
+/** The queues of tasks, ordered by `seq`. The next process drops messages bound to an earlier one. */
 export const messages = `
 CREATE TABLE message (
   seq INTEGER PRIMARY KEY,

@@ -1,6 +1,6 @@
 /**
- * How many tasks there are, by owner and in total ('t'), kept by the database itself: it counts whatever a transaction
- * does to tasks, and with it what is rolled back. Only principals are counted: callers who are not told apart have none.
+ * The number of tasks, by owner and in total ('t'), kept by the database itself: it counts every change of tasks in a transaction, and a
+ * rollback undoes the count. Only principals are counted: callers that are not told apart have none.
  */
 export const usage = `
 CREATE TABLE usage (

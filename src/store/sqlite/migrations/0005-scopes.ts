@@ -1,4 +1,4 @@
-/** What a list of the tasks of one scope reads; most tasks have none. */
+/** For lists of the tasks of one scope; most tasks have none. */
 export const scopes = `
 CREATE INDEX task_scope ON task (generation, scope, id) WHERE scope <> '';
 `;

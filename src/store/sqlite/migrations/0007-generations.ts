@@ -1,4 +1,4 @@
-/** What a list of the tasks of one generation reads, of all principals. */
+/** For lists of the tasks of one generation, of all principals. */
 export const generations = `
 CREATE INDEX task_generation ON task (generation, id);
 `;

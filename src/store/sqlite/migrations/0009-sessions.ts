@@ -1,6 +1,6 @@
 /**
- * Sessions of HTTP clients, and from which request of which session a task came. An origin that cannot be read, in a damaged row, is
- * that of no session.
+ * Sessions of HTTP clients, and the session and request that each task came from. An unreadable origin, in a damaged row, belongs to no
+ * session.
  */
 export const sessions = `
 CREATE TABLE session (

@@ -1,6 +1,6 @@
 /**
- * The order in which entries ended. A sleep used to be done from its beginning: now it is when it has ended. One whose time
- * is over may have been seen to end, at that time; the others still last.
+ * The order in which entries ended. A sleep used to count as done from its beginning; now it is done when it has ended. One whose time is
+ * over may have been seen to end, at that time; the others are still open.
  */
 export const endOrder = `
 ALTER TABLE journal ADD COLUMN done_version INTEGER;

@@ -1,8 +1,7 @@
 /**
- * Several processes at a time. Before, one process owned the file: what it left running belongs to an owner that is gone, and is
- * reclaimed by the first one that opens the file. `change` tells owners of each other's commits, of tasks or of sessions, and is written only while
- * there is more than one.
- * A message that is bound to a process goes with it, and so now has its owner.
+ * Several processes at a time. Before, one process owned the file: its running tasks belong to an owner that is gone, and the first process
+ * that opens the file reclaims them. `change` tells owners of each other's commits, and is written only while there is more than one. A
+ * message bound to a process is deleted with it, so it now has its owner.
  */
 export const owners = `
 CREATE TABLE owner (

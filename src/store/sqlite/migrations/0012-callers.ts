@@ -1,6 +1,6 @@
 /**
- * Who waits for the result of a call without a task, at which owner, and whether somebody may come back for it. Of older tasks that a call
- * can find, that is not known.
+ * The owners at which callers without tasks wait for a result, and whether one may come back for it. For older tasks that a call can find,
+ * this is unknown.
  */
 export const callers = `
 ALTER TABLE task ADD COLUMN awaited_by TEXT NOT NULL DEFAULT '';

@@ -1,7 +1,7 @@
 /**
- * Tasks that wait are kept apart from those that can be claimed. `lane` says why a queued task can be; without one it waits until `run_after`.
- * Before, a queued task waited only after a second crash, and the sweeper wakes it where its time has come; and a running one that
- * waited was run again in any case, as it now is once.
+ * Separates waiting tasks from claimable ones. `lane` says why a queued task is claimable; without one it waits until `run_after`. Before,
+ * a queued task waited only after a second crash; the sweeper wakes such tasks. A waiting running task was always run again, as happens now
+ * once.
  */
 export const parking = `
 ALTER TABLE task ADD COLUMN lane TEXT;

@@ -1,6 +1,5 @@
 /**
- * Tasks that can be claimed, by who has turns: principals, and each of their lanes. `limited` marks what runs of a handler of which only
- * so many tasks run at a time.
+ * Claimable tasks, by principals and their lanes, which take turns. `limited` marks running tasks that count toward their handler's limit.
  */
 export const turns = `
 ALTER TABLE task ADD COLUMN limited INTEGER NOT NULL DEFAULT 0;

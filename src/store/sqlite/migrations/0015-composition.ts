@@ -1,6 +1,6 @@
 /**
- * Retries, versions of tools, tasks of tasks, and events. A table of its own says which tasks are below which, so that others need no index for
- * it; `parent` of the task has the same with the rest. Tasks of tasks count for no quota.
+ * Retries, versions of tools, tasks of tasks, and events. A separate table says which tasks are below which, so that other tasks need no
+ * index for it; the task's `parent` has the same and the rest. Tasks of tasks count for no quota.
  */
 export const composition = `
 ALTER TABLE task ADD COLUMN tool_version INTEGER;

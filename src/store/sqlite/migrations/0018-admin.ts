@@ -1,4 +1,4 @@
-/** What operators search by, and what they did. */
+/** Operators' search columns and actions. */
 export const admin = `
 CREATE INDEX task_ended_of ON task (tool, coalesce(outcome_kind, state), id) WHERE state IN ('settled', 'cancelled');
 CREATE INDEX task_asking ON task (id) WHERE state IN ('queued', 'running') AND open_inputs > 0;

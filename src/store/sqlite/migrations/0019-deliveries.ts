@@ -1,4 +1,4 @@
-/** What webhooks are to be told, and which tasks they are told of. */
+/** Messages for webhooks, and the webhooks of each task. */
 export const deliveries = `
 ALTER TABLE task ADD COLUMN notifies TEXT NOT NULL DEFAULT '';
 

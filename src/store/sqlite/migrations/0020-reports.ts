@@ -1,4 +1,4 @@
-/** What processes say of each minute. */
+/** Reports of processes for each minute. */
 export const reports = `
 CREATE TABLE report (
   owner TEXT NOT NULL,
