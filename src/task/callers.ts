@@ -53,7 +53,7 @@ export function left(
   return cancelBy === null || isWanted(now, awaitedBy) ? now : scheduled(now, storable(cancelBy));
 }
 
-/** Whether somebody still wants the result; callers wait at `others`. */
+/** Whether the result is wanted; callers wait at `others`. */
 export function isWanted({ promised }: Pick<Callers, "promised">, others: Others): boolean {
   return promised || others.length > 0;
 }

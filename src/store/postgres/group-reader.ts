@@ -215,7 +215,7 @@ function byRunAfter(a: TaskRecord, b: TaskRecord): number {
   return (a.runAfter ?? 0) - (b.runAfter ?? 0) || compareNames(a.id, b.id);
 }
 
-/** Those of these counts that have limits. */
+/** The counts of created tasks with limits. */
 function countedBy({ creates }: GroupQuery): readonly string[] {
   const keys = new Set<string>();
   for (const { quota, task } of creates) {

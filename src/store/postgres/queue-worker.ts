@@ -55,8 +55,8 @@ export class QueueWorker {
     let isWorking = false;
     let problem: Error | undefined;
     let isMigration = false;
-    // The channel belongs to the database, so it also carries news of queues in other schemas. The library ends each worker then,
-    // and the process with an exit code of its own, which is not for the queue to decide.
+    // The channel belongs to the database, so it also tells of queues in other schemas. The library then ends each worker, and
+    // sets an exit code for the process, which is not for the queue to decide.
     events.on("pool:listen:notification", ({ message }: { message: { channel: string } }) => {
       if (message.channel !== "worker:migrate") return;
       const code = process.exitCode;
