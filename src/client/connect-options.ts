@@ -108,7 +108,7 @@ export interface ReceiveTasksOptions {
   readonly pollIntervalMs?: number;
   /** Whether to refuse questions that do not ask for a task, with -32600. Has no effect in SEP-1686. Default false. */
   readonly required?: boolean;
-  /** Called with errors that no caller is told about. Default: prints a line to stderr. */
+  /** Called with errors that reach no caller. Default: prints a line to stderr. */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -48,13 +48,13 @@ interface ConnectedClientOptions {
   readonly onError: (error: unknown) => void;
   /** Reads the text of a resource. Rejects with a `TaskClientError`. */
   readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
-  /** Its end ends all waits. */
+  /** When it ends, all waits end. */
   readonly requester: RawRequester;
   /** Stops answering the server's questions that run as tasks; they stay in their store. */
   readonly closeReceiver: (() => Promise<void>) | undefined;
 }
 
-/** The client of an open connection: makes its parts, and ends them. */
+/** The client of an open connection: creates its parts and ends them. */
 export class ConnectedClient implements TaskClient {
   readonly sdk: Client;
   readonly #options: ConnectedClientOptions;
@@ -203,7 +203,7 @@ export class ConnectedClient implements TaskClient {
   }
 }
 
-/** The session that tasks are made in. */
+/** The session in which tasks are created. */
 function sessionOf({ sessionId, origin }: RawRequester): Pick<StoredCall, "sessionId" | "sessionOrigin"> {
   return sessionId === undefined || origin === undefined ? {} : { sessionId, sessionOrigin: origin };
 }

@@ -8,30 +8,30 @@ import type { TaskProtocol } from "./task-protocol.ts";
 import type { TaskSessions } from "./session/task-sessions.ts";
 import type { RawRequester } from "./transport/raw-requester.ts";
 
-/** A generation of tasks as this client speaks it: an entry of `generations.ts`, in a folder of its own. */
+/** A generation of tasks as this client implements it: an entry of `generations.ts`, in its own folder. */
 export interface ClientGeneration {
-  /** Options of `connect` for a server that may speak newer generations too, which do not show the tasks of this one. */
+  /** Options of `connect` for a server that may also speak newer generations, which do not show this one's tasks. */
   readonly options: Pick<ConnectOptions, "protocolVersion" | "generation">;
-  /** Whether some servers show a task only in the session that made it. */
+  /** Whether some servers show a task only in the session that created it. */
   readonly mayBindToSession: boolean;
-  /** What the client declares in this generation beside its own capabilities, on any connection. */
+  /** What the client declares in this generation besides its own capabilities, on any connection. */
   declared?(capabilities: ClientCapabilities, listen: boolean): ClientCapabilities;
-  /** What a server with these capabilities says of its tasks, if it has any. Left out where only the use of tasks tells. */
+  /** What a server with these capabilities declares about its tasks, if it has any. Left out if only using tasks shows that. */
   serverTasks?(server: JsonObject): ServerTasks | undefined;
-  /** How this client runs a server's questions as tasks. Left out where servers cannot ask for that. */
+  /** How this client runs a server's questions as tasks. Left out if servers cannot ask for that. */
   readonly receiving?: Receiving;
-  /** Called before each connection: which generation it speaks is not known yet. */
+  /** Called before each connection, when its generation is not known yet. */
   prepare(caller: Caller): PreparedGeneration;
 }
 
-/** What a server declares of its tasks. */
+/** What a server declares about its tasks. */
 export interface ServerTasks {
   /** The name of the tasks, for people. */
   readonly title: string;
   readonly cancels: boolean;
-  /** Undefined where the generation has no lists. */
+  /** Undefined if the generation has no lists. */
   readonly lists: boolean | undefined;
-  /** Whether its changes can be listened to, apart from the answers to requests. */
+  /** Whether the client can listen to changes, apart from the answers to requests. */
   readonly listens: boolean;
 }
 
@@ -47,13 +47,13 @@ export interface Caller {
   readonly clientInfo: Implementation;
 }
 
-/** A generation on one connection, whether or not that turns out to speak it. */
+/** A generation on one connection, which may turn out not to use it. */
 export interface PreparedGeneration {
   /** Changes a message of the SDK's client before it is sent. */
   readonly rewriteOutgoing?: (message: JSONRPCMessage) => JSONRPCMessage;
   /** Changes a message before the SDK's client gets it. */
   readonly rewriteIncoming?: (message: JSONRPCMessage) => JSONRPCMessage;
-  /** Speaks it. */
+  /** Starts to use it. */
   protocol(parts: ProtocolParts): TaskProtocol;
 }
 
@@ -63,6 +63,6 @@ export interface ProtocolParts {
   readonly callbacks: UserCallbacks;
   /** The server's capabilities. */
   readonly server: JsonObject;
-  /** Of tasks that only their own session shows. */
+  /** For tasks that are visible only in their own session. */
   readonly sessions: TaskSessions;
 }

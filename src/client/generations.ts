@@ -10,7 +10,7 @@ import { sep } from "./sep-1686/generation.ts";
 import type { MakeReceivedTasks } from "./session/receiver/receiver.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
 
-/** The generations of tasks that this client speaks. Another one is an entry here, and a folder. */
+/** The generations of tasks that this client supports. Each is an entry here, and a folder. */
 export const clientGenerations: Readonly<Record<WireGenerationName, ClientGeneration>> = {
   [extensionName]: extension,
   [coreName]: core,
@@ -39,7 +39,7 @@ export function declaredCapabilities(own: ClientCapabilities, listen: boolean): 
   );
 }
 
-/** All generations on one connection, while it is not known which of them it speaks. */
+/** All generations on one connection, while it is unknown which one it uses. */
 export class PreparedGenerations {
   readonly #prepared: Readonly<Record<WireGenerationName, PreparedGeneration>>;
 
@@ -57,13 +57,13 @@ export class PreparedGenerations {
     return all.reduce((changed, { rewriteIncoming }) => rewriteIncoming?.(changed) ?? changed, message);
   }
 
-  /** Speaks one of them. */
+  /** Starts to use one of them. */
   protocol(name: WireGenerationName, parts: ProtocolParts): TaskProtocol {
     return this.#prepared[name].protocol(parts);
   }
 }
 
-/** What makes the tasks that this client runs for servers, of each generation that has them. */
+/** What creates the tasks that this client runs for servers, for each generation that has them. */
 export type LoadedReceiving = Readonly<Record<WireGenerationName, MakeReceivedTasks | undefined>>;
 
 export async function loadReceiving(): Promise<LoadedReceiving> {

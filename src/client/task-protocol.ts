@@ -78,9 +78,9 @@ export interface TaskObserver {
   onPollNeeded(): void;
 }
 
-/** Receives what the server says of a log or an output that is followed. */
+/** Receives pushes about a log or an output that is followed. */
 export interface LineListener {
-  /** Whether the server says of each further line from now on that there is one. */
+  /** Whether the server pushes a notice for each further line from now on. */
   onLive(isLive: boolean): void;
   /** There may be more lines, or the task has ended. */
   onGrown(): void;
@@ -128,8 +128,8 @@ export interface TaskProtocol {
     signal: AbortSignal,
   ) => Promise<ListenEnd>;
   /**
-   * Follows the log or output of this URI, whose lines have to be read, until the signal aborts, with whose reason it rejects, or the server
-   * refuses. Undefined where the server does not push them.
+   * Follows the log or output at this URI, whose lines the caller has to read, until the signal aborts or the server refuses. Rejects
+   * with the signal's reason. Undefined if the server does not push lines.
    */
   readonly followLines?:
     ((uri: string, listener: LineListener, signal: AbortSignal) => Promise<void>) | undefined;

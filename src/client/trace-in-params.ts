@@ -8,7 +8,7 @@ export function traceOf(params: JsonObject | undefined): TraceContext | undefine
   return isJsonObject(meta) ? traceContextIn(meta) : undefined;
 }
 
-/** Calls `work` where that trace goes on, if anything is traced. */
+/** Calls `work` in that trace context, if tracing is on. */
 export function inTrace<T>(
   tracing: ClientTracing | undefined,
   trace: TraceContext | undefined,
@@ -23,7 +23,7 @@ export function withTrace(params: JsonObject | undefined, trace: TraceContext): 
   return { ...params, _meta: { ...(isJsonObject(meta) && meta), ...trace } };
 }
 
-/** The params without it, to be compared: a message that is repeated comes with another one. */
+/** The params without it, for comparison: a repeated message has a different one. */
 export function withoutTrace(params: JsonObject): JsonObject {
   const { _meta: meta, ...others } = params;
   if (!isJsonObject(meta) || !traceContextKeys.some((key) => key in meta)) return params;

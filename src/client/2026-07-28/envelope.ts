@@ -16,8 +16,8 @@ export function withTasks(capabilities: ClientCapabilities): ClientCapabilities 
 }
 
 /**
- * What the SDK's client declares: where it listens also that it wants to hear of logs and outputs, which decides what the server says of
- * itself.
+ * What the SDK's client declares. If it listens, it also declares that it accepts pushes of logs and outputs; this decides what the
+ * server declares.
  */
 export function declaredOnConnect(capabilities: ClientCapabilities, listen: boolean): ClientCapabilities {
   const declared = withTasks(capabilities);

@@ -2,10 +2,10 @@ import { OAuthError } from "@modelcontextprotocol/client";
 import { describeCause } from "../transport/describe-cause.ts";
 import { TaskClientError } from "../task-client-error.ts";
 
-/** Errors of an authorization server that a repeat would not change. */
+/** Errors of an authorization server that a retry would not fix. */
 const ends: ReadonlySet<string> = new Set(["invalid_grant", "invalid_client", "unauthorized_client"]);
 
-/** How much of what an authorization server says is in an error. */
+/** The maximum length of an authorization server's text in an error. */
 const longest = 300;
 
 /** Whether the authorization server no longer accepts the login. */
@@ -14,8 +14,8 @@ export function isEnded(cause: unknown): boolean {
 }
 
 /**
- * The error for a failure of a request to an authorization server: `unauthorized` if it refused, `connection` if it
- * could not answer, so that a wait goes on.
+ * The error for a failed request to an authorization server: `unauthorized` if the server refused, `connection` if it could not answer,
+ * so that a wait continues.
  */
 export function authFailure(what: string, cause: unknown): TaskClientError {
   if (cause instanceof TaskClientError) return cause;
@@ -23,13 +23,13 @@ export function authFailure(what: string, cause: unknown): TaskClientError {
   return new TaskClientError(isOutage(cause) ? "connection" : "unauthorized", message, { cause });
 }
 
-/** The SDK repeats what it cannot read, such as the whole page of a proxy. */
+/** The SDK quotes what it cannot parse, such as a proxy's whole page. */
 function shortened(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length <= longest ? line : `${line.slice(0, longest - 1).toWellFormed()}…`;
 }
 
-/** Whether a later request may be answered. */
+/** Whether a later request may succeed. */
 export function isOutage(cause: unknown): boolean {
   if (cause instanceof OAuthError)
     return ["server_error", "temporarily_unavailable", "too_many_requests"].includes(cause.code);

@@ -3,8 +3,8 @@ import { TaskClientError } from "../task-client-error.ts";
 import type { Challenge, TokenSource } from "./token-source.ts";
 
 /**
- * A fetch whose requests to the origin of `server` carry a token, and are sent again with another one if the server
- * refuses it. Requests to other origins are sent as they are.
+ * A fetch that sends a token with requests to the origin of `server`, and retries with another token if the server refuses it. Requests
+ * to other origins are sent unchanged.
  */
 export function authorizedFetch(fetchIt: FetchLike, server: URL, tokens: TokenSource): FetchLike {
   return async (url, init = {}) => {
@@ -34,14 +34,14 @@ function withToken(init: RequestInit, token: string | undefined): RequestInit {
   return { ...init, headers };
 }
 
-/** The value of the header for a token. Throws for one that no header can carry, without its text: fetch would repeat it in its error. */
+/** The header value for a token. Throws for a token that no header can carry, without quoting it: fetch would include it in its error. */
 export function bearer(token: string): string {
   if (/^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(token)) return `Bearer ${token}`;
   const message = "The token has a line break or another character that no header can carry";
   throw new TaskClientError("unauthorized", message);
 }
 
-/** What the server wants, if it refused the request for its token. */
+/** What the server asks for, if it refused the request because of its token. */
 export function challengeOf(response: Response): Challenge | undefined {
   const { status } = response;
   if (status !== 401 && status !== 403) return undefined;

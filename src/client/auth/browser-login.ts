@@ -22,7 +22,7 @@ import { LoginFlow } from "./login-flow.ts";
 import { Loopback } from "./loopback.ts";
 import { withTokens } from "./token-request.ts";
 
-/** Logs in with a browser of this machine, which brings the answer to a port of it (authorization code, PKCE). */
+/** Logs in with a browser on this machine, which delivers the answer to a local port (authorization code, PKCE). */
 export async function browserLogin(run: LoginRun): Promise<Login> {
   const { server, options, authority, clock, signal, fetch: fetchIt } = run;
   const { onAddress, clientName = defaultClientName, clientMetadataUrl } = options;
@@ -60,7 +60,7 @@ export async function browserLogin(run: LoginRun): Promise<Login> {
   }
 }
 
-/** The address comes from the server: a browser opens only pages. */
+/** The address comes from the server: a browser may open only web pages. */
 function visitable(url: URL | undefined): URL {
   if (url?.protocol === "https:" || url?.protocol === "http:") return url;
   throw new TaskClientError("protocol", "The authorization server has no page to log in at");
@@ -73,7 +73,7 @@ function codeIn(
   const iss = answer.get("iss") ?? undefined;
   const code = answer.get("code");
   if (code !== null) return { authorizationCode: code, ...(iss !== undefined && { iss }) };
-  // Only then is what it says known to come from the right issuer (RFC 9207).
+  // Only then is the answer known to come from the right issuer (RFC 9207).
   validateAuthorizationResponseIssuer({
     iss,
     expectedIssuer: metadata?.issuer,

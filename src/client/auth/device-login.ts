@@ -23,10 +23,10 @@ import { LoginFlow } from "./login-flow.ts";
 import { withTokens } from "./token-request.ts";
 
 const grantType = "urn:ietf:params:oauth:grant-type:device_code";
-/** The seconds between two requests, if the server names none, and by how many it may want more each time (RFC 8628, 3.5). */
+/** The seconds between two requests if the server names none, and how many to add each time it asks for more (RFC 8628, 3.5). */
 const pauseSeconds = 5;
 
-/** Logs in anywhere else: the user enters a code on a page, while this program asks whether he has (RFC 8628). */
+/** Logs in from any other device: the user enters a code on a page while this program polls (RFC 8628). */
 export async function deviceLogin(run: LoginRun): Promise<Login> {
   const { authority, options, server, clock } = run;
   const { onAddress } = options;
@@ -48,7 +48,7 @@ export async function deviceLogin(run: LoginRun): Promise<Login> {
   }
 }
 
-/** Described by its document where the server takes that, else registered. */
+/** Identified by its metadata document if the server supports that, otherwise registered. */
 async function clientFor(run: LoginRun): Promise<StoredOAuthClientInformation> {
   const { authority, options, fetch: fetchIt } = run;
   assertClient(options, authority);
@@ -138,7 +138,7 @@ async function untilLoggedIn(
       });
     } catch (error) {
       const said = error instanceof OAuthError ? error.code : undefined;
-      // A request that is lost, or that the server could not answer now, is made again later, too (RFC 8628, 3.5).
+      // Retry too if the request was lost, or the server could not answer it now (RFC 8628, 3.5).
       const isLost = (!(error instanceof OAuthError) || isOutage(error)) && !signal.aborted;
       if (said === "slow_down") seconds += pauseSeconds;
       else if (said === "expired_token")

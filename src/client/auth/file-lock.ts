@@ -2,12 +2,12 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import type { ClientClock } from "../clock.ts";
 import { retryWhileInUse } from "../handles/retry-while-in-use.ts";
 
-/** How often a lock that another process holds is tried again. */
+/** The pause between attempts to take a lock that another process holds. */
 const tryMs = 50;
-/** How long a lock may be held: a request to an authorization server ends before. */
+/** The longest time to hold a lock: requests to authorization servers end earlier. */
 const longestMs = 60_000;
 
-/** Runs `work` while this process holds the lock file. A lock whose process has died is taken over. */
+/** Runs `work` while this process holds the lock file. Takes over the lock of a process that has died. */
 export async function withFileLock<Value>(
   path: string,
   clock: ClientClock,
@@ -37,7 +37,7 @@ async function take(path: string, own: string, clock: ClientClock): Promise<void
 
 async function create(path: string, own: string): Promise<boolean> {
   try {
-    // Windows refuses a name whose file is just being removed.
+    // Windows refuses the name of a file that is just being removed.
     const file = await retryWhileInUse(() => open(path, "wx", 0o600));
     try {
       await file.writeFile(own);
@@ -51,12 +51,12 @@ async function create(path: string, own: string): Promise<boolean> {
   }
 }
 
-/** Who holds the lock: undefined for nobody. Empty: whoever is just writing it. */
+/** The lock's holder: undefined if the lock is free, empty while a process is writing it. */
 async function holder(path: string): Promise<string | undefined> {
   return retryWhileInUse(() => readFile(path, "utf8")).catch(() => undefined);
 }
 
-/** Only one process can rename a lock away; it then checks whose lock it was. */
+/** Only one process can rename a lock away. It then checks whose lock it was. */
 async function remove(path: string, seen: string): Promise<void> {
   const aside = `${path}.${crypto.randomUUID()}`;
   try {
@@ -64,7 +64,7 @@ async function remove(path: string, seen: string): Promise<void> {
   } catch {
     return; // another process was faster
   }
-  // A lock that was taken meanwhile goes back, unless it has been taken again.
+  // If another process took the lock meanwhile, give it back, unless it was taken again.
   if ((await holder(aside)) !== seen) await create(path, (await holder(aside)) ?? "");
   await retryWhileInUse(() => rm(aside, { force: true }));
 }

@@ -9,7 +9,7 @@ import { withFileLock } from "./file-lock.ts";
 import { loginText, readLogin } from "./login-format.ts";
 import type { LoginStore } from "./login.ts";
 
-/** Encrypts the contents of the files. If `open` returns `null`, the text cannot be read any more, and counts as no login. */
+/** Encrypts the contents of the files. If `open` returns `null`, the text can no longer be read and counts as no login. */
 export interface Sealing {
   seal(text: string): Promise<string>;
   open(sealed: string): Promise<string | null>;
@@ -64,7 +64,7 @@ async function makePrivate(folder: string): Promise<void> {
   if (process.platform !== "win32") await chmod(folder, 0o700);
 }
 
-/** Windows has other permissions; there, a user's folders are private. */
+/** Windows has other permissions, and a user's folders are private there. */
 async function readOwn(path: string): Promise<string | undefined> {
   try {
     const { mode } = await stat(path);

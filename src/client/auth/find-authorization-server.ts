@@ -11,14 +11,14 @@ import { mayBeRefusedByHttpSse } from "../transport/sse-transport.ts";
 import { challengeOf } from "./authorized-fetch.ts";
 import type { Challenge } from "./token-source.ts";
 
-/** Who issues tokens for a server, and how. */
+/** A server's token issuer, and how to use it. */
 export interface Authority {
   readonly info: OAuthServerInfo;
   readonly issuer: string;
   readonly challenge: Challenge | undefined;
 }
 
-/** Asks a server without a token who issues tokens for it, and the issuer how. */
+/** Finds a server's issuer by a request without a token, and the issuer's metadata. */
 export async function findAuthority(server: URL, fetchIt: FetchLike): Promise<Authority> {
   try {
     const challenge = await challengeBy(server, fetchIt);
@@ -36,8 +36,8 @@ export async function findAuthority(server: URL, fetchIt: FetchLike): Promise<Au
 }
 
 /**
- * What the server says to a request without a token. It is a ping, which does nothing where it is served; one that has only the
- * HTTP+SSE transport is asked for its stream.
+ * The server's answer to a request without a token. The request is a ping, which has no effect; a server that has only the HTTP+SSE
+ * transport is asked for its stream.
  */
 async function challengeBy(server: URL, fetchIt: FetchLike): Promise<Challenge | undefined> {
   const answer = await fetchIt(server, {
@@ -53,7 +53,7 @@ async function challengeBy(server: URL, fetchIt: FetchLike): Promise<Challenge |
   return challengeOf(stream);
 }
 
-/** What tokens for the server are asked for; throws if its metadata is about another server. */
+/** The resource to request tokens for. Throws if the server's metadata is about another server. */
 export async function resourceOf(
   server: URL,
   provider: OAuthClientProvider,
@@ -63,7 +63,7 @@ export async function resourceOf(
   return resourceMetadata?.resource;
 }
 
-/** The scopes to ask for: those of the user, else those that the server names. */
+/** The scopes to request: the user's, otherwise those that the server names. */
 export function scopeFor(
   given: string | undefined,
   { challenge, info: { resourceMetadata } }: Authority,
@@ -71,7 +71,7 @@ export function scopeFor(
   return given ?? challenge?.scope ?? resourceMetadata?.scopes_supported?.join(" ");
 }
 
-/** An endpoint that the authorization server has beside those that the SDK knows. */
+/** An endpoint in the authorization server's metadata that the SDK does not know. */
 export function endpointOf(
   { authorizationServerMetadata }: OAuthServerInfo,
   name: string,

@@ -28,7 +28,7 @@ export async function logOut(server: string | URL, options: LogOutOptions): Prom
   const name = loginName(new URL(server));
   const fetchIt = oauthFetch(options.fetch, systemClock, signal);
   return store.exclusively(name, async () => {
-    // Log out even if the login cannot be read, or the server does not answer.
+    // Log out even if the login cannot be read or the server does not answer.
     const login = await store.load(name).catch(() => null);
     await store.delete(name);
     if (login === undefined) return "none";
@@ -57,7 +57,7 @@ async function revoke(login: Login, fetchIt: FetchLike): Promise<boolean> {
   return revoked;
 }
 
-/** The client authenticates as it does to get tokens. */
+/** The client authenticates as for token requests. */
 function authenticated(login: Login, form: URLSearchParams): Pick<RequestInit, "headers" | "body"> {
   const { id, secret = "" } = login.client;
   const method = selectClientAuthMethod(clientInformation(login), [...(login.authMethods ?? [])]);

@@ -6,7 +6,7 @@ import type { LogInOptions } from "./login-run.ts";
 
 export const defaultClientName = "Holdfast";
 
-/** The configured client in the SDK's form, bound to the issuer; undefined to describe or register one. */
+/** The configured client in the SDK's form, bound to the issuer. If undefined, a client is described or registered. */
 export function configuredClient(
   { client }: LogInOptions,
   { issuer }: Authority,
@@ -16,12 +16,12 @@ export function configuredClient(
   return { client_id: id, ...(secret !== undefined && { client_secret: secret }), issuer };
 }
 
-/** Throws where no client is configured, and the authorization server makes none. */
+/** Throws if no client is configured and the authorization server cannot register one. */
 export function assertClient(
   { client, clientMetadataUrl }: LogInOptions,
   { issuer, info: { authorizationServerMetadata: metadata } }: Authority,
 ): void {
-  // Without metadata there may be an endpoint at its usual place.
+  // Without metadata, the endpoint may be at its default path.
   if (client !== undefined || metadata === undefined) return;
   const takesDocument =
     clientMetadataUrl !== undefined && metadata["client_id_metadata_document_supported"] === true;
@@ -30,13 +30,13 @@ export function assertClient(
   throw new TaskClientError("unauthorized", message);
 }
 
-/** A client in the form that logins have. */
+/** A client in the form that logins store. */
 export function loginClient(client: StoredOAuthClientInformation): LoginClient {
   const method = "token_endpoint_auth_method" in client ? client.token_endpoint_auth_method : undefined;
   return { id: client.client_id, secret: client.client_secret, method };
 }
 
-/** What a login has of its authorization server. */
+/** What a login stores about its authorization server. */
 export function loginAuthority({
   issuer,
   info,

@@ -11,10 +11,10 @@ interface LoginFlowOptions {
   readonly clientInformation?: StoredOAuthClientInformation | undefined;
   readonly clientMetadataUrl?: string | undefined;
   readonly grantType: string;
-  /** Where the browser goes back to; undefined without one. */
+  /** The browser's redirect URI; undefined without a browser. */
   readonly redirectUrl?: URL;
   readonly state?: string;
-  /** The parameters of a token request that is not for a code. */
+  /** The parameters of a token request without an authorization code. */
   readonly tokenRequest?: () => URLSearchParams;
 }
 

@@ -8,7 +8,7 @@ export function loginText(server: string, login: Login): string {
   return `${JSON.stringify({ format, server, login })}\n`;
 }
 
-/** The login of a server; undefined if the text is none. */
+/** The login of a server; undefined if the text contains none. */
 export function readLogin(server: string, text: string): Login | undefined {
   const stored = parsed(text);
   if (!isJsonObject(stored) || stored["format"] !== format || stored["server"] !== server) return undefined;

@@ -48,6 +48,6 @@ export interface LoginRun {
   readonly authority: Authority;
   readonly fetch: FetchLike;
   readonly clock: ClientClock;
-  /** Aborts when the time is over, or the caller stopped waiting. */
+  /** Aborts when the time limit has passed or the caller stops waiting. */
   readonly signal: AbortSignal;
 }

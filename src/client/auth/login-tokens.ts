@@ -7,7 +7,7 @@ import { scopeUnion } from "./scopes.ts";
 import { canRenew, renewed } from "./token-request.ts";
 import type { Challenge, TokenSource } from "./token-source.ts";
 
-/** A token is renewed this long before its end: the request takes its time. */
+/** A token is renewed this long before it expires, because the request takes time. */
 const leewayMs = 10_000;
 
 interface LoginTokensOptions {
@@ -72,7 +72,7 @@ export class LoginTokens implements TokenSource {
     });
   }
 
-  /** A refresh cannot add scopes (RFC 6749, 6): the user has to log in again, without losing those that he has. */
+  /** A refresh cannot add scopes (RFC 6749, 6): the user has to log in again, without losing the current scopes. */
   #lacks(login: Login, scope: string | undefined): TaskClientError {
     const requiredScope = scopeUnion(login.scope, scope) ?? "";
     const message = `The login to ${this.#options.server.href} lacks scopes: it needs ${JSON.stringify(requiredScope)}`;

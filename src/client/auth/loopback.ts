@@ -6,7 +6,7 @@ const path = "/callback";
 const page = (text: string): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><title>Holdfast</title><p>${text}</p></html>\n`;
 
-/** Receives an authorization server's answer from the browser, on a free port of this machine, for one login. */
+/** Receives an authorization server's answer from the browser, on a free local port, for one login. */
 export class Loopback {
   readonly redirectUrl: URL;
   /** Resolves with the answer that has the right `state`. */
@@ -23,7 +23,7 @@ export class Loopback {
     const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
     const server = createServer((request, response) => {
       const answer = answerIn(request, state);
-      // Sent first: what follows may close the port.
+      // Sent first, because what follows may close the port.
       if (typeof answer !== "number") response.once("finish", () => resolve(answer));
       respond(response, answer);
     });
@@ -36,7 +36,7 @@ export class Loopback {
       throw new TaskClientError("connection", "No port of this machine is free for the browser's answer");
     return new Loopback(address.port, promise, () => {
       server.close();
-      // A browser opens connections in advance, which would keep this process alive.
+      // Browsers open connections in advance, which would keep this process alive.
       server.closeAllConnections();
     });
   }
@@ -46,7 +46,7 @@ export class Loopback {
   }
 }
 
-/** The answer in a request of the browser, or the status of what is none. */
+/** The answer in a browser's request, or the HTTP status for a request without one. */
 function answerIn({ method, url = "" }: IncomingMessage, state: string): URLSearchParams | number {
   const asked = URL.parse(url, "http://127.0.0.1");
   if (asked?.pathname !== path) return 404;

@@ -4,10 +4,7 @@ import type { ClientClock } from "../clock.ts";
 /** How long an authorization server may take to answer. */
 const answerMs = 30_000;
 
-/**
- * A fetch for requests to authorization servers: each has to be answered in time. The SDK follows their redirects
- * itself, within one origin.
- */
+/** A fetch with a time limit, for requests to authorization servers. The SDK follows their redirects itself, within one origin. */
 export function oauthFetch(
   given: FetchLike | undefined,
   clock: ClientClock,
@@ -19,7 +16,7 @@ export function oauthFetch(
     const signals = [deadline.signal, signal, init.signal].filter((each) => each != null);
     try {
       const response = await fetchIt(url, { ...init, signal: AbortSignal.any(signals) });
-      // The answers are small. Read here, they are held to the time limit too.
+      // The answers are small. Reading them here applies the time limit to them too.
       const body = response.body === null ? null : await response.arrayBuffer();
       const { status, statusText, headers } = response;
       return new Response(body, { status, statusText, headers });

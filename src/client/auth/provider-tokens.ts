@@ -4,7 +4,7 @@ import { authFailure } from "./auth-failure.ts";
 import { scopeUnion } from "./scopes.ts";
 import type { Challenge, TokenSource } from "./token-source.ts";
 
-/** The tokens of a provider of the SDK, which does as the SDK's transport would. */
+/** The tokens of an SDK provider, used as the SDK's transport would use them. */
 export class ProviderTokens implements TokenSource {
   readonly #provider: OAuthClientProvider;
   readonly #server: URL;

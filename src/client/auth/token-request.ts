@@ -17,7 +17,7 @@ export interface TokenRequest {
 
 type Known = Omit<Login, "accessToken" | "refreshToken" | "scope" | "expiresAt">;
 
-/** The login with the tokens that an authorization server has given. */
+/** The login with the tokens that the authorization server returned. */
 export function withTokens(known: Known, tokens: OAuthTokens, now: number): Login {
   const { access_token: accessToken, refresh_token: refreshToken, scope, expires_in: seconds } = tokens;
   return {
@@ -29,21 +29,21 @@ export function withTokens(known: Known, tokens: OAuthTokens, now: number): Logi
   };
 }
 
-/** The last moment that a Date can be. */
+/** The latest time that a Date can hold. */
 const lastMoment = 8.64e15;
 
-/** Some servers give the largest number that they have for a token without an end. */
+/** Some servers return their largest number for a token that never expires. */
 function endAfter(now: number, seconds: number): number | undefined {
   const at = now + seconds * 1000;
   return at > lastMoment ? undefined : at;
 }
 
-/** Whether another token can be had without the user. */
+/** Whether another token can be obtained without the user. */
 export function canRenew({ grant, refreshToken }: Login): boolean {
   return refreshToken !== undefined || grant === "client_credentials";
 }
 
-/** The same login with another token, and with more scopes if its grant allows that. */
+/** The same login with a new token, and with more scopes if its grant allows that. */
 export async function renewed(
   login: Login,
   scope: string | undefined,
@@ -86,18 +86,18 @@ export async function clientToken(
   });
 }
 
-/** What the SDK needs to know of an authorization server to ask for a token. */
+/** What the SDK needs to know about an authorization server to request a token. */
 function metadataOf({ issuer, tokenEndpoint, authMethods }: Known): OAuthMetadata {
   return {
     issuer,
     token_endpoint: tokenEndpoint,
-    authorization_endpoint: tokenEndpoint, // unused, and the type wants one
+    authorization_endpoint: tokenEndpoint, // unused, but the type requires one
     response_types_supported: [],
     ...(authMethods !== undefined && { token_endpoint_auth_methods_supported: [...authMethods] }),
   };
 }
 
-/** The client in the form of the SDK. */
+/** The client in the SDK's form. */
 export function clientInformation({ client }: Pick<Login, "client">): {
   readonly client_id: string;
   readonly client_secret?: string;

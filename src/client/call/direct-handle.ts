@@ -20,7 +20,7 @@ export function directHandle(result: CallToolResult, at: number): TaskHandle {
     async *updates() {
       yield task;
     },
-    // Without a task there is nothing to keep them with.
+    // Without a task there is no log and no output.
     async *logs() {},
     async *output() {},
     result: async () => result,

@@ -54,7 +54,7 @@ export async function readInTask<Result>(
       const { content, ...result } = await handle.result({ ...waiting, timeoutMs: undefined, signal });
       return toResult(content.length === 0 ? result : { content, ...result });
     } catch (error) {
-      // Nobody else knows the task's id.
+      // No other client knows the task's id.
       if (signal.aborted && !background.closing.aborted) await cancel(handle);
       throw error;
     }

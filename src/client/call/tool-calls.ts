@@ -28,16 +28,16 @@ export interface ToolCallServices extends StartServices {
 }
 
 type Sending =
-  /** `findsAgain`: the caller or the next process can find its task, so that it may run on if its answer comes too late. */
+  /** `findsAgain`: the caller or the next process can find the task again, so it may continue if its answer comes too late. */
   | { readonly kind: "new"; readonly findsAgain: boolean }
-  /** The call comes from the store, so that it may have been sent before. */
+  /** The call comes from the store, so it may have been sent before. */
   | { readonly kind: "again" };
 
 type StartOptions = WaitOptions & Pick<CallOptions, "onProgress" | "deleteAfterFetch">;
 
 const cancelOnAbortMs = 5_000;
 
-/** The tool calls of a client, in its journal from before they are sent until their ends are delivered. */
+/** The tool calls of a client. Its journal keeps each one from before it is sent until its outcome is delivered. */
 export class ToolCalls {
   readonly #services: ToolCallServices;
 
@@ -88,7 +88,7 @@ export class ToolCalls {
     return this.#start(call, { kind: "new", findsAgain }, options);
   }
 
-  /** Calls of this client, or of earlier ones, whose ends were not delivered. */
+  /** Calls of this client, or of earlier ones, whose outcomes were not delivered. */
   async pending(): Promise<readonly PendingCall[]> {
     const { journal, clock, protocol, background, handle } = this.#services;
     background.closing.throwIfAborted();

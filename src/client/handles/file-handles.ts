@@ -72,7 +72,7 @@ class FileHandles implements HandleStore {
     const entry = await read(file, decodeCall);
     // The call's file goes first: left alone, it would be sent again.
     if (entry !== undefined && !(entry instanceof Error)) await this.drop(entry);
-    // The task's file goes last: by it the next process finds what a crash in between has left.
+    // The task's file goes last: the next process uses it to find what a crash in between has left.
     await rm(this.#answersFolder(task), { recursive: true, force: true, maxRetries: 3 });
     await remove(file);
   }
@@ -108,7 +108,7 @@ class FileHandles implements HandleStore {
 
   async findSession(server: string, generation: string): Promise<ResumableSession | undefined> {
     const found = await read(this.#sessionFile({ server, generation }), decodeSession);
-    // One that cannot be read is worth no more than a new one.
+    // A session that cannot be read counts as missing.
     return found instanceof Error ? undefined : found;
   }
 

@@ -28,7 +28,7 @@ interface AskedQuestion extends OpenQuestion {
   readonly taskId: string | null;
   /** The call that asks before its task exists; the id is that of events. */
   readonly callId?: string;
-  /** Where the server's trace goes on, if its params do not say so. */
+  /** The server's trace context, if its params contain none. */
   readonly trace?: TraceContext | undefined;
 }
 

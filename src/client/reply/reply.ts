@@ -92,7 +92,7 @@ function rpcError(error: JsonRpcError, taskId: string | undefined): TaskClientEr
   return new TaskClientError(code, describeRpcError(error), { error, taskId });
 }
 
-/** An error in one line. Servers on the SDK's first version write the code before the message too, which once is enough. */
+/** An error in one line. Servers on the SDK's first version also put the code into the message; it is shown once. */
 export function describeRpcError({ message, code }: Pick<JsonRpcError, "message" | "code">): string {
   const prefix = `MCP error ${code}: `;
   return `${message.startsWith(prefix) ? message.slice(prefix.length) : message} (${code})`;

@@ -83,7 +83,7 @@ export class SepCalls {
   }
 
   async read(request: ReadRequest, signal: AbortSignal): Promise<Reply<ReadAnswer>> {
-    // Nobody else knows the task's id.
+    // No other client knows the task's id.
     const once = { ...request, findsAgain: false, onLateTask: undefined };
     const begun = await this.#begin(once, signal);
     return readReply(begun, (answer) =>

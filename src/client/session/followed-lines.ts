@@ -12,7 +12,7 @@ interface Services {
   readonly clock: ClientClock;
 }
 
-/** How often to subscribe again, since the session may be a new one (ms). */
+/** How often to subscribe again, because the session may have been replaced (ms). */
 const renewMs = 30_000;
 
 /** How logs and outputs are followed in the session of a server with these capabilities; undefined where it does not push them. */
@@ -70,7 +70,7 @@ class FollowedLines {
     }
     this.#followers.delete(uri);
     const { closed } = this.#services.requester;
-    // Where it is lost, the server ends the subscription with the task.
+    // If this request is lost, the server ends the subscription with the task.
     if (closed.aborted) return;
     requestWithTimeout(this.#services, "resources/unsubscribe", { uri }, closed).catch(() => undefined);
   }

@@ -5,9 +5,9 @@ import { taskLinesCapability, withTaskLines } from "../../generation/task-lines.
 import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
 
 /**
- * Rewrites the handshake of revisions with sessions: removes the tasks extension, which only later ones have, declares in its place that
- * it wants to hear of logs and outputs, and adds the declaration of the tasks that this client runs, if any. `tasks` makes it for a
- * protocol version.
+ * Rewrites the handshake of revisions with sessions: removes the tasks extension, which only later revisions have, declares instead that
+ * the client accepts pushes of logs and outputs, and declares the tasks that this client runs, if any. `tasks` makes that declaration for
+ * a protocol version.
  */
 export function rewriteInitialize(
   message: JSONRPCMessage,

@@ -26,13 +26,13 @@ interface TakeUpOptions {
 }
 
 /**
- * Goes on in the session of an earlier client instead of beginning one: answers the handshake of the SDK's client as the
- * server did then, if the server still knows the session. A session is for one client at a time, since the stream on
- * which the server sends by itself is: whoever removes it from the store has it.
+ * Resumes the session of an earlier client instead of starting a new one: answers the handshake of the SDK's client as the server did
+ * then, if the server still knows the session. Only one client can use a session at a time, because it has only one standalone stream.
+ * The client that removes the session from the store owns it.
  */
 export class SessionTakeUp {
   readonly #options: TakeUpOptions;
-  /** Ids must not come twice in a session, and the SDK's client counts from 0. */
+  /** Ids must be unique in a session, and the SDK's client counts from 0. */
   readonly #idPrefix = `sdk-${crypto.randomUUID().slice(0, 8)}-`;
   #isDone = false;
 
@@ -40,7 +40,7 @@ export class SessionTakeUp {
     this.#options = options;
   }
 
-  /** A fetch that answers the handshake; with 404 where the session cannot be taken up. */
+  /** A fetch that answers the handshake, or returns 404 if the session cannot be resumed. */
   wrapFetch(fetchIt: FetchLike): FetchLike {
     return async (url, init) => {
       const message = this.#isDone ? undefined : messageIn(init);
@@ -50,7 +50,7 @@ export class SessionTakeUp {
       }
       if (message?.["method"] !== "initialize") return fetchIt(url, init);
       const { id, capabilities, result } = this.#options.session;
-      // The server believes that the client can what it declared then.
+      // The server still assumes the capabilities that the client declared then.
       const { params } = message;
       const declared = isJsonObject(params) ? params["capabilities"] : undefined;
       if (!isDeepStrictEqual(declared, capabilities)) return refused();
@@ -103,7 +103,7 @@ export class SessionTakeUp {
   }
 }
 
-/** The session that a client of this server can take up. A store that fails has none. */
+/** The session that a client of this server can resume. If the store fails, there is none. */
 export async function findSession(
   store: HandleStore,
   { server, origin }: Pick<ResumableSession, "server" | "origin">,

@@ -120,7 +120,7 @@ export class TaskInboxes<Inbox extends TaskInbox> {
     return this.#inboxes.get(seen.taskId)?.update(seen) ?? withoutQuestions(seen);
   }
 
-  /** As `TaskProtocol.answer`. Nothing is sent for a task that nobody observes and that asks nothing. */
+  /** As `TaskProtocol.answer`. Sends nothing for a task that is not observed and has no questions. */
   readonly answer: TaskProtocol["answer"] = async (taskId, key, result, signal) => {
     const inbox = this.#inboxes.get(taskId);
     return inbox?.questions.answer(key, result, signal) ?? { kind: "value", value: undefined };

@@ -15,8 +15,8 @@ interface TaskSessionsOptions {
 type TaskMessageOptions = Pick<RawRequestOptions, "headers">;
 
 /**
- * Tasks that are visible only in the session that created them, in an earlier process, where another session was begun or
- * taken up. Requests about such a task are sent in that session instead of the connection's own.
+ * Tasks that are visible only in the session that created them, in an earlier process, while this connection has another session.
+ * Requests about such a task are sent in its session instead of the connection's own.
  */
 export class TaskSessions {
   readonly #options: TaskSessionsOptions;
@@ -33,8 +33,8 @@ export class TaskSessions {
   }
 
   /**
-   * Sends a request about the task: in its session, if that is known, and there too if the connection's own does not know
-   * the task. `mayFail`: an error can be the task's own, which no other session changes.
+   * Sends a request about the task: in its session if that is known, or if the connection's own session does not know the task.
+   * `mayFail`: an error can be the task's own, which no other session changes.
    */
   async ask<Value>(
     taskId: string,

@@ -10,7 +10,7 @@ export class PollRun {
   readonly signal: AbortSignal;
   readonly #wakeups = new Set<() => void>();
   #waits = 0;
-  /** Of the waits that are traced, in the order in which they began. */
+  /** Traced waits, in the order in which they began. */
   readonly #spans = new Set<ClientWaitSpan>();
   #failure: { readonly error: unknown } | undefined;
 
@@ -27,7 +27,7 @@ export class PollRun {
     return this.signal.aborted;
   }
 
-  /** The wait for which polls are made and questions asked: the oldest that goes on. */
+  /** The wait for which polls are made and questions asked: the oldest open one. */
   get span(): ClientWaitSpan | undefined {
     const [oldest] = this.#spans;
     return oldest;

@@ -37,7 +37,7 @@ export interface LineReader {
   /** The text of a resource. Rejects with `connection` if the server cannot be reached now. */
   readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
   readonly get: (signal: AbortSignal) => Promise<RemoteTask>;
-  /** That of the protocol. */
+  /** `followLines` of the protocol. */
   readonly followLines?: TaskProtocol["followLines"];
   /** Tracks background work, so that closing the client waits for it. */
   readonly run: (work: Promise<void>) => void;

@@ -18,7 +18,7 @@ interface TaskRequestServices {
   readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
 }
 
-/** What callers ask of their tasks, beside the polls that a wait sends. */
+/** What callers request for their tasks, besides the polls of a wait. */
 export class TaskRequests {
   /** Whether tasks can be deleted. */
   readonly canDelete: boolean;

@@ -36,15 +36,15 @@ export interface WatchLifetimes {
 /** Just created, found in the handle store, or named by the caller. */
 export type TaskOrigin = "created" | "stored" | "named";
 
-/** What is known of a task before it is watched. */
+/** What is known about a task before it is watched. */
 export interface KnownTask {
   /** The state in the answer to the call, if it was complete. */
   readonly task?: RemoteTask | undefined;
-  /** What was called. */
+  /** The tool that was called. */
   readonly tool?: string | undefined;
 }
 
-/** What the server is known to say of the task's existence. */
+/** Whether the server is known to have the task. */
 type Existence =
   /** Only the caller has named it. */
   | { readonly kind: "unconfirmed" }
@@ -208,7 +208,7 @@ export class TaskWatch {
     return verdict;
   }
 
-  /** What the user is asked, and the answer, are for the wait. */
+  /** Asks the questions on behalf of the wait, in its span. */
   #ask(task: RemoteTask): void {
     const span = this.#run?.span;
     if (span === undefined) this.#questions.see(task);

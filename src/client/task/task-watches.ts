@@ -17,7 +17,7 @@ export class TaskWatches implements WatchLifetimes {
   /** Watches that live without a handle. */
   readonly #retained = new Map<string, TaskWatch>();
   readonly #collected = new FinalizationRegistry<string>((taskId) => {
-    // A newer watch may have its place.
+    // A newer watch may have replaced it.
     if (this.#byId.get(taskId)?.deref() === undefined) this.#byId.delete(taskId);
   });
 
@@ -26,7 +26,7 @@ export class TaskWatches implements WatchLifetimes {
     this.#onForget = onForget;
   }
 
-  /** The watch of a task; a new one starts with what is `known` of the task. */
+  /** The watch of a task; a new one starts with what is `known` about the task. */
   watch(taskId: string, origin: TaskOrigin, known: KnownTask): TaskWatch {
     const existing = this.#byId.get(taskId)?.deref();
     if (existing !== undefined) return existing;

@@ -17,7 +17,7 @@ const maxResumptions = 5;
 const endSessionTimeoutMs = 1_000;
 
 export interface HttpOptions extends Pick<ConnectOptions, "auth" | "fetch" | "headers" | "token"> {
-  /** Stands between the requests to the server, with their tokens, and what sends them. */
+  /** Wraps what sends requests to the server; the requests have their tokens by then. */
   readonly wrapFetch?: (fetchIt: FetchLike) => FetchLike;
 }
 
@@ -100,7 +100,7 @@ function fetchFor(server: URL, options: HttpOptions, clock: ClientClock): FetchL
 
 async function readToken(token: Token): Promise<string | undefined> {
   const read = typeof token === "string" ? token : await readFrom(token);
-  if (read !== undefined) bearer(read); // throws here: the SDK's error would have the token in it
+  if (read !== undefined) bearer(read); // throws here, because the SDK's error would contain the token
   return read;
 }
 

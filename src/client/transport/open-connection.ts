@@ -23,7 +23,7 @@ export interface OpenOptions
     Omit<ConnectOptions, "handles">,
     Pick<ConnectionOptions, "wrapFetch" | "isHttpSse">,
     MessageRewrites {
-  /** Has the session that is taken up, if there is one. */
+  /** Holds the session to resume, if there is one. */
   readonly handles: HandleStore | undefined;
   readonly clientInfo: Implementation;
   readonly capabilities: ClientCapabilities;
@@ -40,9 +40,9 @@ export interface OpenConnection {
 }
 
 /**
- * Connects in the session of an earlier client, if that is stored and goes on; else with protocol 2026-07-28 if the server
- * speaks it, otherwise with the handshake of earlier revisions, over HTTP+SSE if the server has no other transport. Rejects
- * with a TaskClientError or the signal's reason.
+ * Connects in the session of an earlier client, if one is stored and still valid. Otherwise uses protocol 2026-07-28 if the server speaks
+ * it, else the handshake of earlier revisions, over HTTP+SSE if the server has no other transport. Rejects with a TaskClientError or the
+ * signal's reason.
  */
 export async function openConnection(
   server: ServerTarget,
@@ -83,7 +83,7 @@ function isEarlier(version: ProtocolVersion | "earlier"): boolean {
   return version === "earlier" || hasSessions(version);
 }
 
-/** Undefined if there is no session to take up, or its server does not know it any more. */
+/** Undefined if there is no session to resume, or its server no longer knows it. */
 async function takeUpSession(
   target: ServerTarget,
   options: OpenOptions,

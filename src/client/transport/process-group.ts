@@ -116,7 +116,7 @@ async function killTree({ pid }: ChildProcess): Promise<void> {
   await promise;
 }
 
-/** Where Windows has a program of its own: a bare name would first be looked for in the working directory, which may be anybody's. */
+/** The full path of a Windows program: a bare name would first be looked up in the working directory, which anyone may control. */
 export function systemProgram(name: string, env: Readonly<Record<string, string | undefined>>): string {
   return win32.join(env["SYSTEMROOT"] || "C:\\Windows", "System32", name);
 }

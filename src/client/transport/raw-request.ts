@@ -18,13 +18,13 @@ export type NotificationMatch = "other" | "mine" | "end";
 
 export type MatchNotification = (notification: JSONRPCNotification, id: string) => NotificationMatch;
 
-/** What becomes of a request on the server when its signal aborts. */
+/** What happens to a request on the server when its signal aborts. */
 export type AfterAbort =
   /** It is cancelled. */
   | { readonly kind: "cancel" }
-  /** The caller cancels it, or leaves it. */
+  /** The caller cancels it, or lets it continue. */
   | { readonly kind: "caller" }
-  /** It goes on, and `onReply` gets its answer. For requests that cannot be cancelled, only the task that they create. */
+  /** It continues, and `onReply` gets its answer. For requests that cannot be cancelled, only the task that they create. */
   | { readonly kind: "goes_on"; readonly onReply: (reply: Reply<JsonObject>) => void };
 
 export interface RawRequestOptions {
@@ -43,7 +43,7 @@ export interface RawRequestOptions {
 /** A request that was sent. */
 export interface SentRequest {
   readonly id: string;
-  /** The session that it was sent in: its id is unique only there. Undefined while the server refuses it in any. */
+  /** The session that it was sent in; the id is unique only there. Undefined while the server refuses it in any session. */
   readonly session: number | undefined;
   /** Whether the server can send messages about the request before it answers. */
   readonly streams: boolean;
@@ -51,11 +51,11 @@ export interface SentRequest {
 
 type State =
   | { readonly kind: "waiting"; readonly resolve: (reply: Reply<JsonObject>) => void }
-  /** Its signal has aborted, and it goes on. */
+  /** Its signal has aborted, and it continues. */
   | { readonly kind: "abandoned"; readonly onReply: (reply: Reply<JsonObject>) => void }
   | { readonly kind: "over" };
 
-/** What a request reads of its connection. */
+/** What a request reads from its connection. */
 interface RequestServices {
   readonly clock: ClientClock;
   /** The HTTP response of each request; undefined on other transports. */

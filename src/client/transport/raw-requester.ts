@@ -21,7 +21,7 @@ import { MessageHandlers } from "./message-handlers.ts";
 /** How long a handshake may take. */
 const handshakeMs = 30_000;
 
-/** Who gets what the requester does not handle itself. */
+/** Receives what the requester does not handle itself. */
 export interface ConnectionListener {
   /** A message that answers no request of the requester and has no handler. */
   onMessage(message: JSONRPCMessage, extra?: MessageExtraInfo): void;
@@ -30,8 +30,8 @@ export interface ConnectionListener {
 }
 
 /**
- * Sends requests on a connection that it shares with the SDK's client, and begins a new session where the server has lost
- * the old one: `request` uses separate ids and returns the raw result, since the SDK's client throws if a task answers a call.
+ * Sends requests on a connection that it shares with the SDK's client, and starts a new session if the server has lost the old one.
+ * `request` uses separate ids and returns the raw result, because the SDK's client throws if a task answers a call.
  */
 export class RawRequester {
   /** Whether aborting a request closes its stream; otherwise it has to be cancelled by a notification. */
@@ -39,7 +39,7 @@ export class RawRequester {
   listener: ConnectionListener | undefined;
   /** Handlers for the server's own requests and notifications. */
   readonly handlers = new MessageHandlers();
-  /** Keeps the session for the next client. Resolves with false if nobody needs it: then it is ended. */
+  /** Keeps the session for the next client. Resolves with false if no client needs it; the session is then ended. */
   keepSession: (session: OpenSession) => Promise<boolean> = async () => false;
   readonly #connection: ServerConnection;
   readonly #pending: PendingRequests;
@@ -205,7 +205,7 @@ export class RawRequester {
     );
   }
 
-  /** Begins a new session for a request that the server refused since it has lost the old one. */
+  /** Starts a new session for a request that the server refused because it has lost the old one. */
   async #renewFor(request: RawRequest, error: unknown): Promise<Reply<JsonObject> | undefined> {
     const { message, options, session } = request;
     if (session === undefined || message.method === "initialize" || isForOtherSession(options.headers))
@@ -248,7 +248,7 @@ export class RawRequester {
   }
 }
 
-/** The failure of a message in another session says nothing about this one. */
+/** The failure of a message in another session says nothing about the current one. */
 function isForOtherSession(headers: RawRequestOptions["headers"]): boolean {
   return headers?.[sessionHeader] !== undefined;
 }

@@ -11,7 +11,7 @@ import type { Reply } from "../reply/reply.ts";
 import { retryDelay } from "../task/poll-delays.ts";
 import { sendFailure } from "./send-failure.ts";
 
-/** A session at the server, and what was said in its handshake. */
+/** A session at the server, and the contents of its handshake. */
 export interface OpenSession {
   readonly id: string;
   readonly origin: string;

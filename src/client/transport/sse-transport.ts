@@ -14,7 +14,7 @@ import { sendFailure } from "./send-failure.ts";
 import { readEvents, type ServerEvent } from "./server-sent-events.ts";
 import { fetchWithinOrigin, isEventStream } from "./standalone-stream.ts";
 
-/** How long a server may take to say where it wants its messages. */
+/** How long a server may take to name the URL for messages. */
 const endpointMs = 5_000;
 
 interface SseTransportOptions {
@@ -25,20 +25,20 @@ interface SseTransportOptions {
   readonly headers: () => Promise<Headers>;
 }
 
-/** Whether a server of the HTTP+SSE transport may answer so to a POST at the URL of its stream, which is then asked for (B-117). */
+/** Whether an HTTP+SSE server may answer like this to a POST at the URL of its stream. The client then requests the stream (B-117). */
 export function mayBeRefusedByHttpSse(status: number): boolean {
   return status === 400 || status === 404 || status === 405;
 }
 
-/** There is no server of the HTTP+SSE transport at the URL. */
+/** The URL has no HTTP+SSE server. */
 export class NoSseServer extends Error {
   override readonly name = "NoSseServer";
 }
 
 /**
- * The HTTP+SSE transport of 2024-11-05: a stream (GET) with all that the server sends, whose first event says where the
- * client's messages are to be posted (B-117). Nothing can be resumed on it, so the end of the stream is that of the
- * connection. The SDK's transport opens another stream instead, on which the answers of the first one never come.
+ * The HTTP+SSE transport of 2024-11-05: a stream (GET) with everything that the server sends. Its first event names the URL to post
+ * messages to (B-117). The stream cannot be resumed, so its end is the end of the connection. The SDK's transport instead opens another
+ * stream, on which answers to earlier messages never arrive.
  */
 export class SseTransport implements Transport {
   onclose?: () => void;
@@ -140,7 +140,7 @@ export class SseTransport implements Transport {
     this.onerror?.(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Also ends the messages that are being sent. */
+  /** Also aborts the messages that are being sent. */
   #end(): void {
     if (this.#ended.signal.aborted) return;
     this.#ended.abort();
@@ -148,7 +148,7 @@ export class SseTransport implements Transport {
   }
 }
 
-/** Where messages are posted: at the server's own origin alone, since they carry its token. */
+/** The URL to post messages to: only at the server's own origin, since they carry its token. */
 function endpointIn({ data }: ServerEvent, { href, origin }: URL): URL {
   const endpoint = URL.parse(data, href);
   if (endpoint?.origin === origin) return endpoint;

@@ -24,8 +24,8 @@ interface OpenRequest {
 }
 
 /**
- * A transport whose requests are traced, whoever sends them: the SDK's client or we. Each message is one span, which ends with its answer; the
- * server goes on below it.
+ * A transport that traces all requests, of the SDK's client and of this one. Each message is one span, which ends with its answer; the
+ * server's spans are its children.
  */
 export class TracedTransport implements Transport {
   onclose?: () => void;
@@ -65,7 +65,7 @@ export class TracedTransport implements Transport {
     this.#connection.transport.setProtocolVersion?.(version);
   }
 
-  /** What arrives on a pipe belongs to no caller, and not to the one that has connected. */
+  /** A message that arrives on a pipe belongs to no caller, not even to the one that connected. */
   async start(): Promise<void> {
     await this.#tracing.apart(() => this.#connection.transport.start());
   }
@@ -88,7 +88,7 @@ export class TracedTransport implements Transport {
       await span.run(() =>
         transport.send({ ...message, ...(params && { params }) }, { ...options, onRequestStreamEnd }),
       );
-      // Over HTTP the answer has come by now, unless it comes on a stream.
+      // Over HTTP the answer has arrived by now, unless it comes on a stream.
       if (this.#connection.responses?.get(String(id))?.streams === false) this.#end(id, noAnswer);
     } catch (error) {
       this.#end(id, outcomeOfFailure(error));
@@ -121,7 +121,7 @@ export class TracedTransport implements Transport {
   }
 
   #received(message: JSONRPCMessage): void {
-    // A server ends a stream of notifications also by cancelling its request.
+    // A server may also end a stream of notifications by cancelling its request.
     if (isJSONRPCNotification(message)) return this.#endCancelled(message, {});
     if (isJSONRPCErrorResponse(message)) {
       const { code, message: text } = message.error;

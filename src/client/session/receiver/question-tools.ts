@@ -62,7 +62,7 @@ export function questionTools(responders: Responders, unfetchedAnswers: Set<stri
 /** The call of the tool that asks a question, which its task runs. */
 export type QuestionCall = Pick<TaskCall, "tool" | "origin"> & { readonly arguments: AskedQuestion };
 
-/** The call for a question. `own` are its params without the wish for a task, and `taskId` is the server's own task that asks. */
+/** The call for a question. `own` are its params without the request for a task, and `taskId` is the server's own task that asks. */
 export function questionCall(
   server: string,
   { id, method }: Pick<Question, "id" | "method">,

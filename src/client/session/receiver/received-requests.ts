@@ -57,7 +57,7 @@ export class ReceivedRequests {
     work(AbortSignal.any([controller.signal, requester.closed]))
       .catch((error: unknown): Answer => ({ error: this.#errorOf(error) }))
       .then(async (answer) => {
-        // The server does not wait for the answer any more.
+        // The server no longer waits for the answer.
         if (controller.signal.aborted || requester.closed.aborted || session !== requester.session) return;
         const message = "result" in answer ? { result: { ...answer.result } } : { error: answer.error };
         const { kind } = await requester.sendOnce({ jsonrpc: "2.0", id, ...message });

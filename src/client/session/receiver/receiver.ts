@@ -25,11 +25,11 @@ export interface ReceiverParts extends ReceiverOptions {
 
 export type Work = (signal: AbortSignal) => Promise<Answer>;
 
-/** How a generation has a client run a server's questions as tasks. */
+/** How a generation lets a client run a server's questions as tasks. */
 export interface ReceivedTasks {
-  /** How a `tasks/*` request about such tasks is answered; undefined for any other request. */
+  /** Answers a `tasks/*` request about such tasks; undefined for any other request. */
   aboutTask(request: JSONRPCRequest): Work | undefined;
-  /** How a question is answered that asks for a task; undefined for one that is answered as a plain request. */
+  /** Answers a question that asks for a task; undefined for one that is answered as a plain request. */
   question(question: Question): Work | undefined;
 }
 

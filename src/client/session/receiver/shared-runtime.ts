@@ -27,7 +27,7 @@ const inUse = new WeakMap<TaskStore, Shared>();
 
 /** Questions wait for people: many run at once, and they survive any number of restarts. */
 const runtimeOptions: Partial<RuntimeOptions> = {
-  requestedTtl: "task", // after its own ttl, a server waits for the answer no more
+  requestedTtl: "task", // after its own ttl, a server no longer waits for the answer
   concurrency: 10_000,
   maxLeakedHandlers: 10_000,
   maxCrashes: 1_000_000,
