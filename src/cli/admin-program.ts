@@ -19,7 +19,7 @@ export const placeForms =
   "the server's SQLite file, sqlite:PATH, postgres://HOST/DATABASE, or the URL of its admin endpoint";
 const idForms = "the task's id, or the start of it";
 
-/** `holdfast admin STORE …`: what operators see of a store, and do to its tasks. */
+/** `holdfast admin STORE …`: lets operators read a store and act on its tasks. */
 export function addAdminCommands(program: Command, context: Context, end: (code: ExitCode) => void): void {
   const admin = program
     .command("admin")
@@ -31,7 +31,7 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
       throw new UsageError(`Say what to do, after the store: ${[...adminActions(program)].join(", ")}.`);
     });
 
-  /** As it is typed, the store comes before the command (`moveActionFirst`). */
+  /** On the command line, the store comes before the command (`moveActionFirst`). */
   const command = (name: string, description: string, storeForms = placeForms): Command =>
     admin
       .command(name)
@@ -227,7 +227,7 @@ function selectingMany(command: Command): Command {
     .option("--yes", "with --all: do not ask");
 }
 
-/** The task that a command is about; undefined where it is about all that are selected. Throws a UsageError for what is neither. */
+/** The task that a command is about; undefined for all selected tasks. Throws a UsageError if neither is given, or both. */
 function oneTask(id: string | undefined, options: ManyTasksOptions): string | undefined {
   const { all, limit, dryRun, ...others } = options;
   if (all === true && id !== undefined) throw new UsageError("Give the id of a task, or --all, not both.");

@@ -5,7 +5,7 @@ import { saveOption, serverCommand, serverForms, timeoutOption } from "./common-
 import type { Context, WaitingOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
-/** What MCP has besides tools and tasks: resources, prompts, completions and ping. */
+/** The commands for MCP besides tools and tasks: resources, prompts, completions and ping. */
 export function addBaseCommands(program: Command, context: Context, end: (code: ExitCode) => void): void {
   const command = (name: string, description: string): Command =>
     serverCommand(program, name, description)

@@ -23,7 +23,7 @@ export function serverCommand(program: Command, name: string, description: strin
     .option("--header <line>", 'an HTTP header, "Name: value"; can be repeated', collect);
 }
 
-/** `--timeout`, where `goesOn` says what becomes of the work. */
+/** `--timeout`; `goesOn` says what happens to the work. */
 export function timeoutOption(goesOn = "how long to wait; the task continues"): Option {
   return new Option("--timeout <seconds>", goesOn).argParser((text) => {
     const seconds = Number(text);

@@ -8,11 +8,11 @@ import type { ExitCode } from "./exit-code.ts";
 
 export interface CommandMakers {
   readonly command: (name: string, description: string) => Command;
-  /** Gives a command the options that select tasks. */
+  /** Adds the options that select tasks to a command. */
   readonly selecting: (command: Command) => Command;
 }
 
-/** The commands of `holdfast admin STORE` that work with the database of the store itself. */
+/** The commands of `holdfast admin STORE` that need the store's database. */
 export function addDataCareCommands(
   { command, selecting }: CommandMakers,
   context: Context,

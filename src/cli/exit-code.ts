@@ -17,9 +17,9 @@ export const exitCodes = {
   unreachable: 6,
   /** `--timeout` has passed; the task continues. */
   unfinished: 7,
-  /** A question that comes before the task could not be answered. */
+  /** A question before the task existed could not be answered. */
   unanswered: 8,
-  /** A fault in this program, or a state folder that it cannot write. */
+  /** A bug in this program, or a state folder that it cannot write. */
   fault: 70,
   /** Ctrl-C; the task continues. */
   interrupted: 130,

@@ -14,7 +14,7 @@ import { UsageError } from "./errors.ts";
 
 /** Runs one command, and resolves with the exit code. Never rejects. */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
-  // Without a listener an error would end the process with a stack trace. Writes report it too.
+  // Without a listener an error would end the process with a stack trace. Writes report the error too.
   for (const stream of [io.stdout, io.stderr]) stream.on("error", () => undefined);
   const output = new Output(io, wantsJson(argv));
   let exitCode: ExitCode = exitCodes.done;

@@ -29,7 +29,9 @@ import type { ExitCode } from "./exit-code.ts";
 
 const taskForms = "the task's id or the start of it, its number in the last list, or last";
 
-/** The commands and their options. `end` is called with the exit code. Each command is loaded when it runs, so that help and completions are quick. */
+/**
+ * The commands and their options. Calls `end` with the exit code. Loads each command when it runs, so that help and completions are fast.
+ */
 export function makeProgram(context: Context, end: (code: ExitCode) => void): Command {
   const { stdout, stderr } = context.io;
   const program = new Command("holdfast")

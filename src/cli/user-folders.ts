@@ -2,11 +2,11 @@ import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
 import type { Io } from "./io.ts";
 
-/** The folder of this user's unfinished tasks: `HOLDFAST_STATE`, or `holdfast` where his system keeps what programs remember. */
+/** The folder of this user's unfinished tasks: `HOLDFAST_STATE`, or `holdfast` in the system's folder for program state. */
 export function stateFolder({ env, cwd }: Pick<Io, "env" | "cwd">, platform = process.platform): string {
   const asked = env["HOLDFAST_STATE"];
   if (asked !== undefined && asked !== "") return pathsOf(platform).resolve(cwd, asked);
-  // Local: a profile that follows its user to other machines would take the logins along.
+  // Local: a roaming profile would copy the logins to other machines.
   return userFolder(
     env,
     platform,
@@ -15,15 +15,15 @@ export function stateFolder({ env, cwd }: Pick<Io, "env" | "cwd">, platform = pr
   );
 }
 
-/** The folder of what this user writes for the command line. */
+/** The folder of this user's configuration for the command line. */
 export function configFolder({ env }: Pick<Io, "env">, platform = process.platform): string {
   return userFolder(env, platform, ["XDG_CONFIG_HOME", ".config"], ["APPDATA", "AppData", "Roaming"]);
 }
 
-/** A variable that names a folder, and where that is below the home folder unless it is set. */
+/** A variable that names a folder, and its default below the home folder. */
 type Usual = readonly [variable: string, ...below: string[]];
 
-/** Whoever sets the variable of XDG means it on Windows too. */
+/** An XDG variable that is set counts on Windows too. */
 function userFolder(env: Io["env"], platform: NodeJS.Platform, xdg: Usual, windows: Usual): string {
   const paths = pathsOf(platform);
   const [variable, ...below] = platform === "win32" ? windows : xdg;

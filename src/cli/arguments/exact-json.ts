@@ -20,7 +20,7 @@ export function parseExactJson(text: string): unknown {
   });
 }
 
-/** A text of a file without the byte order mark that programs of Windows put first. */
+/** A file's text without the byte order mark that Windows programs put first. */
 export function withoutMark(text: string): string {
   return text.replace(/^\ufeff/, "");
 }

@@ -5,10 +5,10 @@ import { follow, readInputSchema, typesOf, type InputSchema } from "./input-sche
 import { parseArguments } from "./parse-arguments.ts";
 import { withoutFile, type Pair } from "./read-pairs.ts";
 
-/** Lists and objects in an example are this deep at most. */
+/** The maximum depth of lists and objects in an example. */
 const maxDepth = 5;
 
-/** Arguments that fit a tool's schema as far as it says, as words: the required ones, or the first if none is. */
+/** Arguments that fit a tool's schema, as words: the required ones, or the first one if none is required. */
 export function exampleArguments(inputSchema: JsonObject): readonly string[] {
   const schema = readInputSchema(inputSchema);
   const { properties, required, root } = schema;
@@ -17,7 +17,7 @@ export function exampleArguments(inputSchema: JsonObject): readonly string[] {
   return wanted.flatMap((key) => wordsOf(key, exampleValue(properties.get(key) ?? {}, root, key), schema));
 }
 
-/** `key=value`, for a list once for each item, where that is read as the same value; otherwise as JSON. */
+/** `key=value`, repeated for each item of a list, if that is read as the same value; otherwise JSON. */
 function wordsOf(key: string, value: unknown, schema: InputSchema): readonly string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const pairs = items.map((item) => ({ key, isJson: false, value: String(item) }));
@@ -34,7 +34,7 @@ function isReadAs(value: unknown, key: string, pairs: readonly Pair[], schema: I
   }
 }
 
-/** A value that the schema allows: one that it names, or the simplest of its type. */
+/** A value that the schema allows: one that it lists, or the simplest of its type. */
 function exampleValue(schema: JsonObject, root: JsonObject, key: string, depth = 0): unknown {
   const { const: only, default: usual, examples, enum: values, anyOf, oneOf, allOf } = schema;
   if (only !== undefined) return only;
@@ -78,7 +78,7 @@ const texts: Readonly<Record<string, string>> = {
   ipv6: "2001:db8::1",
 };
 
-/** Three dots where nothing is known of the text: to be filled in. */
+/** Text of unknown form becomes three dots, to be filled in. */
 function exampleText({ format, minLength }: JsonObject, key: string): string {
   const known = typeof format === "string" ? texts[format] : undefined;
   if (known !== undefined) return known;

@@ -75,13 +75,13 @@ export function typesOf(
   return each.some((types) => types.size === 0) ? new Set() : new Set(each.flatMap((types) => [...types]));
 }
 
-/** How the bytes of a file are given as text, if the schema says so of the value, of one of its choices or of a list's items. */
+/** How a file's bytes are encoded as text, if the schema says so for the value, one of its choices or a list's items. */
 export function base64In(schema: JsonObject, root: JsonObject): "base64" | "base64url" | undefined {
   const { anyOf, oneOf, items } = schema;
   const choices: readonly unknown[] = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : [];
   for (const part of [schema, items, ...choices]) {
     const { contentEncoding, format } = follow(part, root);
-    // `byte` is what OpenAPI calls it.
+    // `byte` is OpenAPI's name for it.
     const said = contentEncoding ?? (format === "byte" ? "base64" : format);
     if (said === "base64" || said === "base64url") return said;
   }

@@ -1,11 +1,11 @@
-/** The word that was probably meant by a mistyped one, or undefined if none is near enough. */
+/** The word that the user probably meant by a mistyped one; undefined if none is near enough. */
 export function nearest(typed: string, words: Iterable<string>): string | undefined {
   const wanted = typed.toLowerCase();
   let best: { readonly word: string; readonly distance: number } | undefined;
   for (const word of words) {
     const lower = word.toLowerCase();
     const length = Math.min(wanted.length, lower.length);
-    // A third of the letters may differ; a word whose beginning was typed is near, too.
+    // A third of the letters may differ. A word that the typed text begins is near, too.
     const allowed = Math.max(1, Math.floor(length / 3));
     const isBeginning = length >= 2 && lower.startsWith(wanted);
     const distance = isBeginning ? 0.5 : distanceOf(wanted, lower, allowed);
@@ -22,8 +22,8 @@ export function didYouMean(typed: string, words: Iterable<string>): string {
 }
 
 /**
- * How many letters have to be added, left out, replaced or swapped with their neighbour. Infinity as soon as it is more than
- * `most`: names come from servers, and can be long.
+ * The edit distance: how many letters to add, drop, replace or swap with their neighbour. Infinity as soon as it exceeds `most`, because
+ * servers choose names, which can be long.
  */
 function distanceOf(one: string, other: string, most: number): number {
   if (Math.abs(one.length - other.length) > most) return Infinity;

@@ -10,7 +10,7 @@ export interface Pair {
   readonly value: string | FileContent;
 }
 
-/** What a file has; the schema decides whether that becomes text or base64. */
+/** A file's contents; the schema decides whether they become text or base64. */
 export interface FileContent {
   readonly path: string;
   readonly bytes: Buffer;
@@ -23,7 +23,7 @@ export async function readPairs(words: readonly string[], cwd: string): Promise<
   return pairs;
 }
 
-/** A value as it is typed so that it names no file. */
+/** How to type a value so that it names no file. */
 export function withoutFile(value: string): string {
   return value.startsWith("@") ? `@${value}` : value;
 }
@@ -35,7 +35,7 @@ async function readPair(word: string, cwd: string): Promise<Pair> {
   }
   const isJson = sign === ":=";
   if (!text.startsWith("@")) return { key, isJson, value: text };
-  // A second @ stands for a value that begins with one. JSON never does.
+  // A second @ escapes a value that begins with one. JSON never does.
   if (text.startsWith("@@") && !isJson) return { key, isJson, value: text.slice(1) };
   return { key, isJson, value: await readContent(`${key}${sign}`, text.slice(1), cwd) };
 }

@@ -3,7 +3,7 @@ import { UsageError } from "../errors.ts";
 import { losesDigits, parseExactJson, tooLong } from "./exact-json.ts";
 import { describeType, follow, typesOf } from "./input-schema.ts";
 
-/** The value of a text by a schema, or why it has none. */
+/** The value of a text by a schema, or why there is none. */
 export type ReadValue =
   { readonly kind: "value"; readonly value: unknown } | { readonly kind: "problem"; readonly text: string };
 
@@ -32,7 +32,7 @@ export function readValue(
   return { kind: "value", value: value.value };
 }
 
-/** A value in an error: whole files can be values. */
+/** Shows a value in an error; it can be a whole file. */
 export function quoted(value: unknown): string {
   const text = JSON.stringify(value);
   return text.length <= longestQuoted ? text : `${text.slice(0, longestQuoted).toWellFormed()}…`;

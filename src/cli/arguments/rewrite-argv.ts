@@ -41,7 +41,7 @@ const serverFirst: ReadonlySet<string | undefined> = new Set([
   "ping",
 ]);
 
-/** Whether the output is to be JSON. What follows `--` is for the server. */
+/** Whether the output is JSON. Words after `--` are for the server. */
 export function wantsJson(argv: readonly string[]): boolean {
   const [at, end] = [argv.indexOf("--json"), argv.indexOf("--")];
   return at !== -1 && (end === -1 || at < end);

@@ -1,7 +1,7 @@
 import { millisecondsOf } from "../../task/time-span.ts";
 import { UsageError } from "../errors.ts";
 
-/** The milliseconds of `90s`, `5m`, `48h` or `7d`; `what` is the option or the argument that has it. */
+/** The milliseconds in `90s`, `5m`, `48h` or `7d`; `what` names the option or argument. */
 export function readTimeSpan(what: string, text: string): number {
   try {
     return millisecondsOf(text);
@@ -10,7 +10,7 @@ export function readTimeSpan(what: string, text: string): number {
   }
 }
 
-/** A time to come: `2d` from now on, a date in ISO 8601, or `never`, which is null. Throws a UsageError. */
+/** A future time: `2d` from now, a date in ISO 8601, or `never`, which is null. Throws a UsageError. */
 export function untilOf(text: string, now: number): number | null {
   if (text === "never") return null;
   try {

@@ -21,7 +21,7 @@ export class QuestionAnswerer {
   readonly #session = Promise.withResolvers<TaskSession>();
   readonly #answered = new Set<string>();
   readonly #leftOpen = new Set<string>();
-  /** Undefined if the server tells no keys before it asks: then the first question counts. */
+  /** Undefined if the server names no keys before it asks: the first question is then used. */
   #chosenKey: string | undefined;
   #latest: RemoteTask | undefined;
 
@@ -82,7 +82,7 @@ export class QuestionAnswerer {
     this.#session.resolve(session);
   }
 
-  /** Whether there is nothing more to answer. */
+  /** Whether nothing is left to answer. */
   isDone(task: RemoteTask): boolean {
     this.#latest = task;
     if (task.status !== "input_required") return true;
@@ -118,7 +118,7 @@ export interface GivenAnswer {
   readonly given: JsonObject;
 }
 
-/** The answer as the question's schema wants it. Throws a UsageError if it does not fit. */
+/** The answer in the form of the question's schema. Throws a UsageError if it does not fit. */
 export function answerFrom(
   { method, params }: InputRequest,
   { action, pairs, given }: GivenAnswer,

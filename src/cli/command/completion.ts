@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import { readHostConfig } from "../server/host-config.ts";
 
-/** `holdfast completion SHELL`: prints what the shell is to run. */
+/** `holdfast completion SHELL`: prints the script for the shell to run. */
 export async function completion(
   { output }: Context,
   { shell }: { readonly shell: Shell },
@@ -15,8 +15,8 @@ export async function completion(
 }
 
 /**
- * What the word before the cursor can become, a line each: from commands, options, and what is known here of servers, tools and
- * tasks. Asks no server. The exit code is 1 if there is nothing.
+ * Prints the completions of the word before the cursor, one per line: commands, options, and known servers, tools and tasks. Sends no
+ * request. The exit code is 1 if there are none.
  */
 export async function completeWords(
   program: Command,
@@ -32,7 +32,7 @@ export async function completeWords(
     tasks: async () => (await state.list()).tasks.map(({ id }) => id),
   };
   const found = await candidates(program, wordsOf(line), known);
-  // Names are chosen by servers: what a shell would run of them is escaped. Fish does so itself.
+  // Servers choose the names, so escape what a shell would run. Fish escapes them itself.
   const words = shell === "fish" ? found : found.map((word) => word.replaceAll(/[^\w@%+=:,./-]/gu, "\\$&"));
   await output.print(words.map((word) => `${word}\n`).join(""));
   return found.length > 0 ? exitCodes.done : exitCodes.errorResult;

@@ -11,7 +11,7 @@ export interface DashboardCommandOptions extends AdminOptions {
   readonly readOnly?: true;
 }
 
-/** `holdfast dashboard STORE`: serves the page of operators, for whom it prints a link, until it is interrupted. */
+/** `holdfast dashboard STORE`: serves the dashboard until it is interrupted, and prints a link to it. */
 export async function dashboard(
   context: Context,
   { place, options }: { readonly place: string; readonly options: DashboardCommandOptions },
@@ -19,9 +19,9 @@ export async function dashboard(
   const { output } = context;
   const { host, port, path, readOnly } = options;
   return withAdmin(context, { place, options, endsItself: true }, async ({ admin, actor, interrupts }) => {
-    // A wrong token or a store of another version is told here, and not in the browser.
+    // Reports a wrong token or a store of another version here, not in the browser.
     await admin.list({ limit: 1 });
-    // Other commands need no server, and begin sooner without it.
+    // Loaded on demand, so that other commands start faster.
     const { serveDashboard } = await import("../../server/http/dashboard/serve-dashboard.ts");
     const served = await serveDashboard({
       admin,

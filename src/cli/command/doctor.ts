@@ -17,7 +17,7 @@ interface DoctorCommand {
   readonly options: ServerOptions;
 }
 
-/** `holdfast doctor SERVER`: tests what works with a server, what does not, and why. */
+/** `holdfast doctor SERVER`: tests what works with a server, and says what does not and why. */
 export async function doctor(context: Context, { server, options }: DoctorCommand): Promise<ExitCode> {
   const { output } = context;
   const asked = await resolveServer(context, server, options);
@@ -26,7 +26,7 @@ export async function doctor(context: Context, { server, options }: DoctorComman
   try {
     await withServer(context, { server: asked }, options, async (session) => {
       const { client, terminal } = session;
-      // Asked afterwards: a token that had ended is renewed by now.
+      // Asked afterwards, because an expired token is renewed by now.
       const login = hasAuthorization(credentials) ? undefined : await loginTo(asked, context);
       const checks = await examine(session, { sendsToken, login });
       terminal.display.end();

@@ -13,7 +13,7 @@ export async function listTools(
   client: TaskClient,
   signal: AbortSignal,
 ): Promise<readonly Tool[] | undefined> {
-  // The SDK would write to the console that there are none.
+  // Otherwise the SDK would print a warning to the console.
   if (client.sdk.getServerCapabilities()?.tools === undefined) return [];
   try {
     return await allPages(async (params) => {

@@ -7,11 +7,11 @@ import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { InitJson } from "../output/json-shapes.ts";
 
 export interface InitOptions {
-  /** The file that `npm pack` made. */
+  /** The tarball that `npm pack` created. */
   readonly tarball?: string;
 }
 
-/** From `src/cli/command` and from `dist/cli/command` alike. */
+/** The package's root, from `src/cli` and `dist/cli` alike. */
 const own = new URL("../../../", import.meta.url);
 
 /** Each file of a project, with its template. npm would leave out templates whose names begin with a dot. */
@@ -43,7 +43,7 @@ export async function init(
 
   const names = copied === undefined ? [...files.keys()] : [...files.keys(), copied];
   const target = packed === undefined ? undefined : join(folder, basename(packed));
-  // A tarball that lies in the folder already stays there.
+  // A tarball that is already in the folder stays there.
   const isInPlace = packed === target;
   await assertFree(folder, isInPlace ? [...files.keys()] : names, dir);
   await write(folder, files);
@@ -72,7 +72,7 @@ async function packageJson(folder: string, tarball: string | undefined): Promise
     type: "module",
     engines: { node: ">=24" },
     scripts: { start: "node src/server.ts", test: "node --test", check: "tsc" },
-    // The SDK's exact version, as Holdfast depends on it: a second copy of it would be another McpServer.
+    // The SDK's exact version that Holdfast depends on: a second copy of the SDK would have another McpServer class.
     dependencies: {
       "@modelcontextprotocol/server": dependencies["@modelcontextprotocol/server"],
       holdfast: tarball === undefined ? version : `file:${tarball}`,
@@ -92,7 +92,7 @@ interface OwnPackage {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-/** The folder's name, as far as npm takes it. */
+/** The folder's name, as far as npm accepts it. */
 function packageName(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
@@ -108,7 +108,7 @@ async function assertTarball(path: string): Promise<void> {
     throw new UsageError(`--tarball takes the .tgz that npm pack made of Holdfast, which ${path} is not.`);
 }
 
-/** Nothing is written where any of the files is there: a project that exists is not to be mixed with this one. */
+/** Throws if any of the files exists, so that an existing project is not mixed with the new one. */
 async function assertFree(folder: string, names: readonly string[], dir: string): Promise<void> {
   const kinds = await Promise.all(names.map((name) => isThere(join(folder, name))));
   const taken = names.filter((_, at) => kinds[at]);

@@ -20,7 +20,7 @@ export interface ExportOptions {
   readonly output?: string;
 }
 
-/** Those of a store that cannot be read, or of a task in it. */
+/** The error codes for a store, or a task in it, that cannot be read. */
 const unusable: ReadonlySet<FaultCode> = new Set(["store_url", "store_unusable", "task_unreadable"]);
 
 const tasksPerPage = 500;
@@ -39,13 +39,13 @@ export async function listStored(
   return exitCodes.done;
 }
 
-/** `holdfast journal export STORE ID`: prints what is stored of a task, which `checkReplay` takes. */
+/** `holdfast journal export STORE ID`: prints what the store has of a task, as input for `checkReplay`. */
 export async function exportTask(
   { io, output }: Context,
   { store, id, options }: { readonly store: string; readonly id: string; readonly options: ExportOptions },
 ): Promise<ExitCode> {
   const recording = await readTasks(io, store, (tasks) => exportJournal(tasks, id));
-  // For people and version control, and so not on one line.
+  // Indented for people and version control.
   const text = `${JSON.stringify(recording, undefined, 2)}\n`;
   if (options.output === undefined) await output.print(text);
   else await writeFile(resolve(io.cwd, options.output), text);

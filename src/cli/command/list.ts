@@ -53,7 +53,7 @@ export async function list(
   return exitCodes.done;
 }
 
-/** Loads the client, without which lists are quick. */
+/** Loads the client, without which lists are fast. */
 async function refresh(...args: Parameters<typeof refreshTasks>): Promise<ReadonlyMap<KnownTask, Refreshed>> {
   const module = await import("./refresh-tasks.ts");
   return module.refreshTasks(...args);
@@ -65,7 +65,7 @@ interface Selection {
   readonly now: number;
 }
 
-/** Programs that read JSON are told of tasks that are over only if they ask for all. */
+/** Programs that read JSON get finished tasks only if they ask for all. */
 function isListed({ isOver, seen }: KnownTask, { all, output, now }: Selection): boolean {
   if (!isOver || all) return true;
   return !output.json && seen !== undefined && seen.at + listedMs > now;

@@ -1,7 +1,7 @@
 import { UsageError } from "../errors.ts";
 import type { FoundServer } from "../server/find-server.ts";
 
-/** The URL of a server that one can log in to. Throws a UsageError for a command. */
+/** The URL of a server that supports logins. Throws a UsageError for a command. */
 export function urlToLogInTo({ target, spec }: FoundServer): URL {
   if (typeof target === "string") return new URL(target);
   throw new UsageError(`${spec.given} is a command: it runs as you, and needs no login.`);

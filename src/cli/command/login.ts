@@ -33,7 +33,7 @@ interface LoginCommand {
   readonly options: LoginOptions;
 }
 
-/** `holdfast login SERVER`: from then on commands show the server who calls. */
+/** `holdfast login SERVER`: logs in, so that later commands authenticate as the user. */
 export async function login(context: Context, { server, options }: LoginCommand): Promise<ExitCode> {
   const { io, output, state } = context;
   const url = urlToLogInTo(await resolveServer(context, server, options));
@@ -54,7 +54,7 @@ export async function login(context: Context, { server, options }: LoginCommand)
   return exitCodes.done;
 }
 
-/** Where the user logs in, always printed: nothing says whether the browser shows it. */
+/** The login address. Always printed, because nothing shows whether the browser has opened it. */
 async function tell(
   { output, io }: Context,
   {

@@ -10,7 +10,7 @@ interface LogoutCommand {
   readonly options: { readonly config?: string };
 }
 
-/** `holdfast logout SERVER`: revokes the login where the authorization server does that, and forgets it. */
+/** `holdfast logout SERVER`: revokes the login if the authorization server supports that, and deletes it. */
 export async function logout(context: Context, { server, options }: LogoutCommand): Promise<ExitCode> {
   const { output, state } = context;
   const url = urlToLogInTo(await resolveServer(context, server, options));

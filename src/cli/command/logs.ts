@@ -12,7 +12,7 @@ export interface LogsOptions extends TaskOptions {
   readonly output?: true;
 }
 
-/** `holdfast logs ID`: prints what the task's tool has logged, or put out. */
+/** `holdfast logs ID`: prints the log or the output of the task. */
 export async function logs(
   context: Context,
   { id, options }: { readonly id: string; readonly options: LogsOptions },
@@ -35,7 +35,7 @@ export async function logs(
     } catch (error) {
       throw error === signal.reason && !(error instanceof TaskClientError) ? stopped(session) : error;
     }
-    // All lines are printed: how the task ended is only told as well.
+    // All lines are printed; the task's end is only reported in addition.
     const task = follow ? await handle.get({ signal }).catch(() => undefined) : undefined;
     if (task !== undefined) {
       saw(handle.reference, task);
@@ -46,7 +46,7 @@ export async function logs(
   });
 }
 
-/** Ctrl-C ends the reading at once, and never the task. */
+/** Ctrl-C ends reading at once, and never the task. */
 function stopped({ terminal: { interrupts }, shown }: TaskSession): Stopped {
   const { taskId } = shown;
   const resume = howToResume(shown);

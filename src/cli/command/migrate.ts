@@ -14,7 +14,7 @@ export interface MigrateOptions {
   readonly queue: boolean;
 }
 
-/** `holdfast migrate URL`: brings the schema of a store in Postgres up to date. */
+/** `holdfast migrate URL`: updates the schema of a store in Postgres. */
 export async function migrate(
   { output }: Context,
   { url, options }: { readonly url: string; readonly options: MigrateOptions },

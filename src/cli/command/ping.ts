@@ -32,7 +32,7 @@ export async function ping(
   });
 }
 
-/** Revision 2026-07-28 has no ping: there each request shows whether the server answers. */
+/** Revision 2026-07-28 has no ping, so another request shows whether the server answers. */
 async function askForAnything({ sdk }: TaskClient, signal: AbortSignal): Promise<void> {
   await request(
     async (how) => (sdk.getProtocolEra() === "modern" ? sdk.discover(how) : sdk.ping(how)),

@@ -47,7 +47,7 @@ async function listPrompts({ sdk }: TaskClient, signal: AbortSignal): Promise<re
   });
 }
 
-/** A line for the prompt, and one for each of its arguments. */
+/** One line for the prompt, and one for each of its arguments. */
 function promptLines(
   { name, title, description = "", arguments: all = [] }: Prompt,
   columns: number | undefined,
@@ -115,7 +115,7 @@ function pick(name: string, listed: readonly Prompt[]): Prompt {
   );
 }
 
-/** All arguments of a prompt are texts. */
+/** All arguments of a prompt are strings. */
 function readArguments(
   pairs: readonly Pair[],
   { arguments: all = [] }: Prompt,
@@ -151,7 +151,7 @@ async function messagesOf(
   return all;
 }
 
-/** What the only message says, or each message under the role that says it. */
+/** The text of a single message, or each message under its role. */
 function textOf(messages: readonly Message[]): string {
   const [first] = messages;
   if (first !== undefined && messages.length === 1) return first.text;

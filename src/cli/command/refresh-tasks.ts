@@ -7,12 +7,12 @@ import { withConnection, withTerminal, type Session, type Workplace } from "../s
 import type { KnownTask } from "../state/state.ts";
 import { protocolFor, serverOf } from "./with-task.ts";
 
-/** How a task stands at its server. */
+/** A task's status at its server. */
 export type Refreshed = Pick<ListedTaskJson, "status" | "statusMessage">;
 
-/** How many servers are asked at a time. */
+/** The number of servers to ask at the same time. */
 const maxServers = 8;
-/** How many tasks a server is asked for at a time. */
+/** The number of tasks to ask a server for at the same time. */
 const maxRequests = 8;
 /** How long each server may take, in seconds. */
 const defaultTimeout = 30;
@@ -56,7 +56,7 @@ export async function refreshTasks(
 /** Tasks that share a connection. */
 interface Group {
   readonly tasks: readonly KnownTask[];
-  /** Undefined if it is not known how to reach it. */
+  /** Undefined if there is no known way to reach it. */
   readonly server: FoundServer | undefined;
 }
 
@@ -110,14 +110,14 @@ function explain(error: unknown, { call: { expiresAt = Infinity } }: KnownTask, 
     case "expired":
       return { status: "expired" };
     case "unknown_task":
-      // A server answers the same for a task of another caller.
+      // A server gives the same answer for a task of another caller.
       return { status: expiresAt <= now ? "expired" : "unknown" };
     default:
       return { status: "unreachable" };
   }
 }
 
-/** Does `work` for each item, so many at a time, and waits for all of them. */
+/** Runs `work` for each item, with limited concurrency, and waits for all of them. */
 async function inTurn<Item>(
   items: readonly Item[],
   most: number,

@@ -49,7 +49,7 @@ async function listResources({ sdk }: TaskClient, signal: AbortSignal): Promise<
   });
 }
 
-/** None where the server does not know the request: many have resources only. */
+/** Empty if the server does not know the request: many have only resources. */
 async function listTemplates(
   { sdk }: TaskClient,
   signal: AbortSignal,
@@ -65,7 +65,7 @@ async function listTemplates(
   });
 }
 
-/** What is copied into another command is never cut. */
+/** Text to copy into another command is never cut. */
 const whole = Number.POSITIVE_INFINITY;
 
 async function printLists(
@@ -91,7 +91,7 @@ async function printLists(
   if (tables.length === 0) output.note("holdfast: the server has no resources");
 }
 
-/** Its title, or its name, and what is said of it. */
+/** Its title or name, and its description. */
 function aboutOf({ name, title = name, description = "" }: Resource | ResourceTemplateType): string {
   return [title, description].filter((text) => text !== "").join(": ");
 }
@@ -130,7 +130,7 @@ export async function read(context: Context, { server, uri, options }: ReadComma
 
 type Content = ReadResourceResult["contents"][number];
 
-/** Text as it is, and bytes to a pipe. */
+/** Prints text unchanged, and bytes to a pipe. */
 async function printContents(uri: string, { contents }: ReadResourceResult, output: Output): Promise<void> {
   const [first] = contents;
   if (contents.length === 1 && first !== undefined && "blob" in first && !output.isTerminal) {

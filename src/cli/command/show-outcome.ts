@@ -16,16 +16,13 @@ interface ShowOptions {
   readonly origin: TaskOrigin;
   readonly output: Output;
   readonly session: Session;
-  /** Whether it is one of several JSON documents, each on a line. */
+  /** Whether it is one of several JSON documents, one per line. */
   readonly line?: boolean;
-  /** Where the result's files go. */
+  /** The folder for the result's files. */
   readonly folder?: SaveFolder | undefined;
 }
 
-/**
- * Prints the outcome of a task, and returns the exit code. Removes the task from the list, unless something of it was not
- * saved.
- */
+/** Prints the outcome of a task, and returns the exit code. Removes the task from the list, unless something could not be saved. */
 export async function showOutcome(task: EndedTask, options: ShowOptions): Promise<ExitCode> {
   const { origin, output, session, line = false } = options;
   session.terminal.display.end();

@@ -14,7 +14,7 @@ import { listTools, pickTool } from "./find-tool.ts";
 
 interface ToolsCommand {
   readonly server: string;
-  /** Shows this tool only, whole. */
+  /** Shows only this tool, in full. */
   readonly tool: string | undefined;
   readonly options: ServerOptions;
 }
@@ -60,7 +60,7 @@ export function taskSupport(client: TaskClient): (tool: Tool) => ToolJson["task"
   return ({ execution }) => (hasTasks ? (execution?.taskSupport ?? "forbidden") : "forbidden");
 }
 
-/** Whether a call becomes a task, in words; empty if that is not known. */
+/** Whether a call becomes a task, in words; empty if unknown. */
 function taskFact(task: ToolJson["task"]): string {
   if (task === "required") return "a call is always a task";
   if (task === "optional") return "a call can be a task";
@@ -71,7 +71,7 @@ function toolJson({ name, description, inputSchema }: Tool, task: ToolJson["task
   return { name, ...(description !== undefined && { description }), task, inputSchema };
 }
 
-/** A line for the tool, and one for each of its arguments. */
+/** One line for the tool, and one for each of its arguments. */
 function toolLines(
   { name, description = "", inputSchema }: Tool,
   task: ToolJson["task"],

@@ -48,7 +48,7 @@ export async function waitForTask(
   }
 }
 
-/** A server process of this command has no other client that could answer, so the wait would never end. */
+/** If the server is a process of this command, no other client could answer, so the wait would never end. */
 function nobodyElseAnswers(
   task: InputRequiredTask,
   { reference }: TaskHandle,
@@ -76,7 +76,7 @@ async function follow(
 /** How long to wait for the server to cancel a task. */
 const cancelMs = 10_000;
 
-/** Cancels the task and waits for its end, which may be another one. A third Ctrl-C ends the process meanwhile. */
+/** Cancels the task and waits until it ends, in whichever way. Meanwhile, a third Ctrl-C ends the process. */
 async function cancelled(handle: TaskHandle, { taskId, watchCommand }: ShownTask): Promise<EndedTask> {
   const patience = systemClock.deadline(cancelMs);
   const { signal } = patience;

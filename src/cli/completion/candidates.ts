@@ -4,7 +4,7 @@ import { split } from "shlex";
 /** What is known without asking a server. */
 export interface KnownWords {
   servers(): Promise<readonly string[]>;
-  /** Of all servers, if that one is not known. */
+  /** The tools of all servers, if that server is unknown. */
   tools(server: string | undefined): Promise<readonly string[]>;
   tasks(): Promise<readonly string[]>;
 }
@@ -25,7 +25,7 @@ function splitOrNothing(line: string): readonly string[] | undefined {
   }
 }
 
-/** What the last word can become. */
+/** The possible completions of the last word. */
 export async function candidates(
   program: Command,
   words: readonly string[],
@@ -33,7 +33,7 @@ export async function candidates(
 ): Promise<readonly string[]> {
   const typed = words.at(-1) ?? "";
   const found = await wordsFor(program, words.slice(0, -1), typed, known);
-  // A name with a control character, or one that is read as an option, is not for a command line.
+  // A name with a control character, or one that looks like an option, cannot go on a command line.
   const isSafe = (word: string): boolean =>
     !/\p{Cc}/u.test(word) && (typed.startsWith("-") || !word.startsWith("-"));
   return [...new Set(found)].filter((word) => word.startsWith(typed) && word !== "" && isSafe(word));
@@ -70,7 +70,7 @@ async function wordsFor(
   }
 }
 
-/** The command that the words name, and the arguments that it has been given. */
+/** The command that the words name, and its arguments so far. */
 function commandOf(
   program: Command,
   words: readonly string[],
@@ -80,7 +80,7 @@ function commandOf(
   for (const [at, word] of words.entries()) {
     if (word.startsWith("-") || takesValue(command, words[at - 1] ?? "")) continue;
     const part = command.commands.find((each) => each.name() === word);
-    // The commands of `admin` come after the store, which they have as their first argument.
+    // The commands of `admin` come after the store, which is their first argument.
     if (part !== undefined && (command.name() !== "admin" || given.length > 0)) {
       given = command.name() === "admin" ? given : [];
       command = part;

@@ -2,12 +2,12 @@ export const shells = ["bash", "zsh", "fish"] as const;
 
 export type Shell = (typeof shells)[number];
 
-/** The command that the scripts ask: it is not in the help. */
+/** The command that the scripts call. It is not in the help. */
 export const askedByShells = "complete-words";
 
-/** What a shell is to run for the completion of `holdfast`. Where nothing is found, files are. */
+/** The completion script for a shell. Falls back to file names if there are no candidates. */
 export const scripts: Readonly<Record<Shell, string>> = {
-  // Not `source <(…)`, of which the bash of macOS, version 3.2, reads nothing.
+  // Not `source <(…)`: the bash of macOS, version 3.2, reads nothing from it.
   bash: `# For ~/.bashrc: eval "$(holdfast completion bash)"
 _holdfast() {
   local line="\${COMP_LINE:0:COMP_POINT}" word typed before=""

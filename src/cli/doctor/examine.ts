@@ -8,10 +8,10 @@ import { declaredTasks, generationOf, recognisesRepeats } from "../server/server
 import type { Session } from "../server/with-server.ts";
 import { probe, probeListening } from "./probe.ts";
 
-/** What the server is shown of the caller. */
+/** What the server learns about the caller. */
 export interface Caller {
   readonly sendsToken: boolean;
-  /** Where he has logged in, and for how long; undefined if he has not, or a token is sent instead. */
+  /** The login and how long it lasts; undefined without one, or if a token is sent instead. */
   readonly login: string | undefined;
 }
 

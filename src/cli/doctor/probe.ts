@@ -32,7 +32,7 @@ export async function probe(
   }
 }
 
-/** Whether the server accepts `subscriptions/listen`. Which tasks it pushes shows only with a task. */
+/** Whether the server accepts `subscriptions/listen`. Only a real task shows which tasks it pushes. */
 export async function probeListening({ client, signal }: Session): Promise<CheckJson> {
   const check = "pushes";
   try {

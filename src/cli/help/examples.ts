@@ -1,4 +1,4 @@
-/** A command as it is typed, and what it does. */
+/** A command line, and what it does. */
 export interface Example {
   readonly line: string;
   readonly does: string;
@@ -6,10 +6,10 @@ export interface Example {
 
 const url = "http://127.0.0.1:3000/mcp";
 
-/** A server that anyone can start who has npm. */
+/** A server that anyone with npm can start. */
 const everything = "npx -y @modelcontextprotocol/server-everything";
 
-/** What the start page tells to try. */
+/** The first commands to try, on the start page. */
 export const firstCommands: readonly Example[] = [
   {
     line: `holdfast tools "${everything}"`,
@@ -19,7 +19,7 @@ export const firstCommands: readonly Example[] = [
   { line: "holdfast ls", does: "lists your tasks and their status" },
 ];
 
-/** By the words of the command that they show. */
+/** Examples, by the words of the command that they show. */
 export const examples: Readonly<Record<string, readonly Example[]>> = {
   call: [
     { line: `holdfast call ${url} publish_report month=2026-10`, does: "waits for the result" },

@@ -1,7 +1,7 @@
 import { Help, type Command } from "commander";
 import { examples, firstCommands, type Example } from "./examples.ts";
 
-/** Commands in the order of the help, under their headings. Others follow. */
+/** Commands in the order of the help, under their headings. Unlisted ones come last. */
 const groups: readonly (readonly [string, readonly string[]])[] = [
   ["Tools:", ["tools", "call", "login", "logout", "doctor", "ping"]],
   ["Tasks:", ["ls", "result", "watch", "get", "logs", "answer", "cancel", "forget"]],
@@ -43,10 +43,10 @@ export function layOutHelp(program: Command, columns: number | undefined): void 
   program.addHelpText("after", "\nholdfast help COMMAND shows a command's options, with examples.");
 }
 
-/** Beside longer ones no description has room. */
+/** Longer terms leave no room for a description. */
 const widestTerm = 33;
 
-/** Without the options, which most commands have, and the store, which comes before the commands of `admin`. */
+/** Leaves out options, which most commands have, and the store, which comes before the commands of `admin`. */
 function termOf(command: Command): string {
   const isAdmins = command.parent?.name() === "admin";
   const words = command.registeredArguments
@@ -67,7 +67,7 @@ function exampleLines(shown: readonly Example[]): string {
   return shown.map(({ line, does }) => `  ${line}\n      ${does}`).join("\n");
 }
 
-/** What the command says when it is given nothing. */
+/** Printed when the command gets no arguments. */
 export const startPage = `Calls tools of any MCP server, and keeps their tasks until you have the result.
 
 Three commands to try:

@@ -1,6 +1,6 @@
 const units = ["KiB", "MiB", "GiB", "TiB"] as const;
 
-/** A number of bytes as people read it: `512 bytes`, `1.5 MiB`. */
+/** A number of bytes for people: `512 bytes`, `1.5 MiB`. */
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
   const power = Math.min(Math.floor(Math.log2(bytes) / 10), units.length);

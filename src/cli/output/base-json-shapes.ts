@@ -45,7 +45,7 @@ export interface PromptJson {
 /** What `complete --json` prints. */
 export interface CompleteJson {
   readonly values: readonly string[];
-  /** How many there are; missing where the server does not say. */
+  /** The total; missing if the server does not report it. */
   readonly total?: number;
   readonly hasMore: boolean;
 }
@@ -54,7 +54,7 @@ export interface CompleteJson {
 export interface PingJson {
   readonly server: ServerJson;
   readonly protocolVersion: string;
-  /** How long it took to connect, and then to be answered. */
+  /** Milliseconds until connected, and then until answered. */
   readonly connectMs: number;
   readonly pingMs: number;
 }

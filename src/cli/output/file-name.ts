@@ -1,4 +1,4 @@
-/** The endings of files of a type; the first is the one that a file gets. */
+/** The file extensions of a type; new files get the first one. */
 const endings: Readonly<Record<string, readonly string[]>> = {
   "application/gzip": ["gz", "tgz"],
   "application/json": ["json"],
@@ -32,18 +32,18 @@ const endings: Readonly<Record<string, readonly string[]>> = {
   "video/webm": ["webm"],
 };
 
-/** Types that say little: a file keeps the ending that it has. */
+/** Generic types: a file keeps its own extension. */
 const vague: Readonly<Record<string, string>> = { "text/plain": "txt", "application/octet-stream": "bin" };
 
-/** Longer ones are cut: file systems take 255 bytes, and a number may follow. */
+/** Longer names are cut: file systems allow 255 bytes, and a number may follow. */
 const longest = 60;
 
-/** Devices of Windows, whatever ending they have. */
+/** Device names on Windows, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
 /**
- * A name for a file of what a server sent, which is in the folder that it is put into and hidden nowhere: `named` is what the
- * server calls it, a name or a URI, `kind` what it is called otherwise. The type decides its ending.
+ * A safe name for a file with a server's content: it cannot leave its folder, and is not hidden. `named` is the server's name for it, or
+ * its URI; `kind` is used if there is none. The type decides the extension.
  */
 export function fileName(
   named: string | undefined,
@@ -76,7 +76,7 @@ function lastPart(named: string): string {
   }
 }
 
-/** Without what leads elsewhere, hides a file, or cannot be in a name. */
+/** Removes what leads elsewhere, hides a file, or is invalid in a name. */
 function safe(name: string): string {
   return name.replace(/[\p{C}\p{Zl}\p{Zp}/\\:*?"<>|]+/gu, "_").replace(/^[.\s-]+|[.\s]+$/g, "");
 }

@@ -3,10 +3,10 @@ import { sanitizeLine } from "../terminal/sanitize.ts";
 import { fit } from "../terminal/status-line.ts";
 import { table } from "./table.ts";
 
-/** A column of a table that keeps to the width of a terminal. */
+/** A column of a table that fits the width of a terminal. */
 export interface Column {
   readonly title: string;
-  /** How narrow it may become, in cells, where the terminal is too narrow for all of it. */
+  /** Its minimum width in cells, on a terminal too narrow for its contents. */
   readonly least: number;
   /** Numbers are aligned to the right. */
   readonly isNumber?: true;
@@ -15,8 +15,8 @@ export interface Column {
 const gap = 2;
 
 /**
- * Rows under their titles, none of which is wider than the terminal: the last column is cut first, and then the widest. For programs (`cells` is
- * undefined) tab-separated, whole and without titles.
+ * Rows under their titles, none wider than the terminal: the last column is cut first, then the widest. For programs (`cells` is
+ * undefined) tab-separated, uncut and without titles.
  */
 export function fittedTable(
   columns: readonly Column[],
@@ -33,7 +33,7 @@ export function fittedTable(
   return clean.map((row) => `${line(row, columns, widths)}\n`).join("");
 }
 
-/** The cells of the widest text. There may be more texts than a function takes arguments. */
+/** The width of the widest text. There may be more texts than a function takes arguments. */
 export function widest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, widthOf(text).width), 0);
 }

@@ -13,7 +13,7 @@ import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskClientErrorCode } from "../../client/task-client-error.ts";
 
-/** What `--json` prints of a task: `call`, `get`, `watch` (one for each line), `result`, `answer`, `cancel`. */
+/** What `--json` prints for a task: `call`, `get`, `watch` (one for each line), `result`, `answer`, `cancel`. */
 export interface TaskJson {
   /** `null` for a call that was answered at once. */
   readonly id: string | null;
@@ -31,7 +31,7 @@ export interface TaskJson {
   readonly questions?: readonly QuestionJson[];
   /** With the status `completed`: as the server sent it. */
   readonly result?: CallToolResult;
-  /** With `--save`: the files of what the result has besides text. */
+  /** With `--save`: the files with the result's content other than text. */
   readonly saved?: readonly string[];
   /** With the status `failed`. */
   readonly error?: JsonRpcError;
@@ -51,19 +51,19 @@ export interface ListJson {
 
 export interface ListedTaskJson {
   readonly id: string;
-  /** False for a call whose answer never came: nobody knows whether there is a task, and the id is the call's own. */
+  /** False for an unanswered call: it is unknown whether there is a task, and the id is that of the call. */
   readonly isTask: boolean;
   readonly server: string;
   readonly tool: string;
   /** ISO 8601, by this machine's clock. */
   readonly startedAt: string;
   /**
-   * With `--refresh`: as in a task, `expired` where the server no longer knows it, `unreachable` where it was not reached,
-   * `unauthorized` where it wants a token, or another one.
+   * With `--refresh`: as in a task, or `expired` if the server no longer knows it, `unreachable` if the server could not be reached,
+   * `unauthorized` if it wants a token, or another one.
    */
   readonly status?: TaskJson["status"] | "expired" | "unknown" | "unreachable" | "unauthorized";
   readonly statusMessage?: string;
-  /** With `--all`: its outcome was printed, and was `status`. */
+  /** With `--all`: its outcome, `status`, was printed. */
   readonly isOver?: true;
 }
 
@@ -72,11 +72,11 @@ export interface LoginJson {
   /** As it was given. */
   readonly server: string;
   readonly issuer: string;
-  /** With a space between; `null` where the authorization server does not say. */
+  /** Separated by spaces; `null` if the authorization server does not say. */
   readonly scope: string | null;
-  /** ISO 8601: the end of the token; `null` where the authorization server does not say. */
+  /** When the token expires, in ISO 8601; `null` if the authorization server does not say. */
   readonly expiresAt: string | null;
-  /** Whether it is renewed without you. */
+  /** Whether it is renewed without the user. */
   readonly renews: boolean;
 }
 
@@ -84,7 +84,7 @@ export interface LoginJson {
 export interface LogoutJson {
   readonly server: string;
   readonly wasLoggedIn: boolean;
-  /** Whether the authorization server has revoked the tokens. Otherwise they end by themselves. */
+  /** Whether the authorization server has revoked the tokens. Otherwise they stay valid until they expire. */
   readonly revoked: boolean;
 }
 
@@ -96,7 +96,7 @@ export interface StoredTasksJson {
 export interface StoredTaskJson {
   readonly id: string;
   readonly tool: string;
-  /** The version of the tool that the task began with; `null` before its start. */
+  /** The version of the tool that the task started with; `null` before its start. */
   readonly toolVersion: number | null;
   readonly state: TaskRecord["state"];
   /** Whether its handler waits for an answer, a time, an event or a call. */
@@ -108,19 +108,19 @@ export interface StoredTaskJson {
 /** What `init --json` prints. */
 export interface InitJson {
   readonly folder: string;
-  /** What it wrote there. */
+  /** The files that it wrote. */
   readonly files: readonly string[];
 }
 
 /** What `migrate --json` prints. */
 export interface MigrationJson {
   readonly schema: string;
-  /** The version that the schema had, 0 for none, and the one that it has now, or would have. */
+  /** The schema's version before, 0 for none, and after, or what it would be. */
   readonly from: number;
   readonly to: number;
-  /** The schema of the queue; `null` where that was left alone. */
+  /** The schema of the queue; `null` if it was left unchanged. */
   readonly queue: string | null;
-  /** Whether nothing was done. */
+  /** Whether it was a dry run. */
   readonly dryRun: boolean;
 }
 
@@ -138,7 +138,7 @@ export interface ToolsJson {
 export interface ToolJson {
   readonly name: string;
   readonly description?: string;
-  /** Whether calls become tasks: `unknown` where the protocol does not let a server say. */
+  /** Whether calls become tasks: `unknown` if the protocol does not let a server say. */
   readonly task: "required" | "optional" | "forbidden" | "unknown";
   readonly inputSchema: Readonly<Record<string, unknown>>;
   /** A command that calls it; for one tool only. */
@@ -150,7 +150,7 @@ export interface DoctorJson {
   /** As it was given. */
   readonly server: string;
   readonly connected: boolean;
-  /** Such as `2026-07-28`; missing where there is no connection. */
+  /** Such as `2026-07-28`; missing without a connection. */
   readonly protocolVersion?: string;
   /** The generation of the Tasks protocol; `null` for a server without tasks. */
   readonly tasks?: WireGenerationName | null;
@@ -170,7 +170,7 @@ export interface CheckJson {
     | "pushes"
     | "repeats"
     | "features";
-  /** `null` for what cannot be known, or is only told. */
+  /** `null` if it cannot be known, or is only information. */
   readonly works: boolean | null;
   readonly detail: string;
 }
@@ -178,9 +178,9 @@ export interface CheckJson {
 /** What `admin … cancel|retry|delete|extend --all --json` prints. Its other documents are the types `TaskPage`, `TaskDetails`, `TaskSummary` and `Counts` of `holdfast`. */
 export interface ManyTasksJson extends BulkResult {
   readonly action: BulkAction;
-  /** Whether nothing was done. */
+  /** Whether it was a dry run. */
   readonly dryRun: boolean;
-  /** Why it did not go on from `next`. */
+  /** Why it stopped at `next`. */
   readonly error?: string;
 }
 
@@ -209,7 +209,7 @@ export interface TopJson {
 
 /** What `dashboard --json` prints. */
 export interface DashboardJson {
-  /** Opens the page, and logs in. */
+  /** Opens the page and logs in. */
   readonly link: string;
 }
 
@@ -225,7 +225,7 @@ export interface BackupJson {
 export interface RestoreJson {
   readonly file: string;
   readonly tasks: number;
-  /** When the backup was made (epoch ms), and the version of the schema that it has. */
+  /** When the backup was made (epoch ms), and the version of its schema. */
   readonly at: number;
   readonly schema: number;
   /** Whether servers may have the original open. */
@@ -234,12 +234,12 @@ export interface RestoreJson {
 
 /** What `admin … gc --json` prints. */
 export interface GcJson {
-  /** What was deleted. */
+  /** How many were deleted. */
   readonly tasks: number;
   readonly sessions: number;
   /** Messages for webhooks. */
   readonly deliveries: number;
-  /** What the store takes on disk. */
+  /** The size of the store on disk. */
   readonly bytes: { readonly before: number; readonly after: number };
   /** What could not be done, and why. */
   readonly left: string | null;
@@ -248,22 +248,22 @@ export interface GcJson {
 /** What `admin … delete-principal --json` prints. */
 export interface DeletedPrincipalJson {
   readonly principal: string;
-  /** Rows, by their tables. */
+  /** Deleted rows, by table. */
   readonly deleted: Readonly<Record<string, number>>;
-  /** Tasks that have not ended, and so were not deleted. */
+  /** Tasks that have not ended and were therefore not deleted. */
   readonly left: readonly string[];
-  /** False where free space of the database may still have what was deleted. */
+  /** False if the database's free space may still contain the deleted data. */
   readonly isClean: boolean;
 }
 
-/** What `--json` prints where a command ends without what it was asked for. */
+/** What `--json` prints when a command fails. */
 export interface ErrorJson {
   readonly error: {
     readonly kind: TaskClientErrorCode | "usage" | "stopped" | "fault";
     readonly message: string;
-    /** The task that it is about, if there is one. */
+    /** The task in question, if there is one. */
     readonly id?: string;
-    /** Where a server answered with one. */
+    /** The server's JSON-RPC error, if it sent one. */
     readonly rpc?: JsonRpcError;
   };
   readonly exitCode: number;

@@ -2,10 +2,10 @@ import widthOf from "fast-string-truncated-width";
 import { fittedTable, type Column } from "./fitted-table.ts";
 import { wrapped } from "./wrapped.ts";
 
-/** The indent of notes that are below their row. */
+/** The indent of notes below their row. */
 const noteIndent = 6;
 
-/** A table whose last column is never cut: a note that does not fit beside its row is printed below it. */
+/** A table whose last column is never cut: a note that does not fit beside its row goes below it. */
 export function notedTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

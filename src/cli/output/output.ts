@@ -21,7 +21,7 @@ export class Output {
     return this.#io.stdout.isTTY;
   }
 
-  /** How wide the terminal is; undefined for a program. */
+  /** The width of the terminal; undefined for a program. */
   get columns(): number | undefined {
     return this.#io.stdout.isTTY ? this.#io.stdout.columns : undefined;
   }
@@ -31,14 +31,14 @@ export class Output {
     await this.#write(this.#io.stdout.isTTY ? sanitizeText(text) : text);
   }
 
-  /** Writes to a pipe or a file, as it is. */
+  /** Writes to a pipe or a file, unchanged. */
   async writeBytes(bytes: Uint8Array): Promise<void> {
     await this.#write(bytes);
   }
 
   /** Prints a JSON document: indented on a terminal; on one line for programs, or with `line`. */
   async printJson(document: object, { line = false } = {}): Promise<void> {
-    // JSON escapes only C0 control characters; terminals obey others too.
+    // JSON escapes only C0 control characters; terminals interpret others too.
     const text = JSON.stringify(document, undefined, line || !this.#io.stdout.isTTY ? undefined : 2);
     await this.#write(`${this.#io.stdout.isTTY ? sanitizeText(text) : text}\n`);
   }

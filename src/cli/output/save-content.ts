@@ -7,19 +7,19 @@ import { showBlock, withNewline } from "./show-content.ts";
 type Block = CallToolResult["content"][number];
 type ResourceContent = ReadResourceResult["contents"][number];
 
-/** What became of a result's content. */
+/** What was done with a result's content. */
 export interface SavedContent {
-  /** The texts, and a line for each file. */
+  /** The texts, and one line for each file. */
   readonly text: string;
   /** The paths of the files. */
   readonly saved: readonly string[];
-  /** Why something was not saved, for each that was not. */
+  /** Why each unsaved part was not saved. */
   readonly problems: readonly string[];
 }
 
 export type ReadLink = (uri: string) => Promise<ReadResourceResult>;
 
-/** Saves all content that is no plain text; links are read first. What cannot be saved is described as without `--save`. */
+/** Saves all content that is not plain text, after reading links. Content that cannot be saved is described as without `--save`. */
 export async function saveContent(
   content: readonly Block[],
   folder: SaveFolder,
@@ -48,7 +48,7 @@ export async function saveContent(
   return { text, saved, problems };
 }
 
-/** Saves what a resource has. */
+/** Saves the contents of a resource. */
 export async function saveResource(result: ReadResourceResult, folder: SaveFolder): Promise<SavedContent> {
   const blocks = result.contents.map((resource): Block => ({ type: "resource", resource }));
   return saveContent(blocks, folder, async () => result);

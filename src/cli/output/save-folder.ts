@@ -3,17 +3,17 @@ import { join, resolve } from "node:path";
 import { UsageError } from "../errors.ts";
 import { fileName } from "./file-name.ts";
 
-/** What is saved as one file. */
+/** The content of one file. */
 export interface Saveable {
-  /** What the server calls it: a name or a URI. */
+  /** The server's name for it, or its URI. */
   readonly named?: string | undefined;
   readonly mimeType?: string | undefined;
-  /** What it is called where the server does not say. */
+  /** The name if the server gives none. */
   readonly kind: string;
   readonly content: string | Uint8Array;
 }
 
-/** Where `--save` puts files. */
+/** The folder of `--save`. */
 export class SaveFolder {
   readonly #given: string;
   readonly #path: string;
@@ -23,7 +23,7 @@ export class SaveFolder {
     this.#path = path;
   }
 
-  /** Makes the folder, before anything is sent to a server; undefined where none is given. Rejects with a UsageError. */
+  /** Creates the folder, before anything is sent to a server; undefined without `--save`. Rejects with a UsageError. */
   static async open(given: string | undefined, cwd: string): Promise<SaveFolder | undefined> {
     if (given === undefined) return undefined;
     const path = resolve(cwd, given);
@@ -35,7 +35,7 @@ export class SaveFolder {
     return new SaveFolder(given, path);
   }
 
-  /** Saves it under a name that no file has yet, and returns its path. */
+  /** Saves it under an unused name, and returns its path. */
   async save({ named, mimeType, kind, content }: Saveable): Promise<string> {
     const { stem, ending } = fileName(named, mimeType, kind);
     for (let number = 1; ; number++) {
@@ -51,7 +51,7 @@ export class SaveFolder {
   }
 }
 
-/** Fails for whatever is there already, a link too. Leaves no part of a file behind, as where the disk is full. */
+/** Fails if anything exists there, even a link. Leaves no partial file behind, such as on a full disk. */
 async function writeNew(path: string, content: string | Uint8Array): Promise<void> {
   const file = await open(path, "wx");
   try {

@@ -9,16 +9,16 @@ import { wrapped } from "./wrapped.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A result for a person. */
+/** A result for people. */
 export interface ShownResult {
   readonly text: string;
-  /** Whether the terminal had no room for all of it. */
+  /** Whether the terminal was too narrow for all of it. */
   readonly isCut: boolean;
 }
 
 /**
- * A result on a terminal of so many columns: what is structured as a table, where it is flat enough for one. Texts that
- * only repeat it as JSON are left out.
+ * A result on a terminal of this width: structured content becomes a table if it is flat enough. Texts that only repeat it as JSON are
+ * left out.
  */
 export function showResultFor({ content, structuredContent }: CallToolResult, columns: number): ShownResult {
   const rows = structuredContent === undefined ? undefined : rowsIn(structuredContent);
@@ -33,7 +33,7 @@ export function showResultFor({ content, structuredContent }: CallToolResult, co
   return { ...table, text: `${before}${table.text}` };
 }
 
-/** The rows of a list, or of an object that has nothing but one, as servers wrap a list in `result`. */
+/** The rows of a list, or of an object that contains only a list, as servers wrap one in `result`. */
 function rowsIn(value: unknown): readonly Row[] | undefined {
   const [only, ...others] = isJsonObject(value) ? Object.values(value) : [value];
   if (!Array.isArray(only) || only.length === 0 || others.length > 0) return undefined;
@@ -46,7 +46,7 @@ function isFlat(row: JsonObject): boolean {
   return values.length > 0 && values.every((value) => cell(value) !== undefined);
 }
 
-/** The text of a value that has no parts, or only a list of such. */
+/** The text of a primitive value, or of a list of them. */
 function cell(value: unknown): string | undefined {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return value;
@@ -56,7 +56,7 @@ function cell(value: unknown): string | undefined {
   return value.map((item) => cell(item) ?? "").join(", ");
 }
 
-/** A table, or where the terminal is too narrow for so many columns, the fields of each row. */
+/** A table or, if the terminal is too narrow for its columns, the fields of each row. */
 function shownRows(rows: readonly Row[], columns: number): ShownResult {
   const text = rowTable(rows, columns);
   if (widest(text.split("\n")) < columns)
@@ -75,7 +75,7 @@ function rowTable(rows: readonly Row[], columns: number): string {
   return fittedTable(titles, cells, columns);
 }
 
-/** A line for each key of a flat object; undefined for others, and for a value that a server wrapped in `result`. */
+/** One line for each key of a flat object; undefined for others, and for a value that a server wrapped in `result`. */
 function fieldsIn(value: unknown, columns: number): ShownResult | undefined {
   if (!isJsonObject(value) || !isFlat(value)) return undefined;
   if (Object.keys(value).every((key) => key === "result")) return undefined;

@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
 import type { TaskJson } from "./json-shapes.ts";
 
-/** Where a task came from. */
+/** Which server a task is on. */
 export interface TaskOrigin {
   readonly server: string;
   readonly tool?: string | undefined;

@@ -8,7 +8,7 @@ import { table } from "./table.ts";
 /** A task of the list. */
 export interface ListedTask {
   readonly task: KnownTask;
-  /** What its server said just now, if it was asked. */
+  /** Its server's answer just now, if it was asked. */
   readonly refreshed: Pick<ListedTaskJson, "status" | "statusMessage">;
 }
 
@@ -29,11 +29,11 @@ const columns: readonly Column[] = [
   { title: "SERVER", least: 16 },
 ];
 
-/** On a terminal that is no wider, a long name of a tool leaves room for the servers. */
+/** On a terminal of at most this width, long tool names are cut to leave room for the servers. */
 const narrow = 100;
 const narrowTool = 24;
 
-/** The list for people: a number to name each task by, and how it stands. */
+/** The list for people: each task's number, to refer to it, and its status. */
 export function taskTable(
   tasks: readonly ListedTask[],
   { numbers, now, columns: cells }: TableOptions,
@@ -63,7 +63,7 @@ export function taskRows(tasks: readonly ListedTask[]): string {
   return table(rows, false);
 }
 
-/** In a word or two. Results that were not printed yet are told from those that were. */
+/** The status in a word or two. Distinguishes results that were printed from those that were not. */
 function standing(listed: ListedTask): string {
   const { seen, isOver } = listed.task;
   const status = statusOf(listed) ?? "started";

@@ -7,14 +7,14 @@ import { wrapped } from "./wrapped.ts";
 
 interface ToolPage {
   readonly tool: Tool;
-  /** Whether calls become tasks, in words; empty if that is not known. */
+  /** Whether calls become tasks, in words; empty if unknown. */
   readonly task: string;
   readonly example: string;
-  /** How wide the terminal is; undefined for a program. */
+  /** The width of the terminal; undefined for a program. */
   readonly columns: number | undefined;
 }
 
-/** All that a person needs to call a tool. */
+/** Everything that a person needs to call a tool. */
 export function toolPage({ tool, task, example, columns }: ToolPage): string {
   const { name, title = tool.annotations?.title, description = "", inputSchema } = tool;
   const { properties, required, root } = readInputSchema(inputSchema);
@@ -31,7 +31,7 @@ export function toolPage({ tool, task, example, columns }: ToolPage): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-/** A call that the tool's schema accepts, as it is typed. */
+/** A call that the tool's schema accepts, as a command line. */
 export function exampleCall(server: string, { name, inputSchema }: Tool): string {
   const [place, behind] = server.startsWith("stdio:")
     ? ["", ` -- ${server.slice("stdio:".length)}`]
@@ -40,7 +40,7 @@ export function exampleCall(server: string, { name, inputSchema }: Tool): string
   return `holdfast call ${place}${words.join(" ")}${behind}`;
 }
 
-/** What the server says of the tool's effects. */
+/** What the server says about the tool's effects. */
 function facts({ annotations = {} }: Tool): readonly string[] {
   const { readOnlyHint, destructiveHint, idempotentHint } = annotations;
   return [
@@ -89,7 +89,7 @@ function count(limit: string | number, noun: string): string {
   return `${limit} ${noun}${limit === 1 ? "" : "s"}`;
 }
 
-/** zod gives integers these limits where the author gave none. */
+/** zod sets these limits for integers if the author sets none. */
 const safe: ReadonlySet<unknown> = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
 
 function limits(schema: JsonObject): readonly string[] {

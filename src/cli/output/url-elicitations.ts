@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../generation/json-object.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 
-/** The error codes for a call whose user has to visit URLs first; 2026-07-28 has none for that, and servers of ours say -32603. */
+/** The error codes for a call whose user has to visit URLs first. 2026-07-28 has none for that; Holdfast servers send -32603. */
 const codes: readonly number[] = [-32042, -32603];
 
 /** The URLs that the user has to visit before calling again, one per line; empty for other errors. */

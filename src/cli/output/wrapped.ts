@@ -2,7 +2,7 @@ import widthOf from "fast-string-truncated-width";
 import { sanitizeText } from "../terminal/sanitize.ts";
 import { fit } from "../terminal/status-line.ts";
 
-/** Text in lines that fit behind an indent, broken at spaces where that is possible; for programs (`cells` is undefined) as it is. */
+/** Text in lines that fit beside an indent, broken at spaces if possible; unchanged for programs (`cells` is undefined). */
 export function wrapped(text: string, indent: number, cells: number | undefined): string {
   const lines = sanitizeText(text).split("\n");
   const room = cells === undefined ? Infinity : Math.max(20, cells - 1 - indent);
@@ -20,8 +20,8 @@ export function hanging(line: string, indent: number, cells: number | undefined)
 }
 
 /**
- * A line for people, broken between its words. An indented line has something to copy, a command or an address, and stays whole; so
- * does a word that is longer than a row.
+ * A line for people, broken between its words. An indented line contains something to copy, a command or an address, and is not broken;
+ * neither is a word that is longer than a row.
  */
 export function wrappedNote(text: string, cells: number): string {
   const room = Math.max(20, cells - 1);
@@ -49,7 +49,7 @@ function broken(line: string, room: number): readonly string[] {
   for (let rest = line; ;) {
     if (widthOf(rest).width <= room) return [...lines, rest];
     const start = fit(rest, room + 1, true).replace(/…$/, "");
-    // The spaces that a line begins with are its indent.
+    // Leading spaces are the line's indent.
     const indent = start.length - start.trimStart().length;
     const space = rest.startsWith(" ", start.length) ? start.length : start.lastIndexOf(" ");
     const at = space > indent ? space : Math.max(1, start.length);

@@ -23,7 +23,7 @@ const hints: readonly (readonly [RegExp, string])[] = [
   [/^EACCES$/, "You do not have permission to run the command."],
 ];
 
-/** The end of the log is shown: it says why the process ended. */
+/** Shows the end of the log, which says why the process ended. */
 const maxLogCharacters = 4_000;
 
 /** An error of `connect`, with a hint for the user and the end of the server's log. */
@@ -33,7 +33,7 @@ export function explainConnectFailure(error: unknown, server: FoundServer, log =
   return withLines(error, [reason, hint(error, server), serverLog(log)]);
 }
 
-/** The error for a connection that was lost or refused later: with the end of the server's log, or how to log in. */
+/** The error for a connection that was lost or refused later, with the end of the server's log, or how to log in. */
 export function explainLoss(error: unknown, server: FoundServer, log: string): unknown {
   if (!(error instanceof TaskClientError)) return error;
   if (error.code === "unauthorized") return withLines(error, [error.message, loginHint(error, server)]);
@@ -48,7 +48,7 @@ function withLines(error: TaskClientError, lines: readonly (string | undefined)[
 }
 
 function serverLog(log: string): string | undefined {
-  // A server that ends at once is started again for the older protocols, and says the same again.
+  // A server that exits at once is started again for the older protocols, and logs the same again.
   const half = log.slice(0, log.length / 2);
   const said = (half.repeat(2) === log ? half : log).trim().slice(-maxLogCharacters);
   return said === "" ? undefined : `The server wrote:\n${said}`;
@@ -57,7 +57,7 @@ function serverLog(log: string): string | undefined {
 /** The reason without the text of libraries: the innermost cause, if there is one. */
 function reasonOf({ message, cause }: TaskClientError, server: FoundServer): string {
   if (isTimeout(cause)) return "it did not answer in time";
-  // Our own text says more than what the authorization server says.
+  // Our own message is more useful than the authorization server's.
   if (cause instanceof OAuthError) return message;
   const inner = cause instanceof Error ? innermost(cause) : undefined;
   const text = inner === undefined || inner === cause ? message : inner.message || codeOf(inner) || message;
@@ -68,7 +68,7 @@ function reasonOf({ message, cause }: TaskClientError, server: FoundServer): str
     .trim();
 }
 
-/** Whether what answers is likely to be no MCP server. */
+/** Whether the answer is probably not from an MCP server. */
 function isNoEndpoint({ cause }: TaskClientError): boolean {
   return cause instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(cause.data.status);
 }
@@ -116,7 +116,7 @@ function meantUrl({ spec, target }: FoundServer): string {
   return url === undefined ? "" : ` Did you mean ${url}?`;
 }
 
-/** Where many servers are, for an address without a path. */
+/** The usual path of MCP servers, for an address without a path. */
 function usualPath(target: FoundServer["target"]): string {
   if (typeof target !== "string" || new URL(target).pathname !== "/") return "";
   return ` Many servers are at ${new URL("/mcp", target).href}.`;

@@ -27,7 +27,7 @@ export function readCredentials(server: FoundServer, options: ServerOptions, env
   return { headers, token };
 }
 
-/** Whether they say who calls: then a login is not used. */
+/** Whether they identify the caller: a login is then not used. */
 export function hasAuthorization({ headers, token }: Credentials): boolean {
   return token !== undefined || namesAuthorization(headers);
 }

@@ -5,7 +5,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 
-/** The keys of encrypted stores that the environment gives; undefined where it gives none. */
+/** The keys of encrypted stores from the environment; undefined if it has none. */
 export function encryptionKeys(io: Pick<Io, "env" | "cwd">): KeyRing | undefined {
   const text = textOf(io);
   if (text === undefined) return undefined;

@@ -14,7 +14,7 @@ import {
   type HostEntry,
 } from "./host-config.ts";
 
-/** SERVER as it was given, and what is needed to find the same server again. Contains no environment variables. */
+/** SERVER as given, and what is needed to find the same server again. Contains no environment variables. */
 export interface ServerSpec {
   readonly given: string;
   /** The working directory at the time. */
@@ -34,10 +34,10 @@ export interface FoundServer {
 /** Marks a command line that followed `--`. */
 export const commandPrefix = "stdio:";
 
-/** What SERVER was in commands before, for suggestions. */
+/** Earlier values of SERVER, for suggestions. */
 type GivenBefore = () => Promise<readonly string[]>;
 
-/** The server that SERVER means: a URL, a name from a host's config file, an address without scheme, or a command line. */
+/** The server that SERVER names: a URL, a name from a host's config file, an address without scheme, or a command line. */
 export async function findServer(
   spec: ServerSpec,
   env: Io["env"],
@@ -62,7 +62,7 @@ export async function findServer(
   throw new UsageError(unknownName(given, config, { env, cwd, before: await givenBefore() }));
 }
 
-/** The URL that `host:port` or `host:port/path` means. This machine is reached without TLS, others with. */
+/** The URL for `host:port` or `host:port/path`. This machine is reached without TLS, others with TLS. */
 function urlOfAddress(given: string): string | undefined {
   const { host } =
     /^(?<host>[a-z\d](?:[a-z\d.-]*[a-z\d])?|\[[a-f\d:.]+\]):\d{1,5}(?:[/?]\S*)?$/i.exec(given)?.groups ?? {};
@@ -70,7 +70,7 @@ function urlOfAddress(given: string): string | undefined {
   return withScheme(given, host);
 }
 
-/** The URL that `host/path` could mean, which is taken for a command: undefined for a path that begins with no host. */
+/** The URL that `host/path`, which is taken as a command, could mean. Undefined if the path does not begin with a host. */
 export function urlOfPath(given: string): string | undefined {
   const { host } =
     /^(?<host>localhost|[a-z\d][a-z\d-]*(?:\.[a-z\d-]+)*\.[a-z\d]+)\/\S*$/i.exec(given)?.groups ?? {};
@@ -97,7 +97,7 @@ function hrefOf(url: URL, what: string): string {
   );
 }
 
-/** A typed command line starts as a shell would start it: in this folder, with all variables but secrets of ours. */
+/** Starts a typed command line as a shell would: in this folder, with all variables except our secrets. */
 function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundServer {
   let words: readonly string[];
   try {
@@ -112,8 +112,8 @@ function ofCommandLine(spec: ServerSpec, line: string, env: Io["env"]): FoundSer
 }
 
 /**
- * The name includes the folder: the same command line in another folder is likely to have other tasks. The letter of a drive is small in
- * some terminals of Windows and large in others.
+ * The name includes the folder: in another folder, the same command line probably has other tasks. Windows terminals differ in the case
+ * of the drive letter.
  */
 function inFolder(name: string, folder: string): string {
   return `${name}@${encodeURIComponent(folder.replace(/^[a-z](?=:\\)/, (drive) => drive.toUpperCase()))}`;
@@ -151,7 +151,7 @@ function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io
 const secrets: ReadonlySet<string> = new Set(["HOLDFAST_TOKEN", "HOLDFAST_CLIENT_SECRET"]);
 
 function withoutSecrets(env: Io["env"]): Record<string, string> {
-  const kept = Object.entries(env).filter(([name]) => !secrets.has(name.toUpperCase())); // Windows finds them by any case
+  const kept = Object.entries(env).filter(([name]) => !secrets.has(name.toUpperCase())); // Windows ignores the case of names
   return Object.fromEntries(kept.map(([name, value]) => [name, value ?? ""]));
 }
 
@@ -172,7 +172,7 @@ function unknownName(given: string, config: HostConfig | undefined, known: Known
   return `There is no server ${JSON.stringify(given)} in ${fromHere(config.path, known.cwd)}, which has ${names || "none"}. ${meant}${forms}`;
 }
 
-/** A path below this folder as it is seen from there. */
+/** Shortens a path below this folder. */
 function fromHere(path: string, cwd: string): string {
   const seen = relative(cwd, path);
   return seen.startsWith("..") || isAbsolute(seen) ? path : seen;
@@ -184,7 +184,7 @@ interface ResolveServices {
   readonly state: { serversGiven(): Promise<readonly string[]> };
 }
 
-/** The server that the command line means. Says so where that is not what was typed. */
+/** The server that the command line names. Prints a note if that is not what was typed. */
 export async function resolveServer(
   { io, output, state }: ResolveServices,
   given: string,

@@ -75,7 +75,7 @@ export type HostEntry =
     }
   | { readonly kind: "http"; readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
-/** The client finds out which of its two transports a server over HTTP has. */
+/** The client detects which of the two HTTP transports a server has. */
 const httpTypes: ReadonlySet<unknown> = new Set([
   undefined,
   "http",

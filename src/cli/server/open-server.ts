@@ -16,7 +16,7 @@ import { showTrouble } from "./show-trouble.ts";
 /** How many characters of a server's stderr are kept. */
 const maxLogCharacters = 10_000;
 
-/** The protocol to speak, for a task that is visible in no other. Empty: the latest that the server supports. */
+/** The protocol for a task that is visible in no other. Empty: the latest that the server supports. */
 export type ProtocolChoice = Pick<ConnectOptions, "protocolVersion" | "generation">;
 
 interface OpenOptions {

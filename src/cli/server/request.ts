@@ -1,7 +1,7 @@
 import { plainRead } from "../../client/call/read.ts";
 import type { RequestOptions } from "@modelcontextprotocol/client";
 
-/** A request by the SDK's client, within the time that it gives one. Rejects with a TaskClientError. */
+/** A request by the SDK's client, within its time limit. Rejects with a TaskClientError. */
 export async function request<Result>(
   send: (options: RequestOptions) => Promise<Result>,
   signal: AbortSignal,
@@ -14,7 +14,7 @@ interface Page<Item> {
   readonly nextCursor?: string | undefined;
 }
 
-/** All items of a list that comes in pages. Ends also where a server sends the same cursor again. */
+/** All items of a paged list. Also stops if a server repeats a cursor. */
 export async function allPages<Item>(
   readPage: (params: { readonly cursor?: string }) => Promise<Page<Item>>,
 ): Promise<readonly Item[]> {

@@ -9,13 +9,13 @@ export function generationOf({ sdk }: TaskClient): WireGenerationName {
   return generationAt(sdk.getNegotiatedProtocolVersion());
 }
 
-/** What the server calls itself; empty where it does not say. */
+/** The server's name for itself; empty if it gives none. */
 export function serverInfo({ sdk }: TaskClient): { readonly name: string; readonly version: string } {
   const { name = "", version = "" } = sdk.getServerVersion() ?? {};
   return { name, version };
 }
 
-/** What the server declares of its tasks; undefined where it declares none. */
+/** What the server declares about its tasks; undefined if it declares none. */
 export function declaredTasks(client: TaskClient): ServerTasks | undefined {
   return clientGenerations[generationOf(client)].serverTasks?.({ ...client.sdk.getServerCapabilities() });
 }

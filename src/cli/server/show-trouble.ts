@@ -1,7 +1,7 @@
 import type { ClientEvent } from "../../client/client-events.ts";
 import type { Display } from "../terminal/terminal.ts";
 
-/** Shows that the server cannot be reached, or fails, from the first failure on, and when it answers again. */
+/** Shows from the first failure on that the server cannot be reached or fails, and when it answers again. */
 export function showTrouble(event: ClientEvent, display: Pick<Display, "trouble">): void {
   const { type } = event;
   if (type === "poll_failed" || type === "call_delayed") {

@@ -24,11 +24,11 @@ export interface Session {
   readonly transport: TransportKind | undefined;
   readonly server: FoundServer;
   readonly terminal: Terminal;
-  /** Aborts on Ctrl-C, after `--timeout`, and with a TaskClientError when nobody can answer a question of a call. */
+  /** Aborts on Ctrl-C, after `--timeout`, and with a TaskClientError when a call's question cannot be answered. */
   readonly signal: AbortSignal;
   /** Call it after the outcome was printed: removes the task from the list. */
   readonly printed: (ended?: readonly TaskReference[]) => Promise<void>;
-  /** Call it with what the server says of a task, for the list. */
+  /** Call it with the server's state of a task, for the list. */
   readonly saw: (reference: TaskReference | null, task: RemoteTask) => void;
 }
 
@@ -40,12 +40,12 @@ interface Target {
 }
 
 interface ServerTarget extends Target {
-  /** What the command is about before it waits for a task. Default: a request. */
+  /** What can be left unfinished before the command waits for a task. Default: a request. */
   readonly unfinished?: Unfinished;
 }
 
 interface ConnectionTarget extends Target, Workplace {
-  /** Called with the key of a call that was interrupted before its answer, and can be found again by it. */
+  /** Called with the key of a call that was interrupted before its answer, and can be found by that key. */
   readonly onKept?: (key: string) => void;
 }
 
@@ -61,7 +61,7 @@ interface WorkplaceOptions {
   readonly timeout?: number | undefined;
   /** Whether a server is a process of this command. */
   readonly ownsServer: boolean;
-  /** What is left if the command is stopped while it waits for no task. */
+  /** What is left unfinished if the command stops while it waits for no task. */
   readonly unfinished: () => Unfinished;
 }
 
@@ -94,7 +94,7 @@ export async function withTerminal<Value>(
   try {
     return await work({ terminal, signal });
   } catch (error) {
-    // Waits for a task handle their own interruption.
+    // Waits for a task handle interrupts themselves.
     if (error !== signal.reason) throw error;
     if (!interrupts.signal.aborted) {
       throw new Stopped(exitCodes.unfinished, `Timed out ${whatIsLeft(unfinished())}`);

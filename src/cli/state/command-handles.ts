@@ -61,7 +61,7 @@ export class CommandHandles implements HandleStore {
     return this.#store.find(task);
   }
 
-  /** Tasks that are over are on the list too: their results can be read again while their session goes on. */
+  /** Counts finished tasks on the list too: their results can be read again while their session exists. */
   async usesSession(session: ResumableSession): Promise<boolean> {
     if (await this.#store.usesSession(session)) return true;
     return (await this.#seen.readable()).some(({ call }) => isMadeIn(call, session));
@@ -87,18 +87,18 @@ export class CommandHandles implements HandleStore {
     return this.#store.answer(task, question);
   }
 
-  /** The task stands so: what the list shows of it. */
+  /** Records the task's state for the list. */
   saw(reference: TaskReference | null, task: RemoteTask): void {
     if (reference !== null) this.#states.set(reference.taskId, { reference, task });
   }
 
-  /** Removes the ended tasks: their outcome or error was printed. What is known of them stays on the list for a while. */
+  /** Removes the ended tasks, whose outcome or error was printed. Their last state stays on the list for a while. */
   async printed(ended: readonly TaskReference[] = []): Promise<void> {
     await this.noteStates();
     for (const task of [...this.#ended.splice(0), ...ended]) await this.#store.dropTask(task);
   }
 
-  /** Keeps how the tasks of this user stand. The list is not worth a failure: the server knows it better. */
+  /** Records the states of this user's tasks. Errors are ignored: the server knows the states better. */
   async noteStates(): Promise<void> {
     for (const { reference, task } of this.#states.values()) {
       const call = await this.#store.find(reference).catch(() => undefined);

@@ -1,6 +1,6 @@
 import type { AsyncEntry } from "@napi-rs/keyring";
 
-/** Where this user's system keeps a secret of ours, under a name. Each method rejects where there is no such place. */
+/** The system's storage for our secrets of this user, by name. Each method rejects if there is none. */
 export interface Keyring {
   read(name: string): Promise<string | null>;
   write(name: string, secret: string): Promise<void>;
@@ -8,12 +8,12 @@ export interface Keyring {
 
 const service = "holdfast";
 
-/** A keyring that is locked asks its user for a password first. */
+/** A locked keyring first asks the user for a password. */
 const patienceMs = 60_000;
 
 /**
- * The keyring of the operating system: the Keychain, the Credential Manager, or the Secret Service of a Linux desktop. Its
- * library is optional, and loaded only where it is needed.
+ * The operating system's keyring: the Keychain, the Credential Manager, or the Secret Service of a Linux desktop. Its library is
+ * optional, and loaded on demand.
  */
 export const systemKeyring: Keyring = {
   async read(name) {
@@ -26,6 +26,6 @@ export const systemKeyring: Keyring = {
 
 async function entry(name: string): Promise<AsyncEntry> {
   const library = await import("@napi-rs/keyring");
-  // Without it, Linux would use the kernel's keyring where there is no desktop, which forgets at the next start.
+  // Otherwise, without a desktop, Linux would use the kernel's keyring, which is lost on restart.
   return new library.AsyncEntry(service, name, { linux: { store: "secret-service" } });
 }

@@ -8,7 +8,7 @@ import type { FoundServer, ServerSpec } from "../server/find-server.ts";
 /** Incremented by changes that an earlier version could not read. */
 const format = 1;
 
-/** At most so many tools of a server are kept, and none with a longer name. */
+/** Limits the number of tools kept per server, and the length of their names. */
 const maxTools = 500;
 const longestName = 200;
 
@@ -19,7 +19,7 @@ interface KnownServer {
   readonly tools: readonly string[];
 }
 
-/** How the servers of stored tasks were given, by their names in references, and which tools they have. */
+/** How the servers of stored tasks were given, by their names in references, and their tools. */
 export class KnownServers {
   readonly #folder: string;
 
@@ -27,7 +27,7 @@ export class KnownServers {
     this.#folder = folder;
   }
 
-  /** Keeps how the server was given, and its tools if they are given. */
+  /** Records how the server was given, and its tools if given. */
   async keep({ name, spec }: FoundServer, tools?: readonly string[]): Promise<void> {
     const known = tools ?? (await this.#read(this.#file(name)))?.tools ?? [];
     const kept = known.filter((tool) => tool.length <= longestName).slice(0, maxTools);

@@ -5,7 +5,7 @@ import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
 import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
 import { isJsonObject } from "../../generation/json-object.ts";
 
-/** The numbers that the last list gave to tasks, which name them until the next list. */
+/** The numbers of tasks in the last list, valid until the next one. */
 export class ListNumbers {
   readonly #file: string;
 
@@ -24,7 +24,7 @@ export class ListNumbers {
     await writeAtomically(this.#file, encodeEntry({ tasks }));
   }
 
-  /** What the number names; undefined if the last list did not have it. */
+  /** The task with that number; undefined if the last list did not have it. */
   async find(number: number): Promise<CallName | undefined> {
     try {
       const { tasks } = decodeEntry(await readFile(this.#file, "utf8"));

@@ -9,8 +9,8 @@ const keyBytes = 32;
 const ivBytes = 12;
 
 /**
- * Seals logins with a key of the system's keyring. The keyring has the key and not the logins, since what it can hold is
- * limited, to 2,560 bytes on Windows. Where there is no keyring, texts stay as they are.
+ * Seals logins with a key from the system's keyring. The keyring stores only the key, because its space is limited, to 2,560 bytes on
+ * Windows. Without a keyring, texts stay unsealed.
  */
 export function sealedBy(keyring: Keyring | undefined, name: string): Sealing {
   return {
@@ -26,13 +26,13 @@ export function sealedBy(keyring: Keyring | undefined, name: string): Sealing {
   };
 }
 
-/** The key of this user, made with the first login. */
+/** This user's key, created with the first login. */
 async function keyFor(keyring: Keyring, name: string): Promise<Buffer> {
   const known = await keyring.read(name);
   if (known !== null) return readKey(known);
   const key = randomBytes(keyBytes);
   await keyring.write(name, key.toString("base64"));
-  // Another process may have made one at the same time: the one that is there counts.
+  // Another process may have created one at the same time: use the stored one.
   return readKey((await keyring.read(name)) ?? "");
 }
 

@@ -10,10 +10,10 @@ import { isJsonObject } from "../../generation/json-object.ts";
 /** How long a task stays on the list after its end. */
 export const listedMs = 7 * 24 * 3_600_000;
 
-/** More tasks than these are not kept: the longest seen go first. */
+/** The maximum number of tasks. The longest unseen are dropped first. */
 const maxTasks = 1_000;
 
-/** How a task stood when a command last saw it. Has nothing of its arguments, messages and result. */
+/** A task's state when a command last saw it. Contains no arguments, messages or results. */
 export interface Seen {
   readonly status: RemoteTask["status"];
   readonly hasEnded: boolean;
@@ -21,18 +21,18 @@ export interface Seen {
   readonly isError: boolean;
   /** Epoch milliseconds, by this machine's clock. */
   readonly at: number;
-  /** Until when the server keeps the task, by this machine's clock; `null`: without end. */
+  /** How long the server keeps the task, by this machine's clock; `null`: forever. */
   readonly keptUntil: number | null;
 }
 
-/** A task and how it stood. */
+/** A task and its state. */
 export interface SeenTask {
   /** Without its arguments. */
   readonly call: StoredCall;
   readonly seen: Seen;
 }
 
-/** What commands have seen of tasks, also of those that are over: a file for each. */
+/** What commands have seen of tasks, including finished ones: one file each. */
 export class SeenTasks {
   readonly #folder: string;
   readonly #now: () => number;
@@ -52,7 +52,7 @@ export class SeenTasks {
     if ((await this.#files()).length > maxTasks) await this.#dropLongestSeen();
   }
 
-  /** Those that are on the list still, or at their servers. The rest is removed. */
+  /** Tasks that are still on the list, or at their servers. Removes the rest. */
   async list(): Promise<readonly SeenTask[]> {
     const now = this.#now();
     const all = await this.#readAll();
@@ -62,7 +62,7 @@ export class SeenTasks {
     return all.filter(isKept);
   }
 
-  /** Those whose results their servers may still have, and that are on the list. */
+  /** Tasks on the list whose results their servers may still have. */
   async readable(): Promise<readonly SeenTask[]> {
     const now = this.#now();
     return (await this.#readAll()).filter(
@@ -98,7 +98,7 @@ export class SeenTasks {
   }
 }
 
-/** Undefined for a file that is gone or cannot be read: it only had what the server knows better. */
+/** Undefined for a file that is missing or cannot be read: the server knows the state better. */
 async function read(file: string): Promise<SeenTask | undefined> {
   try {
     const text = await readFile(file, "utf8");

@@ -22,13 +22,13 @@ export interface KnownTask {
   readonly call: StoredCall;
   /** Undefined if the record of the server is lost, and its name is not a URL. */
   readonly server: ServerSpec | undefined;
-  /** How the task stood when a command last saw it. */
+  /** The task's state when a command last saw it. */
   readonly seen: Seen | undefined;
   /** Whether its outcome was printed. */
   readonly isOver: boolean;
 }
 
-/** The calls and tasks of this user, also those that are over. */
+/** The calls and tasks of this user, including finished ones. */
 export class State {
   readonly logins: LoginStore;
   readonly #store: HandleStore;
@@ -53,7 +53,7 @@ export class State {
     return new CommandHandles(this.#store, this.#seen, async () => this.#servers.keep(server));
   }
 
-  /** What SERVER was in earlier commands. */
+  /** Earlier values of SERVER. */
   async serversGiven(): Promise<readonly string[]> {
     return (await this.#servers.list()).map(({ spec }) => spec.given);
   }
@@ -65,13 +65,13 @@ export class State {
     return (named.length > 0 ? named : all).flatMap(({ tools }) => tools);
   }
 
-  /** Keeps the names of a server's tools, for the completion of commands. */
+  /** Stores the names of a server's tools for completion. */
   async noteTools(server: FoundServer, tools: readonly string[]): Promise<void> {
-    // A list can be read where nothing can be written.
+    // The state folder may be read-only.
     await this.#servers.keep(server, tools).catch(() => undefined);
   }
 
-  /** The tasks, oldest first, also those that are over, and the files that cannot be read. */
+  /** The tasks, oldest first, including finished ones, and the files that cannot be read. */
   async list(): Promise<{ readonly tasks: readonly KnownTask[]; readonly damaged: readonly string[] }> {
     const { calls, damaged } = await this.#store.list();
     const seen = new Map((await this.#seen.list()).map((task) => [nameOf(task.call), task]));
@@ -80,7 +80,7 @@ export class State {
     const over = [...seen.values()]
       .filter((task) => task.seen.hasEnded)
       .map((task) => ({ ...task, isOver: true }));
-    // Those that had not ended are no longer waited for: their servers have lost them.
+    // Nothing waits for unfinished ones any more: their servers have lost them.
     for (const task of seen.values()) if (!task.seen.hasEnded) await this.#seen.drop(task.call);
     const all = [...open, ...over].toSorted((one, other) => one.call.startedAt - other.call.startedAt);
     const tasks = all.map(async ({ call, ...task }): Promise<KnownTask> => {
@@ -91,20 +91,20 @@ export class State {
     return { tasks: await Promise.all(tasks), damaged: damaged.map(({ name }) => name) };
   }
 
-  /** Gives the tasks of a list numbers, which name them until the next one. An id is no number for another task. */
+  /** Numbers the tasks of a list; the numbers are valid until the next list. An id is never another task's number. */
   async number(tasks: readonly KnownTask[]): Promise<readonly number[]> {
     const ids = new Set(tasks.map(({ id }) => id));
     const numbers: number[] = [];
     for (let next = 1; numbers.length < tasks.length; next++) if (!ids.has(String(next))) numbers.push(next);
     const named = tasks.map(({ call }, at) => [numbers[at] ?? 0, call] as const);
-    // A list can be read where nothing can be written.
+    // The state folder may be read-only.
     await this.#numbers.keep(new Map(named)).catch(() => undefined);
     return numbers;
   }
 
   /**
-   * The task that is named: by its id, the beginning of it, its number in the last list, or `last`; of `server` if given.
-   * Throws a UsageError for several matches and an empty name.
+   * Finds a task by its id, the beginning of its id, its number in the last list, or `last`; of `server` if given. Throws a UsageError
+   * for several matches and an empty name.
    */
   async find(named: string, server?: string): Promise<KnownTask | undefined> {
     if (named === "")
@@ -127,7 +127,7 @@ export class State {
     );
   }
 
-  /** Whether the task is on the list still, and its outcome was not printed yet. */
+  /** Whether the task is still on the list, and its outcome was not printed yet. */
   async isWaitedFor({ call }: KnownTask): Promise<boolean> {
     const { tasks } = await this.list();
     return tasks.some((task) => !task.isOver && nameOf(task.call) === nameOf(call));
@@ -145,7 +145,7 @@ export class State {
   }
 }
 
-/** Those that are not over count first: an id that was enough for one stays so. */
+/** Unfinished tasks take precedence, so the beginning of an id stays valid. */
 function beginningWith(prefix: string, tasks: readonly KnownTask[]): readonly KnownTask[] {
   const found = tasks.filter(({ id }) => id.startsWith(prefix));
   const open = found.filter(({ isOver }) => !isOver);

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 /**
- * Whether this process may read keys from its terminal: the system stops a background process that tries (`&`, or
- * `bg` after Ctrl-Z). True if it cannot be determined.
+ * Whether this process may read keys from its terminal: the system stops a background process that tries (`&`, or `bg` after Ctrl-Z).
+ * True if unknown.
  */
 export function isInForeground(): boolean {
   if (process.platform === "win32") return true;

@@ -135,7 +135,7 @@ export class LiveDisplay implements Display {
     );
   }
 
-  /** By the server's clock: one that is ahead says nothing. */
+  /** Uses the server's time, unless its clock is ahead. */
   #beginAt(createdAt: number): void {
     this.#hasStart = true;
     if (createdAt <= this.#since) this.#since = createdAt;

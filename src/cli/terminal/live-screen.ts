@@ -1,13 +1,13 @@
 import { sanitizeText } from "./sanitize.ts";
 
-/** Another screen, so that what was on this one comes back. */
+/** The alternate screen, so that the previous contents come back. */
 const enter = "\u001b[?1049h\u001b[?25l\u001b[?7l";
 const leave = "\u001b[?7h\u001b[?25h\u001b[?1049l";
 const toTop = "\u001b[H";
 const clearRest = "\u001b[K";
 const clearBelow = "\u001b[J";
 
-/** A whole terminal that is redrawn in place, until it is disposed. Texts that do not fit are cut. */
+/** A full-screen view that is redrawn in place until it is disposed. Cuts text that does not fit. */
 export class LiveScreen implements Disposable {
   readonly #stream: NodeJS.WriteStream;
   #text = "";
@@ -24,7 +24,7 @@ export class LiveScreen implements Disposable {
     const lines = sanitizeText(text).split("\n");
     const last = lines.at(-1) ?? "";
     const room = Math.max(1, this.#stream.rows - 1);
-    // What ends the view is said in its last line, whatever is above.
+    // The last line, which says how to quit, stays visible.
     const shown = [...lines.slice(0, -1).slice(0, room), last];
     this.#stream.write(`${toTop}${shown.join(`${clearRest}\r\n`)}${clearRest}${clearBelow}`);
   }

@@ -7,8 +7,8 @@ export function movesCursor(stream: NodeJS.WriteStream, env: Io["env"]): boolean
 }
 
 /**
- * Whether the terminal's font has signs such as ✔: the console of Linux lacks them, and so do the fonts of the old console of Windows, unlike
- * terminals that say their names.
+ * Whether the terminal's font has symbols such as ✔. The Linux console lacks them, as does the old Windows console, which, unlike other
+ * terminals, does not identify itself.
  */
 export function showsUnicode(env: Io["env"], platform = process.platform): boolean {
   if (platform !== "win32") return env["TERM"] !== "linux";

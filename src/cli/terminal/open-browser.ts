@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { systemProgram } from "../../client/transport/process-group.ts";
 import type { Io } from "../io.ts";
 
-/** Opens a page in the user's browser. Resolves with whether there seems to be one: nothing says whether it has opened. */
+/** Opens a page in the user's browser. Resolves with whether there seems to be a browser; whether it has opened is unknown. */
 export async function openBrowser(url: URL, env: Io["env"], platform = process.platform): Promise<boolean> {
   const command = browserCommand(env, platform);
   if (command === undefined) return false;
@@ -17,14 +17,14 @@ export async function openBrowser(url: URL, env: Io["env"], platform = process.p
   });
 }
 
-/** What opens pages here, as the user has it in `BROWSER` or as his system does; undefined for nothing. */
+/** The program that opens pages: that of `BROWSER` or of the system; undefined if there is none. */
 export function browserCommand(env: Io["env"], platform: NodeJS.Platform): readonly string[] | undefined {
   const own = env["BROWSER"];
   if (own !== undefined && own !== "") return [own];
-  // Its windows would be on the other machine, and so would the port that the browser comes back to.
+  // The browser would run on the other machine, where the redirect to this machine's port fails.
   if (env["SSH_CONNECTION"] !== undefined || env["SSH_TTY"] !== undefined) return undefined;
   if (platform === "darwin") return ["open"];
-  // Not by `cmd`, which takes `&` in an address for its own.
+  // Not `cmd`, which interprets `&` in an address.
   if (platform === "win32") return [systemProgram("rundll32.exe", env), "url.dll,FileProtocolHandler"];
   return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? ["xdg-open"] : undefined;
 }

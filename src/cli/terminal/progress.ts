@@ -1,7 +1,7 @@
 /** Clears a line. */
 const clear = "\r\u001b[K";
 
-/** How far a command has come, in a line that goes away with its end; nothing where there is no terminal. */
+/** A command's progress, in a line that is removed at its end. Shows nothing without a terminal. */
 export class Progress implements Disposable {
   readonly #stream: NodeJS.WriteStream;
   readonly #shows: boolean;
@@ -11,7 +11,7 @@ export class Progress implements Disposable {
     this.#shows = wanted && stream.isTTY;
   }
 
-  /** The text has no text of others in it. */
+  /** The text must not contain text from others. */
   show(text: string): void {
     if (this.#shows) this.#stream.write(`${clear}${text}`);
   }

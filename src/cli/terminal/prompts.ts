@@ -1,7 +1,7 @@
 import type * as Clack from "@clack/prompts";
 import { wrappedNote } from "../output/wrapped.ts";
 
-/** Of the line that clack draws before each row. */
+/** The width of the mark that clack draws before each row. */
 const markWidth = 3;
 
 /** The user left the prompt by Escape or Ctrl-D. */

@@ -62,7 +62,7 @@ export function watchSignals(
   };
 }
 
-/** Ends this process as the signal does by default. On Windows the exit code would be 1, which stands for a tool's error. */
+/** Ends this process as the signal's default would. On Windows the exit code would be 1, which means a tool's error. */
 export function endBySignal(signal: "SIGINT" | "SIGTERM", platform = process.platform): void {
   if (platform === "win32") process.exit(128 + constants.signals[signal]);
   process.kill(process.pid, signal);

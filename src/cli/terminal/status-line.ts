@@ -78,7 +78,7 @@ const barCells = 16;
 
 function progressOf({ progress, total }: Status, unicode: boolean, hasRoom: boolean): readonly string[] {
   if (progress === undefined || !Number.isFinite(progress)) return [];
-  // A fraction of an unknown whole says nothing: servers count so to show that they go on.
+  // A fraction of an unknown total is useless: servers count like this to show that they are working.
   if (total === undefined || !Number.isFinite(total) || total <= 0)
     return Number.isInteger(progress) ? [String(progress)] : [];
   const part = Math.min(1, Math.max(0, progress / total));

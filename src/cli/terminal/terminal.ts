@@ -23,12 +23,12 @@ export function howToResume({ watchCommand, serverEnds }: ShownTask): string {
 }
 
 /**
- * What a command is about as long as it has no task to wait for. `request`: nothing stays behind. `call`: the server may
- * have begun with it. Else how to return to the task or call.
+ * What a command leaves behind if it stops while it has no task to wait for. `request`: nothing. `call`: the server may have started it.
+ * Otherwise how to return to the task or call.
  */
 export type Unfinished = "request" | "call" | { readonly watchCommand: string };
 
-/** What becomes of it after the command has ended, to follow "Gave up" or "Timed out". */
+/** What happens to it after the command has ended, to follow "Gave up" or "Timed out". */
 export function whatIsLeft(unfinished: Unfinished): string {
   if (unfinished === "request") return "before the server answered.";
   if (unfinished === "call")
@@ -55,11 +55,11 @@ export interface Display {
   /** Each state of the task, the last one too. */
   update(task: RemoteTask): void;
   progress(progress: Progress): void;
-  /** Why nothing more is heard of the task or the call at the moment; undefined once the server answers again. */
+  /** Why there is no news of the task or the call at the moment; undefined once the server answers again. */
   trouble(text: string | undefined): void;
-  /** The tool of which questions come, where no call has said so. */
+  /** The tool that asks, if no call has named it. */
   about(tool: string | undefined): void;
-  /** Prints a line, without text of the server. */
+  /** Prints a line that contains no text from the server. */
   note(line: string): void;
   /** Hides the live line while something else is printed, until the result is disposed. */
   suspend(): Disposable;

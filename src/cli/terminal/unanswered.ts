@@ -10,8 +10,8 @@ export class Unanswered extends Error {
 }
 
 /**
- * Leaves a question open without any answer: waits until it is withdrawn. Before there is a task nobody else can
- * answer it, and `giveUp` is called.
+ * Leaves a question open without an answer: waits until it is withdrawn. Before there is a task, no other client can answer it, so
+ * `giveUp` is called.
  */
 export function keepQuestionsOpen(
   onInput: OnInput,

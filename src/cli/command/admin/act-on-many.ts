@@ -21,14 +21,14 @@ interface ManyTasks {
   readonly place: string;
   readonly action: BulkAction;
   readonly options: ManyTasksOptions;
-  /** With `extend`. */
+  /** Only for `extend`. */
   readonly until?: number | null;
 }
 
-/** Tasks between two lines of progress: a request of an endpoint should not take long. */
+/** Tasks between two lines of progress. Small, so that a request to an endpoint stays short. */
 const atOnce = 200;
 
-/** The most tasks that are counted before the user is asked. */
+/** The maximum number of tasks to count before asking the user. */
 const mostCounted = 1_000;
 
 const doneTo: Readonly<Record<BulkAction, string>> = {
@@ -38,7 +38,7 @@ const doneTo: Readonly<Record<BulkAction, string>> = {
   extend: "extended",
 };
 
-/** `holdfast admin STORE cancel|retry|delete|extend --all`: what is done to one task, to all that are selected. */
+/** `holdfast admin STORE cancel|retry|delete|extend --all`: applies an action to all selected tasks. */
 export async function actOnMany(context: Context, command: ManyTasks): Promise<ExitCode> {
   const { output, io } = context;
   const { place, action, options } = command;
@@ -108,7 +108,7 @@ async function doAll(
     try {
       part = await operator.bulk(action, selection, how);
     } catch (error) {
-      // What was done before is to be told all the same.
+      // Still report what was done before.
       if (next === null) throw error;
       return { done, created, refused, next, failure: failureOf(error) };
     }

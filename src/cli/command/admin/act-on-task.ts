@@ -26,7 +26,7 @@ export interface RetryTaskOptions extends AdminOptions {
   readonly keepUpTo?: string;
 }
 
-/** `holdfast admin STORE retry ID`: the new task is what is printed. */
+/** `holdfast admin STORE retry ID`: prints the new task. */
 export async function retryTask(
   context: Context,
   command: OneTask & { readonly options: RetryTaskOptions },
@@ -62,7 +62,7 @@ export async function deleteTask(context: Context, command: OneTask): Promise<Ex
   });
 }
 
-/** Prints the task as it is afterwards, or what was done. */
+/** Prints the task after the action, or what was done. */
 export async function actOn(
   context: Context,
   { place, id: given, options }: OneTask,
@@ -80,7 +80,7 @@ export async function actOn(
   });
 }
 
-/** What an option or argument gives as JSON. Throws a UsageError. */
+/** The JSON of an option or argument. Throws a UsageError. */
 export function json(what: string, text: string): unknown {
   try {
     return parseExactJson(text);

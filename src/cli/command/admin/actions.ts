@@ -7,13 +7,13 @@ import { findTask } from "./find-task.ts";
 import { withAdmin } from "./with-admin.ts";
 
 export interface ActionsOptions {
-  /** Only what was done to this one. */
+  /** Only actions on this task. */
   readonly task?: string;
   readonly before?: number;
   readonly limit: number;
 }
 
-/** `holdfast admin STORE actions`: what operators did, newest first. */
+/** `holdfast admin STORE actions`: lists operators' actions, newest first. */
 export async function actions(
   context: Context,
   { place, options }: { readonly place: string; readonly options: ActionsOptions },

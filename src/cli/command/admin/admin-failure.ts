@@ -3,7 +3,7 @@ import { HoldfastError, type FaultCode } from "../../../task/fault.ts";
 import { UsageError } from "../../errors.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../../exit-code.ts";
 
-/** Why a store or an endpoint did not do what it was asked for, in terms of the exit codes. */
+/** The error of a store or an endpoint, with the exit code for it. */
 const kinds: Readonly<Partial<Record<FaultCode, TaskClientErrorCode | "usage">>> = {
   unknown_task: "unknown_task",
   store_unusable: "connection",
@@ -30,7 +30,7 @@ const kinds: Readonly<Partial<Record<FaultCode, TaskClientErrorCode | "usage">>>
   unfinished: "usage",
 };
 
-/** What a command ends with. */
+/** How a command ends. */
 export function adminFailure(error: unknown): unknown {
   if (!(error instanceof HoldfastError)) return error;
   const kind = kinds[error.code];
@@ -38,7 +38,7 @@ export function adminFailure(error: unknown): unknown {
   return kind === "usage" ? new UsageError(error.message) : new TaskClientError(kind, error.message);
 }
 
-/** The exit code of what `adminFailure` returned. */
+/** The exit code of an error from `adminFailure`. */
 export function exitCodeOfAdmin(failure: Error): ExitCode {
   if (failure instanceof UsageError) return exitCodes.usage;
   return failure instanceof TaskClientError ? exitCodeOf(failure.code) : exitCodes.fault;

@@ -10,7 +10,7 @@ import { actOn, json } from "./act-on-task.ts";
 import type { AdminOptions } from "./with-admin.ts";
 
 export interface AnswerTaskOptions extends AdminOptions {
-  /** `key=value` pairs; `true` where there are none. */
+  /** `key=value` pairs; `true` if there are none. */
   readonly accept?: readonly string[] | true;
   readonly decline?: true;
 }
@@ -18,7 +18,7 @@ export interface AnswerTaskOptions extends AdminOptions {
 interface AnswerTask {
   readonly place: string;
   readonly id: string;
-  /** Which question; it may be left out where one is open. */
+  /** The question's key; optional if only one is open. */
   readonly key: string | undefined;
   /** The result that a client would send, as JSON. */
   readonly value: string | undefined;

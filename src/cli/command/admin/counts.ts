@@ -28,7 +28,7 @@ export async function counts(context: Context, { place }: { readonly place: stri
   });
 }
 
-/** A line for each tool. */
+/** One line for each tool. */
 export function countTable({ tools, most }: Counts, cells: number | undefined): string {
   const number = (count: number): string => countText(count, most);
   const rows = tools.map(({ tool, paused, ...of }) => [
@@ -40,7 +40,7 @@ export function countTable({ tools, most }: Counts, cells: number | undefined): 
   return fittedTable(countColumns, rows, cells);
 }
 
-/** Those that something is done about, or is to be. */
+/** The totals of running, asking and queued tasks. */
 export function standText({ tools, most }: Counts): string {
   const sum = (of: (tool: ToolCounts) => number): string =>
     countText(
@@ -55,7 +55,7 @@ export function standText({ tools, most }: Counts): string {
   return `${running} running, ${asking} waiting for answers, ${queued} queued\n`;
 }
 
-/** Nobody counts further than `most`. */
+/** Counts end at `most`. */
 function countText(count: number, most: number): string {
   return count >= most ? `${most}+` : String(count);
 }

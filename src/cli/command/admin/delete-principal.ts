@@ -21,7 +21,7 @@ interface DeletePrincipal {
   readonly options: DeletePrincipalOptions;
 }
 
-/** `holdfast admin STORE delete-principal PRINCIPAL`: nothing of it is left in the store. */
+/** `holdfast admin STORE delete-principal PRINCIPAL`: removes all of its data from the store. */
 export async function deletePrincipal(
   context: Context,
   { place, principal, options }: DeletePrincipal,

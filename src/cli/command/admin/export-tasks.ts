@@ -6,13 +6,13 @@ import { selectionOf, type SelectionOptions } from "./selection.ts";
 import { storePlace } from "./store-place.ts";
 import { withAdmin } from "./with-admin.ts";
 
-/** `holdfast admin STORE export`: a line of JSON for each task, newest first. */
+/** `holdfast admin STORE export`: prints one line of JSON for each task, newest first. */
 export async function exportTasks(
   context: Context,
   { place, options }: { readonly place: string; readonly options: SelectionOptions },
 ): Promise<ExitCode> {
   const { output, io } = context;
-  storePlace(io, place); // an endpoint shows no journals
+  storePlace(io, place); // an endpoint has no journals
   return withAdmin(context, { place, options: {} }, async ({ admin, store }) => {
     if (store === undefined) return exitCodes.usage;
     const selection = selectionOf(options, io.now());
@@ -24,7 +24,7 @@ export async function exportTasks(
           await output.printJson(await exportTask(store, id), { line: true });
         } catch (error) {
           if (!(error instanceof HoldfastError)) throw error;
-          if (error.code === "unknown_task") continue; // it was deleted meanwhile
+          if (error.code === "unknown_task") continue; // deleted in the meantime
           if (error.code !== "task_unreadable") throw error;
           output.note(error.message);
           isWhole = false;

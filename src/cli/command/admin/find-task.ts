@@ -3,10 +3,10 @@ import { TaskClientError } from "../../../client/task-client-error.ts";
 import { isTaskId } from "../../../task/task-id.ts";
 import { UsageError } from "../../errors.ts";
 
-/** Comes after every character of an id. */
+/** Sorts after every character of an id. */
 const afterAll = "~";
 
-/** The id of a task, of which the beginning is enough where no other task has it: lists on a terminal show no more. */
+/** The id of a task, given whole or as a unique beginning, which is all that lists on a terminal show. */
 export async function findTask(admin: Admin, given: string): Promise<string> {
   if (given === "") throw new UsageError("The id is empty: give a task's id, or the start of it.");
   if (isTaskId(given)) return given;

@@ -11,7 +11,7 @@ export interface GcOptions {
   readonly full?: true;
 }
 
-/** `holdfast admin STORE gc`: deletes what has expired, and gives its space back. */
+/** `holdfast admin STORE gc`: deletes expired data and frees its space. */
 export async function gc(
   context: Context,
   { place, options }: { readonly place: string; readonly options: GcOptions },

@@ -10,10 +10,10 @@ export interface ListTasksOptions extends SelectionOptions {
   readonly after?: string;
 }
 
-/** The most tasks that one page may have. */
+/** The maximum number of tasks on one page. */
 const longestPage = 1_000;
 
-/** `holdfast admin STORE list`: tasks, newest first. */
+/** `holdfast admin STORE list`: lists tasks, newest first. */
 export async function listTasks(
   context: Context,
   { place, options }: { readonly place: string; readonly options: ListTasksOptions },
@@ -29,7 +29,7 @@ export async function listTasks(
   });
 }
 
-/** As many tasks as were asked for, where there are so many: a page of the store may have fewer before the last. */
+/** As many tasks as requested, if there are that many. A page of the store may be shorter before the last. */
 async function pageOf(
   admin: Admin,
   selection: TaskSelection,

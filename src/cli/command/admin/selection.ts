@@ -3,7 +3,7 @@ import { standings } from "../../../admin/assert-query.ts";
 import { readTimeSpan } from "../../arguments/times.ts";
 import { UsageError } from "../../errors.ts";
 
-/** Which tasks are meant. */
+/** Which tasks to select. */
 export interface SelectionOptions {
   readonly state?: readonly string[];
   readonly tool?: string;
@@ -17,7 +17,7 @@ export interface SelectionOptions {
   readonly text?: string;
 }
 
-/** The tasks that options select at a time. Throws a UsageError for what cannot be. */
+/** The tasks that options select at one time. Throws a UsageError for an invalid selection. */
 export function selectionOf(options: SelectionOptions, now: number): TaskSelection {
   const { state, tool, principal, nobody, node, olderThan, newerThan, text } = options;
   if (principal !== undefined && nobody === true)
@@ -34,7 +34,7 @@ export function selectionOf(options: SelectionOptions, now: number): TaskSelecti
   };
 }
 
-/** As it would be typed, for messages. */
+/** As command-line options, for messages. */
 export function selectionText({ state = [], ...others }: SelectionOptions): string {
   const { tool, principal, nobody, node, olderThan, newerThan, text } = others;
   const parts = [

@@ -4,7 +4,7 @@ import { findTask } from "./find-task.ts";
 import { taskReport } from "./task-report.ts";
 import { withAdmin } from "./with-admin.ts";
 
-/** `holdfast admin STORE show ID`: one task whole. */
+/** `holdfast admin STORE show ID`: shows one task in full. */
 export async function showTask(
   context: Context,
   { place, id }: { readonly place: string; readonly id: string },

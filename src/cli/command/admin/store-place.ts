@@ -3,7 +3,7 @@ import { placeOfStore, type StorePlace } from "../../../store/from-url.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 
-/** The store of a command that works with its database itself. Throws a UsageError for an admin endpoint. */
+/** The store of a command that needs its database. Throws a UsageError for an admin endpoint. */
 export function storePlace({ cwd }: Io, place: string): StorePlace {
   if (/^https?:/i.test(place))
     throw new UsageError("An admin endpoint cannot do this: give the store itself.");

@@ -13,10 +13,10 @@ import { wrapped } from "../../output/wrapped.ts";
 import { describeQuestion } from "../describe-question.ts";
 import { actionColumns, actionRow } from "./action-table.ts";
 
-/** Where the texts of the head begin. */
+/** The column of the head's texts. */
 const headIndent = 12;
 
-/** One task whole, for people: what it is, what was done, and what came of it. */
+/** One task in full, for people: what it is, what it did, and its outcome. */
 export function taskReport(task: TaskDetails, now: number, cells: number | undefined): string {
   const { attempts, timeline, timelineIsCut, questions, children, outcome, log, output } = task;
   const { deliveries, actions } = task;
@@ -91,7 +91,7 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     .join("");
 }
 
-/** Behind the name of a line, and below where there are more. */
+/** A text beside the name of its line, with a hanging indent. */
 function hanging(text: string, cells: number | undefined): string {
   return wrapped(text, headIndent, cells).slice(headIndent);
 }
@@ -130,7 +130,7 @@ function attemptRow(attempt: TaskDetails["attempts"][number], now: number): read
   ];
 }
 
-/** Of the last attempt that threw: no other has one. */
+/** Only the last attempt that threw has a stack. */
 function stackText(stack: string, cells: number | undefined): string {
   return `${wrapped(stack, 2, cells)}\n`;
 }
@@ -197,7 +197,7 @@ function logText(line: ShownLine): string {
   return `${String(at)} ${String(level).padEnd(7)} ${String(text)}${more}${where}`;
 }
 
-/** Without the column that says of which task an action was. */
+/** Drops the column with the task of an action. */
 function ofOneTask<Cell>(cells: readonly Cell[]): readonly Cell[] {
   return cells.toSpliced(3, 1);
 }
@@ -215,7 +215,7 @@ function indentedTable(
   );
 }
 
-/** On one line where that fits behind a name on a narrow terminal. */
+/** Puts the text on one line if it fits beside a name on a narrow terminal. */
 function jsonText(value: unknown): string {
   if (typeof value === "string") return value;
   const text = JSON.stringify(value) ?? "";

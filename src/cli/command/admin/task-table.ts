@@ -3,7 +3,7 @@ import { fittedTable, type Column } from "../../output/fitted-table.ts";
 import { spanText } from "../../output/times.ts";
 import { duration } from "../../terminal/status-line.ts";
 
-/** As much of an id as tells tasks apart that were not made in the same millisecond, and mostly those too. */
+/** Enough of an id to distinguish tasks that were not created in the same millisecond, and usually those too. */
 export const shownId = 16;
 
 const columns: readonly Column[] = [
@@ -16,7 +16,7 @@ const columns: readonly Column[] = [
   { title: "TEXT", least: 16 },
 ];
 
-/** A line for each task; ids are whole for programs only. */
+/** One line for each task. Only programs get whole ids. */
 export function taskTable(tasks: readonly TaskSummary[], now: number, cells: number | undefined): string {
   const isForPeople = cells !== undefined;
   return fittedTable(
@@ -34,7 +34,7 @@ export function taskTable(tasks: readonly TaskSummary[], now: number, cells: num
   );
 }
 
-/** From its first start on, and how often it was started where that is more than once. */
+/** The time since its first start, and the number of starts if there was more than one. */
 function ranText({ startedAt, finishedAt, attempt }: TaskSummary, now: number): string {
   if (startedAt === null) return "";
   const span = spanText((finishedAt ?? now) - startedAt);

@@ -19,10 +19,10 @@ export interface TopOptions {
 
 const refreshMs = 1_000;
 const openStates: readonly TaskStanding[] = ["running", "input_required", "waiting", "queued"];
-/** Unfinished tasks where nobody says how many there is room for. */
+/** The number of unfinished tasks to list if the room for them is unknown. */
 const usualTasks = 20;
 
-/** `holdfast admin STORE top`: what tools have to do, and the newest unfinished tasks; on a terminal again and again. */
+/** `holdfast admin STORE top`: shows each tool's load and the newest unfinished tasks. On a terminal it refreshes them. */
 export async function top(
   context: Context,
   { place, options }: { readonly place: string; readonly options: TopOptions },
@@ -52,9 +52,9 @@ async function watch({ io }: Context, place: string, { admin, interrupts }: Admi
     } catch (error) {
       const failure = adminFailure(error);
       if (isFirst || !(failure instanceof Error)) throw error;
-      screen.draw(`${timeText(io.now())}  ${failure.message}\n\nq ends`); // a server may come back
+      screen.draw(`${timeText(io.now())}  ${failure.message}\n\nq ends`); // the server may come back
     }
-    await systemClock.sleep(refreshMs, ended).catch(() => undefined); // which ends early by a key
+    await systemClock.sleep(refreshMs, ended).catch(() => undefined); // a key ends it early
   }
   return interrupts.signal.aborted ? interruptedBy(interrupts) : exitCodes.done;
 }
@@ -74,7 +74,7 @@ function frame({ counts, tasks }: TopJson, place: string, now: number, cells: nu
   );
 }
 
-/** A URL may have a password. */
+/** A URL may contain a password. */
 function placeText(place: string): string {
   return place.replace(/\/\/[^/@]*@/, "//").replace(/\?.*$/s, "");
 }

@@ -13,7 +13,7 @@ const columns: readonly Column[] = [
   { title: "LAST FAILURE", least: 12 },
 ];
 
-/** `holdfast admin STORE webhooks`: what webhooks have not been told yet. */
+/** `holdfast admin STORE webhooks`: lists webhooks with undelivered messages. */
 export async function webhooks(context: Context, { place }: { readonly place: string }): Promise<ExitCode> {
   const { output } = context;
   return withAdmin(context, { place, options: {} }, async ({ admin }) => {

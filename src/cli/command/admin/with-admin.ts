@@ -16,16 +16,16 @@ import { adminFailure } from "./admin-failure.ts";
 
 /** Options of every command of `holdfast admin`. */
 export interface AdminOptions {
-  /** Under which name actions are recorded. */
+  /** The name to record actions under. */
   readonly as?: string;
 }
 
-/** A store, while a command works with it. */
+/** An open store or endpoint, while a command uses it. */
 export interface AdminSession {
   readonly admin: Admin;
-  /** Undefined at an admin endpoint. */
+  /** Undefined for an admin endpoint. */
   readonly store: TaskStore | undefined;
-  /** In whose name it acts, as far as that is known here: an admin endpoint knows by its token. */
+  /** The name to act under, as far as it is known here: an admin endpoint takes it from its token. */
   readonly actor: string;
   readonly acts: () => AdminActs;
   /** Ctrl-C and SIGTERM. */
@@ -33,14 +33,14 @@ export interface AdminSession {
 }
 
 interface AdminPlace {
-  /** As it was given: a store, or the URL of an admin endpoint. */
+  /** As given: a store, or the URL of an admin endpoint. */
   readonly place: string;
   readonly options: AdminOptions;
-  /** Whether the command comes to an end of its own after an interrupt, at which it says what it has done. Default false. */
+  /** Whether the command ends by itself after an interrupt, and reports what it has done. Default false. */
   readonly endsItself?: boolean;
 }
 
-/** Runs a command on a store or an admin endpoint, which is closed afterwards, however the command ends. */
+/** Runs a command on a store or an admin endpoint, and closes it afterwards, however the command ends. */
 export async function withAdmin(
   { io }: Context,
   { place, options, endsItself = false }: AdminPlace,
@@ -97,7 +97,7 @@ function operatingSystemUser(): string {
   return `${userName()}@${hostname()}`;
 }
 
-/** A container may run under a number that no user has. */
+/** A container may run under a user id without a user. */
 function userName(): string {
   try {
     return userInfo().username;
