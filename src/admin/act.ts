@@ -15,23 +15,23 @@ import { encrypted, refusal, unfinished, unknown } from "./refusals.ts";
 import { journalUpTo, rerunOf } from "./rerun.ts";
 import { summaryOf } from "./summary.ts";
 
-/** What actions need beside the store. */
+/** What actions need besides the store. */
 export interface ActServices {
   readonly store: TaskStore;
   readonly now: () => number;
   readonly randomBytes: (size: number) => Uint8Array;
-  /** The largest arguments and answers. */
+  /** The maximum size of arguments and answers. */
   readonly maxBodyBytes: number;
   /** Called after each change, for a process that runs tasks of the store. */
   readonly onChange?: () => void;
 }
 
-/** Messages that are given back in one write. */
+/** Messages to requeue in one write. */
 const resendPage = 1_000;
 
 const cancelled = "Cancelled by an operator.";
 
-/** One operator's actions on the tasks of a store, whichever process runs them. Owners learn of them like of any other change. */
+/** One operator's actions on the tasks of a store, whichever process runs them. Owners learn of them as of any other change. */
 export class Acts implements AdminActs {
   readonly #services: ActServices;
   readonly #actor: string;

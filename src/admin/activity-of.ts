@@ -5,7 +5,10 @@ import type { Activity, RefusalActivity, ToolActivity } from "./activity.ts";
 
 const minuteMs = 60_000;
 
-/** Clients choose the methods that they ask for: of all refusals of some hours the most frequent ones are shown by themselves, of so many that are told apart. */
+/**
+ * Clients choose the methods that they request. Only the most frequent refusals of some hours are listed by themselves, and only so many
+ * are told apart.
+ */
 const mostRefusals = 200;
 const mostToldApart = 1_000;
 
@@ -26,11 +29,11 @@ interface RefusalSums {
   readonly code: string;
   readonly method: string | null;
   count: number;
-  /** By the place of the minute: most happen in few. */
+  /** By minute index: most refusals happen in few minutes. */
   readonly byPlace: Map<number, number>;
 }
 
-/** Adds up what processes reported of so many minutes from one (since the epoch) on. */
+/** Adds up the reports of processes for a number of minutes, from one (since the epoch) on. */
 export class ActivitySum {
   readonly #first: number;
   readonly #minutes: number;
@@ -73,7 +76,7 @@ export class ActivitySum {
     sums.byPlace.set(place, (sums.byPlace.get(place) ?? 0) + count);
   }
 
-  /** The most frequent refusals, and all others together. */
+  /** The most frequent refusals, and the sum of all others. */
   #frequent(): readonly RefusalSums[] {
     const byCount = (): RefusalSums[] => [...this.#refusals.values()].sort((a, b) => b.count - a.count);
     for (const { code, method, byPlace } of byCount().slice(mostRefusals)) {

@@ -24,7 +24,7 @@ const statuses = {
   stopping: 503,
 } as const satisfies Partial<Record<FaultCode, number>>;
 
-/** What an admin endpoint refuses with. */
+/** What an admin endpoint sends when it refuses a request. */
 export type AdminFaultCode = keyof typeof statuses;
 
 export function isAdminFault(code: unknown): code is AdminFaultCode {

@@ -25,7 +25,7 @@ const queryNames: OptionNames<TaskQuery> = { ...selectionNames, limit: true, aft
 
 const mostListed = 1_000;
 
-/** Throws `invalid_params` for what selects nothing that there could be. */
+/** Throws `invalid_params` for a selection that can match nothing. */
 export function assertSelection(selection: TaskSelection): void {
   assertNames(selection, selectionNames);
   const { states = [], createdFrom, createdBefore } = selection;
@@ -37,7 +37,7 @@ export function assertSelection(selection: TaskSelection): void {
       throw invalid(`A time is a number of milliseconds, not ${String(time)}.`);
 }
 
-/** As `assertSelection`; returns how many tasks are asked for. */
+/** As `assertSelection`; returns the number of requested tasks. */
 export function limitOf(query: TaskQuery): number {
   const { limit = 50, after: _after, ...selection } = query;
   assertNames(query, queryNames);

@@ -10,12 +10,14 @@ import { selectTasks } from "./select-tasks.ts";
 
 const defaultLimit = 1_000;
 const mostAtOnce = 10_000;
-/** Tasks that are found, and changed at the same time. */
+/** The number of tasks to find, and to change concurrently. */
 const atOnce = 50;
 
 type Act = Pick<AdminActs, "cancel" | "retry" | "delete" | "extend">;
 
-/** Does something to all tasks that are meant, the newest first. What is made meanwhile is newer than all of them, and left alone. */
+/**
+ * Applies an action to all selected tasks, newest first. Tasks that are created meanwhile are newer than all of them, and left unchanged.
+ */
 export async function bulk(
   store: TaskStore,
   act: Act,
@@ -51,7 +53,7 @@ export async function bulk(
   return { done, created, refused, next };
 }
 
-/** Single tasks may be locked, or damaged. If none can be changed, the store fails, and not a task. */
+/** Single tasks may be locked or damaged. If none can be changed, the fault is the store's. */
 function throwStoreFault(results: readonly (PromiseSettledResult<unknown> | undefined)[]): void {
   const faults = results.flatMap((result): readonly unknown[] =>
     result?.status === "rejected" && isFaultOfStore(result.reason) ? [result.reason] : [],
@@ -64,7 +66,7 @@ function isFaultOfStore(error: unknown): boolean {
   return isStoreFault(error) || (error instanceof HoldfastError && error.code === "store_closed");
 }
 
-/** Resolves with the id of the task that it made, if it did. */
+/** Resolves with the id of the task that it created, if any. */
 function actionOf(
   act: Act,
   action: BulkAction,
@@ -88,7 +90,7 @@ function actionOf(
   }
 }
 
-/** Of the tasks that are meant, those to which it can be done at all. */
+/** Whether the action is possible in the task's state. */
 function fits(action: BulkAction, { state }: TaskRecord): boolean {
   if (action === "extend") return true;
   return isTerminal(state) === (action !== "cancel");

@@ -6,14 +6,14 @@ import type { EndedCounts } from "./ended-counts.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { errorText, standingOf } from "./summary.ts";
 
-/** The limit of counts: larger ones take longer, and operators do not go through that many one by one. */
+/** The limit of counts: larger ones take longer, and operators do not go through so many tasks one by one. */
 export const mostCounted = 10_000;
-/** Unfinished tasks that are read together. */
+/** Unfinished tasks to read at a time. */
 const openAtOnce = 500;
-/** Tasks whose outcomes are read together. */
+/** Tasks whose outcomes are read at a time. */
 const atOnce = 50;
 
-/** Unfinished tasks are looked through, and what has ended is counted by the index, unless that was slow lately. */
+/** Reads the unfinished tasks, and counts the finished ones by the index, unless that was slow recently. */
 export async function countTasks(admin: AdminStore, ends: EndedCounts): Promise<Counts> {
   const [pausedTools, endedTools, open] = await Promise.all([
     admin.paused(),
@@ -34,7 +34,7 @@ export async function countTasks(admin: AdminStore, ends: EndedCounts): Promise<
 type OpenCounts = Pick<ToolCounts, "queued" | "waiting" | "running" | "inputRequired">;
 const noneOpen: OpenCounts = { queued: 0, waiting: 0, running: 0, inputRequired: 0 };
 
-/** By tool, of the newest ones. */
+/** Counts the newest unfinished tasks, by tool. */
 async function countOpen(admin: AdminStore): Promise<ReadonlyMap<string, OpenCounts>> {
   const counts = new Map<string, OpenCounts>();
   let before: string | null = null;
@@ -54,7 +54,7 @@ async function countOpen(admin: AdminStore): Promise<ReadonlyMap<string, OpenCou
   return counts;
 }
 
-/** What the newest `limit` failed tasks of a tool say, the most frequent first. */
+/** The errors of the newest `limit` failed tasks of a tool, most frequent first. */
 export async function failuresOf(
   store: TaskStore,
   admin: AdminStore,
@@ -83,7 +83,7 @@ export async function failuresOf(
   return [...groups.values()].sort((a, b) => b.count - a.count);
 }
 
-/** Failures that differ in numbers alone are of one kind: ids, times, sizes. */
+/** Failures that differ only in numbers (ids, times, sizes) are the same. */
 function count(groups: Map<string, FailureGroup>, text: string, taskId: string, at: number): void {
   const message = text.replaceAll(/\d+/g, "…");
   const known = groups.get(message) ?? { message, count: 0, taskId, firstAt: at, lastAt: at };

@@ -23,7 +23,7 @@ export interface AdminServices extends ActServices {
   readonly after: Clock["after"];
 }
 
-/** What operators see of a store that is open, and do to it. */
+/** The operators' view of an open store, and their actions on it. */
 export function createAdmin(services: AdminServices): Admin {
   const { store, after } = services;
   const ends = new EndedCounts(mostCounted, services.now);
@@ -65,9 +65,9 @@ export function createAdmin(services: AdminServices): Admin {
   };
 }
 
-/** Of a failed task the outcome says why. */
+/** A failed task's outcome has the reason. */
 async function listed(store: TaskStore, task: TaskRecord): Promise<TaskSummary> {
   if (standingOf(task) !== "failed") return summaryOf(task, null);
-  const snapshot = await store.snapshot(task.id).catch(() => undefined); // a damaged outcome is no reason not to list the others
+  const snapshot = await store.snapshot(task.id).catch(() => undefined); // a damaged outcome must not hide the others
   return summaryOf(task, snapshot?.outcome ?? null);
 }

@@ -1,7 +1,7 @@
 import type { TaskStore } from "../store/store.ts";
 import { deliveriesKeptMs } from "../task/delivery.ts";
 
-/** What is deleted in one write: servers write between two. */
+/** The number of deletions in one write. Servers can write in between. */
 const atOnce = 200;
 
 /** How many were deleted. */
@@ -12,7 +12,8 @@ export interface DeletedExpired {
 }
 
 /**
- * Deletes finished tasks, sessions and messages for webhooks whose time is over, as servers do; of the latter also those for webhooks that no server has any more.
+ * Deletes expired finished tasks, sessions and webhook messages, as servers do. Includes messages for webhooks that no server has any
+ * more.
  */
 export async function deleteExpired(store: TaskStore, now: number): Promise<DeletedExpired> {
   const tasks = await repeated(async () => {

@@ -10,14 +10,14 @@ export interface EndServices {
 }
 
 const pageSize = 200;
-/** How often it looks whether those have ended that are to. */
+/** How often to check whether the tasks have ended. */
 const lookEveryMs = 250;
 
-/** Cancels all unfinished tasks of a principal. Running handlers are told first, and get `graceMs` to end by themselves. */
+/** Cancels all unfinished tasks of a principal. Notifies running handlers first, and gives them `graceMs` to end by themselves. */
 export async function endTasksOf(services: EndServices, principal: string, graceMs: number): Promise<void> {
   const { store, now, pause } = services;
   const { others } = await store.renew();
-  const deadline = now() + (others > 0 ? graceMs : 0); // nobody runs them
+  const deadline = now() + (others > 0 ? graceMs : 0); // no other process runs them
   for (;;) {
     let isRunning = false;
     const isLate = now() >= deadline;

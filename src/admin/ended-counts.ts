@@ -7,13 +7,13 @@ type Counted = Pick<AdminStore, "count">;
 
 interface Counting {
   readonly counts: Promise<ToolEnds>;
-  /** Epoch ms; later it is counted anew. */
+  /** Epoch ms; the count is repeated after that. */
   until: number;
 }
 
-/** What takes longer (ms) is not counted anew for each who asks. */
+/** A count that takes longer (ms) is cached. */
 const slowMs = 100;
-/** A result is kept for this many times as long as it took, so that a page left open uses at most a fifth of the database. */
+/** How many times as long as it took a result is kept, so that a page left open uses at most a fifth of the database. */
 const keptTimes = 4;
 
 /** How the tasks of each tool ended. A large database takes long to count, so concurrent and soon repeated reads share one result. */
@@ -22,7 +22,7 @@ export class EndedCounts {
   readonly #now: () => number;
   readonly #byTool = new Map<string, Counting>();
 
-  /** No count goes beyond `most`. */
+  /** Counts end at `most`. */
   constructor(most: number, now: () => number) {
     this.#most = most;
     this.#now = now;

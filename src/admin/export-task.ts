@@ -3,7 +3,7 @@ import type { TaskStore } from "../store/store.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
 import type { ShownLine } from "./admin.ts";
 
-/** All that is stored of a task, as plain JSON data. */
+/** Everything stored about a task, as plain JSON data. */
 export interface ExportedTask extends JournalRecording {
   readonly statusMessage: string | null;
   /** Epoch ms. */
@@ -16,7 +16,7 @@ export interface ExportedTask extends JournalRecording {
 
 const linesPerPage = 500;
 
-/** Rejects with `unknown_task` where there is no such task, and with `task_unreadable` for one that is damaged. */
+/** Rejects with `unknown_task` if there is no such task, and with `task_unreadable` if it is damaged. */
 export async function exportTask(store: TaskStore, id: string): Promise<ExportedTask> {
   const recording = await exportJournal(store, id);
   const [log, output] = [await linesOf(store, id, "log"), await linesOf(store, id, "output")];

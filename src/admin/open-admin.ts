@@ -4,10 +4,10 @@ import type { TaskStore } from "../store/store.ts";
 import type { Admin } from "./admin.ts";
 import { createAdmin } from "./create-admin.ts";
 
-/** How often it says that it lives: seldom enough to cost nothing, and often enough for every lease. */
+/** How often to renew the lease: seldom enough to cost nothing, and often enough for every lease. */
 const renewEveryMs = 1_000;
 
-/** An `Admin` that has a store for itself, or none that is at hand. */
+/** An `Admin` on a store that it opened, or on a remote one. */
 export interface OpenAdmin {
   readonly admin: Admin;
   readonly store?: TaskStore;
@@ -15,8 +15,8 @@ export interface OpenAdmin {
 }
 
 /**
- * Opens a store for an operator, as another owner without handlers. It starts no tasks, takes nothing over and ends nothing that is due.
- * Servers may have the store open or not. Rejects as `open` of the store does.
+ * Opens a store for an operator, as another owner without handlers. Starts no tasks, takes none over and ends none. Servers may have the
+ * store open. Rejects as the store's `open` does.
  */
 export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
   const clock = systemClock;
@@ -39,7 +39,7 @@ export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
   };
 }
 
-/** Who is asked for something meanwhile says that the store does not answer. */
+/** In the meantime, requests fail because the store does not answer. */
 async function renew(store: TaskStore): Promise<void> {
   try {
     const { held } = await store.renew();

@@ -5,17 +5,17 @@ import type { NodeReports } from "../store/node-reports.ts";
 import { ActivitySum } from "./activity-of.ts";
 import type { Activity, NodeSummary } from "./activity.ts";
 
-/** Minutes whose reports are read together, and how many reports of these at most. */
+/** The minutes whose reports are read together, and the maximum number of reports among them. */
 const minutesAtOnce = 15;
 const mostAtOnce = 5_000;
 
-/** How long a process that is gone is shown (ms). */
+/** How long a process is shown after it is gone (ms). */
 const goneShownMs = 600_000;
-/** Clocks of several machines differ: a report may be from a minute that has not come here. */
+/** The clocks of machines differ: a report may be for a minute that has not begun here. */
 const aheadMinutes = 10;
 const mostRunning = 10_000;
 
-/** What was reported of so many minutes, the one of `now` included. */
+/** The reports of so many minutes, including that of `now`. */
 export async function activityIn(
   reports: NodeReports | undefined,
   now: number,
@@ -35,7 +35,7 @@ export async function activityIn(
   return sums.result();
 }
 
-/** Who lives, and who did until lately, as each said last. Those that live first, and the oldest of these. */
+/** Processes that are alive, oldest first, then those that were until recently, each with its last report. */
 export async function nodesIn(
   reports: NodeReports | undefined,
   now: number,
@@ -83,7 +83,7 @@ function nodeOf(
   };
 }
 
-/** Those that have not said when they began come last. */
+/** Processes that have not reported their start come last. */
 function byStart(a: NodeSummary, b: NodeSummary): number {
   return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || (a.id < b.id ? -1 : 1);
 }

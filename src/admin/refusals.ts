@@ -1,7 +1,7 @@
 import type { Refused } from "../task/command-result.ts";
 import { HoldfastError } from "../task/fault.ts";
 
-/** A task cannot be changed for a while, even if the store works: the process that runs it is gone. */
+/** A task cannot be changed for a while, although the store works: the process that runs it is gone. */
 export class ProcessGone extends HoldfastError {
   constructor(id: string) {
     super(
@@ -26,7 +26,7 @@ export function refusal(id: string, { reason }: Refused): HoldfastError {
   return new HoldfastError("internal", `The store refused it for task ${id}: ${reason}.`);
 }
 
-/** To operators without the keys of an encrypted store. */
+/** For operators without the keys of an encrypted store. */
 export function encrypted(what: string): HoldfastError {
   return new HoldfastError(
     "configuration",

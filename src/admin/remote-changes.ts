@@ -2,16 +2,19 @@ import { createParser } from "eventsource-parser";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskChanges } from "./admin.ts";
 
-/** An endpoint without news sends a sign of life every 15 seconds: one that is silent for this long is gone. */
+/** An endpoint without news sends a keep-alive every 15 seconds. After this long without one it counts as gone. */
 const silentMs = 45_000;
-/** How long to wait before the next try where the endpoint does not say, and at most (ms). */
+/** The pause before the next try if the endpoint names none, and the longest one (ms). */
 const usualRetryMs = 1_000;
 const longestRetryMs = 30_000;
 
-/** Begins to read the stream of an endpoint, until its signal aborts. Rejects as any other request does. */
+/** Starts reading an endpoint's stream, until its signal aborts. Rejects as any other request does. */
 export type OpenStream = (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>;
 
-/** What an endpoint tells of changes, over as many streams as it takes; the first of each says that any task may have changed. Rejects where it refuses to tell. */
+/**
+ * An endpoint's changes, over as many streams as it takes. Each stream first reports that any task may have changed. Rejects if the
+ * endpoint refuses.
+ */
 export async function* remoteChanges(
   open: OpenStream,
   signal: AbortSignal | undefined,
@@ -49,7 +52,7 @@ async function* oneStream(
     const reader = (await open(link.signal)).getReader();
     for (;;) {
       const { done, value } = await reader.read();
-      clearTimeout(silence); // nobody is silent while the reader of what was told takes its time
+      clearTimeout(silence); // time that the reader takes does not count as silence
       if (done) return;
       parser.feed(decoder.decode(value, { stream: true }));
       yield* told.splice(0);
@@ -71,7 +74,7 @@ function changesIn(data: string): TaskChanges {
   throw new HoldfastError("configuration", "What is told there are no changes of tasks.");
 }
 
-/** Whether a broken stream, or one that was not opened, is reason to try again. */
+/** Whether to retry after a stream broke or was not opened. */
 function mayAnswerLater(error: unknown): boolean {
   if (!(error instanceof HoldfastError)) return true;
   return !["unauthenticated", "insufficient_scope", "configuration", "invalid_params"].includes(error.code);

@@ -14,7 +14,7 @@ export interface RemoteAdminOptions {
 
 export type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** An admin endpoint, as its clients see it. */
+/** An admin endpoint, as a client uses it. */
 export class Endpoint {
   readonly #base: string;
   readonly #authorization: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export class Endpoint {
     this.#base = baseOf(url);
     if (token === undefined && given === undefined)
       throw new HoldfastError("configuration", "An admin endpoint is asked with a token.");
-    // A header takes no other characters, and the platform would show the token in its error.
+    // A header allows no other characters, and the platform would quote the token in its error.
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
       throw new HoldfastError(
         "configuration",
@@ -59,7 +59,7 @@ export class Endpoint {
     this.#signal?.throwIfAborted();
   }
 
-  /** The endpoint's answer has the type of the method of `Admin` that it serves. */
+  /** The endpoint's answer has the return type of the `Admin` method that it serves. */
   async #ask<T>(method: string, path: string, body?: object): Promise<T> {
     const { status, ok, text } = await this.#answer(method, path, body);
     if (status === 204) return undefined as T;
@@ -69,7 +69,7 @@ export class Endpoint {
     return answer as T;
   }
 
-  /** Reads the answer to its end. */
+  /** Reads the whole answer. */
   async #answer(
     method: string,
     path: string,
@@ -100,9 +100,9 @@ export class Endpoint {
     path: string,
     init: Omit<RequestInit, "headers"> & { readonly headers: Readonly<Record<string, string>> },
   ): Promise<Response> {
-    const ask = this.#fetch; // by itself: that of browsers is no method of ours
+    const ask = this.#fetch; // unbound: a browser's `fetch` is not our method
     const headers = { ...this.#authorization, ...init.headers };
-    // The token is for this endpoint, and not for where it may send us.
+    // The token is for this endpoint, not for the target of a redirect.
     return ask(`${this.#base}/${path}`, { ...init, headers, redirect: "manual" });
   }
 
@@ -145,7 +145,7 @@ function baseOf(url: string): string {
   return `${parsed.origin}${parsed.pathname.replace(/\/+$/, "")}`;
 }
 
-/** JSON would turn these into null, which means that there is no end. */
+/** JSON would turn these into null, which means no limit. */
 function finite(name: string, value: unknown): unknown {
   if (typeof value !== "number" || Number.isFinite(value)) return value;
   throw new HoldfastError("invalid_params", `"${name}" is not a number that JSON has: ${value}.`);
@@ -166,7 +166,7 @@ function member(value: unknown, name: string): unknown {
     : undefined;
 }
 
-/** For a failed connection, the reason is in the error's cause. */
+/** A failed connection has its reason in the error's cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== "" ? error.cause.message : error.message;

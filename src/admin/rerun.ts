@@ -7,20 +7,20 @@ import type { JournalEntry } from "../task/journal.ts";
 import type { TaskRecord, TaskRequest } from "../task/record.ts";
 import type { RetryOptions } from "./admin.ts";
 
-/** What a task that runs again can begin with: more would be one write of too many bytes. */
+/** The maximum size of the journal that a rerun starts with, since it is stored in one write. */
 const mostKeptBytes = 16 * 1024 * 1024;
-/** Entries are read so many at a time. */
+/** The number of entries to read at a time. */
 const page = 200;
 
 interface Rerun {
   readonly store: HashingStore;
-  /** Of the new task. */
+  /** The id of the new task. */
   readonly id: string;
   readonly now: number;
   readonly options: RetryOptions;
 }
 
-/** A task that runs an ended one again: for the same caller, with a life of the same length, and known by an id of its own. */
+/** Creates a task that runs an ended one again: for the same caller, with the same lifetime, and its own id. */
 export function rerunOf(
   old: TaskRecord,
   request: TaskRequest,
@@ -33,7 +33,7 @@ export function rerunOf(
     task: {
       id,
       wireId: id,
-      // What a task called has nobody who would ask for it again.
+      // A task that a handler called has no caller for a rerun.
       generation: generation === "child" ? "plain" : generation,
       scope: old.scope,
       principal,
@@ -53,7 +53,7 @@ export function rerunOf(
         capabilities,
         ...(caller && { caller }),
         ...(trace && { trace }),
-        // What was prepared is of the old arguments, and nobody is there who would wait for `prepare`.
+        // Prepared arguments belong to the old ones, and no caller waits for `prepare`.
         ...((prepareInTask === true || hasOwn) && { prepareInTask: true as const }),
         ...(received && { received }),
         ...(toolScopes && { toolScopes }),
@@ -66,8 +66,8 @@ export function rerunOf(
 }
 
 /**
- * What a task's journal has up to the end of an entry, without what failed and what has not ended: in the order in which that came to its end, which a replay goes by.
- * Rejects with `invalid_params` where the journal has no such entry, or it has not ended well.
+ * A task's journal up to the end of an entry, without failed and unfinished entries, in the order of their ends, which a replay follows.
+ * Rejects with `invalid_params` if the journal has no such entry, or it did not succeed.
  */
 export async function journalUpTo(
   store: TaskStore,
@@ -80,7 +80,7 @@ export async function journalUpTo(
   for (let from: string | null = ""; from !== null;) {
     const part: Awaited<ReturnType<TaskStore["journal"]>> = await store.journal(id, from, page);
     for (const head of part.entries) {
-      if (options.arguments !== undefined && isOfPrepare(head.key)) continue; // it runs again, with other arguments
+      if (options.arguments !== undefined && isOfPrepare(head.key)) continue; // `prepare` runs again, with the new arguments
       bytes += head.bytes;
       if (bytes > mostKeptBytes)
         throw new HoldfastError("too_large", `The journal of ${id} is too large to begin with.`);
@@ -97,6 +97,6 @@ export async function journalUpTo(
     const problem = `The journal of ${id} has no "${key}" that ended well.`;
     throw new HoldfastError("invalid_params", problem);
   }
-  // One command ends all of them: the one that makes the task.
+  // One command ends all of them: the one that creates the task.
   return inOrder.slice(0, last + 1).map((entry) => ({ ...entry, doneVersion: 1 }));
 }

@@ -6,14 +6,14 @@ import type { TaskSelection, TaskStanding } from "./admin.ts";
 import { encrypted } from "./refusals.ts";
 import { standingOf } from "./summary.ts";
 
-/** How many tasks are read of a range at first, and at most at a time: mostly a range is one of several that give a page together. */
+/** How many tasks of a range to read at first, and at most at a time. Usually, several ranges fill a page together. */
 const readAtOnce = 50;
 const mostAtOnce = 1_000;
 
-/** How many tasks one page passes that are not meant: what stands in no index is found in several pages. */
+/** How many unselected tasks one page skips: filters without an index need several pages. */
 const mostPassed = 2_000;
 
-/** The index does not say of a settled task of an older version how that ended: its record does. */
+/** The index does not say how a settled task of an older version ended; its record does. */
 const ends: ReadonlyMap<TaskStanding, readonly EndedAs[]> = new Map([
   ["completed", ["result", "settled"]],
   ["failed", ["error", "error_result", "settled"]],
@@ -25,7 +25,7 @@ export interface SelectedPage {
   readonly next: string | null;
 }
 
-/** Up to `limit` tasks that are meant with ids below `after`, newest first. */
+/** Up to `limit` selected tasks with ids below `after`, newest first. */
 export async function selectTasks(
   store: AdminStore,
   selection: TaskSelection,
@@ -48,12 +48,12 @@ export async function selectTasks(
   }
 }
 
-/** Ids begin with the time at which they were made (`taskId`), in whole milliseconds: those of this time or later are not below it. */
+/** Ids begin with their creation time (`taskId`), in whole milliseconds. Ids from this time on are not below the result. */
 function idAt(ms: number): string {
   return Math.max(0, Math.ceil(ms)).toString(16).padStart(12, "0");
 }
 
-/** The ranges in which all tasks are that are meant, each of them once. */
+/** The ranges that contain all selected tasks, each task once. */
 async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<readonly TaskRange[]> {
   const { states, tool, principal } = selection;
   if (principal !== undefined)
@@ -102,7 +102,7 @@ class RangeReader {
     this.#before = before;
   }
 
-  /** Whether it has to read before it knows its next task. */
+  /** Whether it has to read to know its next task. */
   get isEmpty(): boolean {
     return this.#place === this.#read.length && !this.#isOver;
   }
@@ -117,7 +117,7 @@ class RangeReader {
     this.#atOnce = Math.min(2 * limit, mostAtOnce);
   }
 
-  /** The next task, which stays the next one until it is taken. */
+  /** The next task; stays the same until it is taken. */
   get head(): TaskRecord | undefined {
     return this.#read[this.#place];
   }
@@ -126,7 +126,7 @@ class RangeReader {
     this.#place++;
   }
 
-  /** What is below an id is read again. */
+  /** Reads everything below an id again. */
   readAgainBelow(id: string): void {
     this.#read = [];
     this.#place = 0;
@@ -136,9 +136,9 @@ class RangeReader {
   }
 }
 
-/** The tasks of several ranges, newest first, and each once: one that went from one range to another may be in both. */
+/** The tasks of several ranges, newest first and without duplicates: a task that moved may be in two ranges. */
 class MergedRanges {
-  /** The unfinished ones, where they are meant: a task goes from there to the others, and never back. */
+  /** The range of unfinished tasks, if selected: a task moves from there to the others, and never back. */
   readonly #open: RangeReader | undefined;
   readonly #readers: readonly RangeReader[];
   #last: string | undefined;
@@ -161,7 +161,7 @@ class MergedRanges {
   async #take(): Promise<TaskRecord | undefined> {
     await this.#fill();
     let newest: RangeReader | undefined;
-    // Of a task in two ranges the later one has how it stands now.
+    // If a task is in two ranges, the later one has its current state.
     for (const reader of this.#readers)
       if (reader.head !== undefined && (newest?.head === undefined || reader.head.id >= newest.head.id))
         newest = reader;
@@ -170,7 +170,7 @@ class MergedRanges {
     return task;
   }
 
-  /** What has ended is read after what has not: a task that ends meanwhile would be in neither. */
+  /** Finished tasks are read after unfinished ones. Otherwise a task that ends meanwhile would be missed. */
   async #fill(): Promise<void> {
     if (this.#open?.isEmpty === true) {
       await this.#open.fill();

@@ -7,17 +7,17 @@ import { shownLine, type LineList } from "../task/task-line.ts";
 import type { AdminAction, ShownLine, TaskDelivery, TaskDetails, TimelineEntry } from "./admin.ts";
 import { errorText, parsed, summaryOf } from "./summary.ts";
 
-/** Entries of a journal, lines of a log, and actions that are shown of one task. */
+/** The maximum number of journal entries, log lines and actions shown for one task. */
 const mostEntries = 1_000;
 const mostLines = 200;
 const mostActions = 100;
 const mostChildren = 100;
-/** Of all messages that wait for webhooks: mostly there are none. */
+/** Waiting webhook messages to search: usually there are none. */
 const mostDeliveries = 10_000;
-/** Entries and their ends are read so many at a time. */
+/** The number of entries, and of their ends, to read at a time. */
 const page = 200;
 
-/** One task whole; undefined where it is not there. */
+/** One task in full; undefined if it does not exist. */
 export async function showTask(store: TaskStore, id: string): Promise<TaskDetails | undefined> {
   const snapshot = await store.snapshot(id);
   if (snapshot === undefined) return undefined;
@@ -61,7 +61,7 @@ export function actionOf({ detail, ...action }: StoredAction): AdminAction {
   return { ...action, detail: detail === null ? null : parsed(detail) };
 }
 
-/** Ids of the same millisecond are in no order. */
+/** Ids of the same millisecond have no order. */
 function inOrderOfCalls(children: readonly TaskRecord[], entries: readonly Entry[]): readonly TaskRecord[] {
   const places = new Map(entries.map(({ key }, place) => [key, place]));
   const placeOf = ({ parent }: TaskRecord): number => places.get(parent?.key ?? "") ?? Infinity;
@@ -72,7 +72,7 @@ function deliveryOf({ hook, event, at, tries, dueAt, problem }: StoredDelivery):
   return { webhook: hook, event, at, tries, nextAt: dueAt, problem };
 }
 
-/** As the journal has it. */
+/** An entry from the journal. */
 type Entry = Omit<TimelineEntry, "childId">;
 
 async function timelineOf(
@@ -113,7 +113,7 @@ function entryOf(
   };
 }
 
-/** The last ones that are kept. */
+/** The last lines that the store keeps. */
 async function linesOf(store: TaskStore, task: TaskRecord, list: LineList): Promise<readonly ShownLine[]> {
   const count = list === "log" ? task.logged : task.outputs;
   if (count === 0) return [];

@@ -5,7 +5,7 @@ import { latestTime } from "../task/time.ts";
 import { encryptedText, isSealed } from "../task/sealed.ts";
 import type { TaskStanding, TaskSummary } from "./admin.ts";
 
-/** How a task stands. */
+/** A task's state for operators. */
 export function standingOf(task: TaskRecord): TaskStanding {
   switch (task.state) {
     case "cancelled":
@@ -20,7 +20,7 @@ export function standingOf(task: TaskRecord): TaskStanding {
   }
 }
 
-/** A record as operators see it; the outcome is that of a failed task. */
+/** A record as operators see it; `outcome` is that of a failed task. */
 export function summaryOf(task: TaskRecord, outcome: Outcome | null): TaskSummary {
   const { id, tool, principal, generation, method, createdAt, startedAt, updatedAt, finishedAt } = task;
   const { sweepAt, lane, runAfter, attempt, statusMessage, progress, owner, parent } = task;
@@ -47,14 +47,14 @@ export function summaryOf(task: TaskRecord, outcome: Outcome | null): TaskSummar
   };
 }
 
-/** A failure's message, on one line; null if it is no failure. */
+/** A failure's message, on one line; null if it did not fail. */
 export function errorText({ kind, body }: Outcome): string | null {
   if (kind === "result") return null;
   const text = kind === "error" ? messageIn(parsed(body)) : textIn(parsed(body));
   return cutText(text.replaceAll(/\s+/g, " ").trim());
 }
 
-/** The JSON of a body; of one that is encrypted that it is, and what cannot be parsed otherwise is shown as it is. */
+/** A body as JSON; a note if it is encrypted. A body that cannot be parsed is shown as it is. */
 export function parsed(body: string): unknown {
   try {
     return JSON.parse(body);
@@ -70,7 +70,7 @@ function messageIn(error: unknown): string {
   return JSON.stringify(error);
 }
 
-/** The text of a tool's result. */
+/** The text in a tool's result. */
 function textIn(result: unknown): string {
   if (typeof result === "string") return result;
   const content: unknown =

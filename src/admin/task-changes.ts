@@ -3,14 +3,14 @@ import type { StoreChanges, TaskStore } from "../store/store.ts";
 import type { TaskChanges } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";
 
-/** Of more tasks that changed together it is only said that any may have. */
+/** If more tasks change together, the feed only says that any may have changed. */
 const mostIds = 200;
-/** How long a reader is left alone after each time that it was told. */
+/** The pause between two updates of a reader. */
 const restMs = 250;
-/** After so long without a change the store is asked whether it still answers. */
+/** After this long without a change, the store is asked whether it still answers. */
 const silentMs = 5_000;
 
-/** The tasks that change from now on. Rejects where the store is not open, and soon after it is not any more. */
+/** The tasks that change from now on. Rejects if the store is not open, and soon after it closes. */
 export async function* followTasks(
   store: TaskStore,
   after: Clock["after"],
@@ -21,7 +21,7 @@ export async function* followTasks(
   const changed = new ChangedIds();
   let look = (): void => undefined;
   const isOver = (): boolean => signal?.aborted === true;
-  /** Resolves after a time; before that where it is over, or `isEnough`. */
+  /** Resolves after a time, or earlier when it is over or `isEnough`. */
   const wait = (ms: number, isEnough: () => boolean): Promise<void> =>
     new Promise((resolve) => {
       const callOff = after(ms, resolve);

@@ -11,7 +11,7 @@ import { readTasks } from "./task-variables.ts";
 import { readWebhooks } from "./webhook-variables.ts";
 import { knownNames } from "./variables.ts";
 
-/** What operators have set. Apart from the store, each part contains only what the environment names. */
+/** The operators' settings. Apart from the store, each part contains only what the environment sets. */
 export interface EnvConfig {
   /** For `createTasks`. */
   readonly tasks: TasksOptions;

@@ -12,7 +12,7 @@ export class EnvReader {
   readonly #known: ReadonlySet<string>;
   readonly #problems: string[] = [];
 
-  /** Never throws. A variable with our prefix that is not in `known` is reported: a typing error would otherwise go unnoticed. */
+  /** Never throws. Reports a variable with our prefix that is not in `known`, because it may be a typo. */
   constructor(env: Environment, known: ReadonlySet<string>) {
     this.#env = env;
     this.#known = known;
@@ -38,7 +38,7 @@ export class EnvReader {
   refuse({ name, kind, isSecret }: Variable<unknown>, text: string): void {
     const takes = kind.takes.replaceAll("`", '"');
     const written = kind.written === undefined ? "" : ` (${kind.written})`;
-    // Secrets end in no log, and what is too long says nothing.
+    // Secrets must not reach a log, and long values are not helpful.
     const given = isSecret
       ? ""
       : `, not ${JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)}`;
@@ -94,7 +94,7 @@ export class EnvReader {
     return undefined;
   }
 
-  /** A secret that was not passed in must not look like one that was not wanted. */
+  /** A secret that was not passed in must not look like one that is not set. */
   #notEmpty(name: string): string | undefined {
     const text = this.#set(name);
     if (text === undefined && this.#env[name] !== undefined)

@@ -38,14 +38,14 @@ const limits = optionVariables(rows, {
   defaults: defaultHttpLimits,
 });
 
-/** What no request can have as its path would never be served. */
+/** A path that no request can have would never be served. */
 const isPath = (text: string): boolean => pathIn(text) === text;
 const path = textKind("a path that begins with `/`", isPath);
 const operatorPath = textKind("a path such as `/ops`", isOperatorPath);
 const origins = listKind("origins such as `https://app.example.com`", (text) =>
   isOrigin(text) ? text : undefined,
 );
-/** As headers name them. */
+/** In the form of the Host header. */
 const hostNames = listKind("host names without port", (text) => {
   const name = text.toLowerCase();
   return hostIn(name) === name ? name : undefined;
@@ -130,7 +130,7 @@ export const httpVariables = [
   ...limits,
 ];
 
-/** The options of `serveHttp` that an environment sets. */
+/** The options of `serveHttp` from an environment. */
 export function readHttp(reader: EnvReader): HttpOptions {
   const corsOf = reader.read(corsOrigins);
   const admin = adminOf(reader);
@@ -165,7 +165,7 @@ function dashboardOf(
   return { ...(place !== true && { path: place }), ...traces };
 }
 
-/** An endpoint for metrics but for what it shows; undefined where there is no token. */
+/** The metrics endpoint, without its contents; undefined without a token. */
 export function readMetrics(reader: EnvReader): Omit<MetricsEndpointOptions, "source"> | undefined {
   const secret = reader.read(metricsSecret);
   const place = readAll(reader, { path: metricsPath });

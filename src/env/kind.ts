@@ -1,16 +1,16 @@
 import { millisecondsOf } from "../task/time-span.ts";
 
-/** What a variable takes. */
+/** What a variable accepts. */
 export interface Kind<T> {
   /** In words, for messages and for the table of variables. */
   readonly takes: string;
-  /** How that is written, where words do not say it. */
+  /** How to write it, if words do not say that. */
   readonly written?: string;
-  /** The value of a text that is not empty; undefined where it is none. */
+  /** The value of a non-empty text; undefined if the text is invalid. */
   readonly read: (text: string) => T | undefined;
 }
 
-/** What a number counts. */
+/** The unit of a number. */
 export type Unit = "number" | "time" | "size";
 
 export interface Range {
@@ -56,7 +56,7 @@ const units: Readonly<Record<Unit, UnitForm>> = {
   },
 };
 
-/** Whole numbers of a range: of anything, of milliseconds, or of bytes. */
+/** Whole numbers in a range: plain, in milliseconds, or in bytes. */
 export function numberKind(unit: Unit, { min, max = Infinity }: Range): Kind<number> {
   const { noun, written, read, show } = units[unit];
   const least = min === 1 && unit !== "number" ? "above 0" : `from ${show(min)} on`;
@@ -71,13 +71,13 @@ export function numberKind(unit: Unit, { min, max = Infinity }: Range): Kind<num
   };
 }
 
-/** A number as it would be written; empty where there is none. */
+/** A number as it would be written; empty if there is none. */
 export function shownNumber(unit: Unit, value: number | null | undefined): string {
   if (value === undefined) return "";
   return value === null ? "none" : units[unit].show(value);
 }
 
-/** What `kind` takes, and the word `none` for null. */
+/** What `kind` takes, or the word `none` for null. */
 export function orNone<T>(kind: Kind<T>): Kind<T | null> {
   return {
     ...kind,

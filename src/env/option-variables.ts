@@ -39,7 +39,7 @@ export function readOptions<Option extends string, T>(
   return found;
 }
 
-/** Of a table, which has no other members than its type says. */
+/** The keys of a table that has no other members than its type says. */
 function keysOf<Key extends string>(table: Readonly<Record<Key, unknown>>): Key[] {
   return Object.keys(table) as Key[];
 }

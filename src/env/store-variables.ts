@@ -68,7 +68,7 @@ export const storeVariables = [
   queue,
 ];
 
-/** The store that an environment names; throws with all that is wrong where it is refused. */
+/** The store that an environment names. If the store refuses, throws with all mistakes. */
 export function readStore(reader: EnvReader): TaskStore {
   const url = reader.read(storeUrl) ?? defaultUrl;
   const keys = reader.read(encryptionKeys);
@@ -77,7 +77,7 @@ export function readStore(reader: EnvReader): TaskStore {
   const ofPostgres = readAll(reader, { directUrl, maxConnections, timeoutMs, leaseMs, queue });
   const store = made(reader, {
     by: () => storeFromUrl(url, { sqlite, postgres: { ...migrates, ...ofPostgres } }),
-    // What names no store may be a URL with a password all the same.
+    // An invalid store URL may still contain a password.
     refused: (error) => (error.code === "store_url" ? reader.refuse(storeUrl, url) : reader.found(error)),
   });
   if (keys === undefined) return store;

@@ -9,7 +9,7 @@ import { optionVariables, readOptions, type NumberRow } from "./option-variables
 import { rolesKind } from "./text-kinds.ts";
 import { variable } from "./variable.ts";
 
-/** One for each number among the options, so that none is forgotten. */
+/** One for each numeric option, so that none is forgotten. */
 const runtimeRows: Readonly<Record<keyof typeof numberRules, NumberRow>> = {
   concurrency: ["number", "handlers that run at the same time; one that waits for an answer does not count"],
   keepMs: ["time", "how long a task is kept after it ends"],
@@ -87,11 +87,11 @@ const listenVariables = optionVariables(listenRows, {
 
 export const taskVariables = [rolesVariable, ...runtimeVariables, ...rateVariables, ...listenVariables];
 
-/** The options of `createTasks` that an environment sets, but for the store. */
+/** The options of `createTasks` from an environment, except the store. */
 export function readTasks(reader: EnvReader): Omit<TasksOptions, "store"> {
   const numbers = readOptions(reader, runtimeVariables);
   const rates = readOptions(reader, rateVariables);
-  assertOptions(numbers); // as each variable's kind has seen to
+  assertOptions(numbers); // ensured by each variable's kind
   return {
     ...readAll(reader, { roles: rolesVariable }),
     ...numbers,

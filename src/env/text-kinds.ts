@@ -1,7 +1,7 @@
 import type { Role } from "../runtime/options.ts";
 import type { Kind } from "./kind.ts";
 
-/** Text that is taken as it is. */
+/** Text that is taken unchanged. */
 export function textKind(takes: string, isOne: (text: string) => boolean = () => true): Kind<string> {
   return { takes, read: (text) => (isOne(text) ? text : undefined) };
 }
@@ -11,7 +11,7 @@ export const switchKind: Kind<boolean> = {
   read: (text) => (text === "true" ? true : text === "false" ? false : undefined),
 };
 
-/** Names with commas between them, each as `readOne` has it; undefined for one that is none. */
+/** Comma-separated names, each read by `readOne`, which returns undefined for an invalid one. */
 export function listKind<T extends string>(
   of: string,
   readOne: (name: string) => T | undefined,
@@ -23,7 +23,7 @@ export function listKind<T extends string>(
   return { takes: `${of}, with commas between them`, read };
 }
 
-/** What `kind` takes, and `true` and `false`. */
+/** What `kind` takes, or `true` or `false`. */
 export function orSwitch<T>(kind: Kind<T>): Kind<T | boolean> {
   return {
     ...kind,
@@ -32,7 +32,7 @@ export function orSwitch<T>(kind: Kind<T>): Kind<T | boolean> {
   };
 }
 
-/** What `kind` takes, and the word `any`. */
+/** What `kind` takes, or the word `any`. */
 export function orAny<T>(kind: Kind<T>): Kind<T | "any"> {
   return {
     ...kind,

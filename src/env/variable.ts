@@ -2,20 +2,20 @@ import type { Kind } from "./kind.ts";
 
 export const prefix = "HOLDFAST_";
 
-/** An environment variable that is read here. */
+/** An environment variable that Holdfast reads. */
 export interface Variable<T> {
   readonly name: string;
   readonly kind: Kind<T>;
   readonly meaning: string;
-  /** As it would be written; empty where there is none. */
+  /** The default as it would be written; empty if there is none. */
   readonly default: string;
-  /** A secret is shown in no message, and may stand in the file that `NAME_FILE` names. */
+  /** A secret appears in no message, and can be in the file that `NAME_FILE` names. */
   readonly isSecret: boolean;
 }
 
 type Description<T> = Pick<Variable<T>, "meaning"> & Partial<Omit<Variable<T>, "kind" | "name">>;
 
-/** A variable that is called as its option is: `keepMs` is `HOLDFAST_KEEP`. */
+/** A variable named after its option: `keepMs` is `HOLDFAST_KEEP`. */
 export function variable<T>(option: string, kind: Kind<T>, described: Description<T>): Variable<T> {
   return { name: nameOf(option), kind, default: "", isSecret: false, ...described };
 }
@@ -25,7 +25,7 @@ export function nameOf(option: string): string {
   return `${prefix}${words.toUpperCase()}`;
 }
 
-/** Where a secret may stand. */
+/** The variable for a secret's file. */
 export function fileNameOf({ name }: Pick<Variable<unknown>, "name">): string {
   return `${name}_FILE`;
 }

@@ -4,7 +4,7 @@ import { taskVariables } from "./task-variables.ts";
 import { webhookVariables } from "./webhook-variables.ts";
 import { fileNameOf, type Variable } from "./variable.ts";
 
-/** What is read for servers, in the order of the table in docs/guides/operations.md. */
+/** The variables for servers, in the order of the table in docs/guides/operations.md. */
 export const serverVariables: readonly Variable<unknown>[] = [
   ...storeVariables,
   ...taskVariables,
@@ -12,7 +12,7 @@ export const serverVariables: readonly Variable<unknown>[] = [
   ...httpVariables,
 ];
 
-/** What the command line reads. Servers leave it alone, and it may be in their environment. */
+/** The variables for the command line. Servers ignore them if they are set. */
 const commandVariables: readonly string[] = [
   "HOLDFAST_TOKEN",
   "HOLDFAST_TOKEN_ORIGIN",
@@ -22,7 +22,7 @@ const commandVariables: readonly string[] = [
   "HOLDFAST_STATE",
 ];
 
-/** Every name with our prefix that means something. */
+/** All known names with our prefix. */
 export const knownNames: ReadonlySet<string> = new Set([
   ...serverVariables.flatMap((each) => (each.isSecret ? [each.name, fileNameOf(each)] : [each.name])),
   ...commandVariables,

@@ -35,7 +35,7 @@ const allowPrivate = variable(
 
 export const webhookVariables = [url, secret, events, allowHttp, allowPrivate];
 
-/** The webhook that an environment sets; undefined where it sets none. */
+/** The webhook from an environment; undefined if it sets none. */
 export function readWebhooks(reader: EnvReader): readonly WebhookOptions[] | undefined {
   const at = reader.read(url);
   const secrets = reader.read(secret);

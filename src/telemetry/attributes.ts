@@ -1,4 +1,7 @@
-/** The names of attributes: those of OpenTelemetry's conventions where they have one, and ours below `holdfast.`. What they mean is in docs/guides/observability.md. */
+/**
+ * Names of attributes: those of OpenTelemetry's conventions if they have one, otherwise `holdfast.…`. docs/guides/observability.md
+ * explains them.
+ */
 export const attribute = {
   method: "mcp.method.name",
   protocolVersion: "mcp.protocol.version",

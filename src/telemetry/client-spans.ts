@@ -64,7 +64,7 @@ class OneClientRequest implements ClientRequestSpan {
   readonly context: TraceContext | undefined;
   readonly #setup: ClientSpansSetup;
   readonly #request: TracedClientRequest;
-  /** Relative to the start of the process, as OpenTelemetry takes it. */
+  /** Relative to the start of the process, as OpenTelemetry expects. */
   readonly #begunAt = performance.now();
   readonly #span: Span;
   readonly #within: Context;
@@ -135,7 +135,7 @@ class OneWait implements ClientWaitSpan {
   }
 }
 
-/** Outcomes that are no failure. */
+/** Outcomes that are not failures. */
 const unfailed: ReadonlySet<WaitOutcome> = new Set<WaitOutcome>([
   "completed",
   "cancelled",
@@ -147,7 +147,7 @@ function nameOfWait(tool: string | undefined): string {
   return tool === undefined ? "wait" : `wait ${tool}`;
 }
 
-/** What a duration is told apart by: few values each. */
+/** The attributes of a duration: each has few values. */
 function measuredBy({ method, tool, prompt, protocolVersion, peer }: TracedClientRequest): Attributes {
   const { transport, address, port } = peer;
   return {
@@ -168,7 +168,7 @@ function cutId(taskId: string): string {
   return taskId.slice(0, longestId);
 }
 
-/** Those of JSON-RPC and MCP: durations are told apart by few values, and servers may answer with any code. */
+/** The error codes of JSON-RPC and MCP. Servers may send any code, but attributes of durations should have few values. */
 function measuredError(errorType: string, code: number | undefined): string {
   return code === undefined || (code >= -32_768 && code <= -32_000) ? errorType : "_OTHER";
 }

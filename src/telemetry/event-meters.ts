@@ -7,7 +7,7 @@ import { Tally } from "./tally.ts";
 
 type Ended = Extract<ServerEvent, { readonly type: "task.settled" | "task.cancelled" | "task.expired" }>;
 
-/** What events are counted and measured as. No attribute has what callers may write: of a refused request there is no method. */
+/** Counts and measures events. No attribute has text from callers, so refused requests have no method. */
 export class EventMeters {
   readonly #created: Tally;
   readonly #duration: Histogram;
@@ -41,7 +41,10 @@ export class EventMeters {
     this.#listenerLosses = counterOf(meter, metric.listenerLosses);
   }
 
-  /** To be called where a server starts. What alerts wait for is told from 0 on: a counter that begins with the first loss has not risen between two readings. */
+  /**
+   * Called when a server starts. Reports counters for alerts from 0 on: a counter that first appears with the first loss does not rise
+   * between two readings.
+   */
   begin(): void {
     for (const counter of [this.#unreadable, this.#ownersLost, this.#storeLosses, this.#listenerLosses])
       counter.add(0);
@@ -104,7 +107,7 @@ export class EventMeters {
 
   #stepEnded(event: Extract<ServerEvent, { readonly type: "task.step" }>): void {
     const { durationMs, outcome } = event;
-    if (durationMs === undefined) return; // an earlier version has begun it
+    if (durationMs === undefined) return; // begun by an earlier version
     this.#steps.record(inSeconds(durationMs), { ...of(event), [attribute.stepOutcome]: outcome });
   }
 

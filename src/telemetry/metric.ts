@@ -1,23 +1,26 @@
 import type { Counter, Histogram, Meter, ObservableGauge, ObservableUpDownCounter } from "@opentelemetry/api";
 import { unfailing } from "./unfailing.ts";
 
-/** What a metric is called and how it is measured. */
+/** A metric's name, kind and unit. */
 interface Metric {
   readonly name: string;
   readonly kind: "counter" | "histogram" | "gauge" | "up-down counter";
   readonly unit: string;
   readonly description: string;
-  /** Of a histogram: the upper bounds of its buckets, unless the SDK is told otherwise. */
+  /** For a histogram: the upper bounds of its buckets, unless the SDK is configured otherwise. */
   readonly buckets?: readonly number[];
 }
 
-/** As the conventions for MCP advise for seconds. */
+/** As the MCP conventions recommend for seconds. */
 const seconds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
-/** Tasks last from no time to days. */
+/** Tasks take from milliseconds to days. */
 const lifetimes = [...seconds, 900, 3_600, 14_400, 86_400, 604_800];
 const shortSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
-/** All metrics: by OpenTelemetry's conventions where they have one, and else below `holdfast.`. What they are told apart by is in docs/guides/observability.md. */
+/**
+ * All metrics, named by OpenTelemetry's conventions if they have a name, otherwise `holdfast.…`. docs/guides/observability.md lists their
+ * attributes.
+ */
 export const metric = {
   requestDuration: {
     name: "mcp.server.operation.duration",

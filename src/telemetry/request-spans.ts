@@ -23,7 +23,7 @@ export interface RequestSpansSetup {
   readonly duration: Histogram;
 }
 
-/** The spans of requests that a server answers, and how long that took. */
+/** The spans of requests that a server answers, and their durations. */
 export class RequestSpans {
   readonly #setup: OneRequestSetup;
 
@@ -36,19 +36,19 @@ export class RequestSpans {
   }
 }
 
-/** One request. A span cannot change its parent, so that of a request about a task is begun when it is known which trace it belongs to. */
+/** One request. A span cannot change its parent, so the span of a request about a task begins once its trace is known. */
 class OneRequest implements RequestSpan {
   readonly context: TraceContext | undefined;
   readonly #setup: OneRequestSetup;
   readonly #request: TracedRequest;
   readonly #measured: Attributes;
-  /** Relative to the start of the process, as OpenTelemetry takes it. */
+  /** Relative to the start of the process, as OpenTelemetry expects. */
   readonly #begunAt = performance.now();
-  /** What is active where the request comes in: a span of the web framework, if there is one. */
+  /** The context that is active when the request arrives: a span of the web framework, if there is one. */
   readonly #ambient: Context = contextApi.active();
-  /** Undefined before it is begun. */
+  /** Undefined before it begins. */
   #span: Span | undefined;
-  /** Undefined where nothing runs within it. */
+  /** Undefined if nothing runs within it. */
   #within: Context | undefined;
   #task: Parameters<RequestSpan["about"]>[0] | undefined;
   #ended = false;
@@ -100,13 +100,13 @@ class OneRequest implements RequestSpan {
     if (this.#task !== undefined) span.setAttribute(attribute.taskId, this.#task.id);
     if (tool !== undefined) span.updateName(nameOf(this.#request, tool)).setAttributes(ofTool(tool));
     if (code !== undefined) span.setAttribute(attribute.statusCode, String(code));
-    // Who calls a request off, or goes, has met no error.
+    // A caller that cancels or disconnects is not an error.
     if (isCancelled === true) span.setAttribute(attribute.errorType, "cancelled");
     else if (errorType !== undefined) failSpan(span, errorType, message, this.#setup.errorText);
     endSpan(span, endedAt);
   }
 
-  /** Mostly what was known from the start: many requests are measured. */
+  /** Usually the attributes known from the start: many requests are measured. */
   #measuredOf(tool: string | undefined, errorType: string | undefined): Attributes {
     if (tool === undefined && errorType === undefined) return this.#measured;
     return {
@@ -116,7 +116,7 @@ class OneRequest implements RequestSpan {
     };
   }
 
-  /** Begins the span, of when the request came, in the trace of its client, or of its task. */
+  /** Begins the span, from the time the request arrived, in the trace of its client or of its task. */
   #begin(own: TraceContext | undefined, parent: Context): Span {
     const ambient = traceApi.getSpanContext(this.#ambient);
     const links: Link[] = own === undefined || ambient === undefined ? [] : [{ context: ambient }];
@@ -137,7 +137,7 @@ class OneRequest implements RequestSpan {
 /** Clients choose the ids of their requests. */
 const longestId = 100;
 
-/** The request has a trace of its own, and is about a task of another one. */
+/** Links a request with its own trace to the task's trace. */
 function linkTo(span: Span, trace: TraceContext): void {
   if (traceIdOf(trace.traceparent) === span.spanContext().traceId) return;
   const context = traceApi.getSpanContext(contextOf(trace));
@@ -156,7 +156,7 @@ interface OneRequestSetup extends RequestSpansSetup {
   readonly measured: Measured;
 }
 
-/** What durations of requests are told apart by: few values each, made once. */
+/** The attributes of request durations: each has few values, and is created once. */
 class Measured {
   readonly #known = new Map<string, Attributes>();
 

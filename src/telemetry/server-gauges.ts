@@ -10,7 +10,7 @@ import type { QueueReadings, ServerReadings } from "../runtime/telemetry/metrics
 import { attribute } from "./attributes.ts";
 import { gaugeOf, metric, upDownCounterOf } from "./metric.ts";
 
-/** A number for each tool: 0 for one that had another number before, as an SDK goes on with what it was told last. */
+/** A number for each tool. Reports 0 for a tool that had another number before, because an SDK repeats the last one. */
 class ByTool {
   readonly instrument: Observable;
   readonly #tools = new Set<string>();
@@ -26,16 +26,16 @@ class ByTool {
   }
 }
 
-/** By their meters: those of one process whose servers share a meter are one, as an SDK takes the last number that it is told of an instrument. */
+/** By meter. Servers of a process that share a meter share these, because an SDK keeps the last number reported for an instrument. */
 const known = new WeakMap<Meter, ServerGauges>();
 
 /**
- * What is read whenever metrics are collected: of all servers of the process together, and of the queues of their stores, which may be one, the
- * longest.
+ * Values that are read when metrics are collected: the sums of all servers of the process and, for the queues of their stores, which may
+ * be the same, the longest.
  */
 export class ServerGauges {
   readonly #meter: Meter;
-  /** With what they have counted to be told before anything is read. */
+  /** Each with a function that first reports what it has counted. */
   readonly #servers = new Map<ServerReadings, () => void>();
   readonly #used: ObservableUpDownCounter;
   readonly #limit: ObservableUpDownCounter;
@@ -136,7 +136,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** One number for each tool: by default the sum of all. */
+/** One number for each tool: by default the sum. */
 function byTool(
   each: readonly ReadonlyMap<string, number>[],
   join: (a: number, b: number) => number = (a, b) => a + b,

@@ -13,7 +13,7 @@ export class ServerMeters implements ServerMetrics {
   readonly #events: EventMeters;
   readonly #gauges: ServerGauges;
   readonly #writeDuration: Histogram;
-  /** What writes are told apart by: there are few. */
+  /** The attributes of writes: they have few values. */
   readonly #writes = new Map<string, Attributes>();
   readonly #commitSize: Histogram;
   readonly #pushDelay: Histogram;

@@ -27,8 +27,8 @@ import { contextOf, traceContextOf } from "./trace-context.ts";
 import { endSpan, startSpanOfTask } from "./unfailing.ts";
 
 /**
- * The spans of a server. What belongs to a task stands below the span of the request that made it, whose end does not wait for the task, and not
- * below that of an attempt: an attempt that dies with its process takes its span with it, and what it has done stays in the trace.
+ * The spans of a server. Spans of a task are children of the span of the request that created it, which does not wait for the task. They
+ * are not children of an attempt's span: that is lost if the process dies, but what the attempt did stays in the trace.
  */
 export class ServerSpans implements ServerTracing {
   readonly #tracer: Tracer;
@@ -81,7 +81,7 @@ export class ServerSpans implements ServerTracing {
       [attribute.key]: key,
       ...(method !== undefined && { [attribute.method]: method }),
     };
-    // A question is a request of the server to the client.
+    // A question is a request from the server to the client.
     const span = startSpanOfTask(
       this.#tracer,
       name,
@@ -104,13 +104,13 @@ export class ServerSpans implements ServerTracing {
       { attributes, kind: SpanKind.PRODUCER },
       parent,
     );
-    endSpan(span); // what comes of it stands below it, whichever process runs that
+    endSpan(span); // what follows from it becomes its child, in whichever process
     return traceContextOf(traceApi.setSpan(parent, span));
   }
 
   /**
-   * Below which context something of the run stands: below a span that the author has opened in the handler, or that of the request; below that of the run
-   * where nothing traced the request, as with a task of before.
+   * The parent context for something in the run: a span that the author opened in the handler, or the request's span. If the request was
+   * not traced, as for a task of an earlier version, the run's span.
    */
   #around({ trace }: TracedRun, attempt: OpenSpan<AttemptOutcome>): Context {
     const active = traceApi.getSpan(contextApi.active());
@@ -146,7 +146,7 @@ class AttemptSpan implements OpenSpan<AttemptOutcome> {
     endSpan(this.#span);
   }
 
-  /** Whether a span that is active where the handler runs is one that the handler has begun. */
+  /** Whether a span that is active in the handler was begun by it. */
   isAround(active: Span): boolean {
     const own = this.#span.spanContext();
     const { traceId, spanId } = active.spanContext();
@@ -167,7 +167,9 @@ function attributesOf({ tool, taskId, parentId, attempt }: TracedRun): Attribute
   };
 }
 
-/** What names many steps of a kind: names of spans are to be few. A key that is one text may look like the list that others are. */
+/**
+ * The common name of similar steps: there should be few span names. A key that is a single text may look like the encoded form of a list.
+ */
 function stemOf(key: string): string {
   if (!key.startsWith("[")) return key;
   try {

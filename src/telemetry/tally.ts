@@ -1,8 +1,8 @@
 import type { Attributes, Counter } from "@opentelemetry/api";
 
 /**
- * Counts what happens to every task, and tells an SDK the sums when it collects: to tell it of one costs as much as to make out which sum that one
- * belongs to.
+ * Counts what happens to every task, and reports the sums when an SDK collects. Reporting each event would cost as much as finding its
+ * sum.
  */
 export class Tally {
   readonly #counter: Counter;
@@ -12,7 +12,7 @@ export class Tally {
     this.#counter = counter;
   }
 
-  /** `key` stands for the attributes, which are made at its first count. */
+  /** `key` stands for the attributes, which are created at its first count. */
   add(key: string, attributesOf: () => Attributes): void {
     const known = this.#counts.get(key);
     if (known === undefined) this.#counts.set(key, { attributes: attributesOf(), count: 1 });

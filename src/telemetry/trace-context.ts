@@ -10,7 +10,7 @@ import {
 import type { TraceContext } from "../task/trace-context.ts";
 import { unfailing } from "./unfailing.ts";
 
-/** The context in which what a trace context came with goes on. Its baggage is read by the propagator of the process, if there is one. */
+/** The OpenTelemetry context for a trace context. The process's propagator, if there is one, reads its baggage. */
 export function contextOf(given: TraceContext | undefined): Context {
   if (given === undefined) return ROOT_CONTEXT;
   const remote =
@@ -20,7 +20,10 @@ export function contextOf(given: TraceContext | undefined): Context {
   return traceApi.setSpanContext(remote, spanContextOf(given));
 }
 
-/** What goes into `_meta`, and is stored: whatever propagators the process has, MCP has the form of W3C. Undefined where there is no span. */
+/**
+ * The trace context to put into `_meta` and store: in W3C form, as MCP requires, whatever propagators the process has. Undefined without
+ * a span.
+ */
 export function traceContextOf(context: Context): TraceContext | undefined {
   const span = traceApi.getSpanContext(context);
   if (span === undefined || !traceApi.isSpanContextValid(span)) return undefined;
@@ -47,12 +50,12 @@ function spanContextOf({ traceparent, tracestate }: TraceContext): SpanContext {
   };
 }
 
-/** The members of the text have fixed places. */
+/** The parts of the text have fixed positions. */
 export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35);
 }
 
-/** Whether the span of its first request was not sampled, or its client has left it out. */
+/** Whether the span of its first request was not sampled, or its client chose not to sample. */
 export function isLeftOut({ traceparent }: TraceContext): boolean {
   return (flagsOf(traceparent) & TraceFlags.SAMPLED) === 0;
 }

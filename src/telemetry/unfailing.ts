@@ -23,15 +23,15 @@ export function unfailing<T>(work: () => T, otherwise: T): T {
   }
 }
 
-/** Begins a span; where that fails, what would stand below it stands below its parent. */
+/** Begins a span. If that fails, its would-be children become children of its parent. */
 export function startSpan(tracer: Tracer, name: string, options: SpanOptions, parent: Context): Span {
   const above = (): Span => traceApi.wrapSpanContext(traceApi.getSpanContext(parent) ?? INVALID_SPAN_CONTEXT);
   return unfailing(() => tracer.startSpan(name, options, parent), undefined) ?? above();
 }
 
 /**
- * The same of what belongs to a task, of whose trace the span of its first request has decided whether it is sampled: where it is not, none is begun, and what
- * would stand below it goes on in its parent's context.
+ * The same for a span of a task. The span of the task's first request decides whether the trace is sampled: if not, no span begins, and
+ * its would-be children continue in the parent's context.
  */
 export function startSpanOfTask(tracer: Tracer, name: string, options: SpanOptions, parent: Context): Span {
   const above = traceApi.getSpan(parent);

@@ -30,7 +30,7 @@ async function settle(store: TaskStore, name: string, outcome: Outcome, tool = "
   await store.write({ type: "settle", now: noon + 1, id: `task-${name}`, token: "t1", outcome });
 }
 
-/** Of every kind of task one or two. */
+/** Creates one or two tasks of every kind. */
 async function several(store: TaskStore): Promise<void> {
   await store.write(createQueued("a"));
   await store.write(createRunning("b", { tool: "withdraw", principal: null }));

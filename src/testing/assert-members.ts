@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 
 /**
- * Asserts that `actual` has the members that `expected` names, at every depth. Arrays have to be equally long; what
- * is no object has to be equal. (Node's own `partialDeepStrictEqual` is experimental in Node 22.)
+ * Asserts that `actual` has the members that `expected` names, at every depth. Arrays must have the same length; anything but an object
+ * must be equal. (Node's own `partialDeepStrictEqual` is experimental in Node 22.)
  */
 export function assertMembers(actual: unknown, expected: unknown): void {
   assert.deepStrictEqual(onlyMembersOf(expected, actual), expected);
 }
 
-/** `actual` without the members that `expected` does not have, so that a failure shows only what matters. */
+/** `actual` without the members that `expected` lacks, so that a failure shows only what matters. */
 function onlyMembersOf(expected: unknown, actual: unknown): unknown {
   if (isArray(expected) && isArray(actual)) {
     return actual.map((element, index) =>

@@ -44,7 +44,7 @@ export const callCancelCases = storeCases("cancels of calls", {
       assertMembers(await store.write(of), { ok: true, task: { openWaits: 0 } });
       const kept = await store.get(of.id);
       assertMembers(await store.get("task-b"), { cancelRequestedAt: noon + 9, cancelBy: noon + 29 });
-      // Its end changes nothing of what has ended.
+      // Its end does not change ended tasks.
       assertMembers(await store.write(settleAs("b")), { ok: true });
       assert.deepEqual(await store.get(of.id), kept);
       assertMembers(await store.journalEntry(of.id, "call-b"), { value: null, error: null, doneAt: null });

@@ -13,7 +13,7 @@ import { wholeJournal } from "./whole-journal.ts";
 const id = "task-a";
 const held = { now: noon + 1, id, token: "t1" } as const;
 const rest = { runAfter: latestTime, open: 1 } as const;
-/** A task that is parked with a call of another one, which runs. */
+/** A task that is parked with a call of another task, which runs. */
 async function parkWithCall(store: TaskStore, child: TaskStore = store): Promise<void> {
   await store.write(createRunning("a"));
   await store.write({ ...callTool("a", "b", { expiry: { from: "created", ms: 8 } }), rest });

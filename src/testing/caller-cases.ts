@@ -11,7 +11,7 @@ const id = "task-a";
 const about = { now: noon, id };
 const lives = { expiry: { from: "created", ms: 100 } } as const;
 
-/** A running task, for which a caller of the store's owner waits. */
+/** A running task, with a caller of the store's owner waiting for it. */
 async function awaited(store: TaskStore): Promise<void> {
   await store.write({ ...createRunning("a", { ...lives, idempotencyKey: "call" }), awaited: true });
 }
@@ -83,7 +83,7 @@ export const callerCases = storeCases("callers", {
     assert.deepEqual(
       seen.map((change) => change.id),
       [id],
-    ); // who waits for that elsewhere has to know
+    ); // callers that wait elsewhere have to know
     assert.deepEqual(await join(store, { id: "task-x" }), { ok: false, reason: "unknown" });
   },
 

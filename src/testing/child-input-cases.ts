@@ -10,7 +10,7 @@ import { changesOf } from "./told-changes.ts";
 
 const id = "task-a";
 
-/** What a root shows of the question of a task below it. */
+/** A root's copy of the question of a task below it. */
 function shown(name: string, key: string) {
   const params = `{"message":"${name}"}`;
   return { key: childInputKey({ taskId: `task-${name}`, key }), method: "elicitation/create", params };
@@ -74,7 +74,7 @@ export const childInputCases = [
       assert.deepEqual(await inputsOf(store), []);
       const told = seen.filter((change) => change.id === id).map(({ version }) => version);
       assert.deepEqual(told, [3, 4, 5, 6]);
-      // An answer that nothing waits for changes neither.
+      // An answer that nothing waits for changes neither task.
       await store.write(answerAs("c", "q"));
       assertMembers(await store.get(id), { version: 6 });
     },
@@ -90,7 +90,7 @@ export const childInputCases = [
       await store.write({ type: "cancel", now: noon + 9, id: "task-c" });
       assertMembers(await store.get(id), { openInputs: 1, childInputs: 1, updatedAt: noon + 9 });
       assert.deepEqual(await inputsOf(store), [shown("b", "q")]);
-      // Its parent is the root here: one commit, one change of it, and the call has ended in the order of these.
+      // Its parent is the root here: one commit changes the root once, and the call ends with that version.
       const seen = changesOf(store);
       await store.write(settleAs("b"));
       const after = await store.get(id);

@@ -7,19 +7,19 @@ import type { CommandResult } from "../task/command-result.ts";
 
 const never = new Promise<never>(() => undefined);
 
-/** Says when a process dies. */
+/** Decides when a process dies. */
 export interface Fate {
-  /** Whether it dies with this command, which is not applied then. */
+  /** Whether it dies with this command, which is then not applied. */
   diesBefore(command: TaskCommand): boolean;
   /** Whether it dies right after committing these changes, without learning of them. */
   diesAfter(changes: StoreChanges): boolean;
-  /** Called as it dies. */
+  /** Called when it dies. */
   onDeath(): void;
 }
 
 /**
- * A store whose owner can die: after `crash()` nothing that the old runtime asks is ever answered or written, as if
- * its process were gone, while `successor()` hands the same data to the next one.
+ * A store whose owner can die. After `crash()` nothing that the old runtime asks is ever answered or written, as if its process were
+ * gone, while `successor()` gives the same data to the next one.
  */
 export class CrashableStore {
   readonly #wrap: (store: TaskStore) => TaskStore;
@@ -29,7 +29,7 @@ export class CrashableStore {
   #owner = "";
   #crashed = false;
 
-  /** `wrap` makes the store of each process another one. */
+  /** `wrap` wraps the store of each process. */
   constructor(wrap = (store: TaskStore) => store, database = memoryDatabase(), fate?: Fate) {
     this.#wrap = wrap;
     this.#database = database;
@@ -110,7 +110,7 @@ export class CrashableStore {
       const answer = await call();
       return this.#crashed ? await never : answer;
     } catch (error) {
-      if (this.#crashed) return never; // what was under way is refused, since its owner is lost, and nobody hears of that
+      if (this.#crashed) return never; // pending work is refused because its owner is lost, and no caller learns of it
       throw error;
     }
   }

@@ -3,7 +3,7 @@ import type { JournalEntry } from "../task/journal.ts";
 import { latestTime } from "../task/time.ts";
 import { timeSpanOf } from "../task/time-span.ts";
 
-/** What a task that rests waits for, and what a test does about it. */
+/** What an idle task waits for, and what a test should do about it. */
 export function describedWait({ record, journal }: StoredTask, now: number): string {
   const task = `Task ${record.id} of "${record.tool}"`;
   const open = [...journal.values()].filter(({ doneAt }) => doneAt === null);

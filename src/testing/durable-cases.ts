@@ -9,7 +9,7 @@ import { wholeJournal } from "./whole-journal.ts";
 
 const id = "task-a";
 
-/** All that a store gives away about one task. */
+/** Everything that a store reveals about one task. */
 async function allOf(store: TaskStore): Promise<readonly unknown[]> {
   return [await store.snapshot(id), await store.request(id), await wholeJournal(store, id)];
 }
@@ -33,7 +33,7 @@ function question(key: string) {
 
 const outcome = { kind: "result", body: '{ "a":1.0, "s":"\\ud800" }' } as const;
 
-/** For stores that keep what they acknowledged: each case looks at it through a second store. */
+/** For stores that keep what they acknowledged: each case checks through a second store. */
 export const durableCases = storeCases("reopen", {
   "a second store in the same place finds what was kept": async ({ store, reopen }) => {
     await store.write(createRunning("a"));

@@ -25,7 +25,7 @@ function send(
   return store.write({ type: "send_event", now: noon + 2, id, ...event, ...how });
 }
 
-/** What waits have ended with, by their keys. */
+/** The values that ended waits, by their keys. */
 async function valuesOf(store: TaskStore): Promise<Readonly<Record<string, string | null>>> {
   return Object.fromEntries((await wholeJournal(store, id)).map(({ key, value }) => [key, value]));
 }
@@ -116,7 +116,7 @@ export const eventCases = [
       assertMembers(await send(store, "1", { limit, dedupeId: "one" }), { ok: true });
       assertMembers(await send(store, "2", { limit, name: "other" }), { ok: true });
       assert.deepEqual(await send(store, "3", { limit }), { ok: false, reason: "quota" });
-      // One that came before needs no room, nor does one that is waited for.
+      // A duplicate needs no room, nor does an event that a wait expects.
       assertMembers(await send(store, "1", { limit, dedupeId: "one" }), { isNew: false });
       await store.write(wait("third", { name: "third" }));
       assertMembers(await send(store, "3", { limit, name: "third" }), { ended: "third" });
@@ -146,7 +146,7 @@ export const eventCases = [
       await send(store, "1");
       assert.deepEqual(await store.write(wait("k")), { ok: false, reason: "duplicate" });
       assert.deepEqual(await store.write(wait("w", { token: "t0" })), { ok: false, reason: "fenced" });
-      // What was refused took nothing.
+      // Refused commands take nothing.
       await store.write(wait("w"));
       assert.deepEqual(await valuesOf(store), { k: "1", w: "1" });
       assert.deepEqual(await store.write(wait("w")), { ok: false, reason: "duplicate" });

@@ -20,7 +20,7 @@ export class FakeClock implements Clock {
   readonly #intervals = new Set<Interval>();
   readonly #settled: () => Promise<void>;
 
-  /** `settled` resolves when running code has come as far as it can without time passing. */
+  /** `settled` resolves when running code can do no more without time passing. */
   constructor(now = Date.UTC(2026, 0, 1), settled = rest) {
     this.#now = now;
     this.#settled = settled;
@@ -50,7 +50,7 @@ export class FakeClock implements Clock {
     return randomUUID();
   }
 
-  /** Shows another time from now on, as a clock that is set does; timers wait as long as they would have. */
+  /** Shows another time from now on, as a clock that is set does. Timers wait as long as before. */
   jump(ms: number): void {
     this.#now += ms;
     for (const timer of this.#timers) timer.at += ms;
@@ -60,9 +60,9 @@ export class FakeClock implements Clock {
     return this.#timers.size + this.#intervals.size;
   }
 
-  /** Moves time forward, timer by timer, and lets what each one started come to rest. */
+  /** Moves time forward, timer by timer, and lets what each one started settle. */
   async advance(ms: number): Promise<void> {
-    await this.#settled(); // what runs now may still arm a timer
+    await this.#settled(); // running code may still set a timer
     const end = this.#now + ms;
     for (;;) {
       const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);

@@ -3,7 +3,7 @@ import { createRunning, noon } from "./sample-task.ts";
 import { storeCases } from "./store-case.ts";
 import { wholeJournal } from "./whole-journal.ts";
 
-/** For stores that keep nothing: half of a memory would be worse than none. */
+/** For stores that keep nothing: keeping a part would be worse than nothing. */
 export const forgettingCases = storeCases("reopen", {
   "a second store in the same place finds nothing": async ({ store, reopen }) => {
     await store.write(createRunning("a"));

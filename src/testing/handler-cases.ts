@@ -14,7 +14,7 @@ const fail = {
 } as const;
 const claim = { type: "claim", now: noon, handlers: [aHandler], tokens: ["c1"] } as const;
 
-/** An owner's handlers come and go while it has the store open. */
+/** An owner can add and remove handlers while it has the store open. */
 export const handlerCases = storeCases("handlers", {
   "what an owner has a handler for no more is orphaned, and what it has one for again is not": async ({
     store,
@@ -66,7 +66,7 @@ export const sharedHandlerCases = ownerCases("handlers of several", {
   "others are told of a gap": async ({ store, join }) => {
     const { store: other } = await join();
     const { store: third } = await join();
-    await third.renew(); // from now on it has heard of all that came
+    await third.renew(); // from now on it knows all owners that have joined
     let told: () => void = () => undefined;
     const gap = new Promise<void>((resolve) => (told = resolve));
     const arrived = new Promise<void>((resolve) => {
@@ -77,7 +77,7 @@ export const sharedHandlerCases = ownerCases("handlers of several", {
       });
     });
     await other.write(createQueued("b"));
-    await arrived; // and of who came before
+    await arrived; // and of the earlier owners
     const end = third.subscribe((changes, by) => {
       if (changes === "gap" && by === "others") told();
     });

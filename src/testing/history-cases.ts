@@ -134,7 +134,7 @@ export const historyCases = [
       await store.write(settleAs("b"));
       const done = [noon + 6, noon + 5, noon + 7, noon + 9].map((doneAt) => ({ begunAt: noon + 1, doneAt }));
       assertMembers(await listedJournal(store, id), done);
-      // An event that came before has ended the wait as it began.
+      // An earlier event ends the wait as it begins.
       await store.write({ type: "send_event", now: noon + 8, id, ...event });
       const wait = { ...held, type: "wait_event", name: "paid", requestHash: "h", deadlineAt: null } as const;
       await store.write({ ...wait, now: noon + 9, key: "kept" });

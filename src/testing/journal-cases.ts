@@ -92,7 +92,7 @@ export const journalCases = storeCases("journal", {
     await store.write(answer("m"));
     const listed = await listedJournal(store, id);
     const [question, failed] = listed.map(({ place: _, bytes: __, ...entry }) => entry);
-    // A store may keep texts in a form that is longer, and never in a shorter one.
+    // A store may keep texts in a longer form, but never in a shorter one.
     const [sizeOfQuestion = 0, sizeOfFailed = 0] = listed.map(({ bytes }) => bytes);
     assert.ok(sizeOfQuestion >= Buffer.byteLength('{"message":"m?"}{"answered":"m"}'));
     assert.ok(sizeOfFailed >= Buffer.byteLength('{"message":"é"}'));

@@ -10,7 +10,7 @@ async function create(store: TaskStore, each: string, members: Partial<NewTask> 
   for (const name of each) await store.write(createQueued(name, members));
 }
 
-/** The names of the tasks that a list has, in its order. */
+/** The names of the tasks in a list, in its order. */
 async function names(
   store: TaskStore,
   owner: Parameters<TaskStore["list"]>[0],
@@ -93,7 +93,7 @@ export const listCases = storeCases("list", {
     await create(store, "g", { expiry: { from: "created", ms: null } });
     for (const name of "bcfg") await store.write({ type: "cancel", now: noon, id: `task-${name}` });
     assert.equal(await names(store, ann, { now: noon + 9 }), "gfedcba");
-    // An unfinished task is not over: it has yet to be ended.
+    // An unfinished task has not expired: it still has to be ended.
     assert.equal(await names(store, ann, { now: noon + 10 }), "geda");
     assert.equal(await names(store, ann, { now: noon + 10, limit: 2 }), "ge");
     assert.equal(await names(store, ann, { now: noon + 10, before: "task-e", limit: 2 }), "da");
@@ -115,7 +115,7 @@ export const listCases = storeCases("list", {
     await Promise.all(created.map((id) => store.write(createQueued(id.slice(5)))));
     await store.write(createQueued("0350x", { principal: "bob" }));
     const found: string[] = [];
-    // A store that begins anew after each page would do so without end.
+    // A store that starts again after each page would never end.
     for (let before: string | null = null; found.length <= created.length; before = found.at(-1) ?? null) {
       const page: readonly { readonly id: string }[] = await store.list(ann, before, 90, noon);
       found.push(...page.map(({ id }) => id));

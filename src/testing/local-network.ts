@@ -3,7 +3,7 @@ import { unlessAborted } from "../client/unless-aborted.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import type { FetchHandler } from "../server/http/fetch-handler.ts";
 
-/** A way to one process. */
+/** A connection to one process. */
 interface Line {
   readonly handler: Pick<FetchHandler, "fetch">;
   /** Aborts when the process dies. */
@@ -28,7 +28,7 @@ export class LocalNetwork {
     this.#line = undefined;
   }
 
-  /** The same, and breaks all connections once what was answered before is on its way: as with a socket, that still arrives. */
+  /** The same, and breaks all connections after sent answers have arrived, as with a socket. */
   cut(): void {
     const line = this.#line;
     this.disconnect();
@@ -46,7 +46,7 @@ export class LocalNetwork {
   };
 }
 
-/** As `fetch` of Node says it of a socket. */
+/** The error of Node's `fetch` for a broken socket. */
 function broken(): TypeError {
   return new TypeError("fetch failed", {
     cause: Object.assign(new Error("The server has crashed"), { code: "ECONNRESET" }),

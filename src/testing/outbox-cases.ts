@@ -10,7 +10,7 @@ const notifies = ["billing"];
 const outcome = resultOutcome({ content: [] });
 const far = 10_000_000;
 
-/** Takes what is due of a webhook. */
+/** Takes a webhook's due messages. */
 async function take(
   store: TaskStore,
   given: { hook?: string; now?: number; limit?: number; until?: number } = {},
@@ -20,7 +20,7 @@ async function take(
   return (await store.write({ type: "claim_deliveries", now, hook, limit, until })).deliveries;
 }
 
-/** What webhooks are told, in its order. */
+/** A webhook's messages, in its order. */
 async function told(store: TaskStore, hook = "billing"): Promise<string> {
   return (await take(store, { hook })).map(({ event, taskId }) => `${taskId} ${event}`).join(", ");
 }
@@ -107,7 +107,7 @@ export const outboxCases = [
       assert.equal(await store.outbox.nextDueAt("billing"), noon + 50);
       const [again] = await take(store, { now: noon + 50, until: noon + 60 });
       assertMembers(again, { seq: first?.seq, tries: 2 });
-      // The first one's end comes too late: others have taken it.
+      // The first one's end comes too late: another process has taken it.
       await store.write({ type: "end_delivery", now: noon + 51, seq: first?.seq ?? 0, tries: 1 });
       assert.equal(await store.outbox.nextDueAt("billing"), noon + 60);
       await store.write({ type: "end_delivery", now: noon + 51, seq: first?.seq ?? 0, tries: 2 });

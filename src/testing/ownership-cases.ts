@@ -43,7 +43,7 @@ export const ownershipCases = ownerCases("owners", {
     await come;
     const gone = changesOfOthers(store, (changes) => changes === "gap");
     await other.close();
-    // Who is gone is found out by a renewal, and is forgotten when its tasks are reclaimed.
+    // A renewal finds out who is gone; reclaiming their tasks removes them.
     await reclaimGone(store);
     await store.renew();
     await gone;

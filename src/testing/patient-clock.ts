@@ -2,15 +2,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ClientClock, Deadline } from "../client/clock.ts";
 import type { FakeClock } from "./fake-clock.ts";
 
-/** So much faster than time do the client's pauses pass. */
+/** How much faster than real time the client's pauses pass. */
 const speed = 50;
 
 /** In ms of real time. Longer sleeps check the time and sleep again. */
 const longestPauseMs = 60_000;
 
 /**
- * The clock of a test's client. Its time limits are those of the test's clock. Its pauses, between polls and before it tries
- * again, pass by themselves and fast: no test should have to move a clock so that its client looks.
+ * The clock of a test's client. Its time limits use the test's clock. Its pauses, between polls and before retries, pass by themselves
+ * and fast, so no test has to move a clock to let its client poll.
  */
 export class PatientClock implements ClientClock {
   readonly #clock: FakeClock;
@@ -38,7 +38,7 @@ export class PatientClock implements ClientClock {
     return { signal: controller.signal, clear: this.#clock.after(ms, late) };
   }
 
-  /** In the middle, so that each test takes the same pauses. */
+  /** The middle value, so that each test has the same pauses. */
   random(): number {
     return 0.5;
   }

@@ -16,7 +16,7 @@ export class ProcessClock implements Clock {
   }
 
   after(ms: number, run: () => void, keepAlive?: "keep alive"): () => void {
-    // Only an orderly stop keeps its process alive. It waits for handlers, which a test does not move on meanwhile.
+    // Only an orderly stop keeps its process alive. It waits for handlers, and the test does not move time meanwhile.
     if (keepAlive !== undefined) return systemClock.after(ms, run, keepAlive);
     return this.#kept((ended) => {
       const over = (): void => {
@@ -24,7 +24,7 @@ export class ProcessClock implements Clock {
         run();
       };
       if (ms > 0) return this.#clock.after(ms, over);
-      const now = setImmediate(over); // what is due already takes no time
+      const now = setImmediate(over); // due timers take no time
       return () => clearImmediate(now);
     });
   }
@@ -41,7 +41,7 @@ export class ProcessClock implements Clock {
     return this.#clock.uniqueName();
   }
 
-  /** The process is gone: nothing of it runs any more. */
+  /** The process is gone: none of its timers fire any more. */
   end(): void {
     this.#ended = true;
     for (const callOff of this.#timers) callOff();

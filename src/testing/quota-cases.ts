@@ -8,7 +8,7 @@ import { storeCases, type StoreUnderTest } from "./store-case.ts";
 
 const any: Allowance = { unfinished: null, retained: null };
 
-/** Creates a task where the quota has room for it, and says whether it had. */
+/** Creates a task if the quota has room for it, and returns whether it had. */
 async function fits(
   { store }: StoreUnderTest,
   name: string,

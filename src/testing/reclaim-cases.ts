@@ -6,7 +6,7 @@ import { assertMembers } from "./assert-members.ts";
 import { aHandler, createQueued, createRunning, noon } from "./sample-task.ts";
 import { ownerCases, storeCases, type StoresUnderTest } from "./store-case.ts";
 
-/** Of a tool whose tasks are not parked. */
+/** For a tool whose tasks are not parked. */
 const rest = { runAfter: null, open: 0 };
 const backoff = { baseMs: 1_000, maxMs: 3_000, maxCrashes: 6 };
 
@@ -18,7 +18,7 @@ function reclaim(
   return store.write({ type: "reclaim", now: noon, owner, after: "", limit: 9, backoff, ...given });
 }
 
-/** Tasks that run in another store than the one that is tested, of an owner that is then taken for dead. */
+/** Tasks that run in another store than the tested one, of an owner that then counts as dead. */
 async function abandon({ join, kill }: StoresUnderTest, names: readonly string[]): Promise<string> {
   const { store, owner } = await join();
   for (const name of names) await store.write(createRunning(name));
@@ -100,7 +100,7 @@ export const reclaimCases = [
       assertMembers(await reclaim(store, owner, { after: "task-a", now: noon + 20 }), { reclaimed: 0 });
       assert.deepEqual((await store.renew()).gone, [owner]);
       assertMembers(await reclaim(store, owner, { now: noon + 20 }), { reclaimed: 1 });
-      // Its cancel is due, and nobody has seen to that yet when its caller comes back.
+      // Its cancel is due, and not yet done when its caller comes back.
       assert.deepEqual((await store.renew()).gone, [owner]);
       await store.write({ type: "join", now: noon + 20, id: "task-b", alone: true });
       assertMembers(await reclaim(store, owner, { now: noon + 20 }), { reclaimed: 1 });
@@ -114,7 +114,7 @@ export const reclaimCases = [
       await lost.write(createRunning("b"));
       await kill(owner);
       assertMembers(await reclaim(store, owner, { limit: 1 }), { reclaimed: 1, next: "task-a" });
-      // It would claim what no later page looks at.
+      // It would claim tasks that no later page includes.
       const claim = { type: "claim", now: noon, handlers: [aHandler], tokens: ["late"] } as const;
       await assert.rejects(lost.write(claim), { code: "store_lost" });
       assertMembers(await reclaim(store, owner, { after: "task-a" }), { reclaimed: 1, next: null });
@@ -179,7 +179,7 @@ export const reclaimCases = [
       assert.deepEqual(await ids("", 2), ["task-a", "task-b"]);
       assert.deepEqual(await ids("task-b", 2), ["task-d", "task-e"]);
       assert.deepEqual(await ids("task-e", 2), []);
-      // A page goes on where the last one ended, whether or not that task is still unfinished.
+      // A page starts after the last one, whether or not that task is still unfinished.
       assert.deepEqual(await ids("task-c", 9), ["task-d", "task-e"]);
       assert.deepEqual((await store.unfinished("task-c", 1))[0], await store.get("task-d"));
     },

@@ -4,7 +4,7 @@ import { noon } from "./sample-task.ts";
 
 const backoff = { baseMs: 0, maxMs: 0, maxCrashes: 9 };
 
-/** Takes over, at noon, what owners left that are gone, as a runtime does when it starts and once a second. */
+/** Takes over, at noon, the tasks of owners that are gone, as a runtime does at its start and once a second. */
 export async function reclaimGone(store: TaskStore): Promise<void> {
   const { gone } = await store.renew();
   for (const owner of gone) {

@@ -12,12 +12,12 @@ import type { TaskSnapshot } from "../task/snapshot.ts";
 /** The token of the run that replays the recording. */
 const token = "replay";
 
-/** The texts of an entry, as a store has them. */
+/** The texts of an entry, in their stored form. */
 type Texts = Pick<JournalEntry, "request" | "value" | "error">;
 
 /**
  * A store with one task: that of a recording, as if it had just been claimed. What a handler begins that is not in the recording never
- * begins: the write that says so never ends.
+ * begins: the write for it never ends.
  */
 export class RecordedStore implements TaskStore {
   readonly task: TaskRecord;
@@ -26,7 +26,7 @@ export class RecordedStore implements TaskStore {
   readonly #journal: ReadonlyMap<string, JournalEntry>;
   readonly #marks: boolean;
 
-  /** `marks`: what runs before the handler is to begin. */
+  /** `marks`: what runs before the handler must begin. */
   constructor(recording: JournalRecording, marks: boolean) {
     this.task = recordOf(recording);
     this.#request = requestOf(recording);
@@ -46,7 +46,7 @@ export class RecordedStore implements TaskStore {
 
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write({ type }: TaskCommand): Promise<CommandResult> {
-    // What a handler says of its task changes nothing that a replay could see, and a handler may wait for it.
+    // Status updates of a handler do not affect a replay, and a handler may wait for them.
     if (type === "update" || type === "append" || (type === "mark" && this.#marks))
       return { ok: true, task: this.task };
     return new Promise<never>(() => undefined);
@@ -101,7 +101,7 @@ export class RecordedStore implements TaskStore {
   }
 }
 
-/** No run of a handler asks for it. */
+/** No handler run asks for it. */
 async function notRecorded(): Promise<never> {
   throw new HoldfastError("internal", "A recording has one task, and no owners.");
 }

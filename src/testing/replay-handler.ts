@@ -20,25 +20,25 @@ import { RecordedStore } from "./recorded-store.ts";
 import { ReplayedCalls, ReplayedRun, type ChangedKey } from "./replayed-calls.ts";
 
 export interface ReplayTerms {
-  /** How long the handler may do something of its own before it is taken to have stopped (ms). */
+  /** How long the handler may do its own work before it counts as stopped (ms). */
   readonly settleMs: number;
   readonly credentials: unknown;
 }
 
-/** How far a handler came with a recording. */
+/** How far a handler got with a recording. */
 export interface Replay {
-  /** Keys that the recording has not, in the order in which the handler came to them. */
+  /** Keys that the recording does not have, in the order in which the handler reached them. */
   readonly added: readonly string[];
-  /** Keys of the recording that the handler did not come to. */
+  /** Recorded keys that the handler did not reach. */
   readonly unreached: readonly string[];
   readonly changed: readonly ChangedKey[];
   /** Why the arguments were refused. */
   readonly refused?: string;
-  /** `busy`: it waits for nothing of the task, and does not come to an end. */
+  /** `busy`: it waits for nothing from the task, and does not end. */
   readonly end: HandlerEnd | "waits" | "busy";
 }
 
-/** Turns of the event loop after which a handler that waits for nothing of its own has done what it does. */
+/** Turns of the event loop after which a handler that waits for nothing else is done. */
 const quietTurns = 25;
 
 const ignore = (): void => undefined;
@@ -107,11 +107,11 @@ export async function replayHandler(
   const running = runToEnd(tool, recording.arguments, contextFor, maxBodyBytes).then((handlerEnd) => {
     end = handlerEnd;
   });
-  // One that had ended goes on to its end, also beside a call that had lost a race.
+  // A handler that had ended continues to its end, even beside a call that had lost a race.
   const waits = (): boolean => !hasEnded(recording) && calls.open > 0 && unreached().length === 0;
   const stop = (): boolean => end !== undefined || waits();
   await untilSettled(calls, running, stop, (done) => clock.after(settleMs, done, "keep alive"));
-  run.life.change("park"); // from here on the handler writes nothing, and nothing of it rejects
+  run.life.change("park"); // from here on the handler writes nothing, and none of its calls reject
   run.life.drop();
   timers.close();
   return {
@@ -122,7 +122,7 @@ export async function replayHandler(
   };
 }
 
-/** The handler itself ended these tasks. Other errors are those of tasks whose time was over, or that could not continue. */
+/** The handler itself ended these tasks. Other errors mean that the task expired or could not continue. */
 export function hasEnded({ outcome }: JournalRecording): boolean {
   return outcome?.kind === "result" || outcome?.kind === "error_result";
 }
@@ -140,7 +140,7 @@ function versionAnswer(
   };
 }
 
-/** Resolves when nothing more will happen: at the end, if `stop` says so at rest, and if nothing moves for a while. */
+/** Resolves when nothing more will happen: at the end, if `stop` says so at rest, or if nothing moves for a while. */
 async function untilSettled(
   calls: ReplayedCalls,
   running: Promise<void>,

@@ -9,7 +9,7 @@ export interface ChangedKey {
   readonly problem: string;
 }
 
-/** A run that reports which keys its handler uses. */
+/** A run that reports the keys that its handler uses. */
 export class ReplayedRun extends Run {
   readonly #reached = new Set<string>();
 
@@ -29,14 +29,14 @@ export class ReplayedRun extends Run {
   }
 }
 
-/** A handler's calls of its task: which ones are open, and what was wrong with them. */
+/** A handler's calls on its task: which ones are open, and what was wrong with them. */
 export class ReplayedCalls {
   readonly #open = new Set<Promise<unknown>>();
   readonly #changed = new Map<string, ChangedKey>();
   #moves = 0;
   #onMove: () => void = () => undefined;
 
-  /** How many calls wait for something that does not come. */
+  /** How many calls wait for something that never comes. */
   get open(): number {
     return this.#open.size;
   }
@@ -55,7 +55,7 @@ export class ReplayedCalls {
     this.#onMove = listener;
   }
 
-  /** The same calls, watched. */
+  /** The same calls, observed. */
   watch<T extends object>(calls: T): T {
     return new Proxy(calls, {
       get: (target, name, receiver) => {
@@ -79,7 +79,7 @@ export class ReplayedCalls {
     };
     call.then(ended, (error: unknown) => {
       if (error instanceof HoldfastError && error.code === "replay_mismatch") {
-        const encoded = encodeJournalKey(key as JournalKey); // what has an entry under it is a key
+        const encoded = encodeJournalKey(key as JournalKey); // a key, because it has an entry
         this.#changed.set(encoded, { key: encoded, problem: error.message });
       }
       ended();

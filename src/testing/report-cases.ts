@@ -3,7 +3,7 @@ import type { NodeReports } from "../store/node-reports.ts";
 import { createQueued, createRunning } from "./sample-task.ts";
 import { ownerCases, storeCases } from "./store-case.ts";
 
-/** What was said of all minutes, as `owner minute body`, in the order in which it is read. */
+/** The reports of all minutes, as `owner minute body`, in the order in which they are read. */
 async function said(reports: NodeReports, first = 0, last = 1_000, limit = 99): Promise<readonly string[]> {
   const found = await reports.between(first, last, limit);
   return found.map(({ owner, minute, body }) => `${owner} ${minute} ${body}`);

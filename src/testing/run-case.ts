@@ -2,7 +2,7 @@ import type { TaskStore } from "../store/store.ts";
 import { aHandler } from "./sample-task.ts";
 import type { OpenStore, StoreCase, StorePlace } from "./store-case.ts";
 
-/** Runs one case on a store of its own, and cleans up after it. */
+/** Runs one case on its own store, and cleans up. */
 export async function runCase(place: StorePlace, { check }: StoreCase): Promise<void> {
   const stores: TaskStore[] = [];
   let owners = 0;

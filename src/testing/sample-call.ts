@@ -3,7 +3,7 @@ import type { NewTask } from "../task/new-task.ts";
 import { createRunning, noon, sampleRequest, sampleTask } from "./sample-task.ts";
 import type { TaskStore } from "../store/store.ts";
 
-/** The handler of the task `task-OF` calls a tool under the key `call-NAME`, for which the task `task-NAME` is made. */
+/** The handler of the task `task-OF` calls a tool under the key `call-NAME`, which creates the task `task-NAME`. */
 export function callTool(
   of: string,
   name: string,
@@ -26,7 +26,7 @@ export function startTask(name: string): TaskCommand<"start"> {
   return { type: "start", now: noon + 2, id: `task-${name}`, token: "t1" };
 }
 
-/** Tasks that run, each but the first one called by the one before it. */
+/** Running tasks, each called by the one before it. */
 export async function callDown(store: TaskStore, ...names: readonly string[]): Promise<void> {
   for (const [index, name] of names.entries()) {
     const above = names[index - 1];
@@ -35,7 +35,7 @@ export async function callDown(store: TaskStore, ...names: readonly string[]): P
   }
 }
 
-/** A task of the samples, which runs, puts a question. */
+/** A running sample task asks a question. */
 export function askAs(name: string, key: string): TaskCommand<"open_input"> {
   const input = { key, method: "elicitation/create", params: `{"message":"${name}"}` } as const;
   const held = { now: noon + 3, id: `task-${name}`, token: "t1" };
@@ -52,7 +52,7 @@ const ended = { now: noon + 9, id: "task-b" };
 const outcome = { kind: "error", body: '{ "code":-1 }' } as const;
 const expired = { outcome, statusMessage: "", visibleUntil: 0 };
 
-/** How the task `task-b` ends, and what its parent gets of that as the error of its call. */
+/** Ways in which the task `task-b` ends, and the error of the call that its parent gets. */
 export const callEnds: readonly (readonly [
   TaskCommand<"settle" | "fail" | "expire" | "cancel">,
   string | null,

@@ -3,7 +3,7 @@ import type { NewTask } from "../task/new-task.ts";
 import type { HandlerName } from "../task/owner.ts";
 import type { TaskRequest } from "../task/record.ts";
 
-/** The time at which everything in the samples happens unless a case says otherwise. */
+/** The time of everything in the samples, unless a case sets another. */
 export const noon = Date.UTC(2026, 10, 1, 12);
 
 export const sampleRequest: TaskRequest = {
@@ -12,14 +12,14 @@ export const sampleRequest: TaskRequest = {
   prepared: null,
 };
 
-/** What runs the samples, and what nothing runs. */
+/** A handler that runs the samples, and one that does not. */
 export const aHandler: HandlerName = { method: "tools/call", tool: "publish" };
 export const noHandler: HandlerName = { method: "tools/call", tool: "withdraw" };
 
 /** The owner that the store of a case is opened for. */
 export const owner = "owner-1";
 
-/** A task with the id `task-NAME`, with all that is not given made up. */
+/** A task with the id `task-NAME`, and made-up values for what is not given. */
 export function sampleTask(name: string, members: Partial<NewTask> = {}): NewTask {
   const id = `task-${name}`;
   return {

@@ -82,7 +82,7 @@ export const sessionCases = storeCases("sessions", {
       const few = { ofPrincipal: 2, total: 100 };
       for (const id of ["a", "b", "c"]) await sessions.put(session(id), few);
       const [gone] = heard;
-      assert.deepEqual(heard, [{ id: gone?.id, message: null }]); // it made room
+      assert.deepEqual(heard, [{ id: gone?.id, message: null }]); // deleted to make room
       const [first = "", second = ""] = await idsOf(sessions, ["a", "b", "c"]);
       await sessions.update(first, "{}", "no");
       await sessions.update(first, "{}", session(first).state);

@@ -115,7 +115,7 @@ export const settleCases = storeCases("settle", {
       store.write({ type: "update", now: at, id, token: "t1", changes });
     const half = { progress: 2, total: 4, message: "half" };
     assertMembers(await report(noon + 1, { progress: half }), { task: { progress: half, version: 2 } });
-    // What is behind changes nothing, but does not keep back what comes with it.
+    // A lower progress changes nothing, but the rest of its report still counts.
     const behind = { progress: { progress: 1, message: "again" } };
     assertMembers(await report(noon + 2, behind), { ok: true, task: { progress: half, version: 2 } });
     const told = await report(noon + 3, { ...behind, statusMessage: "told" });

@@ -10,7 +10,7 @@ export class StepRuns {
     this.#runs.set(taskId, runs.set(key, (runs.get(key) ?? 0) + 1));
   }
 
-  /** Of one task, or of all. */
+  /** For one task, or for all. */
   count(key: JournalKey, taskId?: string): number {
     const tasks = taskId === undefined ? [...this.#runs.keys()] : [taskId];
     const encoded = encodeJournalKey(key);

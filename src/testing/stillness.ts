@@ -6,7 +6,7 @@ import type { TaskRecord } from "../task/record.ts";
 import { isTerminal } from "../task/status.ts";
 import { rest } from "./fake-clock.ts";
 
-/** How often a wait looks whether anything moves, in ms of real time. */
+/** How often to check whether anything moves, in ms of real time. */
 const lookMs = 50;
 
 export interface StillnessOptions {
@@ -16,11 +16,11 @@ export interface StillnessOptions {
   readonly isAnswered: (key: string) => boolean;
   /** How long running code may take before time moves anyway, in ms of real time. */
   readonly settleMs: number;
-  /** How long nothing moves before a wait gives up, in ms of real time. */
+  /** How long nothing may move before a wait gives up, in ms of real time. */
   readonly patienceMs: number;
 }
 
-/** Knows whether any handler works, or all of them wait for time and for the test. */
+/** Detects whether any handler works, or all of them wait for time or the test. */
 export class Stillness {
   readonly #options: StillnessOptions;
 
@@ -28,7 +28,7 @@ export class Stillness {
     this.#options = options;
   }
 
-  /** Resolves when no handler works, and none is about to be answered. */
+  /** Resolves when no handler works or is about to be answered. */
   async settled(): Promise<void> {
     const giveUpAt = performance.now() + this.#options.settleMs;
     for (;;) {
@@ -61,7 +61,7 @@ export class Stillness {
     }
   }
 
-  /** Whether the client is about to answer a question: time moves only when that is done. */
+  /** Whether the client is about to answer a question: time moves only after that. */
   get #isAnswered(): boolean {
     const { tables, isAnswered } = this.#options;
     if (tables.owners.living === 0) return false;

@@ -3,7 +3,7 @@ import type { LogLine, OutputPart } from "../client/task/task-lines.ts";
 import { linesAfter, type StoredTask } from "../store/memory/stored-task.ts";
 import type { LogText } from "../task/task-line.ts";
 
-/** What the store has of the log, as a client gets it. */
+/** The stored log lines, as a client gets them. */
 export function logOf(stored: StoredTask): readonly LogLine[] {
   return linesAfter(stored, "log", 0).map(({ seq, at, step, body }) => ({
     seq,
@@ -13,7 +13,7 @@ export function logOf(stored: StoredTask): readonly LogLine[] {
   }));
 }
 
-/** What the store has of the output, as a client gets it. */
+/** The stored output, as a client gets it. */
 export function outputOf(stored: StoredTask): readonly OutputPart[] {
   return linesAfter(stored, "output", 0).map(({ seq, at, body }) => ({
     seq,

@@ -15,7 +15,7 @@ export interface TestOptions extends Omit<TasksOptions, "store"> {
   readonly caller?: Identity | string;
   /** The client's capabilities. Default: all that a tool can ask for. */
   readonly capabilities?: ClientCapabilities;
-  /** The client's protocol version. Default 2026-07-28. (Clients of versions before these two name their tasks themselves.) */
+  /** The client's protocol version. Default 2026-07-28. (In versions before these two, clients name their tasks themselves.) */
   readonly protocolVersion?: (typeof testedVersions)[number];
   /** How long a handler may work before `clock.advance` moves time anyway, in ms of real time. Default 1,000. */
   readonly settleMs?: number;

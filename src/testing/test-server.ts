@@ -5,12 +5,12 @@ import { CrashableStore } from "./crashable-store.ts";
 import { LocalNetwork } from "./local-network.ts";
 import { TestProcess, type ProcessSetup } from "./test-process.ts";
 
-/** The server of a test: one process after the other on a store that outlives them, and the way to whichever lives. */
+/** The server of a test: one process after another on a store that outlives them, and the connection to the live one. */
 export class TestServer {
   readonly network = new LocalNetwork();
   readonly #setup: ProcessSetup;
   #store: CrashableStore;
-  /** The one that lives; undefined while the server is down. */
+  /** The live process; undefined while the server is down. */
   #process: TestProcess | undefined;
   #started = Promise.withResolvers<TestProcess>();
 
@@ -27,7 +27,7 @@ export class TestServer {
     return this.#process === undefined;
   }
 
-  /** Those of the process that serves, as soon as one does. */
+  /** The tasks of the serving process, as soon as there is one. */
   async tasks(): Promise<Tasks> {
     return (await this.#started.promise).tasks;
   }
@@ -39,19 +39,19 @@ export class TestServer {
     this.network.connect(process.handler);
   }
 
-  /** Dies without a word. */
+  /** Dies without warning. */
   crash(): void {
     this.#store.crash();
   }
 
-  /** Starts again on the same store, after an end in order where one runs. */
+  /** Starts again on the same store, after an orderly stop if it runs. */
   async restart(): Promise<void> {
     await this.stop();
     this.#store = this.#store.successor();
     await this.start();
   }
 
-  /** Ends in order. */
+  /** Stops in order. */
   async stop(): Promise<void> {
     const process = this.#process;
     this.#down();

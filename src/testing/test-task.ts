@@ -45,7 +45,7 @@ export class TestTask {
     this.id = id;
     this.handle = handle;
     this.#world = world;
-    this.#result = handle.result(); // begun here, since a client asks questions only for callers who wait
+    this.#result = handle.result(); // started here, because a client asks questions only for waiting callers
     this.#result.catch(() => undefined);
   }
 
@@ -164,7 +164,7 @@ export class TestTask {
     return this.#world.stillness.unlessStuck(wanted, () => this.#problem());
   }
 
-  /** What the task waits for; undefined if it has ended and the client is about to be told. */
+  /** What the task waits for; undefined if it has ended and the client is about to learn of it. */
   #problem(): string | undefined {
     const { tables, now, down } = this.#world;
     const stored = tables.stored.get(this.id);

@@ -7,7 +7,7 @@ import { wholeJournal } from "./whole-journal.ts";
 const id = "task-a";
 const held = { now: noon, id, token: "t1" };
 
-/** Texts that a store may be tempted to repair, shorten or compare loosely. */
+/** Texts that a store might repair, shorten or compare loosely. */
 const awkward = [
   "",
   " ",
@@ -88,7 +88,7 @@ export const textCases = storeCases("text", {
     await store.write({ ...createRunning("a"), request: { ...sampleRequest, arguments: body } });
     await store.write({ type: "record_step", ...held, key: "k", value: body, error: body });
     await store.write({ type: "settle", ...held, outcome: { kind: "result", body } });
-    // Compared as a whole: a message with both texts would help nobody.
+    // Compared as a whole: a message with both texts would not help.
     const entry = await store.journalEntry(id, "k");
     assert.ok((await store.request(id))?.arguments === body, "the arguments differ");
     assert.ok(entry?.value === body && entry.error === body, "the journal entry differs");

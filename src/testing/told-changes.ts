@@ -1,6 +1,6 @@
 import type { TaskChange, TaskStore } from "../store/store.ts";
 
-/** What a store tells from now on, gaps left out: those tell nothing. */
+/** The changes that a store reports from now on, without gaps. */
 export function changesOf(store: TaskStore): readonly TaskChange[] {
   const told: TaskChange[] = [];
   store.subscribe((changes) => {

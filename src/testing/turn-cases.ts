@@ -11,7 +11,7 @@ import { ownerCases, storeCases } from "./store-case.ts";
 const another: ClaimingHandler = { ...aHandler, tool: "index" };
 const limited: ClaimingHandler = { ...aHandler, concurrency: 2 };
 
-/** Claims `count` tasks, whose names it resolves with, at once or one after the other. */
+/** Claims `count` tasks, at once or one after another, and resolves with their names. */
 async function claimed(
   store: TaskStore,
   count: number,
@@ -35,7 +35,7 @@ function claim(store: TaskStore, handler: ClaimingHandler, count = 9): Promise<C
   return store.write({ type: "claim", now: noon, handlers: [handler], tokens });
 }
 
-/** Many of one principal, and later one each of three others. */
+/** Many tasks of one principal, and later one each of three others. */
 async function flood(store: TaskStore): Promise<void> {
   for (const name of ["1", "2", "3", "4", "5"]) await store.write(createQueued(name, { principal: "bob" }));
   const later = { now: noon + 1 } as const;

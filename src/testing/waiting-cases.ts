@@ -11,7 +11,7 @@ import { ownerCases, storeCases } from "./store-case.ts";
 const id = "task-a";
 const held = { now: noon, id, token: "t1" } as const;
 
-/** A question that is open until `deadlineAt`, with which the handler rests. */
+/** A question that is open until `deadlineAt`, and with which the handler parks. */
 function ask(key: string, deadlineAt: number | null, openInputs = 1): TaskCommand<"open_input"> {
   const input = { key, method: "roots/list", params: "{}" } as const;
   const rest = { runAfter: deadlineAt ?? latestTime, open: openInputs };
@@ -26,7 +26,7 @@ function wake(store: TaskStore, now: number, limit = 9): Promise<CommandResult<"
   return store.write({ type: "wake", now, limit });
 }
 
-/** A task that was parked with a question that is open until `deadlineAt`. */
+/** A parked task with a question that is open until `deadlineAt`. */
 async function park(store: TaskStore, deadlineAt: number | null): Promise<void> {
   await store.write(createRunning("a"));
   await store.write(ask("q", deadlineAt));

@@ -1,7 +1,7 @@
 import type { ListedEntry, TaskStore } from "../store/store.ts";
 import type { JournalEntry } from "../task/journal.ts";
 
-/** All that the pages of a task's journal show, in the order of first writes. */
+/** All entries on the pages of a task's journal, in the order of first writes. */
 export async function listedJournal(store: TaskStore, id: string, limit = 3): Promise<ListedEntry[]> {
   const entries: ListedEntry[] = [];
   for (let from: string | null = ""; from !== null;) {

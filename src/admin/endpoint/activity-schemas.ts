@@ -15,7 +15,7 @@ import {
   yesOrNo,
 } from "./schema.ts";
 
-/** What is said of processes and of what happened in them, by the names of the types. */
+/** The schemas of processes and activity, by the names of their types. */
 export const activitySchemas: Readonly<Record<string, Schema>> = {
   Activity: objectOf<Activity>({
     from: time,

@@ -54,7 +54,7 @@ export class Fields {
     throw invalid(`${this.#where} has ${name} as a list.`);
   }
 
-  /** Throws where it is left out. */
+  /** Throws if the member is missing. */
   needed<T>(name: string, value: T | undefined): T {
     if (value !== undefined) return value;
     throw invalid(`${this.#where} has to have ${name}.`);

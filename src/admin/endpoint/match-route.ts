@@ -1,13 +1,13 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { routes, type AdminRoute } from "./routes.ts";
 
-/** What a path leads to: a route with what the path names, or the methods that the path has instead. */
+/** The route of a path with the name in it, or the methods that the path supports instead. */
 export type Match =
   { readonly route: AdminRoute; readonly name: string } | { readonly allowed: readonly string[] };
 
 const split = routes.map((route) => ({ route, segments: route.path.split("/") }));
 
-/** `path` is relative to that of the endpoint, as sent; undefined if nothing is there. Throws `invalid_params` for a name that is no text. */
+/** `path` is relative to the endpoint, as sent; undefined if there is no such path. Throws `invalid_params` for a name that is not text. */
 export function matchRoute(method: string, path: string): Match | undefined {
   const given = path.split("/");
   const found = split.filter(({ segments }) => isAt(given, segments));

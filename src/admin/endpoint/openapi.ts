@@ -3,7 +3,7 @@ import { routes, type AdminRoute } from "./routes.ts";
 import { reference, type Schema } from "./schema.ts";
 import { schemas } from "./schemas.ts";
 
-/** Where the document itself is, below the path of the endpoint. */
+/** The path of the document, below that of the endpoint. */
 export const documentPath = "/openapi.json";
 
 const json = (schema: Schema): Schema => ({ "application/json": { schema } });
@@ -17,7 +17,7 @@ const documented: Pick<AdminRoute, "method" | "path" | "operation" | "summary" |
   faults: [],
 };
 
-/** The statuses with which a route answers, as the document has them; `default` stands for any other refusal. */
+/** The statuses of a route's answers, as the document lists them; `default` stands for any other refusal. */
 export function statusesOf({
   method,
   path,
@@ -25,14 +25,14 @@ export function statusesOf({
   faults,
 }: Pick<AdminRoute, "method" | "path" | "answer" | "faults">): readonly string[] {
   const common: readonly AdminFaultCode[] = ["unauthenticated", "insufficient_scope"];
-  // A path may be no text, and a query may have what is not known.
+  // A path may not be text, and a query may have unknown parameters.
   const more: readonly AdminFaultCode[] = path === documentPath ? [] : ["invalid_params", "stopping"];
   const refused = new Set([...common, ...more, ...faults].map((code) => String(adminStatusOf(code))));
   if (method === "POST") for (const status of ["413", "415"]) refused.add(status);
   return [answer === undefined ? "204" : "200", ...[...refused].sort(), "default"];
 }
 
-/** The OpenAPI 3.1 document of an endpoint at `path`: of what the route table has, and nothing else. */
+/** The OpenAPI 3.1 document of an endpoint at `path`, made from the route table alone. */
 export function openApiDocument(path: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of [...routes, documented]) {

@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskStanding } from "../admin.ts";
 import { standings } from "../assert-query.ts";
 
-/** The parameters of a URL. Throws `invalid_params` for one that is not `known`, which would be left aside unseen. */
+/** The parameters of a URL. Throws `invalid_params` for one that is not `known`, instead of ignoring it. */
 export class Query {
   readonly #search: URLSearchParams;
 
@@ -33,7 +33,7 @@ export class Query {
     return value === undefined ? undefined : value === "true";
   }
 
-  /** May be given several times. */
+  /** For a parameter that can be repeated. */
   standings(name: string): readonly TaskStanding[] | undefined {
     return this.#search.has(name) ? this.#search.getAll(name).map(standing) : undefined;
   }

@@ -4,7 +4,7 @@ import { wholeUpTo } from "../assert-query.ts";
 import { Fields } from "./fields.ts";
 import { standing, type Query } from "./query.ts";
 
-/** Tasks that one request changes at most: it is answered once all of them are. */
+/** The maximum number of tasks per request, which is answered once all are changed. */
 export const mostInBulk = 10_000;
 
 export const bulkActions: readonly BulkAction[] = ["cancel", "retry", "delete", "extend"];
@@ -31,7 +31,7 @@ export function taskQuery(query: Query): TaskQuery {
   };
 }
 
-/** The answers of a body. */
+/** The answers in a body. */
 export function answersIn(body: unknown): Readonly<Record<string, unknown>> {
   const fields = new Fields(body, ["answers"]);
   const answers = fields.needed("answers", fields.value("answers"));

@@ -4,12 +4,12 @@ import type { Query } from "./query.ts";
 import { answersIn, bulkRequest, nothingIn, retryOptions, taskQuery, untilIn } from "./read-request.ts";
 import { listOf, reference, type Schema } from "./schema.ts";
 
-/** A request to an admin endpoint that may be made. */
+/** An authorized request to an admin endpoint. */
 export interface AdminCall {
   readonly admin: Admin;
-  /** In the name of who asks. */
+  /** Actions in the caller's name. */
   readonly acts: () => AdminActs;
-  /** What the path names: a task or a tool. */
+  /** The name in the path: of a task or a tool. */
   readonly name: string;
   readonly query: Query;
   /** The parsed JSON of a POST. */
@@ -21,31 +21,31 @@ export interface Parameter {
   readonly schema: Schema;
 }
 
-/** One thing that can be asked of an admin endpoint. GET changes nothing. */
+/** One operation of an admin endpoint. GET changes nothing. */
 export type AdminRoute = Answered | Followed;
 
 interface Answered extends RouteHead {
   readonly run: (call: AdminCall) => Promise<unknown>;
 }
 
-/** What is told as it comes: each answer is an event of a stream. */
+/** A stream of events: each answer is one event. */
 interface Followed extends RouteHead {
   readonly follow: (call: AdminCall, signal: AbortSignal) => AsyncIterable<unknown, unknown>;
 }
 
 interface RouteHead {
   readonly method: "GET" | "POST" | "DELETE";
-  /** Below the path of the endpoint; `{…}` is one name, percent-encoded. */
+  /** Below the path of the endpoint; `{…}` is one percent-encoded name. */
   readonly path: string;
-  /** What a program calls it by. */
+  /** The operation's id for programs. */
   readonly operation: string;
   readonly summary: string;
   readonly query?: Readonly<Record<string, Parameter>>;
-  /** Of a POST. */
+  /** The body of a POST. */
   readonly body?: string;
   /** Left out: 204. */
   readonly answer?: Schema;
-  /** What is refused here beside what is refused everywhere. */
+  /** Refusals besides those of every route. */
   readonly faults: readonly AdminFaultCode[];
 }
 

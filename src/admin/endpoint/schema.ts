@@ -1,4 +1,4 @@
-/** A schema as OpenAPI 3.1 has it: JSON Schema 2020-12. */
+/** A schema in the form of OpenAPI 3.1: JSON Schema 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export const text: Schema = { type: "string" };
@@ -30,14 +30,14 @@ export function oneOf(values: readonly string[]): Schema {
 
 export type Members<T> = Readonly<Record<keyof T & string, Schema>>;
 
-/** An object with all members of `T`; the optional ones are named. */
+/** An object with all members of `T`, of which the named ones are optional. */
 export function objectOf<T>(properties: Members<T>, optional: readonly (keyof T)[] = []): Schema {
   const left: readonly PropertyKey[] = optional;
   const required = Object.keys(properties).filter((name) => !left.includes(name));
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
 
-/** Of what is sent, nothing is left aside. */
+/** Rejects additional members of what is sent. */
 export function taken(schema: Schema): Schema {
   return { ...schema, additionalProperties: false };
 }

@@ -94,7 +94,7 @@ const details: Members<TaskDetails> = {
 
 const method: Schema = { type: ["string", "null"] };
 
-/** What requests and answers consist of, by the names of the types. */
+/** The schemas of requests and answers, by the names of their types. */
 export const schemas: Readonly<Record<string, Schema>> = {
   TaskStanding: oneOf(standings),
   TaskSummary: objectOf<TaskSummary>(summary),
