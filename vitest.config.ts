@@ -6,17 +6,17 @@ import { apart, shortened, slow } from "./test/suites.ts";
 
 const src = fileURLToPath(new URL("./src/", import.meta.url));
 
-// Suites that take any store take Postgres with HOLDFAST_TEST_STORE=postgres.
+// Suites that accept any store use Postgres with HOLDFAST_TEST_STORE=postgres.
 const inPostgres = fileURLToPath(new URL("./test/places/memory-in-postgres.ts", import.meta.url));
 const onPostgres = process.env["HOLDFAST_TEST_STORE"] === "postgres";
 const isEncrypted = process.env["HOLDFAST_TEST_ENCRYPTED"] !== undefined;
 const mode = process.env["HOLDFAST_TEST"];
 const isWhole = mode === "full" || onPostgres || isEncrypted;
 
-/** Full forms try more, beside more. */
+/** Full forms try more, and run with more load. */
 const limitMs = mode === "slow" || isWhole ? 120_000 : 30_000;
 
-/** The files of this run; of those, the command line may name some. */
+/** The files of this run. The command line may name some of them. */
 const suite =
   mode === "slow"
     ? { include: [...slow, ...shortened], exclude: [] }
@@ -37,20 +37,20 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...suite.exclude],
     setupFiles: ["test/seed.ts", ...(onPostgres ? [inPostgres] : [])],
     globalSetup: ["test/postgres/global-setup.ts"],
-    // Processes, since suites end children, locks and databases. Files share one, and with it its modules: none keeps
+    // Processes, because suites end children, locks and databases. Files share one process and its modules: none keeps
     // state in a module, and loading the sources for each file would take longer than its tests.
     pool: "forks",
     isolate: false,
-    // Most files wait for children of theirs, so two processors have room for four at a time.
+    // Most files wait for their child processes, so two processors have room for four files at a time.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
-    // What Node compiled is kept for the next worker thread, child and run.
+    // Keeps Node's compile cache for the next worker, child process and run.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/compiled", import.meta.url)) },
-    // Success prints a line for each file and nothing else.
+    // Success prints one line for each file and nothing else.
     slowTestThreshold: 60_000,
     silent: "passed-only",
     execArgv: ["--disable-warning=ExperimentalWarning"],
-    // No test waits for time to pass; the limits only end what hangs, on slow and busy machines too.
+    // No test waits for time to pass. The limits only end hanging tests, on slow and busy machines too.
     testTimeout: limitMs,
     hookTimeout: limitMs,
     teardownTimeout: limitMs,

@@ -5,18 +5,18 @@ import { DatabaseSync } from "node:sqlite";
 import { Connection } from "./client/connection.ts";
 import { ServerProcess } from "./server-process.ts";
 
-/** What a task can have rows in. */
+/** The tables with rows of a task. */
 const tables = ["task", "request", "journal", "outcome"] as const;
-/** The copies are older than the task that they are made of, each by this much than the next one. */
+/** Copies are older than the original task, each by this much than the next one. */
 const apartMs = 20;
 const times = ["created_at", "updated_at", "finished_at", "started_at", "sweep_at", "run_until"];
 
-/** Makes the one task of a server that the others are copies of. */
+/** Creates the one task of a server that is copied. */
 export type MakeTask = (connection: Connection, url: string) => Promise<unknown>;
 
 /**
- * The path of a database in `folder` with so many tasks of a kind, made where it is not there yet: a server makes one task, and
- * SQL copies it, since a million calls would take minutes.
+ * The path of a database in `folder` with this many tasks of a kind, created if missing. A server creates one task, and SQL copies it,
+ * because a million calls would take minutes.
  */
 export async function copiedTasks(
   folder: string,
@@ -28,11 +28,11 @@ export async function copiedTasks(
   if (existsSync(path)) return path;
   const made = await madeBy("./servers/holdfast.ts", folder, makeTask);
   copyTask(made, count);
-  await rename(made, path); // only now: others must not find half of it
+  await rename(made, path); // only now: others must not find a half-written file
   return path;
 }
 
-/** The path of a database, in a folder of its own below `folder`, with what a server has in it when it stops. */
+/** The path of a database, in its own folder below `folder`, with what a server leaves in it when it stops. */
 export async function madeBy(script: string, folder: string, makeTask: MakeTask): Promise<string> {
   const own = await mkdtemp(join(folder, "made-"));
   const database = join(own, "tasks.db");
@@ -45,7 +45,7 @@ export async function madeBy(script: string, folder: string, makeTask: MakeTask)
   return database;
 }
 
-/** Nobody else has the file, and one that is half written is of no use: so neither a journal nor an fsync. */
+/** No other process uses the file, and a half-written one is useless, so it needs neither a journal nor an fsync. */
 function copyTask(database: string, count: number): void {
   const db = new DatabaseSync(database);
   try {
@@ -72,7 +72,7 @@ function copies(db: DatabaseSync, table: (typeof tables)[number], count: number)
     INSERT INTO ${table} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM copy, newest, original`;
 }
 
-/** The ids of some tasks, at random. */
+/** The ids of random tasks. */
 export function someTaskIds(database: string, count: number): string[] {
   const db = new DatabaseSync(database, { readOnly: true });
   try {

@@ -3,7 +3,7 @@ export interface Pair<T> {
   readonly reference: T;
 }
 
-/** So many rounds of both in turn, each the first in every other one, so that what else the machine does meets both alike. */
+/** Runs this many rounds of both in turn. Each goes first in every other round, so that other load on the machine affects both alike. */
 export async function inTurn<T>(
   subject: () => Promise<T>,
   reference: () => Promise<T>,

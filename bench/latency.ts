@@ -3,17 +3,17 @@ import { inTurn } from "./in-turn.ts";
 import { withClients, type Effort, type Side } from "./load.ts";
 import { median, percentile } from "./statistics.ts";
 
-/** A round ends with so many units, or with a slow server after so long. */
+/** A round ends after this many units or, with a slow server, after this time. */
 export interface LatencyRound {
   readonly connections: number;
   readonly units: number;
   readonly ms: number;
 }
 
-/** A busy Node accepts about one connection per turn of its event loop, and that is not what is measured. */
+/** A busy Node accepts about one connection per turn of its event loop, which is not to be measured. */
 const warmedAtATime = 50;
 
-/** How long each unit takes, in ms, where every connection begins one after another. */
+/** How long each unit takes, in ms. Each connection runs one unit after another. */
 export function latencies(side: Side, round: LatencyRound): Promise<number[]> {
   return withClients(side, round.connections, async (units) => {
     for (let n = 0; n < units.length; n += warmedAtATime) {
@@ -35,10 +35,10 @@ export function latencies(side: Side, round: LatencyRound): Promise<number[]> {
 }
 
 export interface Tails {
-  /** The p99 in ms, medians of all rounds. */
+  /** The p99 in ms, as medians of all rounds. */
   readonly measured: number;
   readonly reference: number;
-  /** Of each round. */
+  /** The ratio of each round. */
   readonly ratios: readonly number[];
 }
 

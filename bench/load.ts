@@ -4,17 +4,17 @@ import { inTurn } from "./in-turn.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { median } from "./statistics.ts";
 
-/** One unit of work of a client: a request and its answer, or the whole life of a task. Rejects on a wrong answer. */
+/** One unit of a client's work: a request and its answer, or the whole life of a task. Rejects on a wrong answer. */
 export type Unit = () => Promise<void>;
 
-/** One server or several, and what their clients do. */
+/** One or several servers, and their clients' work. */
 export interface Side {
   readonly servers: readonly ServerProcess[];
-  /** Prepares one client on its connection to one of them. */
+  /** Prepares one client on its connection to one of the servers. */
   readonly client: (connection: Connection, url: string) => Promise<Unit>;
 }
 
-/** Opens `count` connections, spread over the servers, and works with what their clients do. */
+/** Opens `count` connections, spread over the servers, and runs `work` with their clients' units. */
 export function withClients<T>(
   { servers, client }: Side,
   count: number,
@@ -27,36 +27,36 @@ export function withClients<T>(
 }
 
 export interface Rates {
-  /** Units per second, medians of all rounds. */
+  /** Units per second, as medians of all rounds. */
   readonly measured: number;
   readonly reference: number;
-  /** Of each round. */
+  /** The ratio of each round. */
   readonly ratios: readonly number[];
-  /** The reference's processor time for a unit, divided by the server's, of each round; none where it is not known. */
+  /** The reference's processor time per unit, divided by the server's, for each round; empty if unknown. */
   readonly cpuRatios: readonly number[];
-  /** The most of one core that the load generator used in a round. */
+  /** The load generator's highest use of one core in a round. */
   readonly generatorLoad: number;
 }
 
-/** How much is done for one figure. */
+/** How much work goes into one figure. */
 export interface Effort {
   readonly rounds: number;
   readonly roundMs: number;
   readonly warmUpMs: number;
-  /** The part of the tasks and steps of figures about many of them. */
+  /** The factor for figures about many tasks or steps. */
   readonly share: number;
 }
 
-/** Many short rounds, because what else the machine does changes from second to second. */
+/** Many short rounds, because other load on the machine changes from second to second. */
 export const fullEffort: Effort = { rounds: 11, roundMs: 1_000, warmUpMs: 2_000, share: 1 };
-/** Enough to see whether a figure can be measured at all. */
+/** Just enough to check that a figure can be measured. */
 export const quickEffort: Effort = { rounds: 1, roundMs: 100, warmUpMs: 100, share: 0.01 };
 
 const connections = 50;
 
 interface Round {
   readonly perSecond: number;
-  /** Processor time of the server for a unit, in ms. */
+  /** The server's processor time per unit, in ms. */
   readonly cpuMs: number | undefined;
   readonly generatorLoad: number;
 }
@@ -87,7 +87,7 @@ function round(side: Side, ms: number): Promise<Round> {
   });
 }
 
-/** Of all its servers together. */
+/** The sum for all its servers. */
 function cpuMsOf({ servers }: Side): number | undefined {
   const each = servers.map((server) => server.cpuMs());
   return each.reduce((sum, ms) => (sum === undefined || ms === undefined ? undefined : sum + ms), 0);

@@ -14,13 +14,13 @@ export interface Machine {
   readonly memoryGiB: number;
   /** Of the folder with the databases. */
   readonly fileSystem: string;
-  /** How long a small write takes until it is on disk; the median of some. */
+  /** The median time of some small writes until they are on disk. */
   readonly fsyncMs: number;
-  /** Of the minute before the run; near 0 on a machine that does nothing else. */
+  /** The average of the minute before the run; near 0 on an otherwise idle machine. */
   readonly loadAverage: number;
 }
 
-/** Names of what statfs(2) calls the type, on Linux. */
+/** Names for the types of statfs(2), on Linux. */
 const fileSystems: Readonly<Record<number, string>> = {
   0xef53: "ext4",
   0x58465342: "xfs",

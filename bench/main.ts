@@ -45,9 +45,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     ...benchOptions,
-    // Not the system's folder for temporary files, which is often in memory.
+    // Not the system's temporary folder, which is often in memory.
     folder: { type: "string", default: ".holdfast" },
-    // Another checkout of this repository, to be measured beside this one.
+    // Another checkout of this repository, to compare with.
     against: { type: "string" },
   },
 });

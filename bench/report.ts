@@ -2,27 +2,27 @@ import type { Figure, Measurement } from "./figures/figure.ts";
 import type { Machine } from "./machine.ts";
 import { median, percentile } from "./statistics.ts";
 
-/** A figure with what became of it: a measurement, or the reason why there is none. */
+/** A figure with its measurement, or the reason why there is none. */
 export interface Row {
   readonly figure: Figure;
   readonly outcome: Measurement | Error;
 }
 
-/** Above this the load generator may be what limits a rate. */
+/** Above this, the load generator may limit a rate. */
 const busyGenerator = 0.9;
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const amount = (value: number, unit: string): string =>
   unit === "/s" ? `${whole.format(value)}/s` : `${value.toFixed(1)} ${unit}`;
 
-/** Undefined where there is nothing to reach. */
+/** Undefined if there is no goal. */
 function reaches({ goal }: Figure, { measured, ratios }: Measurement): boolean | undefined {
   if (goal === undefined) return undefined;
   if ("atLeast" in goal) return median(ratios) >= goal.atLeast;
   return (goal.of === "measured" ? measured : median(ratios)) <= goal.atMost;
 }
 
-/** Between which values the middle half of the rounds lies: how far the figure can be trusted. */
+/** The interquartile range of the rounds, which shows how reliable the figure is. */
 function spreadText({ ratios, reference }: Measurement, unit: string): string {
   const text = (part: number): string => percentile(ratios, part).toFixed(reference === undefined ? 1 : 2);
   return `${text(0.25)} to ${text(0.75)}${reference === undefined ? ` ${unit}` : ""}`;
@@ -91,7 +91,7 @@ function remarks(rows: readonly Row[]): string[] {
 
 export function asText(machine: Machine, rows: readonly Row[]): string {
   const table = [columns, ...rows.map(cells)];
-  // What a figure means is on the page about it.
+  // The page about a figure says what it means.
   const narrow = table.map((row) => row.filter((_, column) => columns[column] !== "figure"));
   const widths = (narrow[0] ?? []).map((_, column) =>
     Math.max(...narrow.map((row) => row[column]?.length ?? 0)),

@@ -6,7 +6,7 @@ import { fullEffort, quickEffort } from "./load.ts";
 import { describeMachine } from "./machine.ts";
 import { asJson, asMarkdown, asText, type Row } from "./report.ts";
 
-/** What the command line says of every bench. */
+/** The options of every bench. */
 export const benchOptions = {
   json: { type: "boolean", default: false },
   markdown: { type: "boolean", default: false },
@@ -15,16 +15,16 @@ export const benchOptions = {
 
 export interface Bench {
   readonly figures: readonly Figure[];
-  /** Those that are measured; all where there are none. */
+  /** The figures to measure; empty for all. */
   readonly names: readonly string[];
-  /** For databases; what the bench makes in it is deleted when this process exits. */
+  /** The folder for databases. What the bench creates there is deleted when it exits. */
   readonly folder: string;
   readonly json: boolean;
   readonly markdown: boolean;
   readonly quick: boolean;
 }
 
-/** Measures one figure after another and prints them. Names of no figure end the process. */
+/** Measures one figure after another and prints them. Unknown names end the process. */
 export async function runBench(bench: Bench): Promise<void> {
   const chosen = chosenOf(bench);
   await mkdir(bench.folder, { recursive: true });

@@ -5,13 +5,13 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-/** A server that uses no more processor time than this between two looks does nothing but keep its timers. */
+/** A server that uses at most this much processor time between two checks only runs its timers. */
 const idleMs = 20;
 const lookEveryMs = 100;
 const quietForMs = 1_000;
 const mostBusyMs = 120_000;
 
-/** A server in a process of its own, which prints its URL once it serves and ends on SIGTERM. */
+/** A server in its own process, which prints its URL once it serves and ends on SIGTERM. */
 export class ServerProcess {
   readonly url: string;
   readonly #child: ChildProcess;
@@ -23,7 +23,7 @@ export class ServerProcess {
     this.#kill = kill;
   }
 
-  /** Starts a script, named from this folder; its databases are made in `folder`. */
+  /** Starts a script, named relative to this folder. Its databases are created in `folder`. */
   static async start(
     script: string,
     folder: string,
@@ -34,7 +34,7 @@ export class ServerProcess {
       env: { ...process.env, PORT: "0", ...env },
       stdio: ["ignore", "pipe", "inherit"],
     });
-    // A bench that is stopped halfway leaves no servers behind.
+    // A bench that is interrupted leaves no servers behind.
     const kill = (): void => void child.kill("SIGKILL");
     process.prependOnceListener("exit", kill);
     const exited = once(child, "exit").then(() => Promise.reject(new Error(`${script} did not start.`)));
@@ -43,11 +43,11 @@ export class ServerProcess {
     return new ServerProcess(line.toString().trim(), child, kill);
   }
 
-  /** Processor time of all its threads so far, in steps of 10 ms; undefined where the system does not show it in /proc. */
+  /** Processor time of all its threads so far, in steps of 10 ms; undefined if the system has no /proc. */
   cpuMs(): number | undefined {
     try {
       const stat = readFileSync(`/proc/${this.#child.pid}/stat`, "latin1");
-      // The name of the program may contain spaces, so count from its closing parenthesis.
+      // The program's name may contain spaces, so count from its closing parenthesis.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       return (Number(fields[11]) + Number(fields[12])) * 10;
     } catch {
@@ -61,14 +61,14 @@ export class ServerProcess {
     return ms;
   }
 
-  /** Memory of it that is in RAM, in MiB; throws where the system does not show it in /proc. */
+  /** Its resident memory, in MiB; throws if the system has no /proc. */
   memoryMiB(): number {
     const status = readFileSync(`/proc/${this.#child.pid}/status`, "latin1");
     const kiB = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
     return Number(kiB) / 1_024;
   }
 
-  /** Resolves when it does nothing by itself any more, with when it came to that, by the clock of `performance.now`. */
+  /** Resolves once the server is idle, with the time since when, by the clock of `performance.now`. */
   async quiet(): Promise<number> {
     const end = performance.now() + mostBusyMs;
     let since = performance.now();
@@ -83,7 +83,7 @@ export class ServerProcess {
     throw new Error(`The server was busy for ${mostBusyMs} ms.`);
   }
 
-  /** Ends it, in order or not; does nothing where it has ended. */
+  /** Ends it, in order or not; does nothing if it has ended. */
   async stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, "exit");

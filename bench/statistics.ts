@@ -1,4 +1,4 @@
-/** The value below which that part of the sorted ones lies. */
+/** The value below which that part of the sorted values lies. */
 function quantile(sorted: ArrayLike<number>, part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 }

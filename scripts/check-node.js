@@ -1,4 +1,4 @@
-// After `npm ci`: says in one line if the Node in use is too old for Holdfast. Plain JavaScript, which any Node runs.
+// After `npm ci`: prints one line if the Node in use is too old for Holdfast. Plain JavaScript, which any Node runs.
 import { readFileSync } from "node:fs";
 
 const { engines, devDependencies } =
@@ -12,7 +12,7 @@ function nodeVersion(text) {
   return { version, major: Number(major), minor: Number(minor) };
 }
 
-// npm puts this repository's own Node on PATH, so `process.version` is not that of the user.
+// npm puts this repository's own Node on PATH, so `process.version` is not the user's.
 const found = nodeVersion(/\bnode\/v\S+/.exec(process.env["npm_config_user_agent"] ?? "")?.[0] ?? "");
 const needed = nodeVersion(engines.node);
 if (found.major < needed.major || (found.major === needed.major && found.minor < needed.minor)) {

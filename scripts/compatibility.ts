@@ -1,11 +1,11 @@
-// Makes docs/compatibility.md from what `npm run test:peers` has recorded: npm run docs:compatibility
+// Makes docs/compatibility.md from the records of `npm run test:peers`: npm run docs:compatibility
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { format } from "prettier";
 import type { PeerFacts } from "../test/peers/record/peer-facts.ts";
 
 const folder = new URL("../test/peers/facts/", import.meta.url);
 
-/** All that is recorded. */
+/** All records. */
 export async function readFacts(): Promise<PeerFacts[]> {
   const files = (await readdir(folder)).filter((name) => name.endsWith(".json")).toSorted();
   return Promise.all(
@@ -13,7 +13,7 @@ export async function readFacts(): Promise<PeerFacts[]> {
   );
 }
 
-/** The page about programs that others wrote. */
+/** The page about third-party programs. */
 export function renderCompatibility(facts: readonly PeerFacts[]): Promise<string> {
   const page = `<!-- Made from test/peers/facts by \`npm run docs:compatibility\`. Do not edit. -->
 
@@ -56,7 +56,7 @@ function table(as: PeerFacts["as"], facts: readonly PeerFacts[]): string {
   ].join("\n");
 }
 
-/** One row of what several test files recorded of the same peer in the same version of the protocol. */
+/** One row for the records of several test files about the same peer in the same protocol version. */
 function merged(facts: readonly PeerFacts[]): PeerFacts[] {
   const rows = new Map<string, PeerFacts>();
   for (const each of facts) {
@@ -67,7 +67,7 @@ function merged(facts: readonly PeerFacts[]): PeerFacts[] {
   return [...rows.values()];
 }
 
-// Not where a test imports this.
+// Not when a test imports this.
 if (import.meta.main) {
   await writeFile(
     new URL("../docs/compatibility.md", import.meta.url),

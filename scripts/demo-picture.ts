@@ -26,7 +26,7 @@ const serverY = 110;
 const readsY = 172;
 const laneHeight = 17;
 
-// Its own background, so that it can be read on any page; the colours follow the reader's light or dark mode.
+// Its own background makes it readable on any page; the colours follow the reader's light or dark mode.
 const styles = `
   .card { fill: #ffffff; stroke: #d0d7de }
   text { font: 14px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }
@@ -117,7 +117,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** A span for each read, in the order of their begins. */
+/** A span for each read, in the order of their starts. */
 function readSpans({ reads, killedPid }: Evidence, killedAt: number, end: number): Span[] {
   return reads
     .filter(({ event }) => event === "begin")
@@ -130,7 +130,7 @@ function readSpans({ reads, killedPid }: Evidence, killedAt: number, end: number
     });
 }
 
-/** Spans that overlap come into different lanes. */
+/** Overlapping spans go into different lanes. */
 function inLanes(spans: readonly Span[]): Span[][] {
   const lanes: Span[][] = [];
   for (const span of spans) {
@@ -173,5 +173,5 @@ async function run(): Promise<void> {
   );
 }
 
-// Not where a test imports this.
+// Not when a test imports this.
 if (import.meta.main) await run();

@@ -17,7 +17,7 @@ import { compressPng } from "./screens/compress-png.ts";
 import { sampleActivity, sampleNodes } from "./screens/sample-activity.ts";
 import { addSampleTools } from "./screens/sample-tools.ts";
 
-// Time begins on the same day in each run, and leaps where tools are said to work.
+// Time starts on the same day in each run, and jumps when tools are said to work.
 const realNow = Date.now;
 let ahead = Date.UTC(2026, 10, 23, 9, 2) - realNow();
 Date.now = () => realNow() + ahead;
@@ -48,7 +48,7 @@ async function call(caller: string, tool: string, args: Readonly<Record<string, 
 
 const rests = ["completed", "failed", "input_required"];
 
-/** Calls a tool, and waits until its task rests, or has called another one. */
+/** Calls a tool, and waits until its task is idle, or has called another one. */
 async function ran(caller: string, tool: string, args: Readonly<Record<string, unknown>>): Promise<string> {
   const id = await call(caller, tool, args);
   for (;;) {

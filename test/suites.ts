@@ -1,6 +1,6 @@
-// Which tests run when, as globs. `npm test` leaves out what stands here, but for `shortened`.
+// Which tests run when, as globs. `npm test` leaves out everything here except `shortened`.
 
-/** Suites with a command of their own: they need a browser, foreign packages or the whole machine, or go on for minutes. */
+/** Suites with their own command: they need a browser, third-party packages or the whole machine, or take minutes. */
 export const apart = [
   "test/browser/**/*.test.ts",
   "test/chaos/**/*.test.ts",
@@ -10,7 +10,7 @@ export const apart = [
   "test/soak/**/*.test.ts",
 ];
 
-/** Only in `npm run test:slow`: most start, kill or type into dozens of processes, the others try thousands of cases. */
+/** Only in `npm run test:slow`: most start, kill or type into dozens of processes; the others try thousands of cases. */
 export const slow = [
   "test/bench/**/*.test.ts",
   "test/cli/{dashboard,endings,init,login,refresh}.test.ts",

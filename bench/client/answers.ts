@@ -4,7 +4,7 @@ import type { Connection } from "./connection.ts";
 import { SessionRequests, type Requests } from "./requests.ts";
 import { headerOf, type Reply } from "./response-parser.ts";
 
-/** An answer that is not the one that was asked for: a figure made of such answers would say nothing. */
+/** A wrong answer. A figure made from wrong answers would mean nothing. */
 export class WrongAnswer extends Error {
   constructor(reply: Reply) {
     super(`Wrong answer: ${reply.status} ${reply.body.toString("utf8", 0, 300)}`);
@@ -19,12 +19,12 @@ export function assertAnswer(reply: Reply, part: Buffer | string): void {
 const idStart = Buffer.from('"taskId":"');
 const textStart = Buffer.from('"text":"');
 
-/** The id of the task that an answer shows, found without parsing it. */
+/** The task id in an answer, found without parsing. */
 export function taskIdIn(reply: Reply): string {
   return stringAfter(idStart, reply);
 }
 
-/** The text that a tool has returned, if it is plain. */
+/** The text that a tool returned, if it has no escapes. */
 export function textIn(reply: Reply): string {
   return stringAfter(textStart, reply);
 }
@@ -37,12 +37,12 @@ function stringAfter(start: Buffer, reply: Reply): string {
 
 const completed = Buffer.from('"status":"completed"');
 const working = Buffer.from('"status":"working"');
-/** Long enough to cost nothing, and shorter than a server keeps an idle connection. */
+/** Long enough to cost nothing, and shorter than a server keeps an idle connection open. */
 const mostPauseMs = 100;
-/** A task that takes longer is waited for no more, and the figure is void. */
+/** A task that takes longer is given up, and the figure is void. */
 const patienceMs = 120_000;
 
-/** Polls a task until it is completed: at once, and then after pauses that double, so that no rate limit is reached. */
+/** Polls a task until it is completed: at once, then with doubling pauses, to stay below rate limits. */
 export function pollToCompletion(connection: Connection, get: Buffer): Promise<Reply> {
   return pollUntil(connection, get, completed);
 }
@@ -64,7 +64,7 @@ export async function pollUntil(
   }
 }
 
-/** Makes a task of a call and waits until what is shown of it contains `part`. */
+/** Starts a task by a call, and polls it until the answer contains `part`. */
 export async function startedTask(
   connection: Connection,
   requests: Requests,
@@ -86,7 +86,7 @@ export async function openSession(connection: Connection, url: string): Promise<
   return requests;
 }
 
-/** Adds 19 and 23 in a task and waits for its end; the request that reads it, and the answer. */
+/** Adds 19 and 23 in a task and waits for its end. Returns the request that reads it, and the answer. */
 export async function finishedTask(
   connection: Connection,
   requests: Requests,

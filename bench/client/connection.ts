@@ -7,12 +7,12 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A server that says nothing for so long has lost a request, and the figure with it. */
+/** A server that is silent for this long has lost a request, so there is no figure. */
 const patienceMs = 15_000;
 
 /**
- * One keep-alive connection that has one request under way at a time. It writes prepared bytes and parses as little as
- * possible: the load generator shares the machine with the server that it measures.
+ * One keep-alive connection with one request at a time. It writes prepared bytes and parses as little as possible, because the load
+ * generator shares the machine with the measured server.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -52,7 +52,7 @@ export class Connection {
     });
   }
 
-  /** The same with connections that are spread over servers. */
+  /** The same with connections spread over several servers. */
   static async withEach<T>(
     urls: readonly string[],
     count: number,

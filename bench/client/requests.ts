@@ -1,4 +1,4 @@
-/** What a client says of itself before its requests can be made. */
+/** What a client must know before it can build its requests. */
 const capabilities = { elicitation: {}, extensions: { "io.modelcontextprotocol/tasks": {} } };
 const clientInfo = { name: "bench", version: "1.0.0" };
 
@@ -21,12 +21,12 @@ export interface Requests {
   get(taskId: string): Buffer;
 }
 
-/** Requests of revision 2026-07-28, each of which stands alone. */
+/** Requests of revision 2026-07-28, which are independent of one another. */
 export class StatelessRequests implements Requests {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** Of a principal, where the server tells them apart. */
+  /** `principal`: if the server distinguishes callers. */
   constructor(url: string, principal?: string) {
     this.#url = url;
     this.#headers = principal === undefined ? {} : { authorization: principal };
@@ -64,7 +64,7 @@ export class StatelessRequests implements Requests {
   }
 }
 
-/** Requests of revision 2025-11-25 in a session; a call asks for a task. */
+/** Requests of revision 2025-11-25 in a session. A call asks for a task. */
 export class SessionRequests implements Requests {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;

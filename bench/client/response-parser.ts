@@ -1,4 +1,4 @@
-/** A response, as far as the bench looks at it. */
+/** The parts of a response that the bench uses. */
 export interface Reply {
   readonly status: number;
   /** Status line and headers, in lower case. */
@@ -17,9 +17,9 @@ export function headerOf(head: string, name: string): string | undefined {
 const nothing = Buffer.alloc(0);
 const headEnd = "\r\n\r\n";
 
-/** Splits the bytes of a connection into responses of HTTP/1.1: with a content-length, or chunked without trailers. */
+/** Splits the bytes of a connection into HTTP/1.1 responses: with a content-length, or chunked without trailers. */
 export class ResponseParser {
-  /** Told of each chunk of a chunked body at once; such a body is not collected. */
+  /** Called with each chunk of a chunked body at once; such a body is not collected. */
   onChunk: ((chunk: Buffer) => void) | undefined;
   readonly #onReply: (reply: Reply) => void;
   #unread: Buffer = nothing;
@@ -38,7 +38,7 @@ export class ResponseParser {
     while (this.#unread.length > 0 && this.#advance());
   }
 
-  /** Takes the next part of what is unread; false if it is not complete yet. */
+  /** Takes the next part of the unread bytes; false if it is incomplete. */
   #advance(): boolean {
     if (this.#head === undefined) return this.#takeHead();
     return this.#length === undefined ? this.#takeChunk() : this.#takeBody(this.#length);

@@ -14,7 +14,7 @@ import { withServers } from "./with-servers.ts";
 const holdfast = "./servers/holdfast.ts";
 const everything = "../examples/everything/main.ts";
 
-/** Figures of this checkout beside the same of another one, which was compiled. */
+/** Figures of this checkout compared with those of another, compiled one. */
 export function against(checkout: string): readonly Figure[] {
   const bench = pathToFileURL(join(checkout, "bench", "/"));
   const figure = (

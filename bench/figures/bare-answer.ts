@@ -6,7 +6,7 @@ export interface BareAnswer {
   readonly body: string;
 }
 
-/** Those that node:http writes by itself, and the framing, for which one write of a known length is the cheapest. */
+/** Headers that node:http writes itself, and the framing, which is cheapest for one write of a known length. */
 const ownHeaders: readonly string[] = [
   "date",
   "connection",

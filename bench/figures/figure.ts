@@ -3,13 +3,13 @@ import type { Effort } from "../load.ts";
 export interface Measurement {
   readonly measured: number;
   readonly reference?: number;
-  /** Of the two in each round; the measured values themselves where there is no reference. */
+  /** The ratio in each round; the measured values themselves without a reference. */
   readonly ratios: readonly number[];
-  /** The reference's processor time for a unit, divided by the server's, of each round. */
+  /** The reference's processor time per unit, divided by the server's, for each round. */
   readonly cpuRatios?: readonly number[];
-  /** The most of one core that the load generator used in a round. */
+  /** The load generator's highest use of one core in a round. */
   readonly generatorLoad?: number;
-  /** What else was seen, for a line below the table. */
+  /** Another observation, for a line below the table. */
   readonly remark?: string;
 }
 
@@ -25,8 +25,8 @@ export interface Figure {
   readonly title: string;
   readonly against: string;
   readonly unit: "/s" | "ms" | "MiB";
-  /** Of the median ratio, or of what was measured itself; left out where the figure only says how it is. */
+  /** For the median ratio, or for the measured value; left out if the figure has no goal. */
   readonly goal?: { readonly atLeast: number } | { readonly atMost: number; readonly of?: "measured" };
-  /** Rejects when an answer is wrong: then there is no figure. */
+  /** Rejects if an answer is wrong: there is then no figure. */
   readonly measure: (run: Run) => Promise<Measurement>;
 }

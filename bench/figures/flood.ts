@@ -12,15 +12,15 @@ const holdfast = "./servers/holdfast.ts";
 const most = 10_000;
 const many = most.toLocaleString("en-US");
 const connections = 50;
-/** That of one handler. */
+/** How long one handler runs. */
 const runMs = 200;
-/** As many as by default. */
+/** The default number of handlers. */
 const usual = { MANY_TASKS: "yes", CONCURRENCY: "64" };
 const callsPerRound = 5;
-/** A round whose calls wait for all the others takes half a minute. */
+/** A round whose calls wait for all others takes half a minute. */
 const mostRounds = 5;
 
-/** Makes so many tasks. */
+/** Creates this many tasks. */
 async function flood({ url }: ServerProcess, call: Buffer, count: number): Promise<void> {
   await Connection.with(url, connections, (all) =>
     Promise.all(
@@ -31,7 +31,7 @@ async function flood({ url }: ServerProcess, call: Buffer, count: number): Promi
   );
 }
 
-/** How long new tasks wait until their handlers start, one after another: the longest time, in ms. */
+/** The longest time (ms) that new tasks, created one after another, wait for their handlers to start. */
 function longestWait({ url }: ServerProcess, requests: StatelessRequests): Promise<number> {
   const call = requests.call("run", { ms: runMs });
   return Connection.withOne(url, async (connection) => {
@@ -46,7 +46,7 @@ function longestWait({ url }: ServerProcess, requests: StatelessRequests): Promi
   });
 }
 
-/** The waits of all rounds, each with servers of its own. */
+/** The waits of all rounds, each with its own servers. */
 async function measure(
   { folder, effort }: Run,
   round: (start: StartServer, count: number, n: number) => Promise<number>,

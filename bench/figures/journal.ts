@@ -14,13 +14,13 @@ import { withServers } from "./with-servers.ts";
 const script = "./servers/journal.ts";
 const mostSteps = 10_000;
 const bytes = 20_000;
-/** A replay takes seconds, and rounds do not differ by much. */
+/** A replay takes seconds, and rounds differ little. */
 const mostRounds = 5;
 const what = `a journal of ${mostSteps.toLocaleString("en-US")} steps of ${bytes / 1_000} KB each`;
 
-/** What it cost a process to replay the journal of a task, which then waits. */
+/** The cost of replaying the journal of a task, which then waits. */
 interface Replay {
-  /** The longest time for which it did nothing else, from its start. */
+  /** The longest time that the event loop was blocked, from the process's start. */
   readonly blockMs: number;
   readonly replayMs: number;
   /** After a garbage collection. */
@@ -43,7 +43,7 @@ async function written(folder: string, steps: number): Promise<string> {
 const costs = z.tuple([z.number(), z.number(), z.number(), z.number()]);
 const mebibyte = 2 ** 20;
 
-/** Replays a journal of so many steps in a new process. */
+/** Replays a journal of this many steps in a new process. */
 async function replay(folder: string, steps: number): Promise<Replay> {
   const database = await written(folder, steps);
   const [id = ""] = someTaskIds(database, 1);

@@ -46,7 +46,7 @@ class Listener {
       if (this.#waits.length === count) ended.resolve(this.#waits);
     };
     connection.stream(listen, read).then(({ head }) => fail(new Error(`The stream ended: ${head}`)), fail);
-    ended.promise.catch(() => undefined); // until somebody waits for it
+    ended.promise.catch(() => undefined); // until a client waits for it
   }
 
   #read(chunk: Buffer, now: number): void {
@@ -63,7 +63,7 @@ class Listener {
   }
 }
 
-/** Starts all tasks, has them listened to, and only then lets them go on. */
+/** Starts all tasks, listens to them, and only then lets them continue. */
 function round(url: string, gate: string, spreadMs: number): Promise<readonly number[]> {
   const requests = new StatelessRequests(url);
   return Connection.with(url, listeners, async (all) => {

@@ -7,7 +7,7 @@ import { withServers } from "./with-servers.ts";
 
 const sum = Buffer.from('"text":"42"');
 
-/** Starts a task of a tool that adds and polls it; the last answer has the result. */
+/** Starts a task of a tool that adds, and polls it. The last answer has the result. */
 export function livesOf20260728(server: ServerProcess, tool = "add"): Side {
   const requests = new StatelessRequests(server.url);
   const call = requests.call(tool, { a: 19, b: 23 });
@@ -63,7 +63,7 @@ export const livesLog: Figure = {
     }),
 };
 
-/** The same server with telemetry, of which the part `ratio` of all traces is exported over OTLP beside all metrics. */
+/** The same server with telemetry: the part `ratio` of all traces, and all metrics, are exported over OTLP. */
 function livesWithTelemetry(ratio: number): Figure["measure"] {
   return ({ folder, effort }) =>
     withServers(folder, async (start) => {

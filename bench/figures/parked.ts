@@ -17,7 +17,7 @@ const on = (database: string): Record<string, string> => ({
 const most = 100_000;
 const many = `${most.toLocaleString("en-US")} tasks that wait for an answer`;
 const answersPerRound = 300;
-/** A process takes seconds until it is quiet, and rounds do not differ by much. */
+/** A process takes seconds to become idle, and rounds differ little. */
 const mostStarts = 5;
 
 /** The path of a database with tasks that each wait for the answer to a question. */
@@ -30,11 +30,11 @@ const parkedTasks = ({ folder, effort }: Run): Promise<string> =>
 interface Started {
   readonly server: ServerProcess;
   readonly begin: number;
-  /** From its start to the end of a first new task. */
+  /** From its start to the end of the first new task. */
   readonly firstMs: number;
 }
 
-/** Gives `work` a server on the database that has run a new task, and kills it afterwards. */
+/** Gives `work` a server on the database that has run a new task, and then kills it. */
 function withStarted<T>(
   folder: string,
   database: string,
@@ -52,7 +52,7 @@ function withStarted<T>(
   });
 }
 
-/** What `work` finds in each round, with a server of its own on a database of its own. */
+/** The results of `work` for each round, with its own server on its own database. */
 async function onParked<T>(run: Run, work: (started: Started) => Promise<T>): Promise<T[]> {
   const database = await parkedTasks(run);
   const found: T[] = [];
@@ -97,7 +97,7 @@ export const parkedMemory: Figure = {
   },
 };
 
-/** How long each task takes from the answer to its question to its end, in ms, one after another. */
+/** How long each task takes from its answer to its end, in ms, one after another. */
 async function answered({ url }: ServerProcess, ids: readonly string[]): Promise<number[]> {
   const requests = new StatelessRequests(url);
   const found: number[] = [];

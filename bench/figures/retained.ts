@@ -44,7 +44,7 @@ export const retainedStart: Figure = {
   },
 };
 
-/** The p99 on a store with many finished tasks, beside that on one with few. */
+/** The p99 on a store with many finished tasks, compared with that on one with few. */
 async function tails(
   { folder, effort }: Run,
   sideOf: (server: ServerProcess, database: string) => Side,
@@ -60,7 +60,7 @@ async function tails(
   });
 }
 
-/** Reads of tasks that are picked at random: each finds other pages of the file. */
+/** Reads random tasks, so that each read needs other pages of the file. */
 function reads(server: ServerProcess, database: string): Side {
   const requests = new StatelessRequests(server.url);
   const gets = someTaskIds(database, 5_000).map((id) => requests.get(id));
@@ -99,6 +99,6 @@ export const retainedCreate: Figure = {
   against: `with ${few.toLocaleString("en-US")}`,
   unit: "ms",
   goal: { atMost: 1.2 },
-  // Each adds a task to the few, too.
+  // Each also adds a task to the few.
   measure: (run) => tails(run, creates, 4_000),
 };

@@ -9,7 +9,7 @@ import { withServers } from "./with-servers.ts";
 
 const connections = 500;
 const unitsPerRound = 20_000;
-/** How long a round with a slow server takes, as a multiple of a usual round. */
+/** The maximum length of a round with a slow server, as a multiple of a normal round. */
 const longRound = 4;
 
 export const tail: Figure = {

@@ -11,7 +11,7 @@ const everything = "../examples/everything/main.ts";
 const throughHono = "./servers/everything-hono.ts";
 const bare = "bare node:http";
 
-/** One form of MCP, and what its answer contains for a finished task. */
+/** One form of MCP, and what its answer for a finished task contains. */
 interface Form {
   readonly open: (connection: Connection, url: string) => Promise<Requests>;
   readonly part: string;
@@ -22,10 +22,10 @@ const stateless: Form = {
   part: '"text":"42"',
 };
 
-// Here the result has a request of its own.
+// Here, the result needs its own request.
 const session: Form = { open: openSession, part: '"status":"completed"' };
 
-/** Sends the same request again and again. */
+/** Sends the same request repeatedly. */
 export function reads(server: ServerProcess, get: Buffer, answer: Buffer | string): Side {
   return {
     servers: [server],
@@ -33,7 +33,7 @@ export function reads(server: ServerProcess, get: Buffer, answer: Buffer | strin
   };
 }
 
-/** Reads one finished task again and again, and has a bare server answer the same requests with the same bytes. */
+/** Reads one finished task repeatedly, and has a bare server answer the same requests with the same bytes. */
 function measure({ folder, effort }: Run, script: string, form: Form): Promise<Measurement> {
   return withServers(folder, async (start) => {
     const server = await start(script);

@@ -4,7 +4,7 @@ import { ServerProcess } from "../server-process.ts";
 
 export type StartServer = (script: string, env?: Readonly<Record<string, string>>) => Promise<ServerProcess>;
 
-/** Gives `work` a way to start servers, each in a folder of its own below `folder`; stops them afterwards. */
+/** Lets `work` start servers, each in its own folder below `folder`, and stops them afterwards. */
 export async function withServers<T>(folder: string, work: (start: StartServer) => Promise<T>): Promise<T> {
   const servers: ServerProcess[] = [];
   try {

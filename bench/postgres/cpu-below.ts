@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Steps in which the system counts processor time (ms). */
+/** The resolution of the system's processor time (ms). */
 const tickMs = 10;
 
-/** Processor time of a process and of those that it started and that still run, in ms; NaN where the system does not show it in /proc. */
+/** Processor time of a process and its running descendants, in ms; NaN if the system has no /proc. */
 export function cpuMsBelow(pid: number | undefined): number {
   if (pid === undefined) return Number.NaN;
   try {
@@ -19,7 +19,7 @@ export function cpuMsBelow(pid: number | undefined): number {
 function ticksOf(name: string, ancestor: number): number {
   try {
     const stat = readFileSync(`/proc/${name}/stat`, "latin1");
-    // The name of the program may contain spaces, so count from its closing parenthesis.
+    // The program's name may contain spaces, so count from its closing parenthesis.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const isOne = Number(name) === ancestor || Number(fields[1]) === ancestor;
     return isOne ? Number(fields[11]) + Number(fields[12]) : 0;

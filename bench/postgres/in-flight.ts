@@ -8,7 +8,7 @@ import type { PostgresRun } from "./figures/figure.ts";
 
 export const inFlight = 50;
 
-/** Units per second, with so many at a time for so long. */
+/** Units per second, with this many concurrent units for this long. */
 export async function rateOf(unit: Unit, ms: number): Promise<number> {
   const begin = performance.now();
   let done = 0;
@@ -19,7 +19,7 @@ export async function rateOf(unit: Unit, ms: number): Promise<number> {
   return (done / (performance.now() - begin)) * 1_000;
 }
 
-/** How long each unit takes, in ms, one after another for so long. */
+/** How long each unit takes, in ms, one after another for this long. */
 export async function timesOf(unit: Unit, ms: number): Promise<readonly number[]> {
   const found: number[] = [];
   const end = performance.now() + ms;
@@ -30,7 +30,7 @@ export async function timesOf(unit: Unit, ms: number): Promise<readonly number[]
   return found;
 }
 
-/** The rates of both, measured in turn, and what a unit of each costs this process and the database together. */
+/** The rates of both, measured in turn, and the processor time per unit of this process and the database together. */
 export async function compareRates(
   subject: Unit,
   reference: Unit,
@@ -50,7 +50,7 @@ export async function compareRates(
     (ms) => measured(reference, costs.reference, ms),
     effort,
   );
-  // The first of each is that of the warm-up.
+  // The first of each belongs to the warm-up.
   const cpuRatios = costs.subject.map((cost, n) => (costs.reference[n] ?? 0) / cost).slice(1);
   return { ...found, cpuRatios: cpuRatios.filter((ratio) => !Number.isNaN(ratio)) };
 }

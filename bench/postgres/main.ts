@@ -27,13 +27,13 @@ const all: readonly PostgresFigure[] = [
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  // Another database than one that is made for the run: schemas are made in it and dropped.
+  // Another database than the temporary one: schemas are created in it and dropped.
   options: { ...benchOptions, url: { type: "string" } },
 });
 
 await using servers = new AsyncDisposableStack();
 
-/** Started for the first figure, at the same settings as the tests, which are those of Postgres but for their size. */
+/** Started for the first figure, with the settings of the tests: the defaults of Postgres except for its size. */
 let own: Promise<Place> | undefined;
 async function startOwn(): Promise<Place> {
   const server = servers.use(await OwnServer.start());
@@ -48,5 +48,5 @@ const figures = all.map((figure): Figure => ({
   ...figure,
   measure: async (run) => figure.measure({ ...run, place: await placeOf(values.url) }),
 }));
-// The folder is where the server that is started has its data, too: TMPDIR names another one.
+// The folder also holds the data of the started server. TMPDIR names another one.
 await runBench({ ...values, figures, names: positionals, folder: tmpdir() });

@@ -9,19 +9,19 @@ export interface NodeSettings {
   readonly roles?: readonly Role[];
 }
 
-/** What a node is told: to have lives of tasks come for so long, unless it only works … */
+/** A message to a node: how long to run lives of tasks, unless it only works … */
 export interface Order {
   readonly ms: number;
 }
 
-/** … and what it then says. */
+/** … and its reply. */
 export interface Done {
   readonly perSecond: number;
   /** Processor time that it used (ms). */
   readonly cpuMs: number;
 }
 
-/** A node in a process of its own. It ends with this one. */
+/** A node in its own process, which ends with this one. */
 export class NodeProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
 
@@ -37,7 +37,7 @@ export class NodeProcess implements AsyncDisposable {
     return node;
   }
 
-  /** Rejects where the process has ended. */
+  /** Rejects if the process has ended. */
   async work(ms: number): Promise<Done> {
     this.#child.send({ ms } satisfies Order);
     return (await this.#hear()) as Done;

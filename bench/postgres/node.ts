@@ -1,4 +1,4 @@
-// A node of several, started by another process, with which it ends: it has lives of tasks come, as long as it is told: node node.ts SETTINGS.
+// One of several nodes, which ends with the process that started it. Runs lives of tasks as told: node node.ts SETTINGS.
 import { setTimeout as pause } from "node:timers/promises";
 import { postgresStore } from "../../src/store/postgres/postgres-store.ts";
 import { rateOf } from "./in-flight.ts";

@@ -4,11 +4,11 @@ import { withClient } from "../../test/postgres/with-client.ts";
 /** A database to measure. */
 export interface Place {
   readonly url: string;
-  /** Of the process that takes its connections, where that runs on this machine and nobody else uses it. */
+  /** The process that accepts its connections, if it runs on this machine and has no other users. */
   readonly pid?: number;
 }
 
-/** Gives `work` names of schemas that nobody has; drops them afterwards, and those whose names begin with one of them. */
+/** Gives `work` unused schema names. Then drops these schemas, and those whose names begin with one of them. */
 export async function withSchemas<T>(
   { url }: Place,
   work: (freshName: () => string) => Promise<T>,

@@ -4,7 +4,7 @@ import { inFlight } from "./in-flight.ts";
 
 const logger = new Logger(() => () => undefined);
 
-/** graphile-worker as its first example has it: a statement for each job, and a worker that takes and completes them one by one. */
+/** graphile-worker as in its first example: one statement for each job, and a worker that takes and completes them one by one. */
 export class PlainQueue implements AsyncDisposable {
   readonly #utils: WorkerUtils;
   readonly #runner: Runner;

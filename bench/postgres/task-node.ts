@@ -10,7 +10,7 @@ import { taskId } from "../../src/task/task-id.ts";
 const nobody: Requestor = { generation: "2026-07-28", principal: null };
 const call: TaskCall = { ...nobody, tool: "add", arguments: { a: 19, b: 23 }, origin: { capabilities: {} } };
 
-/** A process of the library without its front: tasks are made, run and read through its runtime. */
+/** A process of the library without its servers: it creates, runs and reads tasks through the runtime. */
 export class TaskNode implements AsyncDisposable {
   readonly #runtime: Runtime;
 
@@ -18,7 +18,7 @@ export class TaskNode implements AsyncDisposable {
     this.#runtime = runtime;
   }
 
-  /** With the default options, but for the number of tasks that may wait. Without `work` in its roles it leaves its tasks to others. */
+  /** With the default options, except for the number of tasks that may wait. Without `work` in its roles it leaves its tasks to others. */
   static async start(store: TaskStore, roles: readonly Role[] = ["serve", "work"]): Promise<TaskNode> {
     const registry = new Registry();
     registry.add("add", {}, async () => ({ content: [{ type: "text", text: "42" }] }));
@@ -28,12 +28,12 @@ export class TaskNode implements AsyncDisposable {
     return new TaskNode(runtime);
   }
 
-  /** Makes a task; resolves when it is durable. */
+  /** Creates a task; resolves when it is durable. */
   async create(id = newId()): Promise<void> {
     await this.#runtime.create({ ...call, id });
   }
 
-  /** The whole life of a task, as its client sees it: made, run by whichever process, and read once it has settled. */
+  /** The whole life of a task, as its client sees it: created, run by any process, and read once it has ended. */
   async life(): Promise<void> {
     const id = newId();
     let changed = Promise.withResolvers<void>();
@@ -53,7 +53,7 @@ export class TaskNode implements AsyncDisposable {
     }
   }
 
-  /** Calls `watcher` for each change of a task that is there or will be. */
+  /** Calls `watcher` for each change of an existing or future task. */
   watch(id: string, watcher: () => void): () => void {
     return this.#runtime.watch([id], watcher);
   }

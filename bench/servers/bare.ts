@@ -1,4 +1,4 @@
-// The least that a JSON server on node:http does: reads a body, parses it, and sends a given answer. ANSWER has the answer
+// The minimum work of a JSON server on node:http: reads a body, parses it, and sends a given answer. ANSWER has the answer
 // as JSON, with its headers and its body.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { BareAnswer } from "../figures/bare-answer.ts";

@@ -1,4 +1,4 @@
-// Takes what is exported over OTLP/HTTP, and keeps nothing of it.
+// Accepts OTLP/HTTP exports, and discards them.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,6 +1,6 @@
-// A small server on the store that HOLDFAST_STORE names, with the default options where no figure needs another. With
-// MANY_TASKS set, the store holds up to a million tasks, or few of which each is read all the time. With PRINCIPALS set, callers
-// say who they are. CONCURRENCY is that of handlers.
+// A small server on the store that HOLDFAST_STORE names, with default options except where a figure needs others. With
+// MANY_TASKS set, the store may hold a million tasks, or a few that are read all the time. With PRINCIPALS set, callers
+// identify themselves. CONCURRENCY is that of handlers.
 import { setTimeout as pause } from "node:timers/promises";
 import { createTasks } from "holdfast";
 import { storeFromUrl } from "holdfast/store";
@@ -16,7 +16,7 @@ const tasks = createTasks({
   store: storeFromUrl(process.env["HOLDFAST_STORE"] ?? "sqlite:tasks.db"),
   // So that all handlers of `stamp` wait at the same time.
   concurrency: Number(process.env["CONCURRENCY"] ?? 1_000),
-  // The load of the bench, and of whatever else the machine does, is not to be refused.
+  // The load of the bench, and of anything else on the machine, must not be refused.
   rates: { maxLoopDelayMs: null, ...(manyTasks && { pollsPerInterval: null, callsPerMinute: null }) },
   ...(manyTasks && { maxRetained: 2_000_000, maxUnfinished: null, maxUnfinishedPerPrincipal: null }),
 });
@@ -52,7 +52,7 @@ tasks.tool("ask", { requires: ["elicitation"] }, async (_args, task) => {
   return text(action);
 });
 const run = z.object({ ms: z.number(), hangs: z.boolean().default(false) });
-// Says when it began. One that hangs ends in its second attempt only.
+// Reports its start. A handler that hangs ends only in its second attempt.
 tasks.tool("run", { inputSchema: run, onCrash: "resume" }, async ({ ms, hangs }, { attempt }) => {
   const began = monotonicMs();
   if (hangs && attempt === 1) await new Promise(() => undefined);
@@ -60,7 +60,7 @@ tasks.tool("run", { inputSchema: run, onCrash: "resume" }, async ({ ms, hangs },
   return text(String(began));
 });
 
-// Where callers are not told apart, the limits of a principal on calls and on tasks do not apply to them.
+// If callers are not told apart, a principal's limits on calls and tasks do not apply to them.
 await serveTasks(
   tasks,
   process.env["PRINCIPALS"] === undefined

@@ -1,5 +1,5 @@
-// A server with a tool whose task has a long journal, and what it costs to replay that: the first attempt writes it and hangs, the
-// next one replays it and waits for an answer.
+// A server with a tool whose task has a long journal, to measure its replay: the first attempt writes the journal and hangs,
+// the next one replays it and waits for an answer.
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -41,7 +41,7 @@ tasks.tool("read", { inputSchema: read, requires: ["elicitation"] }, async ({ st
   return text(action);
 });
 tasks.tool("cost", { task: "forbidden" }, async () => {
-  await pause(10); // a block that lasts until now counts, too
+  await pause(10); // a block that lasts until now counts too
   delay.disable();
   collect();
   const { heapUsed, external, rss } = process.memoryUsage();

@@ -1,4 +1,4 @@
-// A server of one plain tool on SDK v2, as its documentation shows it for node:http.
+// A server with one plain tool on SDK v2, as in its documentation for node:http.
 import { createServer, type RequestListener } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
@@ -15,5 +15,5 @@ const handler = createMcpHandler(() => {
   return server;
 });
 
-// Its type of a request is stricter about undefined than Node's.
+// Its request type is stricter about undefined than Node's.
 await serveAndPrintUrl(createServer(toNodeHandler(handler) as RequestListener));

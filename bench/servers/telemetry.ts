@@ -11,7 +11,10 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { openTelemetry } from "holdfast/opentelemetry";
 
-/** All metrics, and every trace or the part TRACE_RATIO of them, exported to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names; undefined where it names none. */
+/**
+ * Exports all metrics, and all traces or the part TRACE_RATIO of them, to the collector at OTEL_EXPORTER_OTLP_ENDPOINT; undefined if that
+ * is not set.
+ */
 export function exportedTelemetry(): ReturnType<typeof openTelemetry> | undefined {
   if (process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] === undefined) return undefined;
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());

@@ -3,14 +3,14 @@ import { crc32, deflateSync, inflateSync } from "node:zlib";
 const signatureBytes = 8;
 
 /**
- * The same picture of 8 bits for each channel in fewer bytes. Browsers compress in a hurry, and with filters that are made for photographs: areas of one
- * colour, and the same letters again and again, are smaller without.
+ * The same picture, with 8 bits per channel, in fewer bytes. Browsers compress fast, with filters for photographs. Areas of one colour
+ * and repeated letters are smaller without filters.
  */
 export function compressPng(png: Buffer): Buffer {
   const kept: Buffer[] = [png.subarray(0, signatureBytes)];
   const data: Buffer[] = [];
   const width = png.readUInt32BE(16);
-  const bytes = png.readUInt8(25) === 6 ? 4 : 3; // of a pixel: with or without its alpha
+  const bytes = png.readUInt8(25) === 6 ? 4 : 3; // per pixel: with or without alpha
   for (let at = signatureBytes; at < png.length;) {
     const end = at + 12 + png.readUInt32BE(at);
     const type = png.toString("latin1", at + 4, at + 8);
@@ -27,7 +27,7 @@ export function compressPng(png: Buffer): Buffer {
   return Buffer.concat(kept);
 }
 
-/** Lines of pixels as they are. Each begins with the number of its filter, which is 0 then. */
+/** Unfiltered scanlines. Each begins with the number of its filter, which is 0 here. */
 function withoutFilters(lines: Buffer, length: number, bytes: number): Buffer {
   const plain = Buffer.alloc(lines.length);
   const at = (place: number): number => plain[place] ?? 0;
@@ -45,7 +45,7 @@ function withoutFilters(lines: Buffer, length: number, bytes: number): Buffer {
   return plain;
 }
 
-/** The predictor of Paeth. */
+/** The Paeth predictor. */
 function nearest(left: number, above: number, corner: number): number {
   const sum = left + above - corner;
   const [toLeft, toAbove, toCorner] = [Math.abs(sum - left), Math.abs(sum - above), Math.abs(sum - corner)];

@@ -1,6 +1,6 @@
 import type { Activity, NodeSummary } from "../../src/admin/activity.ts";
 
-/** Numbers by minute that go up and down as load does, the same in each run. */
+/** Numbers by minute that vary like load, the same in each run. */
 function wave(minutes: number, level: number, seed: number): number[] {
   return Array.from({ length: minutes }, (_, minute) => {
     const swing = 1 + 0.5 * Math.sin((minute + seed * 17) / 9) + 0.3 * Math.sin((minute * seed) / 2.3);
@@ -21,7 +21,7 @@ function tool(name: string, minutes: number, level: number, failing: number, p50
   return { tool: name, created, completed, failed, cancelled, retried, ended, p50Ms, p95Ms: p50Ms * 3.4 };
 }
 
-/** What the nodes below would have said in the last minutes. */
+/** What the nodes below would have reported in the last minutes. */
 export function sampleActivity(now: number, minutes: number): Activity {
   const refused = (code: string, method: string | null, level: number, seed: number) => {
     const byMinute = wave(minutes, level, seed);

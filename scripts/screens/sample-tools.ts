@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { TaskContext, Tasks } from "holdfast";
 import * as z from "zod";
 
-/** Lets the clock of the pictures go on. */
+/** Moves the clock of the pictures forward. */
 export type Work = (seconds: number) => void;
 
 const text = (said: string): CallToolResult => ({ content: [{ type: "text", text: said }] });
@@ -23,7 +23,7 @@ const approval = {
   required: ["environment"],
 };
 
-/** Tools as people write them, whose work is done as soon as the clock says so. */
+/** Realistic tools, whose work is done as soon as the clock says so. */
 export function addSampleTools(tasks: Tasks, work: Work): void {
   const report = tasks.tool(
     "report",

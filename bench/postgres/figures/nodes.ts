@@ -65,7 +65,7 @@ class NodeGroup implements AsyncDisposable {
 
   static async start(url: string, schema: string, each: readonly Roles[]): Promise<NodeGroup> {
     const started: NodeProcess[] = [];
-    // One after another: the first one makes the schema.
+    // One after another: the first one creates the schema.
     for (const roles of each) started.push(await NodeProcess.start({ url, schema, ...roles }));
     return new NodeGroup(started);
   }

@@ -28,7 +28,7 @@ export const push: PostgresFigure = {
     }),
 };
 
-/** Two connections, of which one tells the other something. */
+/** Two connections, of which one notifies the other. */
 class BareNotify implements AsyncDisposable {
   readonly #from: Client;
   readonly #to: Client;

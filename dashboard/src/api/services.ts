@@ -5,7 +5,7 @@ import { remoteAdmin } from "../../../src/admin/remote-admin.ts";
 import { ChangeFeed } from "../live/change-feed.ts";
 import { basePath, openSession, type Session } from "./session.ts";
 
-/** What all of the page needs. */
+/** What the whole page needs. */
 export interface Services {
   readonly base: string;
   readonly session: Session;
@@ -33,7 +33,7 @@ export async function openServices(): Promise<Services> {
   return { base, session, admin, feed };
 }
 
-/** Requests are known by the cookie of the login, and those that change something by its CSRF token. */
+/** Requests authenticate with the login's cookie. Those that change something also need its CSRF token. */
 function fetchAs(base: string, session: Session, onAway: () => void): typeof fetch {
   let { csrf } = session;
   const send: typeof fetch = async (input, init = {}) => {
@@ -41,7 +41,7 @@ function fetchAs(base: string, session: Session, onAway: () => void): typeof fet
     if (init.method !== undefined && init.method !== "GET") headers.set("X-CSRF-Token", csrf);
     try {
       const response = await fetch(input, { ...init, headers, credentials: "same-origin" });
-      if (response.status === 401) location.reload(); // the login page comes
+      if (response.status === 401) location.reload(); // shows the login page
       if (response.status === 503) onAway();
       return response;
     } catch (error) {
@@ -52,10 +52,10 @@ function fetchAs(base: string, session: Session, onAway: () => void): typeof fet
   return async (input, init = {}) => {
     const response = await send(input, init);
     if (response.status !== 403 || init.method === undefined || init.method === "GET") return response;
-    // Another tab may have logged in since, which gave all of them a new CSRF token.
+    // Another tab may have logged in since, which gave all tabs a new CSRF token.
     const now = await openSession(base);
     if (now.actor !== session.actor || now.role !== session.role)
-      location.reload(); // who acts is shown
+      location.reload(); // the page shows who acts
     else if (now.csrf !== csrf) {
       ({ csrf } = now);
       return send(input, init);

@@ -1,9 +1,9 @@
 import type { Admin } from "../../../src/admin/admin.ts";
 
-/** The ids of tasks that changed; null: any may have. */
+/** The ids of changed tasks; null: any may have changed. */
 export type Changed = readonly string[] | null;
 
-/** Tells of changes of tasks as long as the page can be seen. */
+/** Reports changes of tasks while the page is visible. */
 export class ChangeFeed {
   readonly #admin: Pick<Admin, "changes">;
   readonly #listeners = new Set<(changed: Changed) => void>();
@@ -21,7 +21,7 @@ export class ChangeFeed {
     return this.#isLive;
   }
 
-  /** The server did not answer; the next change that it tells says that it does again. */
+  /** The server did not answer. The next change shows that it does again. */
   away(): void {
     this.#setLive(false);
   }
@@ -53,7 +53,7 @@ export class ChangeFeed {
         for (const listener of this.#listeners) listener(tasks);
       }
     } catch {
-      // Hidden, or not allowed any more, which the next request says.
+      // Hidden, or no longer authorized, which the next request shows.
     }
     this.#setLive(false);
   }

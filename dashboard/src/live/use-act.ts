@@ -2,13 +2,13 @@ import { useState } from "preact/hooks";
 
 export interface Acting {
   readonly isBusy: boolean;
-  /** Why the last one failed. */
+  /** The error if the last one failed. */
   readonly error: Error | undefined;
-  /** Does something; resolves to whether that was done. One runs at a time. */
+  /** Runs an action; resolves with whether it succeeded. One runs at a time. */
   readonly run: (act: () => Promise<unknown>) => Promise<boolean>;
 }
 
-/** Something that is done on the server, whose refusal is shown where it was asked for. */
+/** An action on the server, whose error is shown next to its control. */
 export function useAct(): Acting {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error>();

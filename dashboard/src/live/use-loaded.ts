@@ -3,22 +3,22 @@ import { useServices } from "../api/services.ts";
 import type { Changed } from "./change-feed.ts";
 
 export interface LoadOptions {
-  /** Which changes are a reason to load again. Default: all. */
+  /** The changes after which to load again. Default: all. */
   readonly concerns?: (changed: Changed) => boolean;
-  /** How long after a load the next one begins at the earliest that a change asks for. Default 1,000 ms. */
+  /** The minimum pause after a load before a change starts the next one. Default 1,000 ms. */
   readonly restMs?: number;
-  /** Loads again so often, whatever changes. */
+  /** How often to load again, even without changes. */
   readonly everyMs?: number;
 }
 
 export interface Loaded<T> {
-  /** What was loaded last, which stays while it is loaded again. Undefined before the first, and after `key` changed. */
+  /** The last loaded value, kept while it is loaded again. Undefined before the first load, and after `key` changed. */
   readonly value: T | undefined;
   readonly error: Error | undefined;
   readonly reload: () => void;
 }
 
-/** Loads what `key` names, and again when tasks change. One load runs at a time; what comes too late is dropped. */
+/** Loads what `key` names, and again when tasks change. One load runs at a time; late answers are dropped. */
 export function useLoaded<T>(key: string, load: () => Promise<T>, options: LoadOptions = {}): Loaded<T> {
   const { feed } = useServices();
   const [state, setState] = useState<{ key: string; value?: T; error?: Error }>({ key });

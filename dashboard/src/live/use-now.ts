@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** The time (epoch ms), every second anew. */
+/** The time (epoch ms), updated every second. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

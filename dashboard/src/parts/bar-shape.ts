@@ -1,4 +1,4 @@
-/** As many numbers as a chart has bars at most: neighbours are added up, each bar as many of them. The first bar may be of fewer. */
+/** At most as many numbers as a chart has bars: each bar is the sum of the same number of neighbours, except perhaps the first. */
 export function atMost(bars: number, numbers: readonly number[]): readonly number[] {
   const each = Math.ceil(numbers.length / bars);
   if (each <= 1) return numbers;
@@ -8,7 +8,7 @@ export function atMost(bars: number, numbers: readonly number[]): readonly numbe
   return sums;
 }
 
-/** The outline of bars, 3 wide with the gap between them, for the `d` of a path. Where there is nothing, a line says that it was counted. */
+/** The path (`d`) of bars that are 3 wide with their gap. A zero is drawn as a line, to show that it was counted. */
 export function barsPath(numbers: readonly number[], height: number): string {
   const most = Math.max(1, ...numbers);
   return numbers

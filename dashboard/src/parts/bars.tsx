@@ -2,10 +2,10 @@ import type { JSX } from "preact";
 import { atMost, barsPath } from "./bar-shape.ts";
 
 const height = 28;
-/** More than that nobody tells apart in a small chart. */
+/** More bars cannot be told apart in a small chart. */
 const mostBars = 60;
 
-/** Numbers by minute as bars. Screen readers are told what they come to. */
+/** Numbers by minute as bars. Screen readers get the sum. */
 export function Bars({
   label,
   numbers,

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { attempt } from "./notices.tsx";
 
-/** Puts a text into the clipboard. */
+/** Copies a text to the clipboard. */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): JSX.Element {
   return (
     <button
@@ -16,7 +16,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
 }
 
 async function copy(text: string): Promise<void> {
-  // Browsers have no clipboard for pages that came without TLS from another machine.
+  // Browsers give no clipboard to pages loaded without TLS from another machine.
   if (window.isSecureContext) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
   area.value = text;

@@ -1,4 +1,4 @@
-/** A time as fields for dates have it: of the place where the browser is, without a zone. */
+/** A time in the format of date fields: in the browser's time zone, without naming it. */
 export function localTimeText(at: number): string {
   const time = new Date(at);
   const date = [time.getFullYear(), time.getMonth() + 1, time.getDate()];
@@ -6,7 +6,7 @@ export function localTimeText(at: number): string {
   return `${twoDigits(date).join("-")}T${twoDigits(clock).join(":")}`;
 }
 
-/** The time (epoch ms) that such a field says; undefined for none. */
+/** The time (epoch ms) in such a field; undefined for none. */
 export function localTimeIn(text: string): number | undefined {
   const at = new Date(text).getTime();
   return text === "" || Number.isNaN(at) ? undefined : at;

@@ -8,12 +8,12 @@ interface Notice {
 
 const told = new EventTarget();
 
-/** Says what came of an action, until the next one. */
+/** Shows the result of an action, until the next one. */
 export function notify(text: string, isProblem = false): void {
   told.dispatchEvent(new CustomEvent<Notice>("notice", { detail: { text, isProblem } }));
 }
 
-/** Does something, and says what came of it. */
+/** Runs an action, and shows its result. */
 export async function attempt<T>(
   act: () => Promise<T>,
   done: string | ((result: T) => string),

@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 
-/** What the browser's tab is called. */
+/** The title of the browser's tab. */
 export function usePageTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Holdfast`;

@@ -3,7 +3,7 @@ import { useServices } from "../api/services.ts";
 import { navigate } from "../routing/location.ts";
 import { periodIn, periods, withPeriod } from "./period.ts";
 
-/** How far back a page looks, which its URL keeps. */
+/** The choice of a page's period, which its URL keeps. */
 export function PeriodChoice({
   path,
   query,

@@ -1,4 +1,4 @@
-/** How far back a page looks: what its URL says, the minutes, and how people say it. */
+/** A page's period: its name in the URL, its minutes, and its label. */
 export const periods = [
   ["15m", 15, "15 min"],
   ["1h", 60, "1 h"],
@@ -15,7 +15,7 @@ export function periodIn(query: URLSearchParams): { readonly period: Period; rea
   return { period, minutes };
 }
 
-/** The query of a page with another period, and all else that it says. */
+/** The query of a page with another period, otherwise unchanged. */
 export function withPeriod(query: URLSearchParams, period: Period): string {
   const changed = new URLSearchParams(query);
   if (period === usual) changed.delete("period");

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-/** Why something cannot be shown, or not as it is now. */
+/** Why something cannot be shown, or is out of date. */
 export function Problem({
   error,
   reload,

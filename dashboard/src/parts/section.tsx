@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 
-/** A part of a page, which is called what its heading says. */
+/** A section of a page, labelled by its heading. */
 export function Section({
   title,
   children,

@@ -14,7 +14,7 @@ const pages = [
   ["/actions", "Actions"],
 ] as const;
 
-/** What stands around every page. */
+/** The frame of every page. */
 export function Shell({
   path,
   children,
@@ -27,7 +27,7 @@ export function Shell({
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path);
   useEffect(() => {
-    // The link that was followed is gone: the keyboard, and screen readers, go on in what it led to.
+    // The followed link is gone: move the focus to the page that it led to, for keyboards and screen readers.
     if (path !== shown.current) main.current?.focus({ preventScroll: true });
     shown.current = path;
   }, [path]);
@@ -74,7 +74,7 @@ export function Shell({
   );
 }
 
-/** Whether what is shown follows what happens. */
+/** Whether the page is live. */
 function LiveSign(): JSX.Element {
   const { feed } = useServices();
   const [isLive, setLive] = useState(feed.isLive);

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { Bars } from "./bars.tsx";
 
-/** A small chart of numbers by minute, and what they come to. */
+/** A small chart of numbers by minute, and their sum. */
 export function Sparkline({
   label,
   numbers,
@@ -9,7 +9,7 @@ export function Sparkline({
 }: {
   readonly label: string;
   readonly numbers: readonly number[];
-  /** The colour: of what these are. */
+  /** Decides the colour. */
   readonly kind: string;
 }): JSX.Element {
   const sum = numbers.reduce((total, number) => total + number, 0);

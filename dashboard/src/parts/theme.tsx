@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 const themes = ["system", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
 
-/** Where the choice is kept, in this browser alone. */
+/** The key of the choice, which is stored only in this browser. */
 const item = "holdfast-theme";
 
 function chosen(): Theme {

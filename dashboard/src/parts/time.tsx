@@ -25,7 +25,7 @@ export function fullTime(at: number): string {
   return full.format(at);
 }
 
-/** How long ago something was; the time itself is in its title. */
+/** How long ago something was; its title has the exact time. */
 export function Ago({ at, now }: { readonly at: number; readonly now: number }): JSX.Element {
   const seconds = Math.floor((now - at) / 1_000);
   const text =

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { Problem } from "./problem.tsx";
 
-/** In the place of all of the page, where the server did not say who looks at it. */
+/** Replaces the whole page if the server did not say who the user is. */
 export function Unopened({ error }: { readonly error: Error }): JSX.Element {
   return (
     <main>

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 
-/** Keys that do something on this page, unless somebody types or a dialog is open. */
+/** Keyboard shortcuts of this page, disabled while the user types or a dialog is open. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const latest = useRef(keys);
   latest.current = keys;

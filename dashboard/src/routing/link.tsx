@@ -10,7 +10,7 @@ interface LinkProps {
   readonly current?: boolean;
 }
 
-/** A link within the page, which works as links do: in a new tab, too. */
+/** A link within the page. Works like any link, for example in a new tab. */
 export function Link({ to, children, current = false, ...others }: LinkProps): JSX.Element {
   const { base } = useServices();
   const href = `${base}${to}`;

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 const moved = new EventTarget();
 
-/** Goes to a path below the page's own, with its query. */
+/** Navigates to a path below the page's own, with its query. */
 export function navigate(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", href);
   else history.pushState(null, "", href);

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { httpUrl } from "./http-url.ts";
 
-/** A link out of the page, by a URL that came with data; what is none for a browser is text. */
+/** An external link to a URL from data; plain text if the URL is not valid for a browser. */
 export function OuterLink({
   url,
   children = url,

@@ -11,12 +11,12 @@ const texts: Readonly<Record<string, string>> = {
   resend: "Resent messages to a webhook",
 };
 
-/** What an operator did, in words. Newer versions may do more. */
+/** An operator's action, in words. Newer versions may have others. */
 export function actionText({ action }: AdminAction): string {
   return Object.hasOwn(texts, action) ? (texts[action] ?? action) : action;
 }
 
-/** The task that runs another one again. */
+/** The new task of a retry. */
 export function ranAgainAs(action: AdminAction): string | null {
   return action.action === "retry" ? textOf(action.detail, "ranAgainAs") : null;
 }
@@ -32,7 +32,7 @@ function textOf(detail: unknown, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Actions are numbered: below this number are those before. */
+/** Actions are numbered; older ones have numbers below this. */
 export function beforeIn(query: URLSearchParams): number | undefined {
   const text = query.get("before") ?? "";
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;

@@ -9,14 +9,14 @@ import { beforeIn } from "./action-text.ts";
 import { WebhookBacklogs } from "./webhook-backlogs.tsx";
 
 const pageSize = 50;
-/** Pausing, and sending again, change no task: nobody tells of them. */
+/** Pausing and resending change no task, so no change is reported. */
 const everyMs = 10_000;
 
 export function ActionsPage({ query }: { readonly query: URLSearchParams }): JSX.Element {
   const { admin } = useServices();
   usePageTitle("Actions");
   const before = beforeIn(query);
-  // One more than is shown says whether there are older ones.
+  // One more than is shown tells whether there are older ones.
   const { value, error, reload } = useLoaded(
     `actions ${before ?? ""}`,
     () => admin.actions({ limit: pageSize + 1, ...(before !== undefined && { before }) }),

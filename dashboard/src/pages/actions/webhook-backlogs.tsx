@@ -10,7 +10,7 @@ import { Ago } from "../../parts/time.tsx";
 
 const everyMs = 10_000;
 
-/** What webhooks have not been told yet, and how they are told once more. */
+/** The undelivered messages of webhooks, and a way to resend them. */
 export function WebhookBacklogs({ onChange }: { readonly onChange: () => void }): JSX.Element {
   const { admin, session } = useServices();
   const now = useNow();
@@ -73,7 +73,7 @@ export function WebhookBacklogs({ onChange }: { readonly onChange: () => void })
   );
 }
 
-/** No count goes further. */
+/** Counts end here. */
 const most = 10_000;
 
 function countText(count: number): string {

@@ -1,11 +1,9 @@
 import type { NodeSummary } from "../../../../src/admin/activity.ts";
 
-/**
- * `quiet`: it holds tasks or serves nothing, and reports nothing, as a command line does. `silent`: it is alive, and has not reported for longer than it should.
- */
+/** `quiet`: it has sent no report, like a command line. `silent`: it is alive, but its report is overdue. */
 export type NodeState = "alive" | "silent" | "quiet" | "gone";
 
-/** Processes report every 10 seconds: one that has missed three is late. */
+/** Processes report every 10 seconds. One that missed three reports is late. */
 export const silentAfterMs = 30_000;
 
 export function nodeState({ alive, reportedAt }: NodeSummary, now: number): NodeState {
@@ -21,7 +19,7 @@ export const nodeStateNames: Readonly<Record<NodeState, string>> = {
   gone: "Gone",
 };
 
-/** What somebody who looks wants to know of a node that is not just alive. */
+/** Details about a node that is not simply alive. */
 export function nodeStateText(node: NodeSummary, now: number): string | null {
   switch (nodeState(node, now)) {
     case "alive":
@@ -43,7 +41,7 @@ function goneText(running: number): string {
 
 const order: readonly NodeState[] = ["silent", "alive", "quiet", "gone"];
 
-/** What needs a look first, then by name, so that rows stay where they are. */
+/** Nodes that need attention first, then by name, so that rows keep their places. */
 export function inOrder(nodes: readonly NodeSummary[], now: number): readonly NodeSummary[] {
   const place = (node: NodeSummary): number => order.indexOf(nodeState(node, now));
   return [...nodes].sort(
@@ -51,7 +49,7 @@ export function inOrder(nodes: readonly NodeSummary[], now: number): readonly No
   );
 }
 
-/** Where it runs, as far as it has said that. */
+/** Where it runs, as far as it has reported that. */
 export function nameOf({ host, pid }: NodeSummary): string {
   if (host === null) return "";
   return pid === null ? host : `${host}:${pid}`;
@@ -66,7 +64,7 @@ export function memoryText(bytes: number): string {
   return mib < 1_024 ? `${Math.round(mib)} MiB` : `${(mib / 1_024).toFixed(1)} GiB`;
 }
 
-/** Delays of an event loop: below 10 ms, the digit behind the point counts. */
+/** Event loop delays: below 10 ms, the decimal matters. */
 export function delayText(ms: number): string {
   return ms < 10 ? ms.toFixed(1) : String(Math.round(ms));
 }

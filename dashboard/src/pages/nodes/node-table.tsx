@@ -97,7 +97,7 @@ function Row({ node, now }: { readonly node: NodeSummary; readonly now: number }
   );
 }
 
-/** No count goes further. */
+/** Counts end here. */
 const mostRunning = 10_000;
 
 function Slots({ node: { slots, host, pid } }: { readonly node: NodeSummary }): JSX.Element {

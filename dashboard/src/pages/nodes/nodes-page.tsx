@@ -7,7 +7,7 @@ import { Problem } from "../../parts/problem.tsx";
 import { inOrder, nodeState } from "./node-state.ts";
 import { NodeTable } from "./node-table.tsx";
 
-/** Who comes and goes is seen soon, though processes report less often. */
+/** More often than processes report, so that new and lost ones show soon. */
 const everyMs = 5_000;
 
 export function NodesPage(): JSX.Element {

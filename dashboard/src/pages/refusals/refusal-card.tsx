@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { Bars } from "../../parts/bars.tsx";
 import { meaningOf, refusalGroups, type RefusalGroup } from "./refusal-groups.ts";
 
-/** What was refused for reasons of one kind. */
+/** Requests that were refused for one kind of reason. */
 export function RefusalCard({ group }: { readonly group: RefusalGroup }): JSX.Element {
   const { name, count, byMinute, refusals } = group;
   const { title, advice } = refusalGroups[name];

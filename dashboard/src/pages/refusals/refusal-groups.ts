@@ -4,7 +4,7 @@ import type { FaultCode } from "../../../../src/task/fault.ts";
 
 export type RefusalGroupName = "rates" | "quotas" | "misses" | "access" | "mistakes" | "trouble" | "others";
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const refusalGroups: Readonly<
   Record<RefusalGroupName, { readonly title: string; readonly advice: string }>
 > = {
@@ -50,7 +50,7 @@ const tooMuch = "Too many unfinished or kept tasks, or too many open requests, s
 const inHandler = "An error in a tool's handler, reported to its caller.";
 const store = "The store could not do what the request needed.";
 
-/** The group of each code, and what it says. */
+/** The group of each code, and its meaning. */
 const codes: Readonly<Record<RefusalCode, readonly [group: RefusalGroupName, meaning: string]>> = {
   rate_limited: ["rates", tooFast],
   limit_reached: ["quotas", tooMuch],
@@ -103,7 +103,7 @@ const codes: Readonly<Record<RefusalCode, readonly [group: RefusalGroupName, mea
   other: ["others", "Too many kinds to count separately."],
 };
 
-/** Nodes of another version may tell of codes that this one does not have. */
+/** Nodes of another version may report codes that this one does not have. */
 function known(code: string): readonly [group: RefusalGroupName, meaning: string] | undefined {
   return Object.hasOwn(codes, code) ? codes[code as RefusalCode] : undefined;
 }
@@ -112,7 +112,7 @@ export function refusalGroupOf(code: string): RefusalGroupName {
   return known(code)?.[0] ?? "others";
 }
 
-/** What a refusal says; of a rate or a limit, its method says which ones it may have been. */
+/** The meaning of a refusal. For a rate or a limit, the method shows which ones it may have been. */
 export function meaningOf(code: string, method: string | null): string {
   const ofMethod = method === null ? undefined : meanings[code]?.get(method);
   return ofMethod ?? known(code)?.[1] ?? "This version of the page does not know this code.";
@@ -152,7 +152,7 @@ export interface RefusalGroup {
   readonly refusals: readonly RefusalActivity[];
 }
 
-/** Groups in which something was refused, in their order. */
+/** Groups with refusals, in their order. */
 export function grouped(refusals: readonly RefusalActivity[], minutes: number): readonly RefusalGroup[] {
   const names = Object.keys(refusalGroups) as readonly RefusalGroupName[];
   return names.flatMap((name) => {

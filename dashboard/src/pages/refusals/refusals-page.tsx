@@ -8,7 +8,7 @@ import { Problem } from "../../parts/problem.tsx";
 import { grouped } from "./refusal-groups.ts";
 import { RefusalCard } from "./refusal-card.tsx";
 
-/** Processes tell so often what they have counted. */
+/** How often processes report their counts. */
 const everyMs = 10_000;
 
 export function RefusalsPage({ query }: { readonly query: URLSearchParams }): JSX.Element {
@@ -16,7 +16,7 @@ export function RefusalsPage({ query }: { readonly query: URLSearchParams }): JS
   const { minutes } = periodIn(query);
   usePageTitle("Refusals");
   const { value, error, reload } = useLoaded(`activity ${minutes}`, () => admin.activity({ minutes }), {
-    concerns: () => false, // no task changes by what is refused
+    concerns: () => false, // a refusal changes no task
     everyMs,
   });
   const groups = value && grouped(value.refusals, value.minutes);

@@ -5,7 +5,7 @@ import { Time } from "../../parts/time.tsx";
 import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 
-/** Tasks that a task called and that have not ended. */
+/** Unfinished tasks that a task called. */
 export function ChildTable({ tasks }: { readonly tasks: readonly TaskSummary[] }): JSX.Element {
   return (
     <div class="scroll">

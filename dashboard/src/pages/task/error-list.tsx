@@ -3,7 +3,7 @@ import type { TaskDetails } from "../../../../src/admin/admin.ts";
 import { Section } from "../../parts/section.tsx";
 import { Time } from "../../parts/time.tsx";
 
-/** What attempts failed with, and where that was thrown; the newest first. */
+/** The errors of attempts, and where they were thrown, newest first. */
 export function ErrorList({
   task: { attempts, error: last },
 }: {

@@ -9,7 +9,7 @@ import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 import { OuterLink } from "../../routing/outer-link.tsx";
 
-/** What a task is, whose, and when what happened. */
+/** A task's tool, owner and times. */
 export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element {
   const { session } = useServices();
   const now = useNow();
@@ -112,7 +112,7 @@ function Fact({
   );
 }
 
-/** The tasks that have this in common. */
+/** The list of tasks with the same value. */
 function listOf(name: "tool" | "principal" | "node", value: string): string {
   return `/?${new URLSearchParams({ [name]: value }).toString()}`;
 }

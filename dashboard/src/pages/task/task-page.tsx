@@ -9,7 +9,7 @@ import { TaskView } from "./task-view.tsx";
 
 const restMs = 500;
 
-/** The page of one task, which follows those that it called, too. */
+/** The page of one task, which also follows the tasks that it called. */
 export function TaskPage({ id }: { readonly id: string }): JSX.Element {
   const { admin } = useServices();
   const shown = useRef(new Set([id]));

@@ -24,7 +24,7 @@ interface TaskViewProps {
   readonly reload: () => void;
 }
 
-/** All there is to see of one task, what needs somebody first. */
+/** Everything about one task, starting with what needs an answer. */
 export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
   const { session } = useServices();
   return (
@@ -81,7 +81,7 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
   );
 }
 
-/** What the task says of itself, and how far it is. */
+/** The task's own status and progress. */
 function Standing({
   task: { error, statusMessage, progress },
 }: TaskViewProps | { task: TaskDetails }): JSX.Element | null {

@@ -4,10 +4,10 @@ import { useServices } from "../../api/services.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { Sparkline } from "../../parts/sparkline.tsx";
 
-/** Processes tell so often what they have counted. */
+/** How often processes report their counts. */
 const everyMs = 10_000;
 
-/** How many tasks were made, and how they ended, in each minute of the last hour. */
+/** How many tasks were created, and how they ended, in each minute of the last hour. */
 export function ActivityCharts(): JSX.Element | null {
   const { admin } = useServices();
   const { value } = useLoaded("activity", () => admin.activity({ minutes: 60 }), {

@@ -20,11 +20,11 @@ const dayMs = 86_400_000;
 
 interface Plan {
   readonly result: BulkResult;
-  /** When it was made: an age is counted from then, so that what is done is what was shown. */
+  /** When the dialog was opened: ages are counted from then, so that the action matches what was shown. */
   readonly at: number;
 }
 
-/** Does something to all tasks that the filter selects, once it was shown what that would change. */
+/** Applies an action to all tasks that the filter selects, after showing what it would change. */
 export function BulkDialog({
   filter,
   onClose,

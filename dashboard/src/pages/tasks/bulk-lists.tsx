@@ -3,7 +3,7 @@ import type { BulkResult } from "../../../../src/admin/admin.ts";
 import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 
-/** The tasks that would be changed, to be looked at before they are. */
+/** A preview of the tasks that would be changed. */
 export function PlannedTasks({ ids }: { readonly ids: BulkResult["done"] }): JSX.Element | null {
   if (ids.length === 0) return null;
   return (

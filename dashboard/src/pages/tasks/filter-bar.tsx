@@ -6,11 +6,11 @@ import { useLoaded } from "../../live/use-loaded.ts";
 import { useKeys } from "../../parts/use-keys.ts";
 import { ages, type TaskFilter } from "./task-filter.ts";
 
-/** What is typed is looked for once the typing rests. */
+/** How long after the last keystroke the search starts. */
 const restMs = 300;
 
 interface FilterBarProps {
-  /** Of the tools that can be chosen. */
+  /** For the choice of tools. */
   readonly counts: Counts | undefined;
   readonly filter: TaskFilter;
   readonly onChange: (changed: Partial<TaskFilter>) => void;
@@ -93,11 +93,11 @@ interface TypedProps {
 function Typed({ label, value, onChange, input }: TypedProps): JSX.Element {
   const [typed, setTyped] = useState(value);
   const told = useRef(value);
-  // Other fields may change the filter while the typing rests: what was typed is added to what it is then.
+  // Other fields may change the filter before the search starts: the typed text is added to the current filter.
   const latest = useRef(onChange);
   latest.current = onChange;
   useEffect(() => {
-    // What comes back from here may be older than what is typed by now.
+    // A value that comes back from here may be older than what is typed by now.
     if (value === told.current) return;
     told.current = value;
     setTyped(value);

@@ -19,7 +19,7 @@ interface StateCountsProps {
   readonly onChange: (changed: Partial<TaskFilter>) => void;
 }
 
-/** How many tasks there are in each state, of one tool where one is chosen; each is a filter. */
+/** How many tasks are in each state, for one tool if one is chosen; each is a filter. */
 export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX.Element {
   const toggle = (state: TaskStanding): void => {
     const { states } = filter;
@@ -52,7 +52,7 @@ export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX
   );
 }
 
-/** No count goes beyond `most`. */
+/** Counts end at `most`. */
 function countText({ tools, most }: Counts, state: TaskStanding, tool: string): string {
   const numbers = tools
     .filter((each) => tool === "" || each.tool === tool)

@@ -17,7 +17,7 @@ export const ages = [
   ["7d", "7 days", 7 * 86_400_000],
 ] as const;
 
-/** Which tasks are listed, as the URL of the page has it. */
+/** Which tasks are listed, from the page's URL. */
 export interface TaskFilter {
   readonly states: readonly TaskStanding[];
   readonly tool: string;
@@ -39,7 +39,7 @@ export function filterIn(query: URLSearchParams): TaskFilter {
   };
 }
 
-/** The page of tasks that has this filter. */
+/** The URL of the task list with this filter. */
 export function pathOf({ states, ...others }: TaskFilter, after?: string): string {
   const query = new URLSearchParams();
   for (const state of states) query.append("state", state);
@@ -48,7 +48,7 @@ export function pathOf({ states, ...others }: TaskFilter, after?: string): strin
   return query.size === 0 ? "/" : `/?${query.toString()}`;
 }
 
-/** The page of the tasks that are so, whatever else they are. */
+/** The URL of the task list with only this filter. */
 export function tasksPath(chosen: Partial<TaskFilter>): string {
   return pathOf({ ...filterIn(new URLSearchParams()), ...chosen });
 }

@@ -8,7 +8,7 @@ import { useKeys } from "../../parts/use-keys.ts";
 import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 
-/** The keys j and k go from task to task, and Enter opens one. */
+/** The keys j and k move between tasks, and Enter opens one. */
 export function TaskTable({ tasks }: { readonly tasks: readonly TaskSummary[] }): JSX.Element {
   const now = useNow();
   const body = useRef<HTMLTableSectionElement>(null);
@@ -78,7 +78,7 @@ function Row({ task, now }: { readonly task: TaskSummary; readonly now: number }
   );
 }
 
-/** The error of a failed task, and of others their status and progress. */
+/** A failed task's error; for others, their status and progress. */
 function Says({
   task: { error, statusMessage, progress, finishedAt },
 }: {

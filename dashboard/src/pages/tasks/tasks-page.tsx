@@ -15,9 +15,9 @@ import { filterIn, isEmpty, pathOf, selectionOf, type TaskFilter } from "./task-
 import { TaskTable } from "./task-table.tsx";
 
 const pageSize = 50;
-/** Counting takes the longer the more there is. */
+/** Counting takes longer the more tasks there are. */
 const countsRestMs = 3_000;
-/** Pages without a task that are passed in one go: what stands in no index is looked for part by part. */
+/** The number of empty pages to skip at once: filters without an index search part by part. */
 const mostEmptyPages = 10;
 
 export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.Element {

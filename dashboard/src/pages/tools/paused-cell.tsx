@@ -12,7 +12,7 @@ interface PausedCellProps {
   readonly onChange: () => void;
 }
 
-/** Whether tasks of a tool are started, and what changes that. */
+/** Whether the tool's tasks are started, and a button to change that. */
 export function PausedCell({ tool, paused, onChange }: PausedCellProps): JSX.Element {
   const { admin, session } = useServices();
   const [isBusy, setBusy] = useState(false);

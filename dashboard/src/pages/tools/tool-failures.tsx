@@ -8,7 +8,7 @@ import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 import { tasksPath } from "../tasks/task-filter.ts";
 
-/** So many tasks are read each time. */
+/** The number of tasks to read each time. */
 const newest = 1_000;
 const restMs = 5_000;
 

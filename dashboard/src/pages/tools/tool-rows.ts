@@ -1,19 +1,19 @@
 import type { Activity, ToolActivity } from "../../../../src/admin/activity.ts";
 import type { Counts, TaskStanding, ToolCounts } from "../../../../src/admin/admin.ts";
 
-/** What is shown of a tool: what happened in the period, and how its tasks stand now. */
+/** A tool's row: its activity in the period, and the current states of its tasks. */
 export interface ToolRow extends ToolActivity {
-  /** How many ended, however they did. */
+  /** How many ended, in any way. */
   readonly endedCount: number;
   readonly endedPerMinute: number;
-  /** How large a part of what ended failed, from 0 to 1; null where nothing ended. */
+  /** The failed part of those that ended, from 0 to 1; null if none ended. */
   readonly failedShare: number | null;
-  /** Unfinished tasks; those of which there are none are left out. */
+  /** Unfinished tasks by state, without zeros. */
   readonly now: readonly { readonly state: TaskStanding; readonly text: string }[];
   readonly paused: ToolCounts["paused"];
 }
 
-/** All tools of which something is known, in the order of their names. */
+/** All known tools, sorted by name. */
 export function toolRows(activity: Activity, { tools, most }: Counts): readonly ToolRow[] {
   const active = new Map(activity.tools.map((each) => [each.tool, each]));
   const standing = new Map(tools.map((each) => [each.tool, each]));
@@ -47,7 +47,7 @@ function idle(tool: string, minutes: number): ToolActivity {
   };
 }
 
-/** No count goes beyond `most`. */
+/** Counts end at `most`. */
 function openTasks(counts: ToolCounts, most: number): ToolRow["now"] {
   const states = [
     ["queued", counts.queued, "queued"],
@@ -63,7 +63,7 @@ function openTasks(counts: ToolCounts, most: number): ToolRow["now"] {
     }));
 }
 
-/** A rate in as many digits as somebody reads. */
+/** A rate with as many digits as are useful. */
 export function rateText(perMinute: number): string {
   if (perMinute === 0) return "0";
   if (perMinute < 0.01) return "<0.01";

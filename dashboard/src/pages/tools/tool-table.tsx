@@ -9,7 +9,7 @@ import { rateText, shareText, type ToolRow } from "./tool-rows.ts";
 interface ToolTableProps {
   readonly rows: readonly ToolRow[];
   readonly query: URLSearchParams;
-  /** Something was done to a tool. */
+  /** Called after an action on a tool. */
   readonly onChange: () => void;
 }
 

@@ -10,9 +10,9 @@ import { ToolFailures } from "./tool-failures.tsx";
 import { toolRows } from "./tool-rows.ts";
 import { ToolTable } from "./tool-table.tsx";
 
-/** Processes tell so often what they have counted. */
+/** How often processes report their counts. */
 const everyMs = 10_000;
-/** Counting takes the longer the more there is. */
+/** Counting takes longer the more tasks there are. */
 const restMs = 3_000;
 
 export function ToolsPage({ query }: { readonly query: URLSearchParams }): JSX.Element {

@@ -10,7 +10,7 @@ import { RerunDialog } from "./rerun-dialog.tsx";
 
 interface ActBarProps {
   readonly task: TaskDetails;
-  /** Called once the task was changed. */
+  /** Called after the task was changed. */
   readonly onActed: () => void;
 }
 
@@ -23,7 +23,7 @@ const names: Readonly<Record<Act, string>> = {
   delete: "Delete…",
 };
 
-/** What can be done to a task as it stands. */
+/** The actions that the task's state allows. */
 export function ActBar({ task, onActed }: ActBarProps): JSX.Element {
   const [act, setAct] = useState<Act>();
   const isOver = task.finishedAt !== null;

@@ -5,16 +5,16 @@ import { Problem } from "../../../parts/problem.tsx";
 
 interface ActDialogProps {
   readonly title: string;
-  /** What the button says that does it. */
+  /** The label of the confirming button. */
   readonly name: string;
   readonly isDanger?: boolean;
-  /** Rejects with why it was not done, which is shown; the dialog stays. */
+  /** Rejects with the reason for a failure, which is shown; the dialog stays open. */
   readonly act: () => Promise<unknown>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Asks before something is done. */
+/** Asks for confirmation of an action. */
 export function ActDialog({
   title,
   name,

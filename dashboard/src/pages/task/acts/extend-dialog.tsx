@@ -15,7 +15,7 @@ interface ExtendDialogProps {
   readonly onClose: () => void;
 }
 
-/** Until when a task may run, or is kept. It begins with a day more than there is. */
+/** How long a task may run, or is kept. Initially a day longer than now. */
 export function ExtendDialog({ task, onActed, onClose }: ExtendDialogProps): JSX.Element {
   const { id, finishedAt, expiresAt } = task;
   const { admin, session } = useServices();

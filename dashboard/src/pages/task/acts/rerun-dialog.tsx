@@ -13,7 +13,7 @@ interface RerunDialogProps {
   readonly onClose: () => void;
 }
 
-/** Runs an ended task again as a new one, whole or behind what it had done, with its arguments or others. */
+/** Runs an ended task again as a new one, whole or from a step on, with its arguments or others. */
 export function RerunDialog({ task, onClose }: RerunDialogProps): JSX.Element {
   const { base, admin, session } = useServices();
   const [given] = useState(() => JSON.stringify(task.arguments, null, 2));

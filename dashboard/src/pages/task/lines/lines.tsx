@@ -1,17 +1,17 @@
 import type { ComponentChildren, JSX, TargetedEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** So far from the end counts as at the end: browsers scroll by parts of pixels. */
+/** Up to this far from the end counts as the end: browsers scroll by fractions of pixels. */
 const nearEnd = 8;
 
-/** Lines that grow at their end, which stays in sight unless the reader went up. */
+/** Growing lines, scrolled to the end unless the reader scrolled up. */
 export function Lines({
   label,
   count,
   children,
 }: {
   readonly label: string;
-  /** Of the newest line: it moves on with each. */
+  /** The newest line, which changes with each. */
   readonly count: unknown;
   readonly children: ComponentChildren;
 }): JSX.Element {

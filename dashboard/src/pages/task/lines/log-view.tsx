@@ -13,7 +13,7 @@ const clock = new Intl.DateTimeFormat(undefined, {
   hour12: false,
 });
 
-/** The last lines of a log, from a level on. */
+/** The last lines of a log, from a minimum level on. */
 export function LogView({ log }: { readonly log: readonly ShownLine[] }): JSX.Element {
   const [least, setLeast] = useState<string>(logLevels[0]);
   const all = log.map(logLineOf);

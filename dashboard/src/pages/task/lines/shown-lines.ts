@@ -7,7 +7,7 @@ export interface LogLine {
   readonly level: string;
   readonly text: string;
   readonly step: string | undefined;
-  /** JSON in one line. */
+  /** JSON on one line. */
   readonly data: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export function logLineOf({ seq, at, level, text, step, data }: ShownLine): LogL
   };
 }
 
-/** Lines at least as severe; a level that nobody knows is shown. */
+/** Lines at least as severe; lines of an unknown level are shown. */
 export function linesFrom(lines: readonly LogLine[], least: string): readonly LogLine[] {
   const from = logLevels.findIndex((level) => level === least);
   return lines.filter(({ level }) => {

@@ -1,9 +1,9 @@
-/** How a question is answered. */
+/** How to answer a question. */
 export interface Answering {
-  /** Of the question. */
+  /** The question's key. */
   readonly name: string;
-  /** Rejects with why the answer was refused. */
+  /** Rejects with the reason why the answer was refused. */
   readonly answer: (result: unknown) => Promise<void>;
-  /** Called as somebody types. */
+  /** Called while the user types. */
   readonly onTyped: () => void;
 }

@@ -9,11 +9,11 @@ import { fieldsOf, type FieldValue, type FormField } from "./form-fields.ts";
 
 interface ElicitationFormProps extends Answering {
   readonly schema: unknown;
-  /** False where nothing but consent is asked for. */
+  /** False if only consent is asked for. */
   readonly hasContent: boolean;
 }
 
-/** For what is asked for that has no fields: all of it is JSON. */
+/** The field for a question without fields: the whole answer as JSON. */
 const wholeName = "content";
 const whole: FormField = {
   name: wholeName,
@@ -28,7 +28,7 @@ const whole: FormField = {
 
 const none: ReadonlyMap<string, string> = new Map();
 
-/** A form for what a question asks for. The server judges what is sent, and nothing that was typed is lost where it refuses. */
+/** A form for a question. The server validates the answer, and a refusal keeps what was typed. */
 export function ElicitationForm({
   name,
   schema,
@@ -36,7 +36,7 @@ export function ElicitationForm({
   answer,
   onTyped,
 }: ElicitationFormProps): JSX.Element {
-  // Of the question as it was first shown: it never changes, and what is typed belongs to these fields.
+  // From the question as first shown: it never changes, and the typed values belong to these fields.
   const [given] = useState(() => fieldsOf(schema));
   const fields = given ?? [whole];
   const [values, setValues] = useState(() => initialValues(fields));
@@ -100,7 +100,7 @@ export function ElicitationForm({
   );
 }
 
-/** Browsers show what is half a date or number, and give nothing for it. */
+/** Browsers show an incomplete date or number, but report no value for it. */
 function halfTyped(
   form: HTMLFormElement | null,
   fields: readonly FormField[],

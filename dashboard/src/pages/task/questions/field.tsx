@@ -10,10 +10,10 @@ interface FieldProps {
   readonly onChange: (value: FieldValue) => void;
 }
 
-/** What a field is called in its form: a form has its own members by the names of its fields, so none may be that of a member. */
+/** The field's name in its form. Forms expose their fields by name, so it must not be the name of another member. */
 export const controlName = ({ name }: Pick<FormField, "name">): string => `field ${name}`;
 
-/** One field of a form, with what its question says of it. */
+/** One field of a form, with what its question says about it. */
 export function Field(props: FieldProps): JSX.Element {
   const { field, problem } = props;
   const id = useId();

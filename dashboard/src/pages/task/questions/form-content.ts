@@ -3,7 +3,7 @@ import type { FieldValue, FormField } from "./form-fields.ts";
 
 export type FormValues = ReadonlyMap<string, FieldValue>;
 
-/** What is in the fields before somebody fills them in. */
+/** The initial contents of the fields. */
 export function initialValues(fields: readonly FormField[]): FormValues {
   return new Map(fields.map(({ name, kind, initial }) => [name, kind === "time" ? local(initial) : initial]));
 }
@@ -14,9 +14,9 @@ function local(initial: FieldValue): FieldValue {
 }
 
 export interface FormContent {
-  /** What is sent; fields that need nothing and are empty are left out. */
+  /** The answer; optional fields that are empty are left out. */
   readonly content: Readonly<Record<string, unknown>>;
-  /** By the names of fields: why they cannot be sent. The server judges whatever can be. */
+  /** Why fields cannot be sent, by their names. The server validates everything that can be sent. */
   readonly problems: ReadonlyMap<string, string>;
 }
 
@@ -32,14 +32,14 @@ export function contentOf(fields: readonly FormField[], values: FormValues): For
   return { content: Object.fromEntries(content), problems };
 }
 
-/** Undefined where nothing was given. */
+/** Undefined if there is no value. */
 type Read = { readonly value: unknown } | { readonly problem: string };
 
 function readField({ kind, options, isRequired }: FormField, given: FieldValue): Read {
   if (typeof given === "boolean") return { value: given };
   if (typeof given !== "string") {
     const chosen = given.map(Number).sort((a, b) => a - b);
-    // Nothing of what must not be left out is an answer, too: how many it takes is for the server to say.
+    // Choosing nothing in a required field is an answer too: the server decides how many choices it needs.
     return {
       value: chosen.length > 0 || isRequired ? chosen.map((place) => options[place]?.value) : undefined,
     };
@@ -70,7 +70,7 @@ function readNumber(text: string, isWhole: boolean): Read {
   return isWhole && !Number.isInteger(value) ? { problem: "Enter a whole number." } : { value };
 }
 
-/** What a text says as JSON, or why it is none. */
+/** The JSON value of a text, or why it is invalid. */
 export function readJson(text: string): Read {
   try {
     return { value: JSON.parse(text) as unknown };

@@ -1,4 +1,4 @@
-/** What a field of a form is, for whoever fills it in. */
+/** The kind of a form field, for the user. */
 export type FieldKind =
   | "text"
   | "long text"
@@ -19,11 +19,11 @@ interface FieldOption {
   readonly title: string;
 }
 
-/** What somebody put into a field: a text, whether a box is ticked, or the places of options, by which choices are known. */
+/** The value of a field: a text, whether a box is checked, or the indexes of the chosen options. */
 export type FieldValue = string | boolean | readonly string[];
 
 export interface FormField {
-  /** The property that it fills. */
+  /** The property that it sets. */
   readonly name: string;
   readonly title: string;
   readonly description: string | undefined;
@@ -31,7 +31,7 @@ export interface FormField {
   readonly isRequired: boolean;
   /** What is accepted, in words. */
   readonly hint: string | undefined;
-  /** Of choices. */
+  /** Only for choices. */
   readonly options: readonly FieldOption[];
   readonly initial: FieldValue;
 }
@@ -45,10 +45,10 @@ const textKinds: Readonly<Record<string, FieldKind>> = {
   "date-time": "time",
 };
 
-/** Texts that may be longer get a field of several lines. */
+/** Texts that may be longer get a multi-line field. */
 const longText = 200;
 
-/** The fields of the flat object that a question asks for; undefined where it asks for something else, which is answered with JSON. */
+/** The fields of the flat object that a question asks for; undefined if it asks for something else, which is answered with JSON. */
 export function fieldsOf(requestedSchema: unknown): readonly FormField[] | undefined {
   if (!isSchema(requestedSchema)) return undefined;
   const { type = "object", properties = {}, required } = requestedSchema;
@@ -99,7 +99,7 @@ function textKind({ format, maxLength }: Schema): FieldKind {
   return typeof maxLength === "number" && maxLength > longText ? "long text" : "text";
 }
 
-/** `enum`, with `enumNames` beside it where they have names, or constants with titles. */
+/** `enum`, with names in `enumNames`, or constants with titles. */
 function optionsOf(schema: Schema): readonly FieldOption[] | undefined {
   const { enum: values, enumNames } = schema;
   if (Array.isArray(values)) {

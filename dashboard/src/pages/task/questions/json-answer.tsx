@@ -20,7 +20,7 @@ interface JsonAnswerProps extends Answering {
   readonly method: OpenQuestion["method"];
 }
 
-/** An answer as the result that a client would send; it begins with an example. */
+/** An answer as the result that a client would send; initially an example. */
 export function JsonAnswer({ name, method, answer, onTyped }: JsonAnswerProps): JSX.Element {
   const [text, setText] = useState(() => JSON.stringify(examples[method] ?? {}, null, 2));
   const { isBusy, error, run } = useAct();

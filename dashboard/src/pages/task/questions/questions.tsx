@@ -15,7 +15,7 @@ interface QuestionsProps {
   readonly onAnswered: () => void;
 }
 
-/** What the task asks, with a form for whoever may answer. What somebody typed stays, though the question was answered elsewhere. */
+/** The task's questions, with a form for users who may answer. Typed values stay even if the question was answered elsewhere. */
 export function Questions({ task, onAnswered }: QuestionsProps): JSX.Element | null {
   const { admin, session } = useServices();
   const typedIn = useRef(new Map<string, OpenQuestion>());
@@ -62,7 +62,7 @@ export function Questions({ task, onAnswered }: QuestionsProps): JSX.Element | n
 
 interface QuestionProps {
   readonly question: OpenQuestion;
-  /** Undefined for those who may only look. */
+  /** Undefined for read-only users. */
   readonly answer: Answering["answer"] | undefined;
   readonly onTyped: () => void;
 }

@@ -1,14 +1,14 @@
-/** A part of a result, and how it is shown: as text, as a picture, or as JSON. */
+/** A part of a result, and whether it is shown as text, as an image, or as JSON. */
 export type ResultPart =
   | { readonly shown: "text"; readonly text: string }
   | { readonly shown: "image"; readonly src: string; readonly mimeType: string }
   | { readonly shown: "json"; readonly value: unknown; readonly label: string };
 
-/** Pictures that browsers run no script of. */
+/** Image types in which browsers run no script. */
 const imageTypes: readonly unknown[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const base64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
 
-/** What came of a task: the content of a result block by block, and all else as JSON. */
+/** A task's outcome: the content of a result block by block, and anything else as JSON. */
 export function partsOf(body: unknown): readonly ResultPart[] {
   if (typeof body === "string") return [{ shown: "text", text: body }];
   if (!isObject(body) || !Array.isArray(body["content"])) return [json(body, "Result")];

@@ -5,23 +5,23 @@ type Delivery = TaskDetails["deliveries"][number];
 
 export type RowKind = "queue" | "attempt" | TimelineEntry["kind"] | "webhook" | "cancel";
 
-/** What is drawn in one line of a timeline. Times are epoch milliseconds. */
+/** One row of a timeline. Times are epoch milliseconds. */
 export interface TimelineRow {
   readonly id: string;
   readonly kind: RowKind;
   readonly name: string;
-  /** Null where nobody knows when it began. */
+  /** Null if its start is unknown. */
   readonly from: number | null;
-  /** Null while it goes on. */
+  /** Null while it continues. */
   readonly to: number | null;
-  /** How it ended or stands, in a word. */
+  /** How it ended, or its state, in a word. */
   readonly state: string;
   readonly isFailed: boolean;
-  /** What else there is to say. */
+  /** Further details. */
   readonly notes: readonly string[];
-  /** What went wrong. */
+  /** The error. */
   readonly error: string | null;
-  /** When it goes on, or is given up. */
+  /** When it continues, or is given up. */
   readonly until: number | null;
   /** The task that it called. */
   readonly childId: string | null;
@@ -40,7 +40,7 @@ const plain = {
   childId: null,
 } as const;
 
-/** All that happened to a task, in the order in which it began; of what began at the same time, attempts come first. */
+/** Everything that happened to a task, in order of its start; at the same time, attempts come first. */
 export function rowsOf(task: Drawn): readonly TimelineRow[] {
   const rows = [
     ...queueRow(task),
@@ -49,7 +49,7 @@ export function rowsOf(task: Drawn): readonly TimelineRow[] {
     ...cancelRow(task),
     ...task.deliveries.map(deliveryRow),
   ];
-  // What has no time stands behind what it came after.
+  // An entry without a time follows the one that it came after.
   let last = task.createdAt;
   const placed = rows.map((row) => {
     const at = row.from ?? row.to;
@@ -63,7 +63,7 @@ function isEntry({ kind }: TimelineRow): boolean {
   return kind !== "queue" && kind !== "attempt" && kind !== "webhook" && kind !== "cancel";
 }
 
-/** The wait for a place where it can run. */
+/** The wait for a slot to run in. */
 function queueRow({ createdAt, startedAt, finishedAt }: Drawn): readonly TimelineRow[] {
   const to = startedAt ?? finishedAt;
   if (to !== null && to <= createdAt) return [];
@@ -100,12 +100,12 @@ const endNames: Readonly<Record<NonNullable<Attempt["end"]>, string>> = {
   lost: "lost: its process is gone",
 };
 
-/** How an attempt ended after which there was another one. */
+/** How an attempt ended that was followed by another. */
 function formerEndName(end: NonNullable<Attempt["end"]>): string {
   return end === "retried" ? "failed, then retried" : endNames[end];
 }
 
-/** Tells processes apart as well as the whole name does, mostly. */
+/** Usually enough to tell processes apart. */
 const shownOfOwner = 8;
 
 const failedEnds: readonly unknown[] = ["failed", "expired", "retried", "lost"];
@@ -126,7 +126,7 @@ function attemptRow(
     state: end === null ? (to === null ? "running" : "ended") : isLast ? endNames[end] : formerEndName(end),
     isFailed: failedEnds.includes(end),
     notes: [`on ${owner.slice(0, shownOfOwner)}`],
-    // That of a lost one says what its state does.
+    // A lost attempt's state says the same as its error.
     error: end === "lost" ? null : (error ?? null),
   };
 }

@@ -20,10 +20,10 @@ const kindNames: Readonly<Record<RowKind, string>> = {
   cancel: "cancel",
 };
 
-/** Nothing grows on the page of a task that has ended. */
+/** The page of an ended task no longer changes. */
 const never = 2 ** 31 - 1;
 
-/** What happened to a task, in a table whose rows are drawn as bars on one axis of time, too. */
+/** What happened to a task, as a table whose rows are also drawn as bars on one time axis. */
 export function Timeline({ task }: { readonly task: TaskDetails }): JSX.Element {
   const now = useNow(task.finishedAt === null ? 1_000 : never);
   const rows = useMemo(() => rowsOf(task), [task]);
@@ -127,7 +127,7 @@ function RowBar({ row, bar }: { readonly row: TimelineRow; readonly bar: Bar }):
   if (row.isFailed) looks.push("bad");
   if (bar.isMark) looks.push("mark");
   if (bar.isOpen) looks.push("open");
-  // However short it was, and though it was at the very end, something of it can be seen.
+  // Even a short entry at the very end must be visible.
   const left = `min(${bar.left}%, 100% - var(--least))`;
   return <span aria-hidden="true" class={looks.join(" ")} style={{ left, width: `${bar.width}%` }} />;
 }

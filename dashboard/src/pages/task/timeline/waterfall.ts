@@ -13,7 +13,7 @@ const units = [
   ["ms", 1],
 ] as const;
 
-/** How far ticks are from one another: what people count time in. */
+/** The distances between ticks, in common units of time. */
 const steps: readonly number[] = [
   ...[1, 10, 100].flatMap((unit) => [unit, 2 * unit, 5 * unit]),
   ...[1, 2, 5, 10, 15, 30].map((count) => count * second),
@@ -31,14 +31,14 @@ interface Tick {
   readonly left: number;
 }
 
-/** What time is drawn: from the creation of the task to its end, or until now. */
+/** The time to draw: from the creation of the task to its end, or until now. */
 export interface Axis {
   readonly from: number;
   readonly to: number;
   readonly ticks: readonly Tick[];
 }
 
-/** An axis that has room for all rows. `now` is that of a browser, whose clock may be behind the server's. */
+/** An axis with room for all rows. `now` is the browser's time, which may be behind the server's. */
 export function axisOf(rows: readonly TimelineRow[], createdAt: number, now: number): Axis {
   let to = createdAt + 1;
   for (const row of rows) {
@@ -61,12 +61,12 @@ export interface Bar {
   /** In percent of the axis. */
   readonly left: number;
   readonly width: number;
-  /** It was at one time, and took none that is known. */
+  /** Whether it happened at one time, with no known duration. */
   readonly isMark: boolean;
   readonly isOpen: boolean;
 }
 
-/** Where a row is drawn; undefined where nobody knows when it was. */
+/** Where to draw a row; undefined if its time is unknown. */
 export function barOf({ kind, from, to }: TimelineRow, axis: Axis): Bar | undefined {
   const begin = from ?? to;
   if (begin === null) return undefined;
