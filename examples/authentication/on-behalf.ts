@@ -1,11 +1,11 @@
 import { HoldfastError, type TaskContext, type Tasks } from "holdfast";
 import type { AccessToken } from "holdfast/auth";
 
-/** How your server gets tokens of another service, such as a calendar, for its users. */
+/** How your server gets its users' tokens for another service, such as a calendar. */
 export interface CalendarTokens {
-  /** In exchange for the token of a request (RFC 8693). */
+  /** Exchanges the token of a request (RFC 8693). */
   exchange(accessToken: string): Promise<string>;
-  /** By a grant that the user gave your server once. */
+  /** Uses a grant that the user once gave your server. */
   forUser(subject: string): Promise<string>;
 }
 
@@ -16,7 +16,7 @@ export function calendarCredentials(tokens: CalendarTokens): (token: AccessToken
       tokens.exchange(token);
 }
 
-/** A tool that books a room in the caller's name, once the caller has agreed. */
+/** A tool that books a room in the caller's name, after asking the caller. */
 export function addBookRoom(
   tasks: Tasks,
   tokens: CalendarTokens,
@@ -37,7 +37,7 @@ async function calendarToken(task: TaskContext, tokens: CalendarTokens): Promise
     return await exchange();
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== "no_credentials") throw error;
-    // The server was restarted since the call: nobody has the caller's token any more, but the claims say who it is.
+    // The server restarted after the call: the caller's token is gone, but the claims identify the caller.
     return tokens.forUser(String(task.caller.claims["sub"]));
   }
 }

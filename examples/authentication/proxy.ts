@@ -22,10 +22,10 @@ const verifier = introspectionVerifier({
   clientSecret: INTROSPECTION_SECRET,
   issuer: ISSUER,
   audience: resource.href,
-  maxAgeMs: 0, // a token that was revoked is refused at once
+  maxAgeMs: 0, // refuses a revoked token at once
 });
 
-// Keep them in a database: the proxy sends browsers back to no address that a client has not registered.
+// Keep them in a database: the proxy redirects browsers only to addresses that a client has registered.
 const clients = new Map<string, OAuthClientInformationFull>();
 
 class Proxy extends ProxyOAuthServerProvider {
@@ -65,7 +65,7 @@ await tasks.start();
 const app = express();
 app.use(mcpAuthRouter({ provider, issuerUrl: new URL(resource.origin), resourceServerUrl: resource }));
 const resourceMetadataUrl = getOAuthProtectedResourceMetadataUrl(resource);
-app.use("/mcp", requireBearerAuth({ verifier, resourceMetadataUrl })); // leaves req.auth
+app.use("/mcp", requireBearerAuth({ verifier, resourceMetadataUrl })); // sets req.auth
 app.use(handler);
 
 const http = app.listen(Number(PORT), "127.0.0.1", () => console.log(resource.href));

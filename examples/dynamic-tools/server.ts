@@ -5,7 +5,7 @@ import { createTasks, type DurableTool } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 
-// One tool for each file in `queries/`: those that are dropped into the folder are there for clients at once, and those that are taken out are gone.
+// One tool for each file in `queries/`. Clients see at once when a file is added or removed.
 const folder = process.env["QUERIES"] ?? "queries";
 const tasks = createTasks({ store: sqliteStore("tasks.db") });
 const tools = new Map<string, DurableTool>();
@@ -15,7 +15,7 @@ async function lookAtFolder(): Promise<void> {
   const names = new Set(files.filter((file) => file.endsWith(".sql")).map((file) => file.slice(0, -4)));
   for (const [name, tool] of tools) {
     if (names.has(name)) continue;
-    tool.remove(); // a query that runs goes on to its end
+    tool.remove(); // a running query continues to its end
     tools.delete(name);
   }
   for (const name of names) {

@@ -1,6 +1,6 @@
 import type { Authenticate } from "holdfast/http";
 
-/** Knows callers by their bearer tokens; whoever brings none, or another, is refused. */
+/** Identifies callers by their bearer tokens; refuses a missing or unknown token. */
 export function byToken(tokens: ReadonlyMap<string, string>): Authenticate {
   return async (request) => {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "") ?? [];

@@ -8,9 +8,9 @@ export function addOrder(tasks: Tasks): void {
     {
       description: "Orders what the shop has",
       inputSchema: z.object({ item: z.string() }),
-      // A handler that throws runs again, three times in all. What its steps returned is kept.
+      // A handler that throws runs again, up to three times in all. The results of its steps are kept.
       retry: { attempts: 3, backoff: { firstMs: 200 } },
-      // No attempt works for longer than this at a stretch.
+      // The longest time that an attempt may work without a pause.
       timeoutMs: 60_000,
     },
     async ({ item }, task) => {

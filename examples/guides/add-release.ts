@@ -1,7 +1,7 @@
 import { TaskCallError, type Tasks } from "holdfast";
 import * as z from "zod";
 
-/** What the tools reach outside. */
+/** The external services of the tools. */
 export interface Packages {
   test(name: string): Promise<number>;
   publish(version: string, idempotencyKey: string): Promise<void>;
@@ -14,7 +14,7 @@ export function addRelease(tasks: Tasks, packages: Packages): void {
       description: "Runs the tests of a package",
       inputSchema: z.object({ name: z.string() }),
       outputSchema: z.object({ passed: z.number() }),
-      concurrency: 8, // whoever calls it
+      concurrency: 8, // for all callers together
     },
     async ({ name }, task) => {
       const passed = await task.step("test", () => packages.test(name));
@@ -52,7 +52,7 @@ export function addRelease(tasks: Tasks, packages: Packages): void {
       const results = await task.all("tests", calls, { concurrency: 20 });
       const passed = results.reduce((sum, { structuredContent }) => sum + structuredContent.passed, 0);
       try {
-        // The user is asked as if this task asked.
+        // The user is asked as if this task had asked.
         await task.call("approve", approve, { what: `Release ${version} after ${passed} tests` });
       } catch (error) {
         if (!(error instanceof TaskCallError)) throw error;

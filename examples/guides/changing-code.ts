@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { TaskContext, Tasks } from "holdfast";
 import * as z from "zod";
 
-/** Registers the tool. The server calls this, and so does the check of its recordings. */
+/** Registers the tool, for the server and for the check of its recordings. */
 export function addPublish(tasks: Tasks): void {
   tasks.tool(
     "publish",
@@ -15,13 +15,13 @@ export function addPublish(tasks: Tasks): void {
       olderVersions: { 1: { inputSchema: z.object({ month: z.string() }), handler: publishMonth } },
     },
     async ({ from, to }, task) => {
-      // Since version 3 the figures come from the warehouse. Tasks of version 2 have those of the database, or still ask it.
+      // Since version 3 the figures come from the warehouse. Tasks of version 2 use those of the database.
       const rows = (await task.version("warehouse", 3))
         ? await task.step("rows of the warehouse", () => queryWarehouse(from, to))
         : await task.step("rows", () => queryDatabase(from, to));
       if (!(await isApproved(rows, task))) return said("not published");
       await task.step("send", ({ idempotencyKey }) => send(rows, idempotencyKey));
-      // New since version 3 too. It comes last, and tasks of version 2 may well do it: that needs no version.
+      // Also new in version 3. It comes last, and tasks of version 2 may run it too, so it needs no version check.
       await task.step("archive", () => archive(rows));
       return said(`published ${rows.length} rows`);
     },

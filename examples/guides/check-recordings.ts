@@ -4,7 +4,7 @@ import { memoryStore } from "holdfast/memory";
 import { checkReplay, type JournalRecording } from "holdfast/testing";
 import { addPublish } from "./changing-code.ts";
 
-// The tools as the server has them. Nothing is started, and the store is not used.
+// The same tools as in the server. Nothing is started, and the store is not used.
 const tasks = createTasks({ store: memoryStore() });
 addPublish(tasks);
 

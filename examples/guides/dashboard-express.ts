@@ -7,7 +7,7 @@ import { sqliteStore } from "holdfast/sqlite";
 const tasks = createTasks({ store: sqliteStore("tasks.db") });
 tasks.tool("greet", {}, () => ({ content: [{ type: "text", text: "Hello" }] }));
 
-/** Put your own users here: this one knows them by two tokens. */
+/** Put your own users here: this example has two tokens. */
 const users = new Map([
   [process.env["ADA_TOKEN"], { name: "ada", isOperator: true }],
   [process.env["BOB_TOKEN"], { name: "bob", isOperator: false }],

@@ -11,7 +11,7 @@ tasks.tool("render", { inputSchema: z.object({ month: z.string() }) }, async ({ 
   return { content: [{ type: "text", text: `${rows.length} rows` }] };
 });
 
-// Tokens of chance, such as openssl rand -hex 32 prints: one that may act, and one that may look.
+// Random tokens, such as from openssl rand -hex 32: one for acting, and one for reading.
 const onCall = adminToken(process.env["ADMIN_TOKEN"], "on-call");
 const visitor = adminToken(process.env["VISITOR_TOKEN"], { actor: "visitor", role: "read" });
 

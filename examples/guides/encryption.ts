@@ -5,7 +5,7 @@ import { sqliteStore } from "holdfast/sqlite";
 import { encryptedStore } from "holdfast/store";
 import * as z from "zod";
 
-// `openssl rand -base64 32` makes a key, here as "2026-11:BASE64". Keep a copy where the database is not.
+// `openssl rand -base64 32` makes a key, here as "2026-11:BASE64". Keep a copy apart from the database.
 const keys = process.env["HOLDFAST_ENCRYPTION_KEYS"] ?? "";
 const tasks = createTasks({ store: encryptedStore(sqliteStore("tasks.db"), { keys }) });
 

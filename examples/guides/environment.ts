@@ -6,7 +6,7 @@ import * as z from "zod";
 
 const config = configFromEnv(process.env);
 
-// What the author chose holds where the environment says nothing.
+// Your defaults, unless the environment sets them.
 const tasks = createTasks({ concurrency: 16, ...config.tasks });
 
 tasks.tool("render", { inputSchema: z.object({ month: z.string() }) }, async ({ month }, task) => {
@@ -16,7 +16,7 @@ tasks.tool("render", { inputSchema: z.object({ month: z.string() }) }, async ({ 
 
 const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })),
-  // What has to hold whatever the environment says stands behind it.
+  // Options that the environment cannot change come last.
   { ...config.http, anonymous: "shared" },
 );
 console.log(http.url);

@@ -10,7 +10,7 @@ import * as z from "zod";
 const logger = pino(pino.destination("server.log"));
 const log = pinoEvents(logger, { principal: { hashKey: process.env["LOG_KEY"] ?? "of this example" } });
 
-// Who did what: events say whose a task is, and nothing of what was said.
+// An audit log: events name a task's owner, and contain no arguments or results.
 const audited: readonly ServerEvent["type"][] = [
   "task.created",
   "task.answered",
@@ -27,7 +27,7 @@ const tasks = createTasks({
     log(event);
     if (audited.includes(event.type)) audit.write(`${JSON.stringify(event)}\n`);
   },
-  onError: (error) => logger.error(error), // faults that are no task's, such as a full disk
+  onError: (error) => logger.error(error), // faults outside of tasks, such as a full disk
 });
 
 tasks.tool(

@@ -24,7 +24,7 @@ const http = await serveHttp(
   {
     port: Number(process.env["PORT"] ?? 3000),
     anonymous: "shared",
-    // Operators have a token of their own, which lets nobody call tools: openssl rand -hex 32
+    // Operators have their own token, which cannot call tools: openssl rand -hex 32
     admin: { path: "/admin", authenticate: adminToken(process.env["ADMIN_TOKEN"], "on-call") },
   },
 );

@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 
-// A client of the official SDK that knows nothing of tasks.
+// A client of the official SDK, without tasks.
 const client = new Client({ name: "plain", version: "1.0.0" });
 await client.connect(
   new StreamableHTTPClientTransport(new URL(process.argv[2] ?? "http://127.0.0.1:3000/mcp")),

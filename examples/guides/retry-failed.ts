@@ -7,6 +7,6 @@ const failed = { tool: "publish_report", states: ["failed"] } as const;
 for (const { message, count, taskId } of await admin.failures(failed.tool)) {
   console.log(`${count} × ${message} (the last one: ${taskId})`);
 }
-// The name that the server has for the token is recorded, whatever is given here.
+// The server records its own name for the token, not this one.
 const { created, refused } = await admin.as("on-call").bulk("retry", failed, { limit: 100 });
 console.log(`${created.length} run again, ${refused.length} cannot`);

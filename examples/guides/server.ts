@@ -22,13 +22,13 @@ tasks.tool(
       requestedSchema: { type: "object", properties: { note: { type: "string" } } },
     });
     if (answer.action !== "accept") return { content: [{ type: "text", text: "not sent" }] };
-    // A service that is handed the idempotency key sends once, even if the server dies right after the send.
+    // A service that gets the idempotency key sends once, even if the server dies right after the send.
     await task.step("send", ({ idempotencyKey }) => sendMail(rows, idempotencyKey));
     return { content: [{ type: "text", text: `sent ${rows.length} rows` }] };
   },
 );
 
-// The factory makes a server with tools, resources and prompts of its own, which are served beside the task tools.
+// The factory's server can have its own tools, resources and prompts, which are served along with the task tools.
 const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })),
   { port: Number(process.env["PORT"] ?? 3000) },

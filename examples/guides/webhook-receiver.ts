@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import * as z from "zod";
 
 const key = Buffer.from((process.env["ARCHIVE_SECRET"] ?? "").replace("whsec_", ""), "base64");
-/** Older messages are refused, so that nobody can send again what he has recorded. */
+/** Older messages are refused, so that a recorded message cannot be sent again. */
 const toleranceSeconds = 300;
 
 const Message = z.object({
@@ -14,17 +14,17 @@ const Message = z.object({
   data: z.object({ taskId: z.string(), tool: z.string(), status: z.string(), version: z.number() }),
 });
 
-/** Ids of messages that have come. In a service, they are stored with what the message changes. */
+/** Ids of received messages. In a service, store them together with what the message changes. */
 const seen = new Set<string>();
 
-/** The status that answers a message. */
+/** The HTTP status for a message. */
 async function receive(request: IncomingMessage): Promise<number> {
   const body = await text(request);
   const id = String(request.headers["webhook-id"]);
   const timestamp = String(request.headers["webhook-timestamp"]);
   if (!isSigned(`${id}.${timestamp}.${body}`, String(request.headers["webhook-signature"]))) return 401;
   if (Math.abs(Date.now() / 1_000 - Number(timestamp)) > toleranceSeconds) return 401;
-  if (seen.has(id)) return 204; // a message comes again where its answer was lost
+  if (seen.has(id)) return 204; // a message is sent again if its answer was lost
   const { type, data } = Message.parse(JSON.parse(body));
   console.log(`${type} ${data.tool} ${data.taskId}`);
   seen.add(id);

@@ -13,7 +13,7 @@ const tasks = createTasks({
       // echo "whsec_$(openssl rand -base64 32)"
       secret: process.env["ARCHIVE_SECRET"] ?? "",
       events: ["task.completed", "task.failed", "task.cancelled"],
-      // The archive is on this machine. A webhook on the internet has neither of these.
+      // The archive is on this machine. A webhook on the internet needs neither of these.
       allowHttp: true,
       allowPrivate: ["127.0.0.1"],
     },

@@ -21,7 +21,7 @@ tasks.tool(
     // The service sends this reference back with the webhook.
     await task.step("invoice", ({ idempotencyKey }) => sendInvoice(item, task.id, idempotencyKey));
     await task.status("Waiting for the payment");
-    // It may come weeks and restarts later, or before the handler gets here.
+    // It may arrive weeks and restarts later, or before the handler gets here.
     const { sum } = await task.waitForEvent<Payment>("payment", "paid", { timeoutMs: 30 * day });
     return { content: [{ type: "text", text: `${item} bought for ${sum}` }] };
   },
@@ -30,7 +30,7 @@ tasks.tool(
 const Payment = z.object({ id: z.string(), reference: z.string(), sum: z.number() });
 type Payment = z.infer<typeof Payment>;
 
-/** The status that answers a webhook. */
+/** The HTTP status for a webhook. */
 async function onPayment(request: IncomingMessage): Promise<number> {
   const body = await text(request);
   if (!isSigned(body, String(request.headers["x-signature"]))) return 401;
@@ -38,12 +38,12 @@ async function onPayment(request: IncomingMessage): Promise<number> {
   if (!payment.success) return 400;
   const { id, reference } = payment.data;
   try {
-    // Services send webhooks again when in doubt: one with the same id changes nothing.
+    // Services resend webhooks when in doubt: one with the same id changes nothing.
     await tasks.sendEvent(reference, "paid", payment.data, { dedupeId: id });
-    return 204; // it is on disk
+    return 204; // stored on disk
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
-    // To send it again would not help where nothing waits for it any more, and helps in all other cases.
+    // Sending it again helps, unless nothing waits for it any more.
     return ["unknown_task", "finished"].includes(error.code) ? 410 : 503;
   }
 }
@@ -76,7 +76,7 @@ function isSigned(body: string, signature: string): boolean {
   );
 }
 
-/** In place of the service, which would send a webhook when the invoice is paid. */
+/** Stands in for the service, which would send a webhook when the invoice is paid. */
 async function sendInvoice(item: string, reference: string, idempotencyKey: string): Promise<void> {
   await appendFile("invoices.txt", `${reference} ${item} ${idempotencyKey}\n`);
 }

@@ -4,12 +4,12 @@ import express from "express";
 import { createNodeHandler } from "holdfast/http";
 import { server, tasks, verifier } from "./reports.ts";
 
-const handler = createNodeHandler(server, { anonymous: "refused" }); // callers whom nobody authenticated get 401
+const handler = createNodeHandler(server, { anonymous: "refused" }); // unauthenticated callers get 401
 await tasks.start();
 
 const app = express();
-app.use("/mcp", requireBearerAuth({ verifier })); // leaves req.auth
-app.use(express.json({ limit: "5mb" })); // leaves req.body
+app.use("/mcp", requireBearerAuth({ verifier })); // sets req.auth
+app.use(express.json({ limit: "5mb" })); // sets req.body
 app.use(handler); // answers /mcp, /healthz and /readyz, and passes on the rest
 app.get("/", (_, response) => void response.send("An application of your own."));
 
@@ -20,6 +20,6 @@ const http = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => 
 async function stop(): Promise<void> {
   await handler.close();
   http.close();
-  http.closeAllConnections(); // a client that is slow to send would hold the process
+  http.closeAllConnections(); // a slow client would keep the process alive
 }
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void stop());

@@ -3,7 +3,7 @@ import { fastify, type RouteHandlerMethod } from "fastify";
 import { createNodeHandler } from "holdfast/http";
 import { server, tasks, verifier } from "./reports.ts";
 
-const handler = createNodeHandler(server, { anonymous: "refused" }); // callers whom nobody authenticated get 401
+const handler = createNodeHandler(server, { anonymous: "refused" }); // unauthenticated callers get 401
 await tasks.start();
 
 const app = fastify({ bodyLimit: 5 * 1024 * 1024, forceCloseConnections: true });
@@ -16,10 +16,10 @@ const answer: RouteHandlerMethod = (request, reply) => {
 app.get("/healthz", answer);
 app.get("/readyz", answer);
 await app.register(async (mcp) => {
-  // For every request that this route gets: paths have many forms, so do not compare them.
+  // For every request to this route: a path has many forms, so do not compare paths.
   mcp.addHook("onRequest", async ({ headers, raw }, reply) => {
     try {
-      // To raw, where the handler looks for it.
+      // On raw, where the handler looks for it.
       Object.assign(raw, { auth: await verifyBearerToken(headers.authorization, { verifier }) });
     } catch (error) {
       await reply.send(bearerAuthChallengeResponse(error));

@@ -5,7 +5,7 @@ import { createFetchHandler } from "holdfast/http";
 import { server, tasks, verifier } from "./reports.ts";
 
 const authenticated = requireBearerAuth({ verifier });
-const handler = createFetchHandler(server, { anonymous: "refused" }); // callers whom nobody authenticated get 401
+const handler = createFetchHandler(server, { anonymous: "refused" }); // unauthenticated callers get 401
 await tasks.start();
 
 const app = new Hono();

@@ -6,12 +6,12 @@ import { serveTransport } from "holdfast";
 import { createNodeHandler } from "holdfast/http";
 import { server, tasks, verifier } from "./reports.ts";
 
-const handler = createNodeHandler(server, { anonymous: "refused" }); // callers whom nobody authenticated get 401
+const handler = createNodeHandler(server, { anonymous: "refused" }); // unauthenticated callers get 401
 await tasks.start();
 
 const app = express();
-app.use(["/mcp", "/sse", "/messages"], requireBearerAuth({ verifier })); // leaves req.auth
-app.use(express.json({ limit: "5mb" })); // leaves req.body
+app.use(["/mcp", "/sse", "/messages"], requireBearerAuth({ verifier })); // sets req.auth
+app.use(express.json({ limit: "5mb" })); // sets req.body
 
 const transports = new Map<string, SSEServerTransport>();
 app.get("/sse", async (request, response) => {
@@ -35,6 +35,6 @@ const http = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => 
 async function stop(): Promise<void> {
   await handler.close();
   http.close();
-  http.closeAllConnections(); // the streams of old clients end only with their connections
+  http.closeAllConnections(); // streams of old clients end only with their connections
 }
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void stop());

@@ -11,9 +11,9 @@ const handler = createNodeHandler(server, {
     verifier,
   }),
 });
-await tasks.start(); // goes on with the tasks of the process before, and fails here if the store cannot be opened
+await tasks.start(); // continues the tasks of the previous process, and fails if the store cannot be opened
 
-// The limits of connections are the server's own.
+// Set connection limits on the server itself.
 const limits = { headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 16 * 1024 };
 const http = createServer(limits, (request, response) => {
   handler(request, response, () => response.writeHead(404).end("An application of your own."));
@@ -24,8 +24,8 @@ http.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => {
 });
 
 async function stop(): Promise<void> {
-  await handler.close(); // what is in flight ends, then the tasks stop
+  await handler.close(); // requests in flight end, then the tasks stop
   http.close();
-  http.closeAllConnections(); // a client that is slow to send would hold the process
+  http.closeAllConnections(); // a slow client would keep the process alive
 }
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void stop());

@@ -5,7 +5,7 @@ import type { TokenVerifier } from "holdfast/auth";
 import { sqliteStore } from "holdfast/sqlite";
 import * as z from "zod";
 
-// Put your own tools here: two that become tasks, and one of an ordinary McpServer.
+// Put your own tools here: two that become tasks, and one on an ordinary McpServer.
 export const tasks = createTasks({ store: sqliteStore(process.env["DATABASE"] ?? "tasks.db") });
 
 tasks.tool("render", { inputSchema: z.object({ month: z.string() }) }, async ({ month }, task) => {

@@ -8,7 +8,7 @@ const resource = new URL(PUBLIC_URL);
 const http = await serveHttp(server, {
   host: HOST,
   port: Number(PORT),
-  allowedHosts: [resource.hostname], // the name that clients send, which the proxy passes on
+  allowedHosts: [resource.hostname], // the host name that clients send, passed on by the proxy
   authenticate: oauthResource({ resource, authorizationServers: ["https://login.example.com"], verifier }),
 });
 console.log(http.url);

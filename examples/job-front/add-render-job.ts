@@ -1,18 +1,18 @@
 import type { Tasks } from "holdfast";
 import * as z from "zod";
 
-/** A job system that was there before: it makes ids of its own, and starts one job for each client token. */
+/** An existing job system: it creates its own ids, and starts one job for each client token. */
 export interface JobSystem {
   start(clientToken: string, report: string): Promise<string>;
   state(job: string): Promise<"running" | "succeeded" | "failed">;
   stop(job: string): Promise<void>;
 }
 
-/** A tool whose task stands for a job there. */
+/** A tool whose task represents a job there. */
 export function addRenderJob(tasks: Tasks, jobs: JobSystem): void {
   tasks.tool("render_job", { inputSchema: z.object({ report: z.string() }) }, async ({ report }, task) => {
-    // Which job the requestor's id stands for is in the journal: until the task is deleted, through crashes too. Ids of
-    // requestors can be the same: the task's own id beside it makes the token unique.
+    // The journal keeps the requestor's id and its job until the task is deleted, through crashes too. Requestors may use
+    // the same id: together with the task's own id, the token is unique.
     const token = `${task.wireId}/${task.id}`;
     let job: string | undefined;
     try {
@@ -26,7 +26,7 @@ export function addRenderJob(tasks: Tasks, jobs: JobSystem): void {
         await task.sleep(["wait", String(round)], 5_000);
       }
     } catch (error) {
-      // Also where the task is cancelled after a restart, and while the job was started.
+      // Also if the task is cancelled after a restart, or while the job was being started.
       if (task.cancelled && job !== undefined) await jobs.stop(job);
       throw error;
     }

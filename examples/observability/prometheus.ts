@@ -19,7 +19,7 @@ const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "images", version: "1.0.0" })),
   {
     port: Number(process.env["PORT"] ?? 3000),
-    // At /metrics, for a token of its own: openssl rand -hex 32
+    // At /metrics, with its own token: openssl rand -hex 32
     metrics: { source: metrics, authenticate: adminToken(process.env["METRICS_TOKEN"], "prometheus") },
   },
 );

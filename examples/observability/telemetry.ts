@@ -7,7 +7,7 @@ import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { openTelemetry } from "holdfast/opentelemetry";
 
-// So that spans which a handler makes, or a library that it calls, stand below those of its steps.
+// Makes spans of a handler, and of libraries that it calls, children of its steps' spans.
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 
 const resource = resourceFromAttributes({ "service.name": "shipping", "service.instance.id": process.pid });
@@ -31,7 +31,7 @@ const meterProvider = new MeterProvider({
 export const tracer = tracerProvider.getTracer("shipping");
 export const telemetry = openTelemetry({ tracerProvider, meterProvider });
 
-/** Sends what is left; call it when the server has stopped. */
+/** Sends the remaining telemetry; call it when the server has stopped. */
 export async function flushTelemetry(): Promise<void> {
   await Promise.all([tracerProvider.shutdown(), meterProvider.shutdown()]);
 }

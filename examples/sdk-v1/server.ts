@@ -6,7 +6,7 @@ import { openSdkV1Tasks } from "holdfast/sdk-v1";
 import { sqliteStore } from "holdfast/sqlite";
 import * as z from "zod";
 
-// One for the whole process, also where there is an McpServer per session.
+// One for the whole process, even with an McpServer per session.
 const durable = await openSdkV1Tasks({ store: sqliteStore("tasks.db") });
 
 const server = new McpServer(
@@ -27,7 +27,7 @@ server.experimental.tasks.registerToolTask(
       const result = { content: [{ type: "text", text: `the report of ${month}` }] };
       sleep(ms)
         .then(() => taskStore.storeTaskResult(task.taskId, "completed", result))
-        .catch(console.error); // such as for a task that was cancelled: it takes no result any more
+        .catch(console.error); // for example, a cancelled task accepts no result
       return { task };
     },
     getTask: (_args, { taskId, taskStore }) => taskStore.getTask(taskId),

@@ -8,7 +8,7 @@ test("a report is sent once, two days after somebody approved it, whatever dies 
   const mail = { send: async (rows: string[], key: string) => void sent.set(key, rows) };
   await using t = await testTasks((tasks) => addPublish(tasks, mail));
 
-  const queried = t.crash({ after: "query" }); // the server dies when the rows are stored
+  const queried = t.crash({ after: "query" }); // the server dies once the rows are stored
   const task = await t.start("publish", { month: "2026-10" });
   await queried;
   await t.restart();
@@ -19,7 +19,7 @@ test("a report is sent once, two days after somebody approved it, whatever dies 
 
   await t.clock.advance("47h");
   assert.equal(sent.size, 0);
-  const mailed = t.crash({ before: "send" }); // it has sent the mail, and the store does not know
+  const mailed = t.crash({ before: "send" }); // the mail was sent, but that is not stored yet
   await t.clock.advance("1h");
   await mailed;
   await t.restart();

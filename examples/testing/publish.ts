@@ -1,7 +1,7 @@
 import type { Tasks } from "holdfast";
 import * as z from "zod";
 
-/** What the tool reaches outside, so that a test can give something else. */
+/** The tool's external services, which a test can replace. */
 export interface Mail {
   send(rows: string[], key: string): Promise<void>;
 }
