@@ -21,7 +21,7 @@ describe("a person with several tasks", { timeout: 60_000 }, () => {
 
   it("names them by their numbers, sees how they stand, and reads a result again", async () => {
     const state = await folder();
-    expect(await screenOf(state, "ls")).toContain("No tasks. A call that takes its time");
+    expect(await screenOf(state, "ls")).toContain("No tasks. A call that takes a while");
     await screenOf(state, "call", url, "slow_compute", "seconds=0", "label=one", "--detach");
     await screenOf(state, "call", url, "never_ends", "--detach");
     const begun = await screenOf(state, "ls");
