@@ -22,7 +22,7 @@ const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9)
 /** For a slow machine; a run takes a fraction of it. */
 /** What is lost is found by a look at everything, once a minute: nothing is to need that. */
 const patienceAtEndMs = 50_000;
-const limitMs = 180_000 + kills * 3_000;
+const limitMs = 180_000 + kills * 9_000;
 
 let folder = "";
 beforeAll(async () => {

@@ -24,7 +24,7 @@ const blows = Math.ceil(Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 8
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
 /** What is lost is found by a look at everything, once a minute: nothing is to need that. */
 const patienceAtEndMs = 50_000;
-const limitMs = 180_000 + blows * 3_000;
+const limitMs = 180_000 + blows * 9_000;
 /** Clients give up on a process that says nothing, and go to another. */
 const patienceMs = 500;
 /** What is said while a process that is stopped in a commit keeps the others from writing, and by one that is about to end. */

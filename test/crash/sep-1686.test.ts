@@ -18,7 +18,7 @@ import { Victim } from "./victim.ts";
 
 const kills = Math.ceil(Number(process.env["CRASH_KILLS"] ?? (fullForm ? 300 : 9)) / 3);
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
-const limitMs = 120_000 + kills * 3_000;
+const limitMs = 120_000 + kills * 9_000;
 
 interface Job {
   /** Made up by the client. */

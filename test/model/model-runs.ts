@@ -2,7 +2,7 @@ import type * as fc from "fast-check";
 import { fullForm } from "../full-form.ts";
 
 const { HOLDFAST_MODEL_RUNS, HOLDFAST_MODEL_SEED, HOLDFAST_MODEL_PATH } = process.env;
-const factor = Number(HOLDFAST_MODEL_RUNS ?? (fullForm ? 3 : 0.5));
+const factor = Number(HOLDFAST_MODEL_RUNS ?? (fullForm ? 2 : 0.5));
 
 /** For vitest: what a property may take, on a busy machine too. */
 export const modelTimeoutMs = 240_000 * Math.max(1, factor);

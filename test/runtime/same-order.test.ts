@@ -128,7 +128,7 @@ it(
       }
       await process.runtime.stop();
     });
-    await fc.assert(property, { numRuns: fullForm ? 5_000 : 50 });
+    await fc.assert(property, { numRuns: fullForm ? 2_000 : 50 });
     expect(replayed).toBeGreaterThan(100);
   },
 );
