@@ -5,8 +5,10 @@ import { expect, it, onTestFinished } from "vitest";
 import { sent } from "../client/answers.ts";
 import { setUp } from "../client/setup.ts";
 import { SessionServer } from "../client/2025-11-25/session-server.ts";
-import { serve, Peer, text, withoutTasks, type Served } from "../server/peer.ts";
-import { SessionPeer } from "../server/session-peer.ts";
+import { text, withoutTasks } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { sourceFiles } from "../source-files.ts";
 
 function own(server: McpServer): void {
@@ -28,7 +30,7 @@ function served(): Promise<Served> {
 
 it("knows none of the methods that sessions had [B-P-004]", async () => {
   const { http } = await served();
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   for (const method of [
     "initialize",
     "ping",
@@ -43,7 +45,7 @@ it("knows none of the methods that sessions had [B-P-004]", async () => {
 
 it("says of lists, reads and the server for how long and for whom they may be kept [B-P-007]", async () => {
   const { http } = await served();
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const log = `task://${await peer.start("bare")}/log`; // ours, beside the author's
   for (const [method, params] of [
     ["server/discover", {}],
@@ -70,7 +72,7 @@ function nameIn(params: object): string | undefined {
 it("answers -32602 to a resource that there is not [B-P-005]", async () => {
   const { http } = await served();
   const uri = "test://no-such-note";
-  const { error } = await new Peer(http.url).send(
+  const { error } = await new StatelessClient(http.url).send(
     "resources/read",
     { uri },
     { headers: { "Mcp-Name": uri } },
@@ -93,13 +95,13 @@ it.each(["optional", "forbidden"] as const)(
           throw new UrlElicitationRequiredError([elicitation]);
         }),
     });
-    const peer = new Peer(http.url);
+    const peer = new StatelessClient(http.url);
     const plain = (await peer.call("pay", {}, { capabilities: withoutTasks })).error;
     const known = task === "optional" ? (await peer.ended(await peer.start("pay")))["error"] : plain;
     for (const error of [plain, known]) {
       expect(error).toMatchObject({ code: -32603, data: { elicitations: [elicitation] } });
     }
-    const earlier = await SessionPeer.open(http.url);
+    const earlier = await SessionClient.open(http.url);
     expect((await earlier.call("pay"))["error"]).toMatchObject({
       code: -32042,
       data: { elicitations: [elicitation] },

@@ -1,7 +1,8 @@
 import type { Tasks } from "holdfast";
 import { connect, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
-import { serve, text, type Served } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
 
 /** One HTTP request of a client. */
 interface Sent {

@@ -2,7 +2,8 @@ import { McpServer, type McpServerOptions } from "@modelcontextprotocol/server";
 import type { TaskClient } from "holdfast/client";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { SessionPeer, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { SessionClient } from "../kit/session-client.ts";
 import { expectReport, pipeBeside, revisions, serveBeside, text, type Revision } from "./beside-tasks.ts";
 
 /** Each message of these says something of its own. */
@@ -156,7 +157,7 @@ it("tells of each task, and each line of a log, although their methods are named
     });
     return mcp;
   });
-  const peer = await SessionPeer.open(http.url, { capabilities: { tasks: {} } });
+  const peer = await SessionClient.open(http.url, { capabilities: { tasks: {} } });
   await peer.request("logging/setLevel", { level: "info" });
   const said = await (await peer.begin("tools/call", { name: "say", arguments: {} })).rest();
   const dataOf = ({ params }: Message): unknown => (params as Message)["data"];

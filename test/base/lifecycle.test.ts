@@ -2,8 +2,8 @@ import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { setUpCore } from "../client/2025-11-25/core-peer.ts";
-import { Peer } from "../server/peer.ts";
-import { EventReader, SessionPeer } from "../server/session-peer.ts";
+import { EventStream, SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { expectReport, revisions, serveBeside, text } from "./beside-tasks.ts";
 
 function bare(): McpServer {
@@ -24,8 +24,8 @@ it.each(revisions)(
 
 it("keeps fifty requests of one id apart, with and without tasks in them [B-003]", async () => {
   const { http } = await serveBeside(bare, { sessions: false });
-  const earlier = new SessionPeer(http.url);
-  const newest = new Peer(http.url);
+  const earlier = new SessionClient(http.url);
+  const newest = new StatelessClient(http.url);
   const answers = await Promise.all(
     Array.from({ length: 50 }, async (_, n) => {
       const [name, args] = n % 4 < 2 ? ["echo", { say: `${n}` }] : ["report", { month: `${n}` }];
@@ -36,7 +36,7 @@ it("keeps fifty requests of one id apart, with and without tasks in them [B-003]
       const response = await earlier.post({ id: 7, method: "tools/call", params: { name, arguments: args } });
       return response.headers.get("content-type") === "application/json"
         ? ((await response.json()) as { result: unknown }).result
-        : (await new EventReader(response).rest()).at(-1)?.["result"];
+        : (await new EventStream(response).rest()).at(-1)?.["result"];
     }),
   );
   for (const [n, answer] of answers.entries()) {
@@ -89,8 +89,8 @@ it("answers initialize with its version, capabilities and name, and another vers
     ["1900-01-01", "2025-11-25"],
     ["2999-01-01", "2025-11-25"],
   ] as const) {
-    const peer = new SessionPeer(http.url, { version });
-    const answer = await new EventReader(await peer.initialize()).message();
+    const peer = new SessionClient(http.url, { version });
+    const answer = await new EventStream(await peer.initialize()).message();
     expect(answer).toMatchObject({
       result: {
         protocolVersion: spoken,

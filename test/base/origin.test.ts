@@ -6,7 +6,8 @@ import { createTasks } from "holdfast";
 import { createFetchHandler, createNodeHandler, type FetchHandlerOptions } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { serve, text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
 
 interface Answer {
   readonly status: number | undefined;

@@ -1,9 +1,11 @@
 import type { Tasks } from "holdfast";
 import { connect } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, serve, text, withoutTasks, type Served } from "../server/peer.ts";
+import { type Message, text, withoutTasks } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { EventStream, SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { making, serveDurable } from "../server/durable-server.ts";
-import { EventReader, SessionPeer, type Message } from "../server/session-peer.ts";
 
 /** Reports more often than anybody could read. */
 const many = 10_000;
@@ -31,9 +33,9 @@ const progressOf = (messages: readonly Message[]): Message[] =>
 /** The messages on the stream of a call of 2026-07-28. */
 async function streamOf(url: string, name: string, token: unknown): Promise<Message[]> {
   const read = Promise.withResolvers<Message[]>();
-  const peer = new Peer(url, async (address, init) => {
+  const peer = new StatelessClient(url, async (address, init) => {
     const response = await fetch(address, init);
-    new EventReader(response).rest().then(read.resolve, read.reject);
+    new EventStream(response).rest().then(read.resolve, read.reject);
     return Response.json({});
   });
   await peer.call(name, {}, { capabilities: withoutTasks, meta: { progressToken: token } });
@@ -48,7 +50,7 @@ it.each(["2025-11-25", "2026-07-28"])(
     const messages =
       version === "2026-07-28"
         ? await streamOf(http.url, "count", 7)
-        : await (await (await SessionPeer.open(http.url)).begin("tools/call", call)).rest();
+        : await (await (await SessionClient.open(http.url)).begin("tools/call", call)).rest();
     expect(messages.at(-1)).toMatchObject({ result: text("counted") });
     const told = progressOf(messages.slice(0, -1));
     expect(told.length).toBeGreaterThan(1);
@@ -65,7 +67,7 @@ it.each(["2025-11-25", "2026-07-28"])(
 
 it("is asked for by a string or an integer, and a call with anything else is refused [B-127 B-128]", async () => {
   const { http } = await served();
-  const peer = await SessionPeer.open(http.url, { capabilities: { tasks: {} } });
+  const peer = await SessionClient.open(http.url, { capabilities: { tasks: {} } });
   for (const progressToken of [1.5, true, null, {}, []]) {
     for (const more of [{}, { task: {} }]) {
       const refused = await peer.request("tools/call", {
@@ -79,7 +81,7 @@ it("is asked for by a string or an integer, and a call with anything else is ref
         { code: expect.any(Number) as unknown },
       ]);
     }
-    const newer = await new Peer(http.url).call("pages", {}, { meta: { progressToken } });
+    const newer = await new StatelessClient(http.url).call("pages", {}, { meta: { progressToken } });
     expect([progressToken, newer.status, typeof newer.error?.code]).toEqual([progressToken, 400, "number"]);
   }
   expect(await peer.request("tasks/list")).toMatchObject({ result: { tasks: [] } });
@@ -107,7 +109,7 @@ it("may have fractions, and neither total nor message [B-133 B-136]", async () =
     });
   });
   const { url } = await serveDurable(makeServer);
-  const peer = await SessionPeer.open(url, { capabilities: { tasks: {} } });
+  const peer = await SessionClient.open(url, { capabilities: { tasks: {} } });
   const listening = await peer.listen();
   const _meta = { progressToken: "half" };
   await peer.request("tools/call", { name: "parts", arguments: {}, task: {}, _meta });

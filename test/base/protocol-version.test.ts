@@ -1,13 +1,14 @@
 import { expect, it } from "vitest";
-import { serve, text, type Served } from "../server/peer.ts";
-import { EventReader, SessionPeer } from "../server/session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { EventStream, SessionClient } from "../kit/session-client.ts";
 
 function served(sessions: boolean): Promise<Served> {
   return serve({ tools: (tasks) => tasks.tool("bare", {}, () => text("bare")), http: { sessions } });
 }
 
 /** Undefined leaves the header out. */
-function ping(peer: SessionPeer, version: string | undefined): Promise<Response> {
+function ping(peer: SessionClient, version: string | undefined): Promise<Response> {
   const session = peer.sessionId === undefined ? {} : { "mcp-session-id": peer.sessionId };
   return fetch(peer.url, {
     method: "POST",
@@ -23,7 +24,7 @@ function ping(peer: SessionPeer, version: string | undefined): Promise<Response>
 
 it.each([true, false])("is refused where nobody knows it, with sessions: %s [B-115]", async (sessions) => {
   const { http } = await served(sessions);
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   for (const version of ["banana", "1999-01-01", ""]) {
     const refused = await ping(peer, version);
     expect(refused.status).toBe(400);
@@ -34,17 +35,17 @@ it.each([true, false])("is refused where nobody knows it, with sessions: %s [B-1
     const refused = await peer.send(method, { headers: { "mcp-protocol-version": "banana" } });
     expect(refused.status).toBe(400);
   }
-  expect((await new EventReader(await ping(peer, "2025-11-25")).message())?.["result"]).toEqual({});
+  expect((await new EventStream(await ping(peer, "2025-11-25")).message())?.["result"]).toEqual({});
 });
 
 it.each([true, false])(
   "is that of 2025-03-26 where a request does not say it, with sessions: %s [B-114]",
   async (sessions) => {
     const { http } = await served(sessions);
-    const peer = await SessionPeer.open(http.url, { version: "2025-03-26" });
+    const peer = await SessionClient.open(http.url, { version: "2025-03-26" });
     const answered = await ping(peer, undefined);
     expect(answered.status).toBe(200);
-    const stream = new EventReader(answered);
+    const stream = new EventStream(answered);
     // No event without data: clients of that revision do not know them.
     expect(await stream.any()).toMatchObject({ message: { id: 1, result: {} } });
   },

@@ -3,8 +3,9 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { SessionServer, SessionStream } from "../client/2025-11-25/session-server.ts";
 import { rest } from "../../src/testing/fake-clock.ts";
-import { serve, text, type Served } from "../server/peer.ts";
-import { SessionPeer, type Message } from "../server/session-peer.ts";
+import { type Message, text } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
 
 interface Scene extends Served {
   /** Lets the tool go on. */
@@ -48,7 +49,7 @@ async function scene(): Promise<Scene> {
 
 it("goes on where the server has closed a call's connection, as its tool asks it to [B-068 B-070 B-080 B-096]", async () => {
   const { http, release } = await scene();
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const response = await peer.post({
     id: "c",
     method: "tools/call",
@@ -66,7 +67,7 @@ it("goes on where the server has closed a call's connection, as its tool asks it
 
 it("goes on where the server has closed the connection of the session's stream [B-087 B-088]", async () => {
   const { http } = await scene();
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const listening = await peer.send("GET");
   await peer.call("announce");
   await peer.call("hush");
@@ -81,7 +82,7 @@ it("goes on where the server has closed the connection of the session's stream [
 
 it("loses nothing with a connection that breaks, and brings nothing of another stream [B-077 B-078 B-096 B-097]", async () => {
   const { http, begun, release } = await scene();
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   await peer.request("logging/setLevel", { level: "info" });
   const gone = new AbortController();
   const { signal } = gone;

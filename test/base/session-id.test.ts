@@ -1,14 +1,15 @@
 import { connect, type ClientEvent } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
 import { SessionServer } from "../client/2025-11-25/session-server.ts";
-import { serve, text } from "../server/peer.ts";
-import { SessionPeer } from "../server/session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
 
 it("comes with the answer to initialize, in visible ASCII, another one for each session [B-099 B-100 B-101]", async () => {
   const { http } = await serve({ tools: (tasks) => tasks.tool("bare", {}, () => text("bare")) });
   const ids = new Set<string>();
   for (let n = 0; n < 20; n++) {
-    const opened = await new SessionPeer(http.url).initialize();
+    const opened = await new SessionClient(http.url).initialize();
     expect(opened.status).toBe(200);
     const id = opened.headers.get("mcp-session-id") ?? "";
     expect(id).toMatch(/^[\x21-\x7e]+$/);
@@ -82,7 +83,7 @@ it("is left behind by the wait for a task where its server has ended the session
   });
   onTestFinished(() => client.close());
   const handle = await client.startTool("gated");
-  const lost = new SessionPeer(http.url);
+  const lost = new SessionClient(http.url);
   lost.sessionId = client.sdk.transport?.sessionId;
   expect((await lost.send("DELETE")).status).toBe(200);
   gate.resolve();

@@ -2,11 +2,12 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { serve, text } from "../server/peer.ts";
-import { EventReader, SessionPeer, type Event, type Message } from "../server/session-peer.ts";
+import { type Message, text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { type Event, EventStream, SessionClient } from "../kit/session-client.ts";
 
 interface Scene {
-  readonly peer: SessionPeer;
+  readonly peer: SessionClient;
   /** Lets the calls of that name go on. */
   readonly open: (name: string) => void;
 }
@@ -44,12 +45,12 @@ async function scene(): Promise<Scene> {
     mcp.registerTool("announce", {}, () => (mcp.sendToolListChanged(), text("announced")));
   };
   const { http } = await serve({ tools, server, http: { anonymous: "shared" } });
-  const peer = await SessionPeer.open(http.url, { capabilities: { elicitation: {}, tasks: {} } });
+  const peer = await SessionClient.open(http.url, { capabilities: { elicitation: {}, tasks: {} } });
   return { peer, open: (name) => gate(name).resolve() };
 }
 
 /** All events to the end of a stream. */
-async function eventsOf(stream: EventReader): Promise<Event[]> {
+async function eventsOf(stream: EventStream): Promise<Event[]> {
   const events: Event[] = [];
   for (let event = await stream.any(); event !== undefined; event = await stream.any()) events.push(event);
   return events;
@@ -96,7 +97,7 @@ it("begin with an event without data, say all of one call, and end with its resp
   const written = await own.text();
   // In the order in which it came: where to resume, how long to wait before, and only then what there is to say.
   expect(written).toMatch(/^(: [^\n]*\n\n)*id: \S+\nretry: \d+\ndata: \n\n/);
-  const events = await eventsOf(new EventReader(new Response(written)));
+  const events = await eventsOf(new EventStream(new Response(written)));
   expect(events[0]).toEqual({ id: expect.any(String) as unknown, message: undefined });
   expect(events.slice(1).map(({ message }) => message)).toMatchObject([
     { method: "notifications/progress", params: { progressToken: "a" } },

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { serve, text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
 import { folder, startHoldfast, type RunningCli } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 import { Pty } from "./terminal/pty.ts";

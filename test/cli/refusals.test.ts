@@ -7,7 +7,7 @@ import { UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js"
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { expect, it, onTestFinished } from "vitest";
 import { serveSessions } from "../sdk-v1/http.ts";
-import { serve as serveTasks } from "../server/peer.ts";
+import { serve as serveTasks } from "../kit/server.ts";
 import { folder } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 

@@ -9,7 +9,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemClock, type ClientClock } from "../../src/client/clock.ts";
 import { connectWith } from "../../src/client/connect.ts";
 import { runMain } from "../cli/run-main.ts";
-import { serve, text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
 
 /** No poll comes before the test is over. */
 const pollIntervalMs = 3_600_000;

@@ -16,7 +16,7 @@ const text = (words: string): { content: { type: "text"; text: string }[] } => (
 });
 
 /** A server that polls alone would take an hour to learn from, on a database that its successors share. */
-class House {
+class SharedServer {
   readonly door = Promise.withResolvers<void>();
   readonly #file: string;
 
@@ -24,10 +24,10 @@ class House {
     this.#file = file;
   }
 
-  static async build(): Promise<House> {
+  static async build(): Promise<SharedServer> {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-client-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    return new House(join(folder, "tasks.db"));
+    return new SharedServer(join(folder, "tasks.db"));
   }
 
   serve(): TaskServer {
@@ -49,7 +49,7 @@ class House {
       await this.door.promise;
       return text("through");
     });
-    return tasks.server(() => new McpServer({ name: "house", version: "1.0.0" }));
+    return tasks.server(() => new McpServer({ name: "shared", version: "1.0.0" }));
   }
 }
 
@@ -79,37 +79,37 @@ async function waiting(client: TaskClient): Promise<Awaited<ReturnType<TaskClien
 }
 
 it("a server over HTTP tells of questions and ends without a poll [X-085 X-088]", async () => {
-  const house = await House.build();
-  const http = await serveHttp(house.serve(), { port: 0 });
+  const shared = await SharedServer.build();
+  const http = await serveHttp(shared.serve(), { port: 0 });
   onTestFinished(() => http.close());
   const { client, polls } = await visit(http.url);
   const results = Promise.all([client.callTool("ask"), client.callTool("ask")]);
   const handle = await waiting(client);
   const end = handle.result();
-  house.door.resolve();
+  shared.door.resolve();
   expect(await end).toEqual(text("through"));
   expect(await results).toEqual([text("accept"), text("accept")]);
   expect(polls()).toBe(0);
 });
 
 it("a server that is restarted is listened to again [X-052 X-B-024 A-26]", async () => {
-  const house = await House.build();
-  const first = await serveHttp(house.serve(), { port: 0 });
+  const shared = await SharedServer.build();
+  const first = await serveHttp(shared.serve(), { port: 0 });
   const { client, polls } = await visit(first.url);
   const handle = await waiting(client);
   const end = handle.result();
   await first.close();
-  const second = await serveHttp(house.serve(), { port: first.port });
+  const second = await serveHttp(shared.serve(), { port: first.port });
   onTestFinished(() => second.close());
-  house.door.resolve();
+  shared.door.resolve();
   expect(await end).toEqual(text("through"));
   expect(polls()).toBe(0);
 });
 
 it("a server on a pipe tells of questions and ends without a poll [X-085 X-B-024]", async () => {
-  const house = await House.build();
+  const shared = await SharedServer.build();
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const server = await serveStdio(house.serve(), { stdin, stdout });
+  const server = await serveStdio(shared.serve(), { stdin, stdout });
   onTestFinished(() => server.close());
   const methods: unknown[] = [];
   stdin.on("data", (chunk: Buffer) => {
@@ -125,7 +125,7 @@ it("a server on a pipe tells of questions and ends without a poll [X-085 X-B-024
   const kept = handle.result();
   controller.abort(new Error("no patience"));
   await expect(given).rejects.toThrow("no patience");
-  house.door.resolve();
+  shared.door.resolve();
   expect(await kept).toEqual(text("through"));
   expect(methods).not.toContain("tasks/get");
   // Taken back each time that nobody waits (X-B-016).

@@ -5,7 +5,8 @@ import { systemClock } from "../../src/client/clock.ts";
 import { readLines } from "../../src/client/task/task-lines.ts";
 import { taskResourceOf } from "../../src/server/task-resources.ts";
 import { runMain } from "../cli/run-main.ts";
-import { serve, text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
 
 /** A server with a tool that logs, waits for `goOn`, and logs again. */
 async function logging() {

@@ -1,6 +1,7 @@
 import { connect, type ConnectOptions } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
-import { serve, text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
 
 it.each<[string, ConnectOptions]>([
   ["2026-07-28", {}],

@@ -1,4 +1,5 @@
-import { EventReader, SessionPeer, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { EventStream, SessionClient } from "../kit/session-client.ts";
 import { patience, RpcError, type SeenTask } from "./rpc.ts";
 
 /** A question of a task; `answer` resolves when the server has acknowledged the answer, and so keeps it. */
@@ -18,7 +19,7 @@ export class CoreRpc {
   readonly url: string;
   readonly #onQuestion: (question: Question) => void;
   readonly #patienceMs: number | undefined;
-  #session: Promise<SessionPeer> | undefined;
+  #session: Promise<SessionClient> | undefined;
   #id = 0;
 
   constructor(url: string, onQuestion: (question: Question) => void, patienceMs?: number) {
@@ -70,26 +71,26 @@ export class CoreRpc {
       const response = await peer.post({ id: ++this.#id, method, params });
       const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
       if (response.ok) {
-        const answer = isJson ? await response.json() : await this.#read(new EventReader(response), peer);
+        const answer = isJson ? await response.json() : await this.#read(new EventStream(response), peer);
         if (answer !== undefined) return answer as Answer;
       }
       if (this.#session === session) this.#session = undefined; // it ended
     }
   }
 
-  async #open(): Promise<SessionPeer> {
+  async #open(): Promise<SessionClient> {
     const capabilities = { elicitation: { form: {} } };
     // The stream of a session is silent for as long as there is nothing to say.
     const impatientFetch = (url: string, init: RequestInit): Promise<Response> =>
       fetch(url, init.method === "GET" ? init : { ...init, signal: patience(this.#patienceMs) });
-    const peer = await SessionPeer.open(this.url, { capabilities }, impatientFetch);
+    const peer = await SessionClient.open(this.url, { capabilities }, impatientFetch);
     const stream = await peer.listen();
     this.#read(stream, peer).catch(() => undefined); // it died, and so does what is in flight
     return peer;
   }
 
   /** Takes what comes until the answer, if there is one. */
-  async #read(stream: EventReader, peer: SessionPeer): Promise<Message | undefined> {
+  async #read(stream: EventStream, peer: SessionClient): Promise<Message | undefined> {
     for (let message = await stream.message(); message !== undefined; message = await stream.message()) {
       if (!("method" in message)) return message;
       if (message["method"] === "elicitation/create") this.#onQuestion(questionOf(message, peer));
@@ -98,7 +99,7 @@ export class CoreRpc {
   }
 }
 
-function questionOf({ id, params }: Message, peer: SessionPeer): Question {
+function questionOf({ id, params }: Message, peer: SessionClient): Question {
   const meta = (params as Message)["_meta"] as Record<string, { taskId: string }>;
   return {
     taskId: meta["io.modelcontextprotocol/related-task"]?.taskId ?? "",

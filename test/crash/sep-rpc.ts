@@ -1,6 +1,7 @@
 import { withTask } from "../../src/generation/sep-1686/create.ts";
 import { relatedTask } from "../../src/generation/sep-1686/related-task.ts";
-import { EventReader, SessionPeer, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { EventStream, SessionClient } from "../kit/session-client.ts";
 
 interface Answer {
   readonly result?: Message;
@@ -9,11 +10,11 @@ interface Answer {
 
 /** A client of SEP-1686 on one server. Rejects when that dies before it answered. */
 export class SepRpc {
-  readonly #peer: Promise<SessionPeer>;
+  readonly #peer: Promise<SessionClient>;
   #id = 0;
 
   constructor(url: string) {
-    this.#peer = SessionPeer.open(url);
+    this.#peer = SessionClient.open(url);
     this.#peer.catch(() => undefined);
   }
 
@@ -33,7 +34,7 @@ export class SepRpc {
     if (response.headers.get("content-type")?.startsWith("application/json") === true) {
       return (await response.json()) as Answer;
     }
-    const stream = new EventReader(response);
+    const stream = new EventStream(response);
     for (let message = await stream.message(); message !== undefined; message = await stream.message()) {
       if (message["method"] === "notifications/tasks/created") onCreated();
       if (!("method" in message)) return message;

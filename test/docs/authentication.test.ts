@@ -15,7 +15,7 @@ import {
 } from "../../examples/authentication/on-behalf.ts";
 import { AuthorizationServer, audience, keyPair } from "../server/auth/authorization-server.ts";
 import { protectedServer, type ProtectedServer } from "../server/auth/protected-server.ts";
-import { Peer, type Sending } from "../server/peer.ts";
+import { type Sending, StatelessClient } from "../kit/stateless-client.ts";
 
 const root = new URL("../../", import.meta.url);
 const jwtExample = new URL("examples/authentication/jwt.ts", root);
@@ -44,7 +44,7 @@ it("shows a server that does what the page says", async () => {
   const exited = once(server, "exit");
   const [line] = (await once(server.stdout, "data")) as [Buffer];
   const url = line.toString().trim();
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const exp = Math.floor(Date.now() / 1_000) + 60;
   const holding = async (scope: string): Promise<Sending> => ({
     headers: { authorization: `Bearer ${await issuer.token({ exp, scope })}` },
@@ -90,13 +90,13 @@ it("shows how to act for a caller, before and after a restart", async () => {
       },
     );
   const book = async ({ url, as }: ProtectedServer): Promise<string> =>
-    new Peer(url).start("book_room", {}, await as("ann"));
+    new StatelessClient(url).start("book_room", {}, await as("ann"));
   const agree = async ({ url, as }: ProtectedServer, taskId: string): Promise<void> => {
     const ann = await as("ann");
-    const task = async (): Promise<unknown> => (await new Peer(url).get(taskId, ann))["status"];
+    const task = async (): Promise<unknown> => (await new StatelessClient(url).get(taskId, ann))["status"];
     await expect.poll(task).toBe("input_required");
     const inputResponses = { agree: { action: "accept", content: {} } };
-    await new Peer(url).result("tasks/update", { taskId, inputResponses }, ann);
+    await new StatelessClient(url).result("tasks/update", { taskId, inputResponses }, ann);
     await expect.poll(task).toBe("completed");
   };
   const first = await serving();

@@ -2,8 +2,9 @@ import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { addRenderJob, type JobSystem } from "../../examples/job-front/add-render-job.ts";
 import { defaultOptions } from "../../src/runtime/options.ts";
-import { house, Session } from "../server/2025-11-25/session.ts";
-import { text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { InMemorySession } from "../kit/in-memory-session.ts";
+import { startServer } from "../kit/server.ts";
 import { callAs } from "../server/sep-1686/sep.ts";
 
 const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
@@ -42,8 +43,8 @@ it("keeps which job stands for the requestor's id [S-024]", async () => {
     state: async () => "succeeded",
     stop: async () => undefined,
   };
-  const { server } = await house((tasks) => addRenderJob(tasks, jobs));
-  const session = await Session.open(server);
+  const { server } = await startServer((tasks) => addRenderJob(tasks, jobs));
+  const session = await InMemorySession.open(server);
   const answer = await session.result(callAs(session, { taskId: "mine" }, "render_job", { report: "q3" }));
   expect(answer).toMatchObject(text("job-1 has rendered q3"));
   expect([...started.keys()]).toEqual([expect.stringMatching(/^mine\/.{22,}$/)]);

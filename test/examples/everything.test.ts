@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { EverythingServer } from "../conformance/everything-server.ts";
 import { RawClient, withTasks } from "../conformance/raw-client.ts";
 import { relatedTask } from "../../src/generation/sep-1686/related-task.ts";
-import { EventReader, SessionPeer } from "../server/session-peer.ts";
+import { EventStream, SessionClient } from "../kit/session-client.ts";
 
 async function started(...options: ConstructorParameters<typeof EverythingServer>) {
   const server = new EverythingServer(...options);
@@ -39,7 +39,7 @@ describe("the everything server", { timeout: 60_000 }, () => {
   });
 
   it("serves tasks of SEP-1686 too, resources and prompts among them [S-002 S-010]", async () => {
-    const peer = await SessionPeer.open(await server.url, { version: "2025-06-18" });
+    const peer = await SessionClient.open(await server.url, { version: "2025-06-18" });
     const id = (name: string): string => `${name}-${peer.sessionId ?? ""}`;
     const asks = (taskId: string): object => ({ "modelcontextprotocol.io/task": { taskId } });
     const about = (taskId: string): object => ({ taskId, _meta: relatedTask(taskId) });
@@ -61,7 +61,7 @@ describe("the everything server", { timeout: 60_000 }, () => {
       });
     }
     const endless = { name: "never_ends", _meta: asks(id("endless")) };
-    const stream = new EventReader(await peer.post({ id: "i", method: "tools/call", params: endless }));
+    const stream = new EventStream(await peer.post({ id: "i", method: "tools/call", params: endless }));
     expect(await stream.message()).toMatchObject({ method: "notifications/tasks/created" });
     const cancelled = { requestId: "i", _meta: relatedTask(id("endless")) };
     await peer.post({ method: "notifications/cancelled", params: cancelled });
@@ -265,7 +265,7 @@ describe("the everything server of 2025-11-25 and before", { timeout: 60_000 }, 
   });
 
   it("has what only those revisions have, and nothing that only later ones have", async () => {
-    const peer = await SessionPeer.open(await server.url);
+    const peer = await SessionClient.open(await server.url);
     const { result } = await peer.request("tools/list");
     const tools = result as { tools: { name: string; description?: string }[] };
     const names = tools.tools.map(({ name }) => name);
@@ -278,7 +278,7 @@ describe("the everything server of 2025-11-25 and before", { timeout: 60_000 }, 
   });
 
   it("tells who watches test://watched-resource that it changed", async () => {
-    const peer = await SessionPeer.open(await server.url);
+    const peer = await SessionClient.open(await server.url);
     const stream = await peer.listen();
     const uri = "test://watched-resource";
     expect(await peer.request("resources/subscribe", { uri })).toMatchObject({ result: {} });
@@ -296,7 +296,7 @@ describe("the everything server of 2025-11-25 and before", { timeout: 60_000 }, 
   });
 
   it("closes the stream of test_reconnection, and answers to who comes back", async () => {
-    const peer = await SessionPeer.open(await server.url);
+    const peer = await SessionClient.open(await server.url);
     const call = await peer.begin("tools/call", { name: "test_reconnection", arguments: {} });
     const opened = await call.any();
     expect(await call.any()).toBeUndefined();
@@ -309,7 +309,7 @@ describe("the everything server of 2025-11-25 and before", { timeout: 60_000 }, 
     ["test_elicitation_sep1034_defaults", {}, { name: "Ada" }],
     ["test_elicitation_sep1330_enums", {}, { titledMulti: ["value1", "value3"] }],
   ])("asks in %s on the stream of the call", async (name, args, content) => {
-    const peer = await SessionPeer.open(await server.url);
+    const peer = await SessionClient.open(await server.url);
     const call = await peer.begin("tools/call", { name, arguments: args });
     const question = await call.message();
     expect(question).toMatchObject({ method: "elicitation/create", params: { requestedSchema: {} } });
@@ -320,7 +320,7 @@ describe("the everything server of 2025-11-25 and before", { timeout: 60_000 }, 
   });
 
   it.each(["2024-11-05", "2025-03-26", "2025-06-18"])("serves the plain tools in %s", async (version) => {
-    const peer = await SessionPeer.open(await server.url, { version });
+    const peer = await SessionClient.open(await server.url, { version });
     expect(await peer.call("test_simple_text")).toMatchObject({
       result: textOf("This is a simple text response for testing."),
     });
@@ -341,7 +341,7 @@ describe("a run of the everything server", { timeout: 60_000 }, () => {
       notifications: { toolsListChanged: true },
     });
     const heard = listening.text();
-    const stream = await (await SessionPeer.open(url)).listen();
+    const stream = await (await SessionClient.open(url)).listen();
     await client.call("test_trigger_tool_change");
     const before = performance.now();
     expect(await server.stop()).toEqual({ code: 0, stdout: `${url}\n`, stderr: "" });

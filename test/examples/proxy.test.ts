@@ -4,7 +4,7 @@ import { connected, visits } from "../client/auth/connected.ts";
 import { OAuthServer } from "../client/auth/oauth-server.ts";
 import { freePort } from "../client/auth/protected.ts";
 import { newFolder, serveExample } from "../docs/example-process.ts";
-import { text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
 
 const env = (oauth: OAuthServer, port: number) => ({
   ISSUER: oauth.issuer,

@@ -1,8 +1,10 @@
 import type { PrepareContext, Tasks } from "holdfast";
 import * as z from "zod";
 import { form } from "../server/prepare-caller.ts";
-import { Peer, serve, text } from "../server/peer.ts";
-import { SessionPeer } from "../server/session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { authorsOwn } from "../server/session-server.ts";
 
 /** Tools of each kind, which answer whatever arguments they are given. */
@@ -58,10 +60,10 @@ export async function front({ sessions }: { readonly sessions: boolean }): Promi
     },
   });
   const openSession = async (): Promise<Known> => {
-    const peer = new Peer(http.url);
+    const peer = new StatelessClient(http.url);
     const { result } = await peer.call("prepares", {});
     const [asked, done] = [await peer.start("asks"), await peer.start("works")];
-    const older = sessions ? await SessionPeer.open(http.url) : new SessionPeer(http.url);
+    const older = sessions ? await SessionClient.open(http.url) : new SessionClient(http.url);
     const { result: created } = await older.request("tools/call", { name: "asks", arguments: {}, task: {} });
     const { task } = created as { task: { taskId: string } };
     const stream = sessions ? await (await older.listen()).any() : undefined;

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Peer, text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { assertNothingPolluted } from "./hostile-json.ts";
 import { fuzzRuns, fuzzTimeoutMs } from "./fuzz-runs.ts";
 import { front, type Front } from "./front.ts";
@@ -42,7 +43,9 @@ async function sent(url: string, request: HostileRequest): Promise<() => Promise
 }
 
 async function assertServes({ url, errors }: Front): Promise<void> {
-  expect((await new Peer(url).call("greet", { name: "Ann" })).result).toMatchObject(text("hello Ann"));
+  expect((await new StatelessClient(url).call("greet", { name: "Ann" })).result).toMatchObject(
+    text("hello Ann"),
+  );
   expect(errors.splice(0)).toEqual([]);
   assertNothingPolluted();
 }

@@ -5,9 +5,11 @@ import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
-import { Peer, serve, text, withTasks } from "../server/peer.ts";
-import { Pipe } from "../server/pipe.ts";
-import { SessionPeer } from "../server/session-peer.ts";
+import { text, withTasks } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 import { messageFault } from "../../src/server/message-limits.ts";
 
 function tools(tasks: Tasks): void {
@@ -47,7 +49,7 @@ const cases = depths.flatMap((levels) =>
 
 it("refuses deep messages over HTTP in the newest revision, and goes on", async () => {
   const { http, errors } = await serve({ tools });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   for (const [method, name, params] of cases) {
     const response = await fetch(http.url, {
       method: "POST",
@@ -69,7 +71,7 @@ it("refuses deep messages over HTTP in the newest revision, and goes on", async 
 
 it("refuses deep messages of a session, in batches and answers too, and goes on", async () => {
   const { http, errors } = await serve({ tools });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const bodies = cases.flatMap(([method, , params]) => {
     const request = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params},"task":{}}}`;
     return [request, `[${request}]`];
@@ -93,7 +95,7 @@ it("refuses deep messages on stdio with an error to each request, and goes on", 
   const factory = (): McpServer => new McpServer({ name: "deep", version: "1" });
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   for (const [number, [method, , params]] of cases.entries()) {
     const body = `"params":{${params},"_meta":${JSON.stringify(meta)}}`;
     stdin.write(`{"jsonrpc":"2.0","id":${number},"method":"${method}",${body}}\n`);
@@ -106,7 +108,7 @@ it("refuses deep messages on stdio with an error to each request, and goes on", 
 });
 
 it("takes what is as deep as it may be, and lets an author say how deep that is", async () => {
-  const peer = await Peer.of({ tools, options: { maxNesting: 10 } });
+  const peer = await StatelessClient.of({ tools, options: { maxNesting: 10 } });
   // The message, its params and its arguments are three levels.
   const args = (levels: number): object => ({ x: JSON.parse(nested("[", levels)) as unknown });
   expect((await peer.call("direct", args(7))).result).toMatchObject(text("hello"));
@@ -132,7 +134,7 @@ it.each(["1e999", "-1e999"])(
   "refuses the number %s, which no tool could be given as it was sent",
   async (number) => {
     const { http } = await serve({ tools });
-    const peer = await SessionPeer.open(http.url);
+    const peer = await SessionClient.open(http.url);
     const args = `{"x":[{"y":${number}}]}`;
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":${args}}}`;
     const response = await peer.send("POST", { body });

@@ -5,8 +5,8 @@ import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import * as fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
-import { text } from "../server/peer.ts";
-import { Pipe } from "../server/pipe.ts";
+import { text } from "../kit/messages.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 import { authorsOwn } from "../server/session-server.ts";
 import { fuzzRuns, fuzzTimeoutMs } from "./fuzz-runs.ts";
 import { tickets, tools, type Known } from "./front.ts";
@@ -14,7 +14,7 @@ import { assertNothingPolluted } from "./hostile-json.ts";
 import { hostileBody } from "./hostile-request.ts";
 
 /** A server on a pipe, and what its client knows. */
-async function piped(): Promise<{ stdin: PassThrough; pipe: Pipe; known: Known }> {
+async function piped(): Promise<{ stdin: PassThrough; pipe: StdioClient; known: Known }> {
   const rates = { pollsPerInterval: null, maxLoopDelayMs: null };
   const tasks = createTasks({
     store: memoryStore(),
@@ -32,7 +32,7 @@ async function piped(): Promise<{ stdin: PassThrough; pipe: Pipe; known: Known }
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   const taskIds = [await pipe.start("asks"), await pipe.start("works")];
   const { requestState } = await pipe.request("tools/call", { name: "prepares", arguments: {} });
   return {

@@ -14,7 +14,9 @@ import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { accept, form, greets } from "../server/prepare-caller.ts";
-import { Peer, serve, text, type Served } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { openSession } from "./ext-tasks-session.ts";
 
 function tools(tasks: Tasks): void {
@@ -108,7 +110,7 @@ it("answers the question of a call before there is a task [X-039 X-040]", async 
 it("cancels a task, which then is cancelled for everybody [X-048 X-074 X-075]", async () => {
   const { http } = await served();
   const reference = await left(await openSession(http.url));
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   await peer.until(reference.taskId, "input_required");
   const session = await openSession(http.url);
   await session.cancelTask(reference.taskId);
@@ -123,7 +125,7 @@ it("cancels what it has begun itself", async () => {
   await execution.cancel();
   expect((await execution.result()).status).toBe("cancelled");
   const id = execution.handle?.taskId ?? "";
-  expect(await new Peer(http.url).ended(id)).toMatchObject({ status: "cancelled" });
+  expect(await new StatelessClient(http.url).ended(id)).toMatchObject({ status: "cancelled" });
 });
 
 it("takes up a task by its id on a fresh client [X-016 X-046]", async () => {

@@ -7,8 +7,8 @@ import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/s
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { onTestFinished } from "vitest";
 import { root } from "../conformance/everything-server.ts";
-import { Pipe } from "../server/pipe.ts";
-import { SessionPeer } from "../server/session-peer.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 
 export type Result = Record<string, unknown>;
 
@@ -86,13 +86,13 @@ export function raw(version: string): (place: Place) => Promise<PlainClient> {
 type Request = (method: string, params: object) => Promise<Result>;
 
 async function overHttp(url: string, version: string): Promise<Request> {
-  const peer = await SessionPeer.open(url, { version, capabilities: {} });
+  const peer = await SessionClient.open(url, { version, capabilities: {} });
   return async (method, params) => (await peer.request(method, params))["result"] as Result;
 }
 
 async function overPipe(env: Readonly<Record<string, string>>, version: string): Promise<Request> {
   const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...env }, stdio: "pipe" });
-  const pipe = new Pipe(child.stdin, child.stdout);
+  const pipe = new StdioClient(child.stdin, child.stdout);
   onTestFinished(async () => {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     pipe.end();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { Listener, listenTo } from "../server/listener.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { listenTo, Subscription } from "../kit/subscription.ts";
 import { accept, PrepareCaller } from "../server/prepare-caller.ts";
-import { Peer } from "../server/peer.ts";
 import { send, seen } from "./seen.ts";
 import { as, secret, stage, states, toolFor, unknownLike, type State } from "./stage.ts";
 
@@ -10,7 +10,7 @@ const alice = as("alice");
 
 /** A task of Alice's in a state; what she sees of it tells later whether anybody touched it. */
 async function taskOf(url: string, state: State): Promise<{ id: string; look: () => Promise<string> }> {
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const id = await peer.start(toolFor[state], { word: secret }, alice);
   if (state === "cancelled") await peer.send("tasks/cancel", { taskId: id }, alice);
   while ((await peer.get(id, alice))["status"] !== state) await new Promise(setImmediate);
@@ -46,19 +46,19 @@ it.each(states.flatMap((state) => methods.map((method) => [state, method] as con
 
 it("pushes nothing of another's tasks, and acknowledges them as unknown ones [X-P-003 A-27]", async () => {
   const { http } = await stage();
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const { id } = await taskOf(http.url, "input_required");
   const own = await peer.start("asks", { word: "beryl" }, as("bob"));
 
   const acknowledgementOf = async (taskId: string): Promise<unknown> => {
-    const listener = new Listener(await listenTo(http.url, { taskIds: [taskId] }, as("bob")));
+    const listener = new Subscription(await listenTo(http.url, { taskIds: [taskId] }, as("bob")));
     const event = await listener.event();
     await listener.leave();
     return event;
   };
   expect(await acknowledgementOf(id)).toBe(await acknowledgementOf(unknownLike(id)));
 
-  const listener = new Listener(await listenTo(http.url, { taskIds: [id, own, "unknown"] }, as("bob")));
+  const listener = new Subscription(await listenTo(http.url, { taskIds: [id, own, "unknown"] }, as("bob")));
   const events: string[] = [(await listener.event()) ?? ""];
   expect(events[0]).toContain(`"taskIds":["${own}"]`);
   await peer.send(
@@ -106,7 +106,7 @@ it.each([
 
 it("refuses another's requestState as one that nobody was given [X-B-010]", async () => {
   const { http } = await stage();
-  const caller = new PrepareCaller(new Peer(http.url), "prepares", alice);
+  const caller = new PrepareCaller(new StatelessClient(http.url), "prepares", alice);
   const call = { arguments: { word: secret } };
   const { requestState } = await caller.round(call);
   const by = async (who: string, state: string): Promise<string> => {

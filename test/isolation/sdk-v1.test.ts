@@ -2,7 +2,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { serveSessions } from "../sdk-v1/http.ts";
 import { openDurable, storeNames } from "../sdk-v1/stores.ts";
 import { exampleServer } from "../sdk-v1/tools.ts";
-import { SessionPeer, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { SessionClient } from "../kit/session-client.ts";
 import { unknownLike } from "./stage.ts";
 
 const secret = "amethyst.txt";
@@ -10,22 +11,22 @@ const secret = "amethyst.txt";
 /** Alice and Bob, each in a session of a server on SDK v1, which owns what is created in it. */
 async function sessions(
   store: (typeof storeNames)[number],
-): Promise<{ alice: SessionPeer; bob: SessionPeer }> {
+): Promise<{ alice: SessionClient; bob: SessionClient }> {
   const durable = await openDurable(store);
   const http = await serveSessions(() => exampleServer(durable));
   onTestFinished(() => http.close());
   return {
-    alice: await SessionPeer.open(http.url.href),
-    bob: await SessionPeer.open(http.url.href),
+    alice: await SessionClient.open(http.url.href),
+    bob: await SessionClient.open(http.url.href),
   };
 }
 
-async function start(session: SessionPeer, name: string, args: object): Promise<string> {
+async function start(session: SessionClient, name: string, args: object): Promise<string> {
   const answer = await session.request("tools/call", { name, arguments: args, task: { ttl: 60_000 } });
   return (answer as { result: { task: { taskId: string } } }).result.task.taskId;
 }
 
-async function until(session: SessionPeer, taskId: string, status: string): Promise<void> {
+async function until(session: SessionClient, taskId: string, status: string): Promise<void> {
   for (;;) {
     const { result } = (await session.request("tasks/get", { taskId })) as { result: Message };
     if (result["status"] === status) return;

@@ -1,4 +1,4 @@
-import { withTasks } from "../server/peer.ts";
+import { withTasks } from "../kit/messages.ts";
 
 /** All that the receiver of an answer sees, but for the time of day and the numbers of its events. */
 export async function seen(response: Response): Promise<string> {

@@ -1,15 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/generation/cursor.ts";
 import { accept } from "../server/prepare-caller.ts";
-import { SessionPeer, type EventReader, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { type EventStream, SessionClient } from "../kit/session-client.ts";
 import { seen } from "./seen.ts";
 import { as, secret, stage, states, toolFor, unknownLike, type State } from "./stage.ts";
 
-type Session = SessionPeer;
+type Session = SessionClient;
 
 /** With sessions, or each request by itself. */
 const open = async (url: string, who: string, sessions = true): Promise<Session> =>
-  sessions ? SessionPeer.open(url, as(who)) : new SessionPeer(url, as(who));
+  sessions ? SessionClient.open(url, as(who)) : new SessionClient(url, as(who));
 
 const resultOf = <T>(message: Message): T => message["result"] as T;
 
@@ -114,7 +115,7 @@ describe.each([
 });
 
 /** Reads a stream up to the message that shows this task completed. */
-async function toTheEndOf(taskId: string, reader: EventReader): Promise<string> {
+async function toTheEndOf(taskId: string, reader: EventStream): Promise<string> {
   const messages: string[] = [];
   for (;;) {
     const message = await reader.message();
@@ -186,7 +187,7 @@ it("knows another's session as little as one that never was, whatever is sent to
   let question = await hers.message();
   while (question?.method !== "elicitation/create") question = await hers.message();
   const tried = async (sessionId: string): Promise<string[]> => {
-    const bob = new SessionPeer(http.url, as("bob"));
+    const bob = new SessionClient(http.url, as("bob"));
     bob.sessionId = sessionId;
     const messages = [
       { id: 1, method: "ping" },

@@ -3,7 +3,8 @@ import type { PrepareContext, Tasks } from "holdfast";
 import type { Authenticate, HttpOptions } from "holdfast/http";
 import * as z from "zod";
 import { form } from "../server/prepare-caller.ts";
-import { serve, text, type Served } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
 
 /** In all that is Alice's: whoever sees it has learnt something of her. */
 export const secret = "amethyst";

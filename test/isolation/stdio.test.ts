@@ -5,13 +5,14 @@ import { serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer } from "../server/peer.ts";
-import { Pipe } from "../server/pipe.ts";
-import { SessionPeer, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 import { as, authenticate, secret, states, toolFor, tools, unknownLike } from "./stage.ts";
 
 /** One store with tasks of Alice's, who comes over HTTP, and of whoever is at the other end of the pipe. */
-async function shared(): Promise<{ url: string; pipe: Pipe }> {
+async function shared(): Promise<{ url: string; pipe: StdioClient }> {
   const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100 });
   tools(tasks);
   const server = tasks.server(() => new McpServer({ name: "shared", version: "1" }));
@@ -22,10 +23,10 @@ async function shared(): Promise<{ url: string; pipe: Pipe }> {
     await stdio.close();
     await http.close();
   });
-  return { url: http.url, pipe: new Pipe(stdin, stdout) };
+  return { url: http.url, pipe: new StdioClient(stdin, stdout) };
 }
 
-async function handshake(pipe: Pipe): Promise<void> {
+async function handshake(pipe: StdioClient): Promise<void> {
   const params = {
     protocolVersion: "2025-11-25",
     capabilities: { elicitation: { form: {} } },
@@ -41,7 +42,7 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
   async (method) => {
     const { url, pipe } = await shared();
     for (const state of states) {
-      const peer = new Peer(url);
+      const peer = new StatelessClient(url);
       const id = await peer.start(toolFor[state], { word: secret }, as("alice"));
       const by = (taskId: string): Promise<Message> => pipe.request(method, { taskId, inputResponses: {} });
       const foreign = JSON.stringify(await by(id));
@@ -55,7 +56,7 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
 
 it("pushes a process nothing of the tasks of others", async () => {
   const { url, pipe } = await shared();
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const id = await peer.start("asks", { word: secret }, as("alice"));
   const own = await pipe.start("asks", { word: "beryl" });
   pipe.listen("both", { taskIds: [id, own] });
@@ -71,7 +72,11 @@ it("pushes a process nothing of the tasks of others", async () => {
 it("makes a process a task of its own under another's idempotency key [A-48]", async () => {
   const { url, pipe } = await shared();
   const _meta = { "holdfast/idempotencyKey": "order-7" };
-  const hers = await new Peer(url).start("completes", { word: secret }, { ...as("alice"), meta: _meta });
+  const hers = await new StatelessClient(url).start(
+    "completes",
+    { word: secret },
+    { ...as("alice"), meta: _meta },
+  );
   pipe.write({
     id: 1,
     method: "tools/call",
@@ -92,7 +97,7 @@ it("makes a process a task of its own under another's idempotency key [A-48]", a
 
 it("tells a process of an earlier revision nothing either, in lists and notifications too [A-39 A-40]", async () => {
   const { url, pipe } = await shared();
-  const alice = await SessionPeer.open(url, as("alice"));
+  const alice = await SessionClient.open(url, as("alice"));
   await handshake(pipe);
   const said: unknown[] = [];
   const request = async (id: string, method: string, params: object): Promise<string> => {

@@ -1,8 +1,9 @@
 import type { HttpOptions } from "holdfast/http";
 import { describe, expect, it } from "vitest";
 import { ticketOf } from "../server/plain/job.ts";
-import { serve } from "../server/peer.ts";
-import { SessionPeer, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
 import { send } from "./seen.ts";
 import { as, authenticate, secret, tools } from "./stage.ts";
 
@@ -20,7 +21,7 @@ async function newest(url: string, who: string): Promise<Call> {
 }
 
 async function earlier(url: string, who: string): Promise<Call> {
-  const session = await SessionPeer.open(url, {
+  const session = await SessionClient.open(url, {
     version: "2025-06-18",
     capabilities: {},
     ...(who !== "" && as(who)),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Peer, text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { LoadedServer } from "./loaded-server.ts";
 import { phases } from "./phases.ts";
 import type { Held } from "./server.ts";
@@ -36,7 +37,7 @@ describe("under load, the server", { timeout: 300_000 }, () => {
     "loses nothing, comes back to its base and answers: %s",
     async (_, phase) => {
       await phase(server.url, scale);
-      expect((await new Peer(server.url).call("greet", { name: "Ann" })).result).toMatchObject(
+      expect((await new StatelessClient(server.url).call("greet", { name: "Ann" })).result).toMatchObject(
         text("hello Ann"),
       );
       let held = await server.held();

@@ -1,8 +1,9 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { once } from "node:events";
-import { Peer } from "../server/peer.ts";
-import { listenTo } from "../server/listener.ts";
-import { SessionPeer, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { listenTo } from "../kit/subscription.ts";
 
 /** Something that many clients do at once. Throws where anything is lost or answered wrongly. */
 export type Phase = (url: string, scale: number) => Promise<void>;
@@ -17,14 +18,14 @@ const textOf = (result: unknown): string =>
   (result as { content?: readonly [{ text: string }] } | undefined)?.content?.[0].text ?? "";
 
 async function assertEnds(url: string, id: string, text: string): Promise<void> {
-  const task = await new Peer(url).ended(id);
+  const task = await new StatelessClient(url).ended(id);
   assert(
     textOf(task["result"]) === text,
     `Task ${id} has lost its result: ${JSON.stringify(task).slice(0, 200)}`,
   );
 }
 
-export async function coreTask(session: SessionPeer, name: string, args: object): Promise<string> {
+export async function coreTask(session: SessionClient, name: string, args: object): Promise<string> {
   const answer = await session.request("tools/call", { name, arguments: args, task: {} });
   const created = answer["result"] as { task: { taskId: string } } | undefined;
   assert(created !== undefined, `No task: ${JSON.stringify(answer)}`);
@@ -33,10 +34,10 @@ export async function coreTask(session: SessionPeer, name: string, args: object)
 
 /** Every acknowledged id ends with its own result, in both eras. */
 const parallelCreates: Phase = async (url, scale) => {
-  const session = await SessionPeer.open(url);
+  const session = await SessionClient.open(url);
   await Promise.all(
     many(500 * scale).map(async (n) => {
-      const peer = new Peer(url);
+      const peer = new StatelessClient(url);
       if (n % 5 === 0) {
         const id = await coreTask(session, "echo", { say: `core ${n}` });
         const result = await session.request("tasks/result", { taskId: id });
@@ -51,7 +52,7 @@ const parallelCreates: Phase = async (url, scale) => {
 
 /** Opened, acknowledged and dropped, two hundred at a time; the last ones can still be opened. */
 const droppedListeners: Phase = async (url, scale) => {
-  const id = await new Peer(url).start("naps");
+  const id = await new StatelessClient(url).start("naps");
   for (let left = 2_000 * scale; left > 0; left -= 200) {
     await Promise.all(
       many(Math.min(left, 200)).map(async (n) => {
@@ -118,10 +119,10 @@ const unreadExtension = (
 
 /** Clients that never read, of streams with much on them and of large results; the tasks go on and end. */
 const slowReaders: Phase = async (url, scale) => {
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const big = await peer.start("big", { bytes: 5_000_000 });
   await assertEnds(url, big, "x".repeat(5_000_000));
-  const session = await SessionPeer.open(url);
+  const session = await SessionClient.open(url);
   const bigInCore = await coreTask(session, "big", { bytes: 5_000_000 });
   const chatty = await peer.start("chats", { times: 500 * scale });
   const inSession = { "mcp-session-id": session.sessionId ?? "", "mcp-protocol-version": "2025-11-25" };
@@ -145,8 +146,8 @@ const slowReaders: Phase = async (url, scale) => {
 const largeResults: Phase = async (url, scale) => {
   for (const n of many(6 * scale)) {
     const text = "x".repeat(5_000_000 + n);
-    await assertEnds(url, await new Peer(url).start("big", { bytes: text.length }), text);
-    const session = await SessionPeer.open(url);
+    await assertEnds(url, await new StatelessClient(url).start("big", { bytes: text.length }), text);
+    const session = await SessionClient.open(url);
     const taskId = await coreTask(session, "big", { bytes: text.length });
     const result = await session.request("tasks/result", { taskId });
     assert(textOf(result["result"]) === text, `Task ${taskId} has lost its result.`);
@@ -156,12 +157,12 @@ const largeResults: Phase = async (url, scale) => {
 
 /** Many clients that ask for the same tasks as fast as they can, and for ones that are not there. */
 const pollStorm: Phase = async (url, scale) => {
-  const session = await SessionPeer.open(url);
-  const id = await new Peer(url).start("naps");
+  const session = await SessionClient.open(url);
+  const id = await new StatelessClient(url).start("naps");
   const core = await coreTask(session, "naps", {});
   await Promise.all(
     many(30).map(async () => {
-      const peer = new Peer(url);
+      const peer = new StatelessClient(url);
       for (const n of many(60 * scale)) {
         const task = await peer.get(id);
         assert(task["status"] === "working", `The task is lost: ${JSON.stringify(task)}`);
@@ -179,7 +180,7 @@ const abandonedSessions: Phase = async (url, scale) => {
   for (let left = 1_000 * scale; left > 0; left -= 50) {
     await Promise.all(
       many(Math.min(left, 50)).map(async (n) => {
-        const peer = new SessionPeer(url);
+        const peer = new SessionClient(url);
         for (;;) {
           const opened = await peer.initialize();
           await opened.text();

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { SessionPeer, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { SessionClient } from "../kit/session-client.ts";
 import { Nodes, type Node } from "./nodes.ts";
 
 /** For a busy machine; the test takes a few seconds. */
@@ -7,7 +8,7 @@ const timeout = 60_000;
 
 /** A session whose requests are sent to nodes in turn, as a balancer does that knows nothing of sessions. */
 class SpreadSession {
-  readonly peer: SessionPeer;
+  readonly peer: SessionClient;
   readonly nodes: Node[];
   /** Methods of the requests, in order. */
   readonly sent: string[] = [];
@@ -15,7 +16,7 @@ class SpreadSession {
 
   constructor(nodes: readonly Node[]) {
     this.nodes = [...nodes];
-    this.peer = new SessionPeer("", { capabilities: { elicitation: { form: {} } } }, (_, init) => {
+    this.peer = new SessionClient("", { capabilities: { elicitation: { form: {} } } }, (_, init) => {
       if (typeof init.body === "string") this.sent.push(String((JSON.parse(init.body) as Message)["method"]));
       return fetch(this.#node().url, init);
     });
@@ -101,7 +102,7 @@ it("a session of 2025-11-25 goes on at whichever nodes are left, with its tasks"
   const headers = { "mcp-session-id": String(session.peer.sessionId), "mcp-protocol-version": "2025-11-25" };
   for (const { url } of session.nodes) {
     const ping = (): Promise<Response> =>
-      new SessionPeer(url).post({ id: "late", method: "ping" }, { headers });
+      new SessionClient(url).post({ id: "late", method: "ping" }, { headers });
     await expect.poll(async () => (await ping()).status, { timeout: 5_000 }).toBe(404);
   }
 });

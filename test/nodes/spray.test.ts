@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { SeenTask } from "../crash/rpc.ts";
 import { seededRandom } from "../crash/random.ts";
 import { fullForm } from "../full-form.ts";
-import { Listener } from "../server/listener.ts";
+import { Subscription } from "../kit/subscription.ts";
 import { Nodes, type Node } from "./nodes.ts";
 
 /** How many tasks come at once. */
@@ -128,14 +128,14 @@ it("what one node changes, a listener at another hears", { timeout }, async () =
   const begin = performance.now();
   const { taskId } = await a.rpc.call("expects", { word: "heard" }, undefined);
   if (taskId === undefined) throw new Error("No task was made.");
-  const listener = await Listener.to(c.url, { taskIds: [taskId] });
+  const listener = await Subscription.to(c.url, { taskIds: [taskId] });
   await listener.next(); // that it listens
   expect(await listener.task()).toMatchObject({ taskId, status: "working" });
   await b.sendEvent({ taskId, value: "news", dedupeId: "heard" });
   expect(await listener.until("completed")).toMatchObject({ taskId, ...done("heard news") });
 
   const other = await a.rpc.call("gated", { word: "left" }, undefined);
-  const listens = await Listener.to(c.url, { taskIds: [other.taskId] });
+  const listens = await Subscription.to(c.url, { taskIds: [other.taskId] });
   await listens.next();
   await b.rpc.cancel(String(other.taskId));
   expect(await listens.until("cancelled")).toMatchObject({ taskId: other.taskId });

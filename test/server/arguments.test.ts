@@ -3,7 +3,8 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import * as zod3 from "zod-3/v4";
-import { Peer, text, withoutTasks } from "./peer.ts";
+import { text, withoutTasks } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 it.each([
   ["zod", z.object({ word: z.string() })],
@@ -17,7 +18,7 @@ it.each([
     }),
   ],
 ])("takes schemas of %s [B-005]", async (_, inputSchema) => {
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools: (tasks) => tasks.tool("shout", { inputSchema }, ({ word }) => text(word.toUpperCase())),
   });
   const { tools } = await peer.result("tools/list");
@@ -37,7 +38,7 @@ it("keeps the arguments as they were sent, and transforms them when the handler 
     day: z.string().transform((day) => new Date(day)),
     copies: z.number().default(2),
   });
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     options: { store },
     tools: (tasks) =>
       tasks.tool("print", { inputSchema }, ({ day, copies }) => text(`${day.getUTCFullYear()} ${copies}`)),
@@ -49,7 +50,7 @@ it("keeps the arguments as they were sent, and transforms them when the handler 
 
 it("keeps where a call came from, for later [A-24 A-47]", async () => {
   const store = memoryStore();
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     options: { store },
     tools: (tasks) => tasks.tool("bare", {}, () => text("")),
   });
@@ -66,7 +67,7 @@ it("keeps where a call came from, for later [A-24 A-47]", async () => {
 
 it("keeps no trace context that is none, or longer than it may be", async () => {
   const store = memoryStore();
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     options: { store },
     tools: (tasks) => tasks.tool("bare", {}, () => text("")),
   });
@@ -83,7 +84,7 @@ it("keeps no trace context that is none, or longer than it may be", async () => 
 
 it("completes a tool with an output schema, as a task and directly", async () => {
   const outputSchema = z.object({ pages: z.number() });
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools(tasks) {
       tasks.tool("count", { outputSchema }, () => ({ ...text("3"), structuredContent: { pages: 3 } }));
       tasks.tool("miscount", { outputSchema }, () => ({ ...text("3"), structuredContent: { pages: "3" } }));
@@ -102,7 +103,7 @@ it("completes a tool with an output schema, as a task and directly", async () =>
 
 it("cannot be made to answer with what a tool put into its result [X-015]", async () => {
   const forged = { ...text("x"), resultType: "task", taskId: "another", _meta: { answer: 1 } };
-  const peer = await Peer.of({ tools: (tasks) => tasks.tool("forge", {}, () => forged) });
+  const peer = await StatelessClient.of({ tools: (tasks) => tasks.tool("forge", {}, () => forged) });
   const { result } = await peer.call("forge", {}, { capabilities: withoutTasks });
   expect(result).toMatchObject({ resultType: "complete" });
   expect(await peer.ended(await peer.start("forge"))).toMatchObject({ result: { resultType: "complete" } });

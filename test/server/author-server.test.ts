@@ -7,7 +7,7 @@ import { AuthorServers, type AuthorServer, type ServerFactory } from "../../src/
 import { PlainPolicies, type PlainOptions } from "../../src/server/plain/plain-policies.ts";
 import { ListChanges } from "../../src/server/tool-list/list-changes.ts";
 import { FakeClock } from "../../src/testing/fake-clock.ts";
-import { text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
 
 const nobody = { principal: null, session: undefined };
 const plain = { plain: "ticket", plainDeadlineMs: 1_000, plainGraceMs: 0, companions: {} } as const;

@@ -7,17 +7,18 @@ import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { BrokenRequests } from "../../src/server/http/sessions/broken-requests.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
-import { house, Session } from "./2025-11-25/session.ts";
-import { text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { InMemorySession } from "../kit/in-memory-session.ts";
+import { startServer } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
 import { Job } from "./plain/job.ts";
-import { SessionPeer } from "./session-peer.ts";
 
 const minute = 60_000;
 const url = "http://reports.example/mcp";
 
 /** Tasks behind sessions without a network, on a clock that the test moves. */
 async function sessions(tools: (tasks: Tasks) => void, principal: string | null = "ann") {
-  const { server } = await house(tools);
+  const { server } = await startServer(tools);
   const clock = new FakeClock();
   const [sessionIdleMs, unusedSessionMs, maxSessions] = [60 * minute, minute, 10];
   const requests = { maxOpenRequestsPerSession: 2, maxOpenRequestsPerPrincipal: 10 };
@@ -40,12 +41,12 @@ async function sessions(tools: (tasks: Tasks) => void, principal: string | null 
   return {
     clock,
     all,
-    open: (version?: string) => SessionPeer.open(url, version === undefined ? {} : { version }, fetch),
+    open: (version?: string) => SessionClient.open(url, version === undefined ? {} : { version }, fetch),
   };
 }
 
 /** Sends a request and breaks its connection; resolves with the id of the event from which it can be resumed. */
-async function broken(peer: SessionPeer, method: string, params: object): Promise<string> {
+async function broken(peer: SessionClient, method: string, params: object): Promise<string> {
   const leaving = new AbortController();
   const stream = await peer.begin(method, params, { signal: leaving.signal });
   const opened = await stream.any();
@@ -54,7 +55,7 @@ async function broken(peer: SessionPeer, method: string, params: object): Promis
   return opened?.id ?? "";
 }
 
-async function startJob(peer: SessionPeer): Promise<string> {
+async function startJob(peer: SessionClient): Promise<string> {
   const { result } = await peer.request("tools/call", { name: "job", arguments: {}, task: {} });
   return (result as { task: { taskId: string } }).task.taskId;
 }
@@ -63,7 +64,7 @@ const lost = {
   error: { code: -32_000, message: expect.stringContaining("Send the request again") as unknown },
 };
 
-it.each<[string, (peer: SessionPeer) => Promise<[string, object]>]>([
+it.each<[string, (peer: SessionClient) => Promise<[string, object]>]>([
   ["a wait for a result", async (peer) => ["tasks/result", { taskId: await startJob(peer) }]],
   ["a call that waits", async () => ["tools/call", { name: "job", arguments: {} }]],
   [
@@ -174,7 +175,7 @@ it("counts no requests of a batch that cancels them itself", async () => {
 
 it("ends a wait with the connection where there are no sessions [A-13]", async () => {
   const job = new Job();
-  const { server } = await house((tasks) => job.add(tasks));
+  const { server } = await startServer((tasks) => job.add(tasks));
   const handler = createFetchHandler(server, {
     sessions: false,
     allowedHosts: ["reports.example"],
@@ -185,7 +186,7 @@ it("ends a wait with the connection where there are no sessions [A-13]", async (
     request.headers.set("host", "reports.example");
     return handler.fetch(request);
   };
-  const peer = new SessionPeer(url, {}, fetch);
+  const peer = new SessionClient(url, {}, fetch);
   const taskId = await startJob(peer);
   const leaving = new AbortController();
   const stream = await peer.begin("tasks/result", { taskId }, { signal: leaving.signal });
@@ -200,8 +201,8 @@ it("ends a wait with the connection where there are no sessions [A-13]", async (
 
 it("ends a wait with the pipe [A-13]", async () => {
   const job = new Job();
-  const { server } = await house((tasks) => job.add(tasks));
-  const session = await Session.open(server);
+  const { server } = await startServer((tasks) => job.add(tasks));
+  const session = await InMemorySession.open(server);
   session.begin("tasks/result", { taskId: await session.start("job") });
   await rest();
   expect(server.waiting).toBe(1);

@@ -5,9 +5,11 @@ import type { TaskCaller, Tasks } from "holdfast";
 import type { Authenticate } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, serve, text, withoutTasks } from "./peer.ts";
+import { text, withoutTasks } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { accept, form, PrepareCaller } from "./prepare-caller.ts";
-import { SessionPeer } from "./session-peer.ts";
 
 const token = "a-token-that-nobody-else-sees";
 const secret = "a-secret-of-another-service";
@@ -61,18 +63,22 @@ function tools(all: Seen[]) {
 }
 
 const ways: readonly [string, string, (url: string) => Promise<unknown>][] = [
-  ["optional", "a task of 2026-07-28", async (url) => endOf(new Peer(url, withToken), "optional")],
-  ["forbidden", "a direct call of 2026-07-28", (url) => new Peer(url, withToken).call("forbidden")],
+  ["optional", "a task of 2026-07-28", async (url) => endOf(new StatelessClient(url, withToken), "optional")],
+  [
+    "forbidden",
+    "a direct call of 2026-07-28",
+    (url) => new StatelessClient(url, withToken).call("forbidden"),
+  ],
   [
     "optional",
     "a client of 2026-07-28 without tasks",
-    (url) => new Peer(url, withToken).call("optional", {}, { capabilities: withoutTasks }),
+    (url) => new StatelessClient(url, withToken).call("optional", {}, { capabilities: withoutTasks }),
   ],
   [
     "optional",
     "a task of 2025-11-25",
     async (url) => {
-      const session = await SessionPeer.open(url, { headers });
+      const session = await SessionClient.open(url, { headers });
       const { result } = await session.request("tools/call", { name: "optional", arguments: {}, task: {} });
       const { taskId } = (result as { task: { taskId: string } }).task;
       return session.request("tasks/result", { taskId });
@@ -85,7 +91,7 @@ const ways: readonly [string, string, (url: string) => Promise<unknown>][] = [
     "optional",
     "a task of SEP-1686",
     async (url) => {
-      const session = await SessionPeer.open(url, { headers, version: "2025-06-18" });
+      const session = await SessionClient.open(url, { headers, version: "2025-06-18" });
       const _meta = { "modelcontextprotocol.io/task": { taskId: "mine" } };
       return session.request("tools/call", { name: "optional", arguments: {}, _meta });
     },
@@ -96,12 +102,12 @@ function withToken(url: string, init: RequestInit): Promise<Response> {
   return fetch(url, { ...init, headers: { ...(init.headers as Record<string, string>), ...headers } });
 }
 
-async function endOf(peer: Peer, tool: string): Promise<unknown> {
+async function endOf(peer: StatelessClient, tool: string): Promise<unknown> {
   return peer.ended(await peer.start(tool));
 }
 
 async function inSession(url: string, version: string, tool: string): Promise<unknown> {
-  return (await SessionPeer.open(url, { headers, version })).call(tool);
+  return (await SessionClient.open(url, { headers, version })).call(tool);
 }
 
 it.each(ways)("tells the handler of %s who called: %s", async (tool, _, call) => {
@@ -116,7 +122,7 @@ it.each(ways)("tells the handler of %s who called: %s", async (tool, _, call) =>
 it("tells prepare, in each of its rounds, and then the handler", async () => {
   const all: Seen[] = [];
   const { http } = await serve({ tools: tools(all), http: { authenticate } });
-  const peer = new Peer(http.url, withToken);
+  const peer = new StatelessClient(http.url, withToken);
   const caller = new PrepareCaller(peer);
   const round = await caller.round();
   const { result } = await caller.retry(round, { user_name: accept("Ada") });
@@ -132,7 +138,7 @@ it("stores the claims with the task, and neither token nor credentials", async (
   onTestFinished(() => rm(directory, { recursive: true }));
   const options = { store: sqliteStore(join(directory, "tasks.db")) };
   const { http } = await serve({ tools: tools([]), http: { authenticate }, options });
-  await endOf(new Peer(http.url, withToken), "optional");
+  await endOf(new StatelessClient(http.url, withToken), "optional");
   await http.close();
   const names = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) =>
     entry.isFile(),
@@ -151,7 +157,7 @@ it.each([
     tools: tools([]),
     http: { authenticate: async () => ({ principal: "ann", ...wrong }) },
   });
-  const response = await new Peer(http.url).call("optional").catch((error: unknown) => error);
+  const response = await new StatelessClient(http.url).call("optional").catch((error: unknown) => error);
   expect(response).toMatchObject({ status });
   expect(errors.map(String).join()).toContain("claims");
 });
@@ -169,7 +175,7 @@ it("joins no call of the same principal with other claims: its data are others",
     options: { plainDeadlineMs: 20 },
   });
   const gates: Record<string, PromiseWithResolvers<void>> = { acme: Promise.withResolvers() };
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const call = async (): Promise<unknown> =>
     (await peer.call("invoices", {}, { capabilities: withoutTasks })).result;
   expect(await call()).toMatchObject({ structuredContent: { status: "working" } });

@@ -4,9 +4,11 @@ import { expect, it } from "vitest";
 import { questionKeyMeta } from "../../src/generation/question-key.ts";
 import { folder } from "../cli/run-cli.ts";
 import { runMain } from "../cli/run-main.ts";
-import { formClient, house, related, Session, type Message } from "./2025-11-25/session.ts";
-import { Listener } from "./listener.ts";
-import { Peer, serve, text } from "./peer.ts";
+import { type Message, formClient, related, text } from "../kit/messages.ts";
+import { InMemorySession } from "../kit/in-memory-session.ts";
+import { serve, startServer } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { Subscription } from "../kit/subscription.ts";
 import { accept, form } from "./prepare-caller.ts";
 import { fourTools, ticketOf } from "./plain/job.ts";
 import { about, callAs, related as sepRelated } from "./sep-1686/sep.ts";
@@ -47,7 +49,7 @@ async function idsBelow(store: ReturnType<typeof memoryStore>): Promise<string[]
 it("are those of the root in 2026-07-28, whose client sees no other task", async () => {
   const store = memoryStore();
   const { http, errors } = await serve({ tools, options: { ...options, store } });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const taskId = await peer.start("root");
   let task = await peer.until(taskId, "input_required");
   while (Object.keys(task["inputRequests"] as object).length < 2) task = await peer.get(taskId);
@@ -59,7 +61,7 @@ it("are those of the root in 2026-07-28, whose client sees no other task", async
     const inputResponses = { name: answerTo("Name of the cat?") };
     expect((await peer.send("tasks/update", { taskId: id, inputResponses })).error?.code).toBe(-32602);
   }
-  const listener = await Listener.to(http.url, { taskIds: [taskId, ...below] });
+  const listener = await Subscription.to(http.url, { taskIds: [taskId, ...below] });
   expect(await listener.next()).toMatchObject({ params: { notifications: { taskIds: [taskId] } } });
   await listener.leave();
   await peer.result("tasks/update", { taskId, inputResponses: answersTo(task["inputRequests"]) });
@@ -69,8 +71,8 @@ it("are those of the root in 2026-07-28, whose client sees no other task", async
 
 it("are those of the root in 2025-11-25, whose client sees no other task", async () => {
   const store = memoryStore();
-  const { server, errors } = await house(tools, { ...options, store });
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server, errors } = await startServer(tools, { ...options, store });
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("root");
   const asked = [await session.asked("elicitation/create"), await session.asked("elicitation/create", 1)].map(
     (request) => ({ request, params: request["params"] as Message & { _meta: Message; message: string } }),
@@ -95,8 +97,8 @@ it("are those of the root in 2025-11-25, whose client sees no other task", async
 
 it("are those of the root in SEP-1686, whose client sees no other task", async () => {
   const store = memoryStore();
-  const { server, errors } = await house(tools, { ...options, store });
-  const session = await Session.open(server, { capabilities: formClient, version: "2025-06-18" });
+  const { server, errors } = await startServer(tools, { ...options, store });
+  const session = await InMemorySession.open(server, { capabilities: formClient, version: "2025-06-18" });
   const request = callAs(session, { taskId: "mine" }, "root");
   const asked = [await session.asked("elicitation/create"), await session.asked("elicitation/create", 1)];
   for (const id of await idsBelow(store))
@@ -113,8 +115,8 @@ it("are those of the root in SEP-1686, whose client sees no other task", async (
 });
 
 it("are put on the call of a client without tasks in a session", async () => {
-  const { server, errors } = await house(tools, options);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server, errors } = await startServer(tools, options);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const call = session.call("root");
   for (const nth of [0, 1]) {
     const asked = await session.asked("elicitation/create", nth);
@@ -127,7 +129,7 @@ it("are put on the call of a client without tasks in a session", async () => {
 
 it("are put in rounds of a call of a client without tasks in 2026-07-28", async () => {
   const { http, errors } = await serve({ tools, options });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const forms = { capabilities: { elicitation: {} } };
   let { result } = await peer.call("root", {}, forms);
   for (let round = 0; result?.["resultType"] === "input_required"; round++) {
@@ -142,8 +144,8 @@ it("are put in rounds of a call of a client without tasks in 2026-07-28", async 
 
 it("are put by a ticket, and answered with the polling tool", async () => {
   const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
-  const { server, errors } = await house(tools, { ...options, ...plain });
-  const session = await Session.open(server);
+  const { server, errors } = await startServer(tools, { ...options, ...plain });
+  const session = await InMemorySession.open(server);
   const called = (name: string, args: object): Promise<Message> => session.result(session.call(name, args));
   let ticket = ticketOf(await called("root", {}));
   const { reference } = ticket;

@@ -4,7 +4,8 @@ import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import type { TaskState } from "../../src/task/status.ts";
-import { Peer, text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 it.each<[string, object, TaskState]>([
   ["cancels the task of a caller who left before its id could be told [A-32]", {}, "cancelled"],
@@ -40,7 +41,7 @@ it.each<[string, object, TaskState]>([
   await tasks.start();
   onTestFinished(() => tasks.stop());
 
-  const peer = new Peer("http://localhost/mcp", (url, init) => {
+  const peer = new StatelessClient("http://localhost/mcp", (url, init) => {
     const request = new Request(url, init);
     request.headers.set("host", "localhost");
     return handler.fetch(request);

@@ -3,7 +3,8 @@ import { ServerTaskCapabilityEnvelopeV2Schema } from "@modelcontextprotocol/ext-
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { Peer, tasksExtension, text, unstamped } from "./peer.ts";
+import { tasksExtension, text, unstamped } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 /** What an author has beside the tasks. */
 function authorsOwn(mcp: McpServer): void {
@@ -36,7 +37,7 @@ const served = {
 };
 
 it("advertises the extension, the idempotency key, and nothing of the older tasks [A-48 X-001 X-003 X-B-005 X-P-013]", async () => {
-  const peer = await Peer.of(served);
+  const peer = await StatelessClient.of(served);
   const result = await peer.result("server/discover");
   expect(result).toMatchObject({
     resultType: "complete",
@@ -52,10 +53,10 @@ it("advertises the extension, the idempotency key, and nothing of the older task
 });
 
 it("lists the task tools beside the author's, which look as they do alone", async () => {
-  const list = async (peer: Peer): Promise<Record<string, unknown>[]> =>
+  const list = async (peer: StatelessClient): Promise<Record<string, unknown>[]> =>
     (await peer.result("tools/list"))["tools"] as Record<string, unknown>[];
-  const mixed = await list(await Peer.of(served));
-  const alone = await list(await Peer.of({ ...served, tools: () => undefined }));
+  const mixed = await list(await StatelessClient.of(served));
+  const alone = await list(await StatelessClient.of({ ...served, tools: () => undefined }));
   expect(mixed.slice(0, 2)).toEqual(alone);
   expect(mixed[2]).toMatchObject({
     name: "publish",
@@ -70,7 +71,7 @@ it("lists the task tools beside the author's, which look as they do alone", asyn
 });
 
 it("leaves the author's tools, resources and prompts to the author, and never makes them tasks [X-008 X-011]", async () => {
-  const peer = await Peer.of(served);
+  const peer = await StatelessClient.of(served);
   expect(unstamped(await peer.result("tools/call", { name: "plain" }))).toEqual({
     ...text("plain"),
     resultType: "complete",
@@ -87,7 +88,7 @@ it("leaves the author's tools, resources and prompts to the author, and never ma
 });
 
 it("names the server in its own results too, as the SDK does in its", async () => {
-  const peer = await Peer.of(served);
+  const peer = await StatelessClient.of(served);
   const meta = { "io.modelcontextprotocol/serverInfo": { name: "reports", version: "1.2.3" } };
   const { result } = await peer.call("publish", { month: "May" });
   expect(result).toMatchObject({ resultType: "task", _meta: meta });

@@ -7,8 +7,8 @@ import { sqliteStore } from "holdfast/sqlite";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { making, serveDurable, temporaryFolder, type Durable } from "./durable-server.ts";
-import { text } from "./peer.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { SessionClient } from "../kit/session-client.ts";
 
 const authInfo = { token: "t0ken", clientId: "desk", scopes: [], extra: { sub: "ann" } };
 const authenticate: Authenticate = async () => ({ principal: "ann", authInfo });
@@ -102,7 +102,7 @@ it("gives the session of an earlier revision, and says after a restart that it i
     return text("done");
   });
   const first = await serve();
-  const session = await SessionPeer.open(first.url, { headers: { "x-desk": "8" } });
+  const session = await SessionClient.open(first.url, { headers: { "x-desk": "8" } });
   const { result } = await session.request("tools/call", { name: "work", arguments: {}, task: {} });
   const { taskId } = (result as { task: { taskId: string } }).task;
   await expect.poll(() => seen.length).toBe(1);

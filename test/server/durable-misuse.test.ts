@@ -4,7 +4,7 @@ import { createTasks, durable, type ServerFactory } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import { making, serveDurable } from "./durable-server.ts";
-import { text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
 
 const store = memoryStore();
 const makes = (factory: ServerFactory) => (): unknown => durable(factory, { store: memoryStore() });

@@ -12,13 +12,14 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { making, serveDurable } from "./durable-server.ts";
-import { text, withoutTasks, type Peer } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
+import { text, withoutTasks } from "../kit/messages.ts";
+import type { StatelessClient } from "../kit/stateless-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 
 const month = z.object({ month: z.string() });
 const direct = { capabilities: withoutTasks };
 
-async function listed(peer: Peer): Promise<Record<string, object>> {
+async function listed(peer: StatelessClient): Promise<Record<string, object>> {
   const { tools } = (await peer.result("tools/list")) as { tools: { name: string }[] };
   return Object.fromEntries(tools.map((tool) => [tool.name, tool]));
 }
@@ -224,7 +225,7 @@ it("lets the one client of a pipe have its server change tools", async () => {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const stdio = await serveStdio(server, { stdin, stdout });
   onTestFinished(() => stdio.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   await pipe.request("tools/call", { name: "unlock", arguments: {} });
   expect(onlyOne(references).enabled).toBe(true);
   expect(await pipe.start("report", { month: "2026-10" })).toMatch(/./);

@@ -6,7 +6,7 @@ import { durable, type DurableServer, type ServerFactory, type TasksOptions } fr
 import { serveHttp, type HttpOptions } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { onTestFinished } from "vitest";
-import { Peer } from "./peer.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 /** A server of one author's, in which `register` registers tools as the SDK has it. */
 export function making(register: (server: McpServer) => void): () => McpServer {
@@ -18,7 +18,7 @@ export function making(register: (server: McpServer) => void): () => McpServer {
 }
 
 export interface Durable {
-  readonly peer: Peer;
+  readonly peer: StatelessClient;
   readonly url: string;
   readonly server: DurableServer;
   readonly errors: unknown[];
@@ -42,7 +42,7 @@ export async function serveDurable(
   const served = await serveHttp(server, { port: 0, ...http });
   const close = (): Promise<void> => served.close();
   onTestFinished(close);
-  return { peer: new Peer(served.url), url: served.url, server, errors, close };
+  return { peer: new StatelessClient(served.url), url: served.url, server, errors, close };
 }
 
 /** A folder that is gone when the test has ended. */

@@ -5,7 +5,8 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { making, serveDurable } from "./durable-server.ts";
-import { Peer, text, unstamped, withoutTasks } from "./peer.ts";
+import { text, unstamped, withoutTasks } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 const month = z.object({ month: z.string() });
 
@@ -45,7 +46,7 @@ it("lists a tool as the SDK does", async () => {
   onTestFinished(() => before.close());
   const after = await serveDurable(making((server) => register(server, { task: "optional" })));
   const lists = await Promise.all(
-    [new Peer(before.url), after.peer].map((peer) => peer.result("tools/list")),
+    [new StatelessClient(before.url), after.peer].map((peer) => peer.result("tools/list")),
   );
   const [listed, listedAfter] = lists.map((list) => unstamped(list)["tools"]);
   expect(listedAfter).toEqual(listed);

@@ -7,8 +7,9 @@ import { serveHttp } from "holdfast/http";
 import { serveStdio } from "holdfast/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
-import { serve, text } from "./peer.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
 
 const changed = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
 
@@ -198,7 +199,7 @@ it("reports a tool once that an author's server has already, and lists the other
 it("tells a session of 2025-11-25 that has no stream of its own yet when it has one, once", async () => {
   let tasks: Tasks | undefined;
   const { http } = await serve({ tools: (made) => (tasks = made) });
-  const [silent, other] = [await SessionPeer.open(http.url), await SessionPeer.open(http.url)];
+  const [silent, other] = [await SessionClient.open(http.url), await SessionClient.open(http.url)];
   const told = await other.listen();
   const change = async (name: string): Promise<void> => {
     tasks?.tool(name, { plain: "wait" }, () => text(name));

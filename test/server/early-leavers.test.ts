@@ -5,7 +5,9 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { rest } from "../../src/testing/fake-clock.ts";
 import { watchedStore } from "../runtime/watched-store.ts";
-import { Peer, serve, text, withTasks } from "./peer.ts";
+import { text, withTasks } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 it.each([{}, { "holdfast/idempotencyKey": "k".repeat(22) }])(
   "begins nothing for a caller that left while it was being prepared, and reports nothing [A-32] %o",
@@ -21,7 +23,7 @@ it.each([{}, { "holdfast/idempotencyKey": "k".repeat(22) }])(
     const tools = (tasks: Tasks): void => void tasks.tool("slow", { prepare }, () => text("never"));
     const { http, errors } = await serve({ tools, options: { store } });
     const caller = new AbortController();
-    const answered = new Peer(http.url).call("slow", {}, { meta, signal: caller.signal });
+    const answered = new StatelessClient(http.url).call("slow", {}, { meta, signal: caller.signal });
     const signal = await preparing.promise;
     const left = new Promise((resolve) => signal.addEventListener("abort", resolve));
     caller.abort();

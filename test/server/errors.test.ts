@@ -3,8 +3,10 @@ import { HoldfastError, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { listenTo } from "./listener.ts";
-import { Peer, serve, tasksExtension, text, withoutTasks } from "./peer.ts";
+import { tasksExtension, text, withoutTasks } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { listenTo } from "../kit/subscription.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("shout", { inputSchema: z.object({ word: z.string() }) }, ({ word }) => text(word));
@@ -21,14 +23,14 @@ const methods = ["tasks/get", "tasks/update", "tasks/cancel"] as const;
 it.each(methods)(
   "%s of an unknown task is an invalid parameter [X-062 X-078 X-093 X-096]",
   async (method) => {
-    const peer = await Peer.of({ tools });
+    const peer = await StatelessClient.of({ tools });
     const { error } = await peer.send(method, { taskId: "no-such-task", inputResponses: {} });
     expect(error).toEqual({ code: -32602, message: "Unknown or expired task" });
   },
 );
 
 it.each(methods)("%s without a task id says what is missing [X-096 A-29]", async (method) => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   for (const params of [{}, { taskId: "" }]) {
     const { error } = await peer.send(method, params, { headers: { "Mcp-Name": "" } });
     expect([error?.code, error?.message]).toEqual([-32602, expect.stringContaining("params.taskId")]);
@@ -36,7 +38,7 @@ it.each(methods)("%s without a task id says what is missing [X-096 A-29]", async
 });
 
 it("refuses answers that are no object, before it looks for the task [X-056 A-29]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   for (const inputResponses of [undefined, [], "a", 7, null]) {
     const { error } = await peer.send("tasks/update", { taskId: "no-such-task", inputResponses });
     expect(error?.message).toContain("params.inputResponses");
@@ -47,7 +49,7 @@ it("refuses answers that are no object, before it looks for the task [X-056 A-29
 it.each(["tasks/list", "tasks/result", "tasks/delete"])(
   "%s does not exist [X-105 X-P-011 X-B-021]",
   async (method) => {
-    const peer = await Peer.of({ tools });
+    const peer = await StatelessClient.of({ tools });
     const { status, error } = await peer.send(method, { taskId: "a" });
     expect([status, error?.code]).toEqual([404, -32601]);
   },
@@ -56,7 +58,7 @@ it.each(["tasks/list", "tasks/result", "tasks/delete"])(
 it.each(["tools/call", "subscriptions/listen", ...methods])(
   "%s is refused with headers that differ from it or are missing, and does nothing [X-B-018 X-B-019 X-090 X-091]",
   async (method) => {
-    const peer = await Peer.of({ tools });
+    const peer = await StatelessClient.of({ tools });
     const taskId = await peer.start("asks");
     const before = await peer.until(taskId, "input_required");
     const params = {
@@ -81,7 +83,7 @@ it.each(["tools/call", "subscriptions/listen", ...methods])(
 );
 
 it("compares a name that is no ASCII after decoding it [X-B-020]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const header = `=?base64?${Buffer.from("größe").toString("base64")}?=`;
   const { status, error } = await peer.send(
     "tasks/get",
@@ -92,7 +94,7 @@ it("compares a name that is no ASCII after decoding it [X-B-020]", async () => {
 });
 
 it("refuses a request without its _meta fields [X-B-001 X-B-002 B-P-001]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   for (const key of ["protocolVersion", "clientCapabilities"]) {
     const meta = { [`io.modelcontextprotocol/${key}`]: undefined };
     const { status, error } = await peer.call("shout", { word: "a" }, { meta });
@@ -101,7 +103,7 @@ it("refuses a request without its _meta fields [X-B-001 X-B-002 B-P-001]", async
 });
 
 it("refuses a version that it does not speak, and names those it does [X-B-004]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const { status, error } = await peer.call(
     "shout",
     {},
@@ -116,7 +118,7 @@ it("refuses a version that it does not speak, and names those it does [X-B-004]"
 
 it("reports bad arguments as the SDK does, and makes no task [X-101]", async () => {
   const store = memoryStore();
-  const peer = await Peer.of({ tools, options: { store } });
+  const peer = await StatelessClient.of({ tools, options: { store } });
   for (const args of [{ word: 7 }, {}, undefined]) {
     const declared = await peer.call("shout", args);
     expect(declared.result).toMatchObject({ resultType: "complete", isError: true });
@@ -132,7 +134,7 @@ it("reports bad arguments as the SDK does, and makes no task [X-101]", async () 
 it("says no more than that it is an internal error when the store fails, and reports it [X-094]", async () => {
   const store = memoryStore();
   const { http, errors } = await serve({ tools, options: { store } });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const fault = new Error("disk /secret/path is full");
   store.write = () => Promise.reject(fault);
   store.snapshot = () => Promise.reject(fault);
@@ -155,14 +157,14 @@ it.each([
   const { http, errors } = await serve({ tools: withLate, options: { store } });
   const fault = new HoldfastError("store_failed", "Nothing was written: process 7 holds /secret/tasks.db.");
   store.write = () => Promise.reject(fault);
-  const { error } = await new Peer(http.url).call(tool, { word: "a" });
+  const { error } = await new StatelessClient(http.url).call(tool, { word: "a" });
   const message = "The task store does not answer now. Try again later.";
   expect(error).toEqual({ code: -32603, message });
   expect(errors).toEqual([fault]);
 });
 
 it('answers under the id of the request, be it 1 or "1"', async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   for (const id of [1, "1"]) {
     expect((await peer.call("shout", { word: "a" }, { id })).id).toBe(id);
     expect((await peer.send("tasks/get", { taskId: "x" }, { id })).id).toBe(id);
@@ -174,7 +176,7 @@ it("answers with the first number of the missing-capability error if asked to [A
     tools: (tasks) => tasks.tool("long", { task: "required" }, () => text("long")),
     options: { legacyErrorCodes: true },
   });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const error = { code: -32003, data: { requiredCapabilities: { extensions: tasksExtension } } };
   const refused = { status: 400, error };
   const sending = { capabilities: withoutTasks };
@@ -193,7 +195,7 @@ it("refuses a server with a handler of its own under a reserved name [X-102]", a
   const server = (mcp: McpServer): void =>
     mcp.server.setRequestHandler("tasks/list", { params: anything }, () => ({}));
   const { errors, http } = await serve({ tools, server });
-  expect((await new Peer(http.url).send("tools/list")).error).toMatchObject({ code: -32603 });
+  expect((await new StatelessClient(http.url).send("tools/list")).error).toMatchObject({ code: -32603 });
   expect(errors).toMatchObject([
     { code: "configuration", message: expect.stringContaining("tasks/list") as unknown },
   ]);

@@ -4,8 +4,8 @@ import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { FaultsInServing } from "../../src/server/http/faults-in-serving.ts";
-import { listenTo } from "./listener.ts";
-import { Peer } from "./peer.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { listenTo } from "../kit/subscription.ts";
 
 function setup(factory: () => McpServer) {
   const errors: unknown[] = [];
@@ -13,7 +13,7 @@ function setup(factory: () => McpServer) {
   const handler = createFetchHandler(tasks.server(factory), { allowedHosts: "any" });
   onTestFinished(() => handler.close());
   const send = (url: string, init: RequestInit): Promise<Response> => handler.fetch(new Request(url, init));
-  return { errors, send, peer: new Peer("http://reports.example/mcp", send) };
+  return { errors, send, peer: new StatelessClient("http://reports.example/mcp", send) };
 }
 
 it("reports why a request was answered with an internal error", async () => {

@@ -3,7 +3,8 @@ import { createTasks } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, text, withoutTasks, withTasks } from "./peer.ts";
+import { text, withTasks, withoutTasks } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 it.each([withTasks, withoutTasks])(
   "begins no call whose client has left before, with %o",
@@ -24,10 +25,10 @@ it.each([withTasks, withoutTasks])(
       await tasks.stop();
     });
     const url = "http://localhost/mcp";
-    await new Peer(url, (at, init) => handler.fetch(new Request(at, init))).call("forbidden");
+    await new StatelessClient(url, (at, init) => handler.fetch(new Request(at, init))).call("forbidden");
     expect(runs).toBe(1);
     const statuses: number[] = [];
-    const left = new Peer(url, async (at, init) => {
+    const left = new StatelessClient(url, async (at, init) => {
       const request = new Request(at, { ...init, signal: AbortSignal.abort() });
       statuses.push((await handler.fetch(request)).status);
       return Response.json({});

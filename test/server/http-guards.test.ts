@@ -2,8 +2,10 @@ import { request } from "node:http";
 import type { Tasks } from "holdfast";
 import type { Authenticate } from "holdfast/http";
 import { expect, it } from "vitest";
-import { Peer, serve, text } from "./peer.ts";
-import { EventReader, SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { EventStream, SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("bare", {}, () => text("bare"));
@@ -48,15 +50,15 @@ it("serves web pages of this machine alone, unless told others [B-119 B-120 B-12
 it("refuses who does not authenticate, on every method [X-P-003 B-123]", async () => {
   const authenticate: Authenticate = async (sent) => sent.headers.get("authorization") ?? undefined;
   const { http } = await serve({ tools, http: { authenticate } });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   for (const method of ["tools/call", "tasks/get", "server/discover"]) {
     const { status, headers, id, error } = await peer.send(method, { name: "bare", taskId: "a" });
     expect([status, headers.get("www-authenticate"), id]).toEqual([401, "Bearer", null]);
     expect(error?.message).toBe("Authentication is needed.");
   }
   // Nor in a session that somebody else has opened, by any method of HTTP.
-  const ann = await SessionPeer.open(http.url, { headers: { authorization: "ann" } });
-  const stranger = new SessionPeer(http.url);
+  const ann = await SessionClient.open(http.url, { headers: { authorization: "ann" } });
+  const stranger = new SessionClient(http.url);
   const statuses: number[] = [(await stranger.initialize()).status];
   stranger.sessionId = ann.sessionId;
   statuses.push((await stranger.post({ id: 1, method: "ping" })).status);
@@ -69,7 +71,7 @@ it.each([undefined, null])("refuses whom authentication knows as %s [X-P-003]", 
   // Plain JavaScript may say null.
   const authenticate = (async () => nobody) as Authenticate;
   const { http, errors } = await serve({ tools, http: { authenticate } });
-  const { status, headers } = await new Peer(http.url).call("bare");
+  const { status, headers } = await new StatelessClient(http.url).call("bare");
   expect([status, headers.get("www-authenticate"), errors]).toEqual([401, "Bearer", []]);
 });
 
@@ -78,7 +80,7 @@ it.each([
   ["names nobody", () => Promise.resolve("")],
 ])("serves nobody when authentication %s, and reports it", async (_, authenticate) => {
   const { http, errors } = await serve({ tools, http: { authenticate } });
-  const { status, error } = await new Peer(http.url).call("bare");
+  const { status, error } = await new StatelessClient(http.url).call("bare");
   expect([status, error]).toEqual([500, { code: -32603, message: "Internal error" }]);
   expect(errors).toHaveLength(1);
 });
@@ -86,8 +88,8 @@ it.each([
 it("speaks an earlier version with who asks for it, where the extension's key enables nothing [X-P-016 X-P-017]", async () => {
   const { http } = await serve({ tools });
   const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
-  const opened = await new EventReader(
-    await new SessionPeer(http.url, { capabilities }).initialize(),
+  const opened = await new EventStream(
+    await new SessionClient(http.url, { capabilities }).initialize(),
   ).message();
   expect(opened).toMatchObject({ id: 0, result: { protocolVersion: "2025-11-25" } });
   expect(JSON.stringify(opened)).not.toContain("io.modelcontextprotocol/tasks");
@@ -99,7 +101,7 @@ it("has no stream to GET and no session to DELETE [X-B-022 B-P-002]", async () =
   for (const method of ["GET", "DELETE"]) {
     expect((await fetch(http.url, { method, headers })).status).toBe(405);
   }
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   expect(
     (await peer.call("bare", {}, { headers: { "Mcp-Session-Id": "old", "Last-Event-ID": "1" } })).status,
   ).toBe(200);
@@ -116,7 +118,7 @@ it("refuses what is no JSON, and what is too large [B-063]", async () => {
 
 it("takes arguments as large as the tasks take", async () => {
   const maxBodyBytes = 5 * 1024 * 1024; // more than the SDK's own limit
-  const peer = await Peer.of({ tools, options: { maxBodyBytes } });
+  const peer = await StatelessClient.of({ tools, options: { maxBodyBytes } });
   expect((await peer.call("bare", { text: "x".repeat(maxBodyBytes - 100) })).result).toMatchObject({
     resultType: "task",
   });
@@ -131,5 +133,5 @@ it("tells a load balancer that it is there, and nothing else outside its path [B
   expect([health.status, await health.text()]).toEqual([200, "ok"]);
   expect((await fetch(`${base}/mcp`, { method: "POST", headers: json, body: "{}" })).status).toBe(404);
   expect(http.url).toBe(`http://127.0.0.1:${http.port}/tools/mcp`);
-  expect((await new Peer(http.url).call("bare")).status).toBe(200);
+  expect((await new StatelessClient(http.url).call("bare")).status).toBe(200);
 });

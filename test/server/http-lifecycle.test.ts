@@ -4,7 +4,9 @@ import { createTasks, type TaskContext, type TaskServer } from "holdfast";
 import { createFetchHandler, serveHttp, type HttpOptions } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
-import { Peer, serve, text, withoutTasks } from "./peer.ts";
+import { text, withoutTasks } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 function bareServer(): TaskServer {
   const tasks = createTasks({ store: memoryStore() });
@@ -54,7 +56,7 @@ it("serves a public address once told that anyone may call", async () => {
   const { http } = await serve({ tools: () => undefined, http: { host: "0.0.0.0", anonymous: "isolated" } });
   expect(http.url).toBe(`http://localhost:${http.port}/mcp`);
   const url = `http://127.0.0.1:${http.port}/mcp`;
-  expect((await new Peer(url).send("server/discover")).status).toBe(200);
+  expect((await new StatelessClient(url).send("server/discover")).status).toBe(200);
 });
 
 it("lets a request in flight end before it closes, and is closed once", async () => {
@@ -63,7 +65,7 @@ it("lets a request in flight end before it closes, and is closed once", async ()
     tools: (tasks) => tasks.tool("gated", {}, handler),
     options: { stopDeadlineMs: 30_000 },
   });
-  const answered = new Peer(http.url).call("gated", {}, { capabilities: withoutTasks });
+  const answered = new StatelessClient(http.url).call("gated", {}, { capabilities: withoutTasks });
   await started;
   const closed = http.close();
   expect(http.close()).toBe(closed);
@@ -92,7 +94,7 @@ it("closes at once although a client keeps its connection and listens", async ()
 
 it("aborts a direct call's handler when its caller goes away [X-B-017 B-P-003]", async () => {
   const { started, open, handler } = gated();
-  const peer = await Peer.of({ tools: (tasks) => tasks.tool("gated", {}, handler) });
+  const peer = await StatelessClient.of({ tools: (tasks) => tasks.tool("gated", {}, handler) });
   const caller = new AbortController();
   const answered = peer.call("gated", {}, { capabilities: withoutTasks, signal: caller.signal });
   const { signal } = await started;
@@ -107,7 +109,7 @@ it("serves any framework by its fetch handler, and answers 503 once closed", asy
   const server = bareServer();
   await server.start();
   const handler = createFetchHandler(server, { allowedHosts: ["reports.example"] });
-  const peer = new Peer("http://reports.example/mcp", (url, init) => {
+  const peer = new StatelessClient("http://reports.example/mcp", (url, init) => {
     const request = new Request(url, init);
     request.headers.set("host", "reports.example"); // which a server would have received
     return handler.fetch(request);
@@ -131,7 +133,7 @@ it("leaves its tasks what the requests in flight left of the deadline", async ()
   const left: unknown[] = [];
   const stop: TaskServer["stop"] = (withinMs) => (left.push(withinMs), server.stop(withinMs));
   const http = await serveHttp(Object.assign(Object.create(server) as TaskServer, { stop }), { port: 0 });
-  const answered = new Peer(http.url).call("hangs", {}, { capabilities: withoutTasks });
+  const answered = new StatelessClient(http.url).call("hangs", {}, { capabilities: withoutTasks });
   answered.catch(() => undefined);
   await begun.promise;
   await http.close();

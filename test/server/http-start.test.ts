@@ -6,7 +6,9 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { Held, storeFailed, watchedStore, type BeforeCall } from "../runtime/watched-store.ts";
-import { Peer, serve, text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 function taskServer(before: BeforeCall = () => undefined): TaskServer {
   const tasks = createTasks({ store: watchedStore(memoryStore(), before), onError: () => undefined });
@@ -39,7 +41,7 @@ it("serves on another port after one that was taken, with the same tasks", async
   await expect(serveHttp(server, { port: other.port })).rejects.toMatchObject({ code: "address_in_use" });
   const http = await serveHttp(server, { port: 0 });
   onTestFinished(() => http.close());
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("bare") });
 });
 
@@ -50,7 +52,7 @@ it("leaves tasks running that were started before, where its port is taken", asy
   await expect(serveHttp(server, { port: other.port })).rejects.toMatchObject({ code: "address_in_use" });
   const http = await serveHttp(server, { port: 0 });
   onTestFinished(() => http.close());
-  await new Peer(http.url).start("bare");
+  await new StatelessClient(http.url).start("bare");
 });
 
 it("frees its port where the store cannot be opened, and serves there when it can", async () => {
@@ -63,7 +65,7 @@ it("frees its port where the store cannot be opened, and serves there when it ca
   locked = false;
   const http = await serveHttp(server, { port });
   onTestFinished(() => http.close());
-  await new Peer(http.url).start("bare");
+  await new StatelessClient(http.url).start("bare");
 });
 
 it("lets requests wait that come while the tasks are being started", async () => {
@@ -71,7 +73,7 @@ it("lets requests wait that come while the tasks are being started", async () =>
   const port = await freePort();
   const starting = serveHttp(taskServer(recovering.before), { port });
   await recovering.reached;
-  const called = new Peer(`http://127.0.0.1:${port}/mcp`).call("bare");
+  const called = new StatelessClient(`http://127.0.0.1:${port}/mcp`).call("bare");
   let answered = false;
   void called.then(() => (answered = true));
   // Answered by the same process, so the call has arrived by then.

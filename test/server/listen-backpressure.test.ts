@@ -3,8 +3,9 @@ import { createTasks, type TaskContext } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished, vi, type MockInstance } from "vitest";
-import { Listener } from "./listener.ts";
-import { Peer, text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { Subscription } from "../kit/subscription.ts";
 
 interface Setup {
   readonly url: string;
@@ -35,7 +36,7 @@ async function setup(): Promise<Setup> {
   });
   const url = "http://reports.example/mcp";
   const send = (to: string, init: RequestInit): Promise<Response> => handler.fetch(new Request(to, init));
-  const peer = new Peer(url, send);
+  const peer = new StatelessClient(url, send);
   return {
     url,
     send,
@@ -56,7 +57,7 @@ function at<T>(map: Map<string, PromiseWithResolvers<T>>, id: string): PromiseWi
 it("reads nothing for a client that does not, and shows it the newest state when it does [X-084]", async () => {
   const { url, send, reads, start } = await setup();
   const task = await start();
-  const listener = await Listener.to(url, { taskIds: [task.id] }, { fetch: send });
+  const listener = await Subscription.to(url, { taskIds: [task.id] }, { fetch: send });
   const readsAtFirst = reads.mock.calls.length;
   for (let n = 1; n <= 500; n++) await task.status(`page ${n}`);
   expect(reads.mock.calls.length - readsAtFirst).toBeLessThanOrEqual(1);
@@ -70,7 +71,7 @@ it("reads nothing for a client that does not, and shows it the newest state when
 it("lets a busy task keep no other waiting [X-084]", async () => {
   const { url, send, start } = await setup();
   const [busy, quiet] = [await start(), await start()];
-  const listener = await Listener.to(url, { taskIds: [busy.id, quiet.id] }, { fetch: send });
+  const listener = await Subscription.to(url, { taskIds: [busy.id, quiet.id] }, { fetch: send });
   await listener.next();
   await listener.task();
   await listener.task();
@@ -84,8 +85,8 @@ it("lets a busy task keep no other waiting [X-084]", async () => {
 it("does not hold the others up for one that does not read [X-B-017]", async () => {
   const { url, send, start } = await setup();
   const task = await start();
-  const idle = await Listener.to(url, { taskIds: [task.id] }, { fetch: send });
-  const quick = await Listener.to(url, { taskIds: [task.id] }, { fetch: send });
+  const idle = await Subscription.to(url, { taskIds: [task.id] }, { fetch: send });
+  const quick = await Subscription.to(url, { taskIds: [task.id] }, { fetch: send });
   await quick.next();
   await quick.task();
   for (let n = 1; n <= 20; n++) {

@@ -1,8 +1,9 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import { ListenSlots } from "../../src/server/listen/listen-slots.ts";
-import { Listener, listenTo } from "./listener.ts";
-import { serve, text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { listenTo, Subscription } from "../kit/subscription.ts";
 
 it("gives each principal so many slots, and back again once", () => {
   const slots = new ListenSlots(2);
@@ -25,7 +26,7 @@ it("refuses a principal one stream too many, and lets it listen again when one h
     options: { maxListensPerPrincipal: 1 },
   });
   const filter = { taskIds: [] };
-  const first = await Listener.to(http.url, filter);
+  const first = await Subscription.to(http.url, filter);
   const refused = await listenTo(http.url, filter);
   expect(await refused.json()).toMatchObject({ error: { code: -32000 } });
   await first.leave();
@@ -37,7 +38,7 @@ it("refuses a stream that names too many tasks", async () => {
   const { http } = await serve({ tools, options: { maxIdsPerListen: 2 } });
   const refused = await listenTo(http.url, { taskIds: ["a", "b", "c"] });
   expect(await refused.json()).toMatchObject({ error: { code: -32602 } });
-  await (await Listener.to(http.url, { taskIds: ["a", "b"] })).leave();
+  await (await Subscription.to(http.url, { taskIds: ["a", "b"] })).leave();
 });
 
 async function listens(url: string): Promise<boolean> {

@@ -3,8 +3,10 @@ import { createTasks, type TaskContext, type Tasks } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { acknowledged, Listener, listenTo, subscriptionKey, type Message } from "./listener.ts";
-import { Peer, serve, tasksExtension, text, unstamped, withoutTasks, type Served } from "./peer.ts";
+import { type Message, tasksExtension, text, unstamped, withoutTasks } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { acknowledged, listenTo, Subscription, subscriptionKey } from "../kit/subscription.ts";
 
 /** A tool whose handler is led by the test, step by step. */
 class Led {
@@ -39,15 +41,15 @@ function at<T>(map: Map<string, PromiseWithResolvers<T>>, id: string): PromiseWi
 
 async function led(
   setup: Partial<Parameters<typeof serve>[0]> = {},
-): Promise<Served & { led: Led; peer: Peer; url: string }> {
+): Promise<Served & { led: Led; peer: StatelessClient; url: string }> {
   const tool = new Led();
   const served = await serve({ tools: tool.register, ...setup });
   const { url } = served.http;
-  return { ...served, led: tool, peer: new Peer(url), url };
+  return { ...served, led: tool, peer: new StatelessClient(url), url };
 }
 
 /** What tasks/get answers, as a notification has it. */
-async function asPushed(peer: Peer, taskId: string, subscription: unknown = 1): Promise<Message> {
+async function asPushed(peer: StatelessClient, taskId: string, subscription: unknown = 1): Promise<Message> {
   const { resultType: _, ...task } = unstamped(await peer.get(taskId));
   return { ...task, _meta: { ...(task["_meta"] as object), [subscriptionKey]: subscription } };
 }
@@ -56,7 +58,7 @@ it("acknowledges first, then shows each task as it is now [X-085 X-086 X-B-012 X
   const { peer, url } = await led();
   const [one, two] = [await peer.start("led"), await peer.start("led")];
   for (const id of [7, "7"]) {
-    const listener = await Listener.to(url, { taskIds: [two, one, two] }, { id });
+    const listener = await Subscription.to(url, { taskIds: [two, one, two] }, { id });
     expect(await listener.next()).toEqual({
       jsonrpc: "2.0",
       method: acknowledged,
@@ -72,7 +74,7 @@ it("pushes each change as tasks/get would answer it, to the end [X-082 X-083 X-0
   const { led: tool, peer, url } = await led();
   const id = await peer.start("led");
   const task = await tool.context(id);
-  const listener = await Listener.to(url, { taskIds: [id] });
+  const listener = await Subscription.to(url, { taskIds: [id] });
   await listener.next();
   expect(await listener.task()).toMatchObject({ taskId: id, status: "working" });
   await task.status("half-way");
@@ -87,7 +89,7 @@ it("pushes each change as tasks/get would answer it, to the end [X-082 X-083 X-0
 it("shows questions and that they are answered [X-083 X-084]", async () => {
   const { peer, url } = await led();
   const id = await peer.start("asks");
-  const listener = await Listener.to(url, { taskIds: [id] });
+  const listener = await Subscription.to(url, { taskIds: [id] });
   await listener.next();
   const asked = await listener.until("input_required");
   expect(asked).toEqual(await asPushed(peer, id));
@@ -104,7 +106,7 @@ it("sends nothing for what a client cannot see, and no progress messages [X-084 
   } = await led({ server: (mcp) => void mcp.registerTool("own", {}, () => text("own")) });
   const id = await peer.start("led");
   const task = await tool.context(id);
-  const listener = await Listener.to(url, { taskIds: [id] });
+  const listener = await Subscription.to(url, { taskIds: [id] });
   await listener.next();
   await listener.task();
   for (let step = 0; step < 5; step++) await task.step(`step-${step}`, () => step);
@@ -119,8 +121,8 @@ it("leaves out unknown and foreign ids, and stays open for none [X-086 X-B-015 A
   const { http, peer, url } = await led({ http: { authenticate } });
   const mine = await peer.start("led");
   const foreign = await peer.start("led", {}, { headers: { "x-user": "bob" } });
-  const some = await Listener.to(url, { taskIds: ["no-such-task", foreign, mine] });
-  const none = await Listener.to(url, { taskIds: [foreign] }, { id: 2 });
+  const some = await Subscription.to(url, { taskIds: ["no-such-task", foreign, mine] });
+  const none = await Subscription.to(url, { taskIds: [foreign] }, { id: 2 });
   expect(await some.next()).toMatchObject({ params: { notifications: { taskIds: [mine] } } });
   expect(await some.task()).toMatchObject({ taskId: mine });
   expect(await none.next()).toMatchObject({ params: { notifications: { taskIds: [] } } });
@@ -168,7 +170,7 @@ it("checks headers and _meta before that, and the ids after it [A-29]", async ()
 
 it("leaves listening without task ids to the SDK", async () => {
   const { url } = await led();
-  const plain = await Listener.to(url, { toolsListChanged: true }, { capabilities: withoutTasks });
+  const plain = await Subscription.to(url, { toolsListChanged: true }, { capabilities: withoutTasks });
   expect(await plain.next()).toMatchObject({ params: { notifications: { toolsListChanged: true } } });
   const malformed = await listenTo(url, undefined);
   expect(((await malformed.json()) as Message)["error"]).toMatchObject({ code: -32602 });
@@ -177,13 +179,13 @@ it("leaves listening without task ids to the SDK", async () => {
 it("shows a client that listens again the current state [X-B-024 A-26]", async () => {
   const { led: tool, peer, url } = await led();
   const id = await peer.start("led");
-  const first = await Listener.to(url, { taskIds: [id] });
+  const first = await Subscription.to(url, { taskIds: [id] });
   await first.next();
   await first.task();
   await first.leave();
   tool.end(id);
   await peer.ended(id);
-  const second = await Listener.to(url, { taskIds: [id] }, { id: "again" });
+  const second = await Subscription.to(url, { taskIds: [id] }, { id: "again" });
   await second.next();
   expect(await second.task()).toEqual(await asPushed(peer, id, "again"));
 });
@@ -193,8 +195,8 @@ it("reads nothing more for a client that is gone, and lets its task live [X-B-01
   const { led: tool, peer, url } = await led({ options: { store } });
   const id = await peer.start("led");
   const task = await tool.context(id);
-  const gone = await Listener.to(url, { taskIds: [id] });
-  const stays = await Listener.to(url, { taskIds: [id] });
+  const gone = await Subscription.to(url, { taskIds: [id] });
+  const stays = await Subscription.to(url, { taskIds: [id] });
   for (const listener of [gone, stays]) {
     await listener.next();
     await listener.task();
@@ -213,7 +215,7 @@ it("reads nothing more for a client that is gone, and lets its task live [X-B-01
 it("adds the tasks to what else is listened to, and ends with it [X-086 X-B-014 X-B-015]", async () => {
   const { http, led: tool, peer, url } = await led();
   const id = await peer.start("led");
-  const listener = await Listener.to(url, {
+  const listener = await Subscription.to(url, {
     taskIds: [id],
     toolsListChanged: true,
     promptsListChanged: true,
@@ -243,7 +245,7 @@ it("keeps a silent stream alive", async () => {
   });
   const send = (url: string, init: RequestInit): Promise<Response> => handler.fetch(new Request(url, init));
   const own = vi.getTimerCount(); // those of the tasks
-  const listener = await Listener.to("http://reports.example/mcp", { taskIds: [] }, { fetch: send });
+  const listener = await Subscription.to("http://reports.example/mcp", { taskIds: [] }, { fetch: send });
   await listener.next();
   const comment = listener.event();
   await vi.waitFor(() => expect(vi.getTimerCount()).toBe(own + 1));
@@ -258,7 +260,7 @@ it("ends the stream when the store cannot be read, so that the client listens ag
   const { errors, led: tool, peer, url } = await led({ options: { store } });
   const id = await peer.start("led");
   const task = await tool.context(id);
-  const listener = await Listener.to(url, { taskIds: [id] });
+  const listener = await Subscription.to(url, { taskIds: [id] });
   await listener.next();
   await listener.task();
   const fault = new Error("disk is gone");

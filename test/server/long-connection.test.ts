@@ -3,7 +3,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { text, withTasks } from "./peer.ts";
+import { text, withTasks } from "../kit/messages.ts";
 
 /** One connection for many requests, as over stdio; `next` resolves with the next message of the server. */
 async function connect(register: (tasks: Tasks) => void): Promise<{

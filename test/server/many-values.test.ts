@@ -7,9 +7,11 @@ import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { NodeCount } from "../../src/server/message-limits.ts";
 import { BoundedInput } from "../../src/server/stdio/bounded-input.ts";
-import { Peer, serve, text } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 
 const tools = (tasks: Tasks): void =>
   void tasks.tool("direct", { task: "forbidden" }, (args) =>
@@ -41,11 +43,11 @@ it("counts the values of any JSON, and none that a string seems to have", () => 
 
 it("refuses a message with too many values before it is parsed, over HTTP in every generation", async () => {
   const { http, errors } = await serve({ tools, options: { maxNodes: 300 } });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   expect(await peer.call("direct", { x: lists(400) })).toMatchObject({ status: 400, error: refusal });
   expect((await peer.call("direct", { x: lists(200) })).result).toBeDefined();
   expect((await peer.call("direct", { x: "[,{,".repeat(1_000) })).result).toBeDefined();
-  const session = await SessionPeer.open(http.url);
+  const session = await SessionClient.open(http.url);
   expect(await session.call("direct", { x: lists(400) })).toMatchObject({ error: refusal });
   // That it is not parsed shows where it is no JSON.
   const cut = await session.send("POST", { body: JSON.stringify({ x: lists(400) }).slice(0, -1) });
@@ -60,7 +62,7 @@ const membersRefusal = { code: -32_600, message: "The message has an object with
 it("refuses an object with too many members, over HTTP and on stdio, and takes several with fewer, and longer lists", async () => {
   const options = { maxNodes: 5_000 };
   const { http } = await serve({ tools, options });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const [inOne, inOthers] = [
     { x: [members(1_001)] },
     { x: [members(1_000), { y: members(1_000) }, lists(1_500)] },
@@ -75,7 +77,7 @@ it("refuses an object with too many members, over HTTP and on stdio, and takes s
     { stdin, stdout },
   );
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   stdin.write(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":${JSON.stringify(inOne)}}\n`);
   expect(await pipe.next()).toEqual({ jsonrpc: "2.0", id: 9, error: membersRefusal });
   const answer = await pipe.request("tools/call", { name: "direct", arguments: inOthers });
@@ -96,7 +98,7 @@ it("refuses such a message on stdio to whoever sent it, and goes on", async () =
     },
   );
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   const many = JSON.stringify(lists(400));
   // As clients write it, with the id before the params and after them; and in a way in which it is not looked for.
   stdin.write(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"x":${many}}}\n`);

@@ -10,7 +10,7 @@ import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer } from "./peer.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { openSdkV1Tasks } from "../../src/sdk-v1.ts";
 
 // What JavaScript lets through: no compiler looks at these.
@@ -152,7 +152,7 @@ it("says what is wrong with a factory that returns nothing", async () => {
   const tasks = createTasks({ store: memoryStore(), onError: (error) => void reported.push(error) });
   const http = await serveHttp(tasks.server(misuse(() => undefined)), { port: 0 });
   onTestFinished(() => http.close());
-  expect((await new Peer(http.url).send("server/discover", {})).status).toBe(500);
+  expect((await new StatelessClient(http.url).send("server/discover", {})).status).toBe(500);
   expect(reported).toEqual([
     expect.objectContaining({
       code: "configuration",

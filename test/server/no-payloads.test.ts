@@ -1,6 +1,8 @@
 import type { ServerEvent, Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { Peer, serve, text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 /** Stands in everything that a caller, a handler or a user says. */
 const secret = "s3cr3t";
@@ -39,7 +41,7 @@ it("events have nothing of what callers, handlers and users say", async () => {
       authenticate: async () => ({ principal: "ann", claims: { secret }, credentials: secret }),
     },
   });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const sending = { meta: { "example.com/note": secret } };
   const full = await peer.start("full", { secret }, sending);
   await made?.sendEvent(full, "news", { secret }, { dedupeId: secret });

@@ -2,12 +2,13 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { describe, expect, it } from "vitest";
-import { Peer, text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 
 it("a tool that is never a task and asks while it runs is told so, and its client lacks nothing [A-34]", async () => {
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools: (tasks) =>
       tasks.tool("asks", { task: "forbidden" }, async (_, task) =>
         text((await task.elicit("q", question)).action),
@@ -19,7 +20,7 @@ it("a tool that is never a task and asks while it runs is told so, and its clien
 });
 
 it("a tool that asks what its client cannot be asked is told so, and so is a client without tasks [X-B-011]", async () => {
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools: (tasks) =>
       tasks.tool("asks", { plain: "wait" }, async (_, task) =>
         text((await task.elicit("q", question)).action),
@@ -36,7 +37,7 @@ describe.each([Number.NaN, 1.5, Number.NEGATIVE_INFINITY, "E_CODE"])(
   "a protocol error of code %s, which JSON-RPC has not",
   (code) => {
     it("is answered as an internal error, by a task and directly [A-04 X-101]", async () => {
-      const peer = await Peer.of({
+      const peer = await StatelessClient.of({
         tools: (tasks) =>
           tasks.tool("odd", {}, () => {
             throw new ProtocolError(code as number, "odd code");
@@ -52,7 +53,7 @@ describe.each([Number.NaN, 1.5, Number.NEGATIVE_INFINITY, "E_CODE"])(
 );
 
 it("takes half a surrogate pair in arguments and gives it back [A-48]", async () => {
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools: (tasks) => tasks.tool("echo", {}, (args) => ({ content: [], structuredContent: args })),
   });
   const ended = await peer.ended(await peer.start("echo", { a: "\ud800" }));

@@ -2,7 +2,8 @@ import type { Tasks } from "holdfast";
 import type { Authenticate } from "holdfast/http";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { Peer, text, type Sending } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { type Sending, StatelessClient } from "../kit/stateless-client.ts";
 
 const key = "holdfast/idempotencyKey";
 const longKey = "k".repeat(22);
@@ -24,7 +25,7 @@ const as = (user: string, sending: Sending = {}): Sending => ({
 it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
   "%s of another's task looks exactly like an unknown one [X-P-003 A-40 X-103]",
   async (method) => {
-    const peer = await Peer.of({ tools, http: { authenticate } });
+    const peer = await StatelessClient.of({ tools, http: { authenticate } });
     const taskId = await peer.start("shout", { word: "a" }, as("ann"));
     const inputResponses = {};
     const foreign = await peer.send(method, { taskId, inputResponses }, as("eve"));
@@ -37,7 +38,7 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
 );
 
 it("hands the caller's authentication to the author's own tools", async () => {
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools,
     http: { authenticate },
     server: (mcp) =>
@@ -48,7 +49,7 @@ it("hands the caller's authentication to the author's own tools", async () => {
 });
 
 it("finds the task of a call that is repeated under its idempotency key [A-48]", async () => {
-  const peer = await Peer.of({ tools, http: { authenticate } });
+  const peer = await StatelessClient.of({ tools, http: { authenticate } });
   const call = (user: string, word: string): Promise<string> =>
     peer.start("shout", { word }, as(user, { meta: { [key]: "order-7" } }));
   const first = await call("ann", "a");
@@ -59,7 +60,7 @@ it("finds the task of a call that is repeated under its idempotency key [A-48]",
 });
 
 it("asks for a key that cannot be guessed where nobody is told apart [A-48]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const short = await peer.call("shout", { word: "a" }, { meta: { [key]: "order-7" } });
   expect(short.error?.code).toBe(-32602);
   const first = await peer.start("shout", { word: "a" }, { meta: { [key]: longKey } });
@@ -67,14 +68,14 @@ it("asks for a key that cannot be guessed where nobody is told apart [A-48]", as
 });
 
 it("takes all callers for one, where told so [A-39]", async () => {
-  const peer = await Peer.of({ tools, http: { anonymous: "shared" } });
+  const peer = await StatelessClient.of({ tools, http: { anonymous: "shared" } });
   const first = await peer.start("shout", { word: "a" }, { meta: { [key]: "order-7" } });
   expect(await peer.start("shout", { word: "a" }, { meta: { [key]: "order-7" } })).toBe(first);
 });
 
 it("does not run a tool twice that makes no task, when its call is repeated [A-48]", async () => {
   let runs = 0;
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools: (tasks) => {
       tools(tasks);
       tasks.tool("direct", { task: "forbidden" }, () => text(String(++runs)));

@@ -1,7 +1,8 @@
 import type { PrepareContext, Tasks } from "holdfast";
 import { expect } from "vitest";
 import * as z from "zod";
-import { Peer, text, type Sending, type WireResponse } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { type Sending, StatelessClient, type WireResponse } from "../kit/stateless-client.ts";
 
 const requestedSchema = { type: "object" as const, properties: { name: { type: "string" as const } } };
 export const form = (message: string) => ({ message, requestedSchema });
@@ -39,18 +40,18 @@ export interface Round {
 
 /** A client that calls one tool, round by round. */
 export class PrepareCaller {
-  readonly peer: Peer;
+  readonly peer: StatelessClient;
   readonly #name: string;
   readonly #sending: Sending;
 
-  constructor(peer: Peer, name = "greet", sending: Sending = {}) {
+  constructor(peer: StatelessClient, name = "greet", sending: Sending = {}) {
     this.peer = peer;
     this.#name = name;
     this.#sending = sending;
   }
 
   static async of(tools: (tasks: Tasks) => void, sending: Sending = {}): Promise<PrepareCaller> {
-    return new PrepareCaller(await Peer.of({ tools }), "greet", sending);
+    return new PrepareCaller(await StatelessClient.of({ tools }), "greet", sending);
   }
 
   call(params: object = {}, sending: Sending = {}): Promise<WireResponse> {

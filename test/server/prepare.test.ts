@@ -4,7 +4,9 @@ import { connect, type OnInput } from "holdfast/client";
 import { memoryStore } from "holdfast/memory";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { accept, form, greets, nameFrom, PrepareCaller } from "./prepare-caller.ts";
-import { Peer, serve, tasksExtension, text, withoutTasks } from "./peer.ts";
+import { tasksExtension, text, withoutTasks } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 const idempotencyKey = { "holdfast/idempotencyKey": "k".repeat(22) };
 
@@ -260,7 +262,7 @@ describe("what goes wrong", () => {
     ["a key twice", (_, ask) => Promise.all([nameFrom(ask, "a"), nameFrom(ask, "a")]), /"a" was used before/],
     ["a question too large", (_, ask) => nameFrom(ask, "a", "x".repeat(5000)), /larger than 4096 bytes/],
   ])("says that prepare has %s", async (_, prepare, message) => {
-    const peer = await Peer.of({
+    const peer = await StatelessClient.of({
       tools: (tasks) => tasks.tool("greet", { prepare }, () => text("never")),
       options: { maxBodyBytes: 4096 },
     });
@@ -273,7 +275,7 @@ describe("what goes wrong", () => {
       await nameFrom(ask, "a"),
       await nameFrom(ask, "b"),
     ];
-    const peer = await Peer.of({
+    const peer = await StatelessClient.of({
       tools: (tasks) => tasks.tool("greet", { prepare }, () => text("never")),
       options: { maxBodyBytes: 4096 },
     });
@@ -296,7 +298,7 @@ describe("an idempotency key", () => {
   it("makes one task of a retry that comes twice, and stores nothing in a round [A-48 X-039]", async () => {
     const store = memoryStore();
     const tools = greets;
-    const caller = new PrepareCaller(await Peer.of({ tools, options: { store } }), "greet", {
+    const caller = new PrepareCaller(await StatelessClient.of({ tools, options: { store } }), "greet", {
       meta: idempotencyKey,
     });
     const round = await caller.round();

@@ -5,9 +5,11 @@ import type { HttpOptions } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, serve, text } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 
 type Refusal = Extract<ServerEvent, { type: "request.refused" }>;
 
@@ -38,7 +40,7 @@ const refused = { type: "request.refused", at: expect.any(Number) as number, pri
 
 it("tells of who does not authenticate", async () => {
   const { url, refusals } = await start();
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   for (let times = 0; times < 2; times++) {
     expect((await peer.call("waits")).status).toBe(401); // the second time on the fast path
     await peer.call("waits", {}, { headers });
@@ -50,7 +52,7 @@ it("tells of who does not authenticate", async () => {
 it("tells of calls that come too fast, and of those for which there is no room", async () => {
   const rates = { callsPerMinute: 2, pollsPerInterval: null };
   const { url, refusals } = await start({ rates, maxUnfinishedPerPrincipal: 1 });
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   await peer.start("waits", {}, { headers });
   await peer.call("waits", {}, { headers });
   await peer.call("waits", {}, { headers });
@@ -67,7 +69,7 @@ it("tells of calls that come too fast, and of those for which there is no room",
 
 it("tells of lookups of tasks that their caller does not have", async () => {
   const { url, refusals } = await start();
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const taskId = await peer.start("waits", {}, { headers });
   const bob = { authorization: "Bearer bob" };
   await peer.send("tasks/get", { taskId }, { headers: bob });
@@ -78,7 +80,7 @@ it("tells of lookups of tasks that their caller does not have", async () => {
 
 it("tells of refusals in sessions of earlier revisions", async () => {
   const { url, refusals } = await start();
-  const peer = await SessionPeer.open(url, { headers });
+  const peer = await SessionClient.open(url, { headers });
   await peer.request("tasks/get", { taskId: "none" });
   expect(refusals).toEqual([
     { ...refused, code: "unknown_task", method: "tasks/get", message: "Unknown or expired task" },
@@ -87,7 +89,7 @@ it("tells of refusals in sessions of earlier revisions", async () => {
 
 it("tells of faults of its own without what only onError is told", async () => {
   const { url, refusals } = await start({ maxBodyBytes: 1_000 }, { maxRequestBodySize: 2_000 });
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   await peer.call("waits", { large: "x".repeat(3_000) }, { headers });
   expect(refusals).toMatchObject([{ principal: "ann", code: "too_large", status: 413 }]);
 });
@@ -105,7 +107,7 @@ it("tells of refusals on a pipe", async () => {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   await pipe.start("waits");
   await pipe.request("tools/call", { name: "waits" });
   await pipe.request("tasks/get", { taskId: "none" });
@@ -121,7 +123,7 @@ it("tells of refusals on a pipe", async () => {
 
 it("tells nothing of requests that are answered", async () => {
   const { url, refusals } = await start();
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const taskId = await peer.start("waits", {}, { headers });
   await peer.get(taskId, { headers });
   await peer.send("tools/list", {}, { headers });

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { sqliteStore } from "holdfast/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { accept, greets, PrepareCaller } from "./prepare-caller.ts";
-import { Peer, serve, text, type WireResponse } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient, type WireResponse } from "../kit/stateless-client.ts";
 
 const answers = { user_name: accept("ada") };
 const hour = 3_600_000;
@@ -40,7 +42,7 @@ describe("requestState", () => {
   });
 
   it("is good for its own principal only [X-B-010]", async () => {
-    const peer = await Peer.of({
+    const peer = await StatelessClient.of({
       tools: greets,
       http: { authenticate: async (request) => request.headers.get("authorization") ?? undefined },
     });
@@ -75,10 +77,10 @@ describe("requestState", () => {
     onTestFinished(() => rm(folder, { recursive: true }));
     const start = () => serve({ tools: greets, options: { store: sqliteStore(join(folder, "tasks.db")) } });
     const first = await start();
-    const round = await new PrepareCaller(new Peer(first.http.url)).round();
+    const round = await new PrepareCaller(new StatelessClient(first.http.url)).round();
     await first.http.close();
     const second = await start();
-    const caller = new PrepareCaller(new Peer(second.http.url));
+    const caller = new PrepareCaller(new StatelessClient(second.http.url));
     expect(await caller.end(round, answers)).toMatchObject(text("ADA gets q3"));
     await second.http.close();
   });

@@ -2,8 +2,9 @@ import { request as httpRequest } from "node:http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import type { TaskRecord } from "../../src/task/record.ts";
-import { listenParams } from "./listener.ts";
-import { serve, text, withTasks } from "./peer.ts";
+import { text, withTasks } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { listenParams } from "../kit/subscription.ts";
 
 const modern = {
   headers: { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "slow" },

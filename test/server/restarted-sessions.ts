@@ -9,8 +9,8 @@ import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { calledTool } from "../../src/server/request.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { FakeClock } from "../../src/testing/fake-clock.ts";
-import { house } from "./2025-11-25/session.ts";
-import { SessionPeer, type SessionOptions } from "./session-peer.ts";
+import { startServer } from "../kit/server.ts";
+import { SessionClient, type SessionOptions } from "../kit/session-client.ts";
 import { authorsOwn } from "./session-server.ts";
 
 export const minute = 60_000;
@@ -34,7 +34,7 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
   const { maxSessionsPerPrincipal = 2_000, scopes = {}, rates = {}, wrap = (store) => store } = setup;
   const { store = wrap(memoryStore(database)) } = setup;
   const made: McpServer[] = [];
-  const { tasks, errors } = await house(tools, { store, rates });
+  const { tasks, errors } = await startServer(tools, { store, rates });
   const makeServer = (): McpServer => {
     const mcp = new McpServer({ name: "reports", version: "1.2.3" });
     authorsOwn(mcp);
@@ -104,28 +104,28 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
       principal: string | null = "ann",
       granted?: readonly string[],
     ) => {
-      const peer = await SessionPeer.open(url, options, fetchAs(principal, granted));
+      const peer = await SessionClient.open(url, options, fetchAs(principal, granted));
       keys.push(sessionKey(peer.sessionId ?? ""));
       return peer;
     },
     peer: (id: string | undefined, principal: string | null, granted?: readonly string[]) =>
-      Object.assign(new SessionPeer(url, {}, fetchAs(principal, granted)), { sessionId: id }),
+      Object.assign(new SessionClient(url, {}, fetchAs(principal, granted)), { sessionId: id }),
     /** Another process at the same time, which may hold fewer sessions. */
     beside: async (most?: number) => {
-      const others = await house(tools, { store: wrap(memoryStore(database)), rates });
+      const others = await startServer(tools, { store: wrap(memoryStore(database)), rates });
       const other = start(most, others.tasks);
       return {
         size: () => other.size,
         errors: others.errors,
         /** The client of a session that was opened elsewhere, as it reaches this process. */
         peer: (
-          { sessionId }: SessionPeer,
+          { sessionId }: SessionClient,
           principal: string | null = "ann",
           granted?: readonly string[],
           options: SessionOptions = {},
         ) =>
           Object.assign(
-            new SessionPeer(
+            new SessionClient(
               url,
               options,
               fetchAs(principal, granted, () => other),

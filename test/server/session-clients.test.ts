@@ -16,8 +16,9 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { Pipe } from "./pipe.ts";
-import { serve, text, type Served } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 import { authorsOwn } from "./session-server.ts";
 
 const capabilities = { elicitation: {}, sampling: {}, roots: {} };
@@ -166,7 +167,7 @@ it("lets an author's tool ask on a pipe, and be cancelled there", async () => {
     { stdin, stdout },
   );
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   const clientInfo = { name: "old", version: "1" };
   pipe.write({
     id: 0,

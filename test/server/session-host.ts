@@ -6,7 +6,7 @@ import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import type { Streams } from "../../src/server/streams.ts";
 import type { TaskServer } from "../../src/server/task-server.ts";
 import { FakeClock } from "../../src/testing/fake-clock.ts";
-import { SessionPeer, type SessionOptions } from "./session-peer.ts";
+import { SessionClient, type SessionOptions } from "../kit/session-client.ts";
 import { authorsOwn } from "./session-server.ts";
 
 interface HostOptions {
@@ -73,14 +73,14 @@ export class SessionHost {
     });
   }
 
-  peer(options?: SessionOptions, principal: string | null = null): SessionPeer {
+  peer(options?: SessionOptions, principal: string | null = null): SessionClient {
     const fetch = (url: string, init: RequestInit): Promise<Response> => this.#fetchAs(principal, url, init);
-    return new SessionPeer("http://reports.example/mcp", options, fetch);
+    return new SessionClient("http://reports.example/mcp", options, fetch);
   }
 
-  open(options?: SessionOptions, principal: string | null = null): Promise<SessionPeer> {
+  open(options?: SessionOptions, principal: string | null = null): Promise<SessionClient> {
     const fetch = (url: string, init: RequestInit): Promise<Response> => this.#fetchAs(principal, url, init);
-    return SessionPeer.open("http://reports.example/mcp", options, fetch);
+    return SessionClient.open("http://reports.example/mcp", options, fetch);
   }
 
   async #fetchAs(principal: string | null, url: string, init: RequestInit): Promise<Response> {

@@ -3,8 +3,9 @@ import { createTasks } from "holdfast";
 import { createFetchHandler, type HttpOptions } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
-import { serve, text, type Served } from "./peer.ts";
-import { EventReader, SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { EventStream, SessionClient } from "../kit/session-client.ts";
 import { authorsOwn } from "./session-server.ts";
 
 function own(http: HttpOptions = {}): Promise<Served> {
@@ -25,7 +26,7 @@ it("ends all streams when it closes, and answers what it can before", async () =
       });
     },
   });
-  const [calling, listening] = [await SessionPeer.open(http.url), await SessionPeer.open(http.url)];
+  const [calling, listening] = [await SessionClient.open(http.url), await SessionClient.open(http.url)];
   const stream = await listening.listen();
   const answer = calling.call("gated");
   await begun.promise;
@@ -52,7 +53,7 @@ it("ends a call that does not end, and every session, when its handler is closed
     { allowedHosts: "any" },
   );
   await tasks.start();
-  const peer = await SessionPeer.open("http://reports.example/mcp", {}, (url, init) =>
+  const peer = await SessionClient.open("http://reports.example/mcp", {}, (url, init) =>
     handler.fetch(new Request(url, init)),
   );
   const stream = await peer.listen();
@@ -66,7 +67,7 @@ it("ends a call that does not end, and every session, when its handler is closed
 
 it("has neither streams nor sessions where there are to be none [B-083 B-099 B-109]", async () => {
   const { http } = await own({ sessions: false });
-  const peer = new SessionPeer(http.url);
+  const peer = new SessionClient(http.url);
   const opened = await peer.initialize();
   expect([opened.status, opened.headers.get("mcp-session-id")]).toEqual([200, null]);
   for (const method of ["GET", "DELETE"]) {
@@ -79,7 +80,7 @@ it("has neither streams nor sessions where there are to be none [B-083 B-099 B-1
     // All with one id, which must not mix them up.
     Array.from({ length: 50 }, async (_, n) => {
       const params = { name: "echo", arguments: { say: `${n}` } };
-      return new EventReader(await peer.post({ id: 7, method: "tools/call", params })).message();
+      return new EventStream(await peer.post({ id: 7, method: "tools/call", params })).message();
     }),
   );
   for (const [n, answer] of answers.entries()) expect(answer).toMatchObject({ result: text(`${n}`) });
@@ -87,7 +88,7 @@ it("has neither streams nor sessions where there are to be none [B-083 B-099 B-1
 
 it("says what the SDK says of a request that is none [B-063 B-115]", async () => {
   const { http } = await own({ maxRequestBodySize: 1_000 });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const status = async (init: RequestInit): Promise<number> => (await peer.send("POST", init)).status;
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
   expect(await status({ body: ping, headers: { accept: "application/json" } })).toBe(406);
@@ -101,14 +102,14 @@ it("says what the SDK says of a request that is none [B-063 B-115]", async () =>
 
 it("serves a batch where the SDK does", async () => {
   const { http } = await own();
-  const peer = await SessionPeer.open(http.url, { version: "2025-03-26" });
+  const peer = await SessionClient.open(http.url, { version: "2025-03-26" });
   const batch = ["a", "b"].map((id) => ({
     jsonrpc: "2.0",
     id,
     method: "tools/call",
     params: { name: "echo", arguments: { say: id } },
   }));
-  const answers = await new EventReader(await peer.post(batch)).rest();
+  const answers = await new EventStream(await peer.post(batch)).rest();
   expect(new Map(answers.map(({ id, result }) => [id, result]))).toMatchObject(
     new Map([
       ["a", text("a")],
@@ -130,7 +131,7 @@ it.each([
     },
     http: { sessions },
   });
-  const peer = await SessionPeer.open(http.url, { version });
+  const peer = await SessionClient.open(http.url, { version });
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "note", arguments: {} } };
   for (const batch of [[call], [call, { ...call, id: 2 }], [{ jsonrpc: "2.0", method: "notifications/x" }]]) {
     const refused = await peer.post(batch, { headers: { "mcp-protocol-version": version } });
@@ -151,7 +152,7 @@ it.each([true, false])(
   async (sessions) => {
     const { http } = await own({ sessions });
     const headers = { "mcp-protocol-version": "2026-07-28" };
-    const refused = await new SessionPeer(http.url).post([{ jsonrpc: "2.0", id: 1, method: "ping" }], {
+    const refused = await new SessionClient(http.url).post([{ jsonrpc: "2.0", id: 1, method: "ping" }], {
       headers,
     });
     const message = expect.stringContaining("2026-07-28 has no batches") as unknown;
@@ -161,7 +162,7 @@ it.each([true, false])(
 
 it("refuses a batch in a session by the version of the session, where the request names none", async () => {
   const { http } = await own();
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const refused = await fetch(http.url, {
     method: "POST",
     headers: {
@@ -184,7 +185,7 @@ it.each([true, false])(
         throw new Error("database password is hunter2");
       },
     });
-    const response = await new SessionPeer(http.url).initialize();
+    const response = await new SessionClient(http.url).initialize();
     expect([response.status, await response.json()]).toEqual([
       500,
       { jsonrpc: "2.0", id: 0, error: { code: -32603, message: "Internal server error" } },
@@ -200,7 +201,7 @@ it.each([true, false])(
       tools: (tasks) => tasks.tool("bare", {}, () => text("bare")),
       http: { sessions, anonymous: "shared" },
     });
-    const peer = await SessionPeer.open(http.url);
+    const peer = await SessionClient.open(http.url);
     const started = await peer.request("tools/call", { name: "bare", arguments: {}, task: {} });
     const { taskId } = (started["result"] as { task: { taskId: string } }).task;
     for (const method of ["tasks/get", "tasks/list", "tasks/cancel"]) {
@@ -233,15 +234,15 @@ it("ends the stream of a batch that cancels its own request, without sessions to
       http: { sessions },
       server: (mcp) => void mcp.registerTool("forever", {}, () => new Promise(() => undefined)),
     });
-    const peer = await SessionPeer.open(http.url, { version: "2025-03-26" });
+    const peer = await SessionClient.open(http.url, { version: "2025-03-26" });
     const call = { method: "tools/call", params: { name: "forever", arguments: {} } };
     const cancel = { method: "notifications/cancelled", params: { requestId: "c" } };
     const batch = [{ id: "c", ...call }, cancel, { id: "p", method: "ping" }].map((message) => ({
       jsonrpc: "2.0",
       ...message,
     }));
-    expect(await new EventReader(await peer.post(batch)).rest()).toMatchObject([{ id: "p", result: {} }]);
-    expect(await new EventReader(await peer.post(batch.slice(0, 2))).rest()).toEqual([]);
+    expect(await new EventStream(await peer.post(batch)).rest()).toMatchObject([{ id: "p", result: {} }]);
+    expect(await new EventStream(await peer.post(batch.slice(0, 2))).rest()).toEqual([]);
   }
 });
 
@@ -266,7 +267,7 @@ it.each([true, false])("lets an author's server ask for more scopes, with sessio
       mcp.registerTool("load", { scopeChallenge: requireScopes("read") }, () => text("loaded"));
     },
   });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   expect(await peer.call("load")).toMatchObject({ result: text("loaded") });
   const refused = await peer.post({ id: 1, method: "tools/call", params: { name: "save", arguments: {} } });
   expect(refused.status).toBe(403);
@@ -283,7 +284,7 @@ it("answers a request about a task on a stream where a client wants one, and ref
     tools: (tasks) => tasks.tool("bare", {}, () => text("bare")),
     http: { anonymous: "shared" },
   });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const { result } = await peer.request("tools/call", { name: "bare", arguments: {}, task: {} });
   const { taskId } = (result as { task: { taskId: string } }).task;
   const ask = { id: 1, method: "tasks/get", params: { taskId } };

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
 import { SessionHost } from "./session-host.ts";
 
 it("ends a session that nobody uses, and no other [B-105 B-106 B-111]", async () => {

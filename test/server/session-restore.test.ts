@@ -2,12 +2,11 @@ import { expect, it } from "vitest";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
 import { rest } from "../../src/testing/fake-clock.ts";
-import { formClient } from "./2025-11-25/session.ts";
-import { text } from "./peer.ts";
+import { type Message, formClient, text } from "../kit/messages.ts";
+import type { EventStream, SessionClient } from "../kit/session-client.ts";
 import { minute, processes } from "./restarted-sessions.ts";
-import type { EventReader, Message, SessionPeer } from "./session-peer.ts";
 
-const status = async (peer: SessionPeer): Promise<number> => {
+const status = async (peer: SessionClient): Promise<number> => {
   const response = await peer.post({ id: "status", method: "ping" });
   await response.body?.cancel();
   return response.status;
@@ -101,7 +100,7 @@ it("makes few servers at a time when a thousand sessions come back at once", asy
       });
     },
   });
-  const peers: SessionPeer[] = [];
+  const peers: SessionClient[] = [];
   for (let n = 0; n < 1_000; n++) {
     const peer = await run.open();
     await peer.request("logging/setLevel", { level: "info" });
@@ -246,7 +245,7 @@ it("deletes what a client ends, what idles out and what makes room", async () =>
 
 it("stores no more sessions than it may, and no more of a principal", async () => {
   const run = await processes({ maxSessions: 10, maxSessionsPerPrincipal: 3 });
-  const peers: SessionPeer[] = [];
+  const peers: SessionClient[] = [];
   for (let n = 0; n < 12; n++) {
     peers.push(await run.open({}, "ann"));
     if (n % 3 === 2) run.kill(); // this process knows none of them
@@ -345,7 +344,7 @@ it("sends on the stream of a session what its server said while the session was 
 it("takes a late answer to a question of the earlier process for none of this one", async () => {
   const run = await processes();
   const peer = await run.open({ capabilities: formClient });
-  const ask = async (): Promise<{ stream: EventReader; question: Message | undefined }> => {
+  const ask = async (): Promise<{ stream: EventStream; question: Message | undefined }> => {
     const stream = await peer.begin("tools/call", { name: "ask_user", arguments: {} });
     return { stream, question: await stream.message() };
   };

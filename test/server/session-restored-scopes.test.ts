@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { rest } from "../../src/testing/fake-clock.ts";
-import { text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { EventStream, type SessionClient } from "../kit/session-client.ts";
 import { Job } from "./plain/job.ts";
 import { processes } from "./restarted-sessions.ts";
-import { EventReader, type SessionPeer } from "./session-peer.ts";
 
 const job = { name: "job", arguments: {} };
 
@@ -16,7 +16,7 @@ async function restored(params: object = job) {
   });
   const ann = await run.open({}, "ann", ["work"]);
   const weak = run.peer(ann.sessionId ?? "", "ann", []);
-  const stream = new EventReader(await ann.post({ id: "call", method: "tools/call", params }));
+  const stream = new EventStream(await ann.post({ id: "call", method: "tools/call", params }));
   const event = (await stream.any())?.id ?? "";
   await work.begun.promise;
   run.kill();
@@ -24,10 +24,10 @@ async function restored(params: object = job) {
   return { work, run, ann, weak, event, state };
 }
 
-const cancel = (peer: SessionPeer): Promise<Response> =>
+const cancel = (peer: SessionClient): Promise<Response> =>
   peer.post({ method: "notifications/cancelled", params: { requestId: "call" } });
 
-const resume = (peer: SessionPeer, event: string): Promise<Response> =>
+const resume = (peer: SessionClient, event: string): Promise<Response> =>
   peer.send("GET", { headers: { "last-event-id": event } });
 
 it("cancels no call of an earlier process for a token that may not make it", async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { rest } from "../../src/testing/fake-clock.ts";
-import { EventReader, type Message } from "./session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { EventStream } from "../kit/session-client.ts";
 import { SessionHost } from "./session-host.ts";
 
 /** An author's server whose tool `waits` answers when the test says so, and which can say something at any time. */
@@ -155,8 +156,8 @@ it("ends the stream of an older request whose id comes again", async () => {
   const { host, answer } = waiting();
   const peer = await host.open();
   const body = { id: "twice", method: "tools/call", params: { name: "waits", arguments: {} } };
-  const first = new EventReader(await peer.post(body));
-  const second = new EventReader(await peer.post(body));
+  const first = new EventStream(await peer.post(body));
+  const second = new EventStream(await peer.post(body));
   expect(await first.rest()).toEqual([]);
   answer("done");
   expect(await second.message()).toMatchObject({ id: "twice", result: {} });
@@ -176,7 +177,7 @@ it("sends what the client of a session missed that had heard nothing before", as
 it("ends the stream of a call that was cancelled, and has nothing more for it", async () => {
   const { host } = waiting();
   const peer = await host.open();
-  const stream = new EventReader(
+  const stream = new EventStream(
     await peer.post({ id: "c", method: "tools/call", params: { name: "waits", arguments: {} } }),
   );
   const opened = await stream.any();

@@ -2,19 +2,19 @@ import { expect, it } from "vitest";
 import { withTask } from "../../src/generation/sep-1686/create.ts";
 import { formatCalls, parseEventId } from "../../src/server/http/sessions/event-id.ts";
 import { rest } from "../../src/testing/fake-clock.ts";
-import { text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { EventStream, type SessionClient } from "../kit/session-client.ts";
 import { addConfirm, Job, ticketOf } from "./plain/job.ts";
 import { minute, processes } from "./restarted-sessions.ts";
-import { EventReader, type SessionPeer } from "./session-peer.ts";
 
 /** Sends a request, of which a kill leaves nothing but the event that was sent at once. */
 async function begun(
-  peer: SessionPeer,
+  peer: SessionClient,
   method: string,
   params: object,
   id: string | number = "call",
 ): Promise<string> {
-  const stream = new EventReader(await peer.post({ id, method, params }));
+  const stream = new EventStream(await peer.post({ id, method, params }));
   return (await stream.any())?.id ?? "";
 }
 
@@ -116,7 +116,7 @@ it("answers a call of SEP-1686 when its task has ended", async () => {
 
 it("answers a call that had joined the task of another call", async () => {
   const { work, run, peer } = await waiting({ plain: "wait", joinCalls: true });
-  const stream = new EventReader(await peer.post({ id: "same", method: "tools/call", params: job }));
+  const stream = new EventStream(await peer.post({ id: "same", method: "tools/call", params: job }));
   const opened = await stream.any();
   const joined = await stream.any(); // it names the task
   expect(parseEventId(opened?.id ?? "")?.calls).toEqual([{ id: "same" }]);

@@ -1,6 +1,6 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import { text } from "./peer.ts";
+import { text } from "../kit/messages.ts";
 
 /** What an author's own server has: everything that is not a task. */
 export function authorsOwn(mcp: McpServer): void {

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { Peer, serve, text, type Served } from "./peer.ts";
-import { EventReader, SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { EventStream, SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { authorsOwn } from "./session-server.ts";
 
 function own(setup: Partial<Parameters<typeof serve>[0]> = {}): Promise<Served> {
@@ -15,10 +17,10 @@ it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
   "serves %s in a session",
   async (version) => {
     const { http } = await own();
-    const peer = new SessionPeer(http.url, { version });
+    const peer = new SessionClient(http.url, { version });
     const response = await peer.initialize();
     peer.sessionId = response.headers.get("mcp-session-id") ?? "none";
-    expect(await new EventReader(response).message()).toMatchObject({
+    expect(await new EventStream(response).message()).toMatchObject({
       result: { protocolVersion: version, serverInfo: { name: "reports" } },
     });
     expect((await peer.post({ method: "notifications/initialized" })).status).toBe(202);
@@ -38,7 +40,7 @@ it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
 
 it("serves both eras at once on one endpoint [B-P-011]", async () => {
   const { http } = await own();
-  const [earlier, newest] = [await SessionPeer.open(http.url), new Peer(http.url)];
+  const [earlier, newest] = [await SessionClient.open(http.url), new StatelessClient(http.url)];
   const answers = await Promise.all(
     Array.from({ length: 20 }, async (_, n) =>
       n % 2 === 0
@@ -51,8 +53,8 @@ it("serves both eras at once on one endpoint [B-P-011]", async () => {
 
 it("knows nobody without a session, or in one that is over [A-36 A-37 B-075 B-104 B-106 B-110]", async () => {
   const { http } = await own();
-  const peer = await SessionPeer.open(http.url);
-  const stranger = new SessionPeer(http.url);
+  const peer = await SessionClient.open(http.url);
+  const stranger = new SessionClient(http.url);
   for (const method of ["POST", "GET", "DELETE"]) {
     const body = method === "POST" ? { body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }) } : {};
     stranger.sessionId = undefined;
@@ -78,8 +80,8 @@ it("shows a session to who opened it alone", async () => {
   const { http } = await own({
     http: { authenticate: async ({ headers }) => headers.get("authorization") ?? undefined },
   });
-  const ann = await SessionPeer.open(http.url, { headers: { authorization: "ann" } });
-  const bob = new SessionPeer(http.url, { headers: { authorization: "bob" } });
+  const ann = await SessionClient.open(http.url, { headers: { authorization: "ann" } });
+  const bob = new SessionClient(http.url, { headers: { authorization: "bob" } });
   bob.sessionId = ann.sessionId;
   for (const method of ["GET", "DELETE"]) expect((await bob.send(method)).status).toBe(404);
   const response = await bob.post({ id: 1, method: "ping" });
@@ -88,12 +90,12 @@ it("shows a session to who opened it alone", async () => {
     { jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } },
   ]);
   expect(await ann.request("ping")).toMatchObject({ result: {} });
-  expect((await new SessionPeer(http.url).initialize()).status).toBe(401);
+  expect((await new SessionClient(http.url).initialize()).status).toBe(401);
 });
 
 it("lets an author's tools ask the client, on the stream of the call [B-073]", async () => {
   const { http } = await own();
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const asked = async (tool: string, result: object): Promise<unknown> => {
     const stream = await peer.begin("tools/call", { name: tool, arguments: {} });
     const question = await stream.message();
@@ -111,7 +113,7 @@ it("lets an author's tools ask the client, on the stream of the call [B-073]", a
 
 it("tells on the stream of the session what belongs to no request [B-084]", async () => {
   const { http } = await own();
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const stream = await peer.listen();
   const called = peer.call("roots");
   const question = await stream.message();
@@ -124,7 +126,7 @@ it("tells on the stream of the session what belongs to no request [B-084]", asyn
 
 it("sends progress and logs of a call on its stream [B-072 B-073 B-130]", async () => {
   const { http } = await own();
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   await peer.request("logging/setLevel", { level: "info" });
   const params = { name: "progress", arguments: {}, _meta: { progressToken: "p" } };
   expect(await (await peer.begin("tools/call", params)).rest()).toMatchObject([

@@ -5,9 +5,11 @@ import type { Tasks } from "holdfast";
 import type { HttpServer } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, serve, text, type WireResponse } from "./peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient, type WireResponse } from "../kit/stateless-client.ts";
 import { form } from "./prepare-caller.ts";
-import { SessionPeer } from "./session-peer.ts";
 
 /** Two servers on one file, each an owner of its own. */
 async function twoServers(
@@ -34,8 +36,8 @@ it("serves a session at two servers, which pass on answers and tell each other o
     }),
   );
   const version = { version: "2025-06-18" };
-  const here = await SessionPeer.open(servers[0].url, version);
-  const there = Object.assign(new SessionPeer(servers[1].url, version), { sessionId: here.sessionId });
+  const here = await SessionClient.open(servers[0].url, version);
+  const there = Object.assign(new SessionClient(servers[1].url, version), { sessionId: here.sessionId });
   const stream = await here.begin("tools/call", { name: "asks", arguments: {} });
   const question = await stream.message();
   const answer = { action: "accept", content: { name: "Ann" } };
@@ -56,7 +58,7 @@ it("starts a call again at another server while somebody waits at the first, and
     }),
   );
   const call = (server: HttpServer): Promise<WireResponse> =>
-    new Peer(server.url).call("job", {}, { capabilities: {} });
+    new StatelessClient(server.url).call("job", {}, { capabilities: {} });
   const lost = call(here).catch(() => undefined);
   await until(async () => ids.length === 1);
   const beside = call(there);

@@ -4,19 +4,18 @@ import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import type { SessionListener } from "../../src/store/session-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { rest } from "../../src/testing/fake-clock.ts";
-import { formClient } from "./2025-11-25/session.ts";
-import { text } from "./peer.ts";
+import { type Message, formClient, text } from "../kit/messages.ts";
+import type { EventStream, SessionClient } from "../kit/session-client.ts";
 import { form } from "./prepare-caller.ts";
 import { minute, processes } from "./restarted-sessions.ts";
-import type { EventReader, Message, SessionPeer } from "./session-peer.ts";
 
-const status = async (peer: SessionPeer): Promise<number> => {
+const status = async (peer: SessionClient): Promise<number> => {
   const response = await peer.post({ id: "status", method: "ping" });
   await response.body?.cancel();
   return response.status;
 };
 
-const begin = (peer: SessionPeer, name: string, args = {}): Promise<EventReader> =>
+const begin = (peer: SessionClient, name: string, args = {}): Promise<EventStream> =>
   peer.begin("tools/call", { name, arguments: args });
 
 const accept = (question: Message | undefined, content: object): object => ({
@@ -24,7 +23,7 @@ const accept = (question: Message | undefined, content: object): object => ({
   result: { action: "accept", content },
 });
 
-const asker = (stream: EventReader): Promise<Message | undefined> => stream.message();
+const asker = (stream: EventStream): Promise<Message | undefined> => stream.message();
 
 /** What the author's server of each process was told of its client's subscriptions. */
 function subscriptions() {

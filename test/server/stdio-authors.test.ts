@@ -4,8 +4,8 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio, type StdioServer } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { text, withTasks } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
+import { text, withTasks } from "../kit/messages.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 
 /** An author's server with something of its own to close. */
 class ReportsServer extends McpServer {
@@ -22,7 +22,12 @@ class ReportsServer extends McpServer {
   }
 }
 
-async function piped(): Promise<{ pipe: Pipe; server: StdioServer; errors: unknown[]; closed: string[] }> {
+async function piped(): Promise<{
+  pipe: StdioClient;
+  server: StdioServer;
+  errors: unknown[];
+  closed: string[];
+}> {
   const [errors, closed]: [unknown[], string[]] = [[], []];
   const onError = (error: unknown): void => void errors.push(error);
   const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, onError });
@@ -33,7 +38,7 @@ async function piped(): Promise<{ pipe: Pipe; server: StdioServer; errors: unkno
     { stdin, stdout },
   );
   onTestFinished(() => server.close());
-  return { pipe: new Pipe(stdin, stdout), server, errors, closed };
+  return { pipe: new StdioClient(stdin, stdout), server, errors, closed };
 }
 
 const clientInfo = { name: "old", version: "1" };

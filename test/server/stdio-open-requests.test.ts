@@ -4,8 +4,8 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { text } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
+import { text } from "../kit/messages.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 import { Job } from "./plain/job.ts";
 
 const factory = (): McpServer => new McpServer({ name: "reports", version: "1" });
@@ -18,7 +18,7 @@ it("refuses what a client asks on a pipe beyond what it has open, until that is 
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const server = await serveStdio(tasks.server(factory), { stdin, stdout, maxOpenRequests: 2 });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   const call = (id: string, name: string): void => pipe.send(id, "tools/call", { name, arguments: {} }, {});
   call("first", "job");
   call("second", "job");

@@ -11,12 +11,12 @@ import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio, type StdioServer } from "holdfast/stdio";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { acknowledged, subscriptionKey } from "./listener.ts";
-import { tasksExtension, text, withoutTasks } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
+import { tasksExtension, text, withoutTasks } from "../kit/messages.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
+import { acknowledged, subscriptionKey } from "../kit/subscription.ts";
 
 interface Piped {
-  readonly pipe: Pipe;
+  readonly pipe: StdioClient;
   readonly server: StdioServer;
   readonly store: ReturnType<typeof memoryStore>;
   readonly errors: unknown[];
@@ -41,7 +41,7 @@ async function piped(register: (tasks: Tasks) => void): Promise<Piped> {
   const factory = (): McpServer => (mcp = new McpServer({ name: "reports", version: "1.2.3" }));
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
   onTestFinished(() => server.close());
-  return { pipe: new Pipe(stdin, stdout), server, store, errors, mcp: () => mcp, stdout };
+  return { pipe: new StdioClient(stdin, stdout), server, store, errors, mcp: () => mcp, stdout };
 }
 
 /** Waits until the test says how it ends. */
@@ -178,7 +178,7 @@ it("reads no more for a client that does not read, however often it listens, and
     tasks.server(() => new McpServer({ name: "reports", version: "1" })),
     { stdin, stdout },
   );
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   const id = await pipe.start("talks");
   for (let listen = 0; listen < 20; listen++) {
     pipe.listen(listen, { taskIds: [id] });
@@ -205,12 +205,14 @@ it("speaks an earlier version with a client that opens with it", async () => {
   expect(await pipe.next()).toMatchObject({ id: 1, error: { code: -32601 } });
 });
 
-async function child(database: string): Promise<{ process: ChildProcessWithoutNullStreams; pipe: Pipe }> {
+async function child(
+  database: string,
+): Promise<{ process: ChildProcessWithoutNullStreams; pipe: StdioClient }> {
   const script = fileURLToPath(new URL("stdio-server.ts", import.meta.url));
   const process_ = spawn(process.execPath, [script, database], { stdio: "pipe" });
   onTestFinished(() => void process_.kill("SIGKILL"));
   await once(process_, "spawn");
-  return { process: process_, pipe: new Pipe(process_.stdin, process_.stdout) };
+  return { process: process_, pipe: new StdioClient(process_.stdin, process_.stdout) };
 }
 
 it("serves a real process over pipes: ends with stdin, and the next one goes on [X-B-024 X-B-016]", async () => {

@@ -3,8 +3,10 @@ import type { TaskStore } from "holdfast/store";
 import { HoldfastError } from "holdfast";
 import { expect, it } from "vitest";
 import { watchedStore } from "../runtime/watched-store.ts";
-import { Peer, serve, text } from "./peer.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 const said = "The store keeps no logs and outputs of tasks: task.log and task.output need one that does.";
 
@@ -43,7 +45,7 @@ async function served() {
       });
     },
   });
-  return { peer: new Peer(http.url), url: http.url, errors };
+  return { peer: new StatelessClient(http.url), url: http.url, errors };
 }
 
 it("fails a handler that appends and does not expect that, and says why", async () => {
@@ -61,7 +63,7 @@ it.each(["logs", "puts_out", "logs_early"])("lets a handler that does go on: %s"
 it("says to whoever reads a task's log that there is none, and of another task nothing", async () => {
   const { peer, url, errors } = await served();
   const id = await peer.start("logs");
-  const session = await SessionPeer.open(url);
+  const session = await SessionClient.open(url);
   const created = await session.request("tools/call", { name: "logs", task: {} });
   const { taskId } = (created["result"] as { task: { taskId: string } }).task;
   const inSession = async (uri: string) => (await session.request("resources/read", { uri }))["error"];

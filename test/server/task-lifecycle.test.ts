@@ -8,7 +8,8 @@ import {
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { Peer, text, unstamped } from "./peer.ts";
+import { text, unstamped } from "../kit/messages.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 const requestedSchema = { type: "object" as const, properties: { size: { type: "string" as const } } };
 
@@ -39,7 +40,7 @@ function tools(tasks: Tasks): void {
 }
 
 it("creates a task, works, and completes with the result inlined [X-035 X-042 X-043 X-044 X-047 X-029]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const { status, result } = await peer.call("shout", { word: "hello" });
   expect(status).toBe(200);
   expect(CreateTaskResultV2Schema.safeParse(result).success).toBe(true);
@@ -53,7 +54,7 @@ it("creates a task, works, and completes with the result inlined [X-035 X-042 X-
 });
 
 it("can be got as soon as its id is known, working [X-037 X-044]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const id = await peer.start("waits");
   const task = await peer.get(id);
   expect(task).toMatchObject({ resultType: "complete", taskId: id, status: "working", ttlMs: 86_400_000 });
@@ -61,7 +62,7 @@ it("can be got as soon as its id is known, working [X-037 X-044]", async () => {
 });
 
 it("completes with a result that is an error [X-033 X-034 X-100 X-043]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const wrong = await peer.ended(await peer.start("wrong"));
   expect(wrong).toMatchObject({ resultType: "complete", status: "completed", result: { isError: true } });
   const thrown = await peer.ended(await peer.start("throws"));
@@ -72,7 +73,7 @@ it("completes with a result that is an error [X-033 X-034 X-100 X-043]", async (
 });
 
 it("fails with exactly the protocol error that was thrown, and says why [X-030 X-049 X-098 X-099 A-04]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const failed = await peer.ended(await peer.start("refuses"));
   expect(failed).toMatchObject({ resultType: "complete", status: "failed", statusMessage: "no printer" });
   expect(failed["error"]).toEqual({ code: -32050, message: "no printer", data: { floor: 3 } });
@@ -80,7 +81,7 @@ it("fails with exactly the protocol error that was thrown, and says why [X-030 X
 });
 
 it("answers the same with and without a task [X-101]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   for (const [name, args] of [["shout", { word: "hi" }], ["wrong"], ["throws"]] as const) {
     const plain = await peer.call(name, args, { capabilities: {} });
     const task = await peer.ended(await peer.start(name, args));
@@ -93,7 +94,7 @@ it("answers the same with and without a task [X-101]", async () => {
 });
 
 it("shows its questions on each poll, takes answers one by one, and goes on [X-045 X-046 X-058 X-059 X-060 X-064]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const id = await peer.start("asks");
   let asking = await peer.until(id, "input_required");
   while (Object.keys(asking["inputRequests"] as object).length < 2) asking = await peer.get(id);
@@ -115,7 +116,7 @@ it("shows its questions on each poll, takes answers one by one, and goes on [X-0
 });
 
 it("uses the good answers of an update and ignores the rest [X-063]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const id = await peer.start("asks");
   await peer.until(id, "input_required");
   const inputResponses = {
@@ -132,7 +133,7 @@ it("uses the good answers of an update and ignores the rest [X-063]", async () =
 });
 
 it("acknowledges a cancel and ends as cancelled [X-048 X-074 X-075 X-076 X-027]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const id = await peer.start("waits");
   const acknowledged = await peer.result("tasks/cancel", { taskId: id });
   expect(unstamped(acknowledged)).toEqual({ resultType: "complete" });
@@ -144,7 +145,7 @@ it("acknowledges a cancel and ends as cancelled [X-048 X-074 X-075 X-076 X-027]"
 });
 
 it("acknowledges cancels and updates of a finished task, which stays as it is [A-22 X-P-009 X-P-019 X-032]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const id = await peer.start("shout", { word: "a" });
   const before = await peer.ended(id);
   const cancel = await peer.result("tasks/cancel", { taskId: id });
@@ -154,7 +155,7 @@ it("acknowledges cancels and updates of a finished task, which stays as it is [A
 });
 
 it("makes ids that cannot be guessed [X-016 X-104]", async () => {
-  const peer = await Peer.of({ tools });
+  const peer = await StatelessClient.of({ tools });
   const ids = await Promise.all(Array.from({ length: 20 }, () => peer.start("shout", { word: "a" })));
   expect(new Set(ids.map((id) => id.slice(12))).size).toBe(20);
   for (const id of ids) expect(id.slice(12)).toMatch(/^[\w-]{22}$/); // 128 random bits

@@ -4,9 +4,11 @@ import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, serve, text } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 
 type Read = (uri: string) => Promise<unknown>;
 
@@ -29,8 +31,8 @@ function tools(tasks: Tasks): void {
 
 async function ways(): Promise<readonly Read[]> {
   const { http } = await serve({ tools, server: authors, http: { anonymous: "shared" } });
-  const peer = new Peer(http.url);
-  const session = await SessionPeer.open(http.url);
+  const peer = new StatelessClient(http.url);
+  const session = await SessionClient.open(http.url);
   const answerOf = ({ result, error }: { result?: unknown; error?: unknown }): unknown => result ?? error;
   const own = createTasks({ store: memoryStore(), stopDeadlineMs: 100 });
   tools(own);
@@ -42,7 +44,7 @@ async function ways(): Promise<readonly Read[]> {
   };
   const server = await serveStdio(own.server(makeServer), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   return [
     async (uri) => answerOf(await peer.send("resources/read", { uri }, { headers: { "Mcp-Name": uri } })),
     async (uri) => answerOf(await session.request("resources/read", { uri })),

@@ -9,12 +9,14 @@ import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { Listener, acknowledged, listenTo, subscriptionKey, type Message } from "./listener.ts";
-import { Peer, serve, text, withoutTasks, type Served } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
+import { type Message, text, withoutTasks } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
+import { acknowledged, listenTo, Subscription, subscriptionKey } from "../kit/subscription.ts";
 import { ticketOf } from "./plain/job.ts";
 import { processes } from "./restarted-sessions.ts";
-import { SessionPeer } from "./session-peer.ts";
 import { authorsOwn } from "./session-server.ts";
 
 const updated = "notifications/resources/updated";
@@ -55,7 +57,7 @@ const taskIdOf = (created: Message): string =>
 it.each(["2025-11-25", "2025-06-18"])("tells a session of %s of lines, and of the end", async (version) => {
   const { tools, order, begun } = logging();
   const { http } = await serve({ tools, http: { authenticate }, options });
-  const peer = await SessionPeer.open(http.url, { ...as("ann"), version });
+  const peer = await SessionClient.open(http.url, { ...as("ann"), version });
   const stream = await peer.listen();
   const isCore = version === "2025-11-25";
   const call = { name: "work", arguments: {} };
@@ -89,12 +91,12 @@ it("tells a listener of 2026-07-28 of lines, and of the end, beside its task and
   const server = ({ server: own }: McpServer): void =>
     own.registerCapabilities({ resources: { subscribe: true } });
   const { http } = await serve({ tools, server, http: { authenticate }, options });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const id = await peer.start("work", {}, as("ann"));
   await begun;
   const [log, output] = [`task://${id}/log`, `task://${id}/output?after=7`];
   const resourceSubscriptions = [log, "test://note", "task://unknown/log", output];
-  const listener = await Listener.to(http.url, { taskIds: [id], resourceSubscriptions }, as("ann"));
+  const listener = await Subscription.to(http.url, { taskIds: [id], resourceSubscriptions }, as("ann"));
   expect(await listener.next()).toMatchObject({
     method: acknowledged,
     params: { notifications: { taskIds: [id], resourceSubscriptions: ["test://note", log, output] } },
@@ -121,13 +123,13 @@ it("tells a client without tasks of the lines of its call, by the reference of i
   const { tools, order, begun } = logging();
   const plain = { ...options, plain: "ticket", plainDeadlineMs: 20 } as const;
   const { http } = await serve({ tools, http: { authenticate }, options: plain });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const { result } = await peer.call("work", {}, { capabilities: withoutTasks, ...as("ann") });
   const { reference } = ticketOf(result);
   await begun;
   const log = `task://${reference}/log`;
   const listening = { capabilities: withoutTasks, ...as("ann") };
-  const listener = await Listener.to(http.url, { resourceSubscriptions: [log] }, listening);
+  const listener = await Subscription.to(http.url, { resourceSubscriptions: [log] }, listening);
   expect(await listener.next()).toMatchObject({
     params: { notifications: { resourceSubscriptions: [log] } },
   });
@@ -143,7 +145,7 @@ it.each(["2026-07-28", "2025-11-25"])("tells a client of %s on a pipe", async (v
   const factory = (): McpServer => new McpServer({ name: "reports", version: "1.2.3" });
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   const answerTo = async (id: number): Promise<Message> => {
     for (;;) {
       const message = await pipe.next();
@@ -188,10 +190,10 @@ it.each(["2026-07-28", "2025-11-25"])("tells a client of %s on a pipe", async (v
 it("refuses another's task as an unknown one, and tells nothing of it [A-40]", async () => {
   const { tools, begun } = logging();
   const { http } = await serve({ tools, http: { authenticate }, options });
-  const id = await new Peer(http.url).start("work", {}, as("ann"));
+  const id = await new StatelessClient(http.url).start("work", {}, as("ann"));
   await begun;
   const uris = [`task://${id}/log`, "task://unknown/log"];
-  const eve = await SessionPeer.open(http.url, as("eve"));
+  const eve = await SessionClient.open(http.url, as("eve"));
   for (const uri of uris) {
     expect((await eve.request("resources/subscribe", { uri }))["error"]).toEqual({
       code: ProtocolErrorCode.InvalidParams,
@@ -199,7 +201,7 @@ it("refuses another's task as an unknown one, and tells nothing of it [A-40]", a
       data: { uri },
     });
   }
-  const listener = await Listener.to(http.url, { taskIds: [], resourceSubscriptions: uris }, as("eve"));
+  const listener = await Subscription.to(http.url, { taskIds: [], resourceSubscriptions: uris }, as("eve"));
   expect(await listener.next()).toMatchObject({
     method: acknowledged,
     params: { notifications: { taskIds: [] } },
@@ -214,7 +216,7 @@ it("leaves subscriptions to other resources to the author's server", async () =>
     own.setRequestHandler("resources/subscribe", ({ params }) => (uris.push(params.uri), {}));
   };
   const { http } = await serve({ tools, server, http: { authenticate } });
-  const peer = await SessionPeer.open(http.url, as("ann"));
+  const peer = await SessionClient.open(http.url, as("ann"));
   for (const uri of ["test://note", "task://a/journal"]) await peer.request("resources/subscribe", { uri });
   expect(uris).toEqual(["test://note", "task://a/journal"]);
 });
@@ -226,7 +228,7 @@ it("lets one connection follow a hundred lists, and one listen request name as m
     http: { authenticate },
     options: { ...options, maxIdsPerListen: 3 },
   });
-  const peer = await SessionPeer.open(http.url, as("ann"));
+  const peer = await SessionClient.open(http.url, as("ann"));
   const id = taskIdOf(await peer.request("tools/call", { name: "work", arguments: {}, task: {} }));
   await begun;
   const uriOf = (n: number): string => `task://${id}/log?after=${n}`;
@@ -252,11 +254,11 @@ it("lets one connection follow a hundred lists, and one listen request name as m
 it("counts lists to which one connection subscribes at once, and follows none that it has ended meanwhile", async () => {
   const { tools, order, begun } = logging();
   const { http } = await serve({ tools, http: { authenticate }, options });
-  const peer = await SessionPeer.open(http.url, as("ann"));
+  const peer = await SessionClient.open(http.url, as("ann"));
   const id = taskIdOf(await peer.request("tools/call", { name: "work", arguments: {}, task: {} }));
   await begun;
   const log = `task://${id}/log`;
-  const old = await SessionPeer.open(http.url, { ...as("ann"), version: "2025-03-26" });
+  const old = await SessionClient.open(http.url, { ...as("ann"), version: "2025-03-26" });
   /** The answers to a batch, in which none waits for another. */
   const together = async (requests: readonly (readonly [method: string, uri: string])[]): Promise<string> => {
     const batch = requests.map(([method, uri], place) => ({
@@ -287,12 +289,12 @@ it("counts lists to which one connection subscribes at once, and follows none th
 it("tells who followed the end of its task at once, and tells a chatty handler's follower no more often than it can read", async () => {
   const { tools, order, begun } = logging();
   const { http } = await serve({ tools, http: { authenticate }, options });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const id = await peer.start("work", {}, as("ann"));
   await begun;
   const log = `task://${id}/log`;
-  const listen = async (): Promise<Listener> => {
-    const listener = await Listener.to(http.url, { resourceSubscriptions: [log] }, as("ann"));
+  const listen = async (): Promise<Subscription> => {
+    const listener = await Subscription.to(http.url, { resourceSubscriptions: [log] }, as("ann"));
     await listener.next();
     return listener;
   };
@@ -343,10 +345,10 @@ it("tells the followers of one node of lines that a handler on another one appen
   const node = (): Promise<Served> =>
     serve({ tools, http: { authenticate }, options: { ...options, store: sqliteStore(file) } });
   const [here, there] = [await node(), await node()];
-  const id = await new Peer(here.http.url).start("work", {}, as("ann"));
+  const id = await new StatelessClient(here.http.url).start("work", {}, as("ann"));
   await begun;
   const log = `task://${id}/log`;
-  const listener = await Listener.to(there.http.url, { resourceSubscriptions: [log] }, as("ann"));
+  const listener = await Subscription.to(there.http.url, { resourceSubscriptions: [log] }, as("ann"));
   await listener.next();
   order("log");
   expect(await listener.next()).toEqual(pushed(log));
@@ -360,7 +362,7 @@ const templates = ["task://{id}/log{?after}", "task://{id}/output{?after}"];
 it("announces them in 2026-07-28 to who asks, and to nobody else", async () => {
   const { tools } = logging();
   const { http } = await serve({ tools, server: authorsOwn });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const asked = { extensions: declared };
   const discovered = await peer.result("server/discover", {}, { capabilities: asked });
   expect(discovered).toMatchObject({
@@ -378,15 +380,15 @@ it("announces them in a session to who asks, and to nobody else", async () => {
   const { tools } = logging();
   const { http } = await serve({ tools, server: authorsOwn });
   for (const version of ["2025-11-25", "2025-06-18"]) {
-    const asking = new SessionPeer(http.url, { version, capabilities: { experimental: declared } });
+    const asking = new SessionClient(http.url, { version, capabilities: { experimental: declared } });
     expect(await (await asking.initialize()).text()).toContain("holdfast/taskLines");
-    const other = new SessionPeer(http.url, { version });
+    const other = new SessionClient(http.url, { version });
     expect(await (await other.initialize()).text()).not.toContain("holdfast/taskLines");
   }
-  const asking = await SessionPeer.open(http.url, { capabilities: { experimental: declared } });
+  const asking = await SessionClient.open(http.url, { capabilities: { experimental: declared } });
   const { result } = await asking.request("resources/templates/list");
   expect(uriTemplates(result)).toEqual(templates);
-  const other = await SessionPeer.open(http.url);
+  const other = await SessionClient.open(http.url);
   expect(uriTemplates((await other.request("resources/templates/list"))["result"])).toEqual([]);
 });
 
@@ -398,7 +400,7 @@ it("announces them on a pipe to who asks", async () => {
     { stdin, stdout },
   );
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   pipe.send(1, "server/discover", {}, { extensions: declared });
   expect(await pipe.next()).toMatchObject({ id: 1, result: { capabilities: { extensions: declared } } });
   pipe.send(2, "server/discover");

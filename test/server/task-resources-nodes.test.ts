@@ -8,9 +8,11 @@ import { sqliteStore } from "holdfast/sqlite";
 import type { TaskStore } from "holdfast/store";
 import { expect, it, onTestFinished } from "vitest";
 import { FreshSchema } from "../postgres/test-database.ts";
-import { Listener } from "./listener.ts";
-import { Peer, serve, text } from "./peer.ts";
-import { SessionPeer, type EventReader, type Message } from "./session-peer.ts";
+import { type Message, text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { type EventStream, SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { Subscription } from "../kit/subscription.ts";
 
 /** For a busy machine, and the waits of a worker that listens. */
 const timeout = 60_000;
@@ -47,7 +49,7 @@ function reporting() {
   return { tools, log: () => logs?.resolve(), output: () => output?.resolve(), end: () => end?.resolve() };
 }
 
-async function next(stream: EventReader, method: string): Promise<Message> {
+async function next(stream: EventStream, method: string): Promise<Message> {
   for (;;) {
     const message = await stream.message();
     if (message === undefined) throw new Error(`The stream ended without ${method}.`);
@@ -72,7 +74,7 @@ it.each(["SQLite", "Postgres"] as const)(
       options: { store: store(), roles: ["serve"], pollIntervalMs: 3_600_000 },
     });
 
-    const session = await SessionPeer.open(http.url);
+    const session = await SessionClient.open(http.url);
     const stream = await session.listen();
     await session.request("logging/setLevel", { level: "info" });
     const _meta = { progressToken: "p" };
@@ -108,9 +110,9 @@ it.each(["SQLite", "Postgres"] as const)(
     output();
     expect(await next(stream, updated)).toEqual({ uri: uris[1] });
 
-    const peer = new Peer(http.url);
+    const peer = new StatelessClient(http.url);
     const own = await peer.start("report"); // which has nothing to wait for
-    const listener = await Listener.to(http.url, { resourceSubscriptions: [`task://${own}/log`] });
+    const listener = await Subscription.to(http.url, { resourceSubscriptions: [`task://${own}/log`] });
     await listener.next();
     end();
     for (let last = ""; !last.includes("completed");) {

@@ -8,8 +8,10 @@ import { sqliteStore } from "holdfast/sqlite";
 import type { TaskStore } from "holdfast/store";
 import { expect, it, onTestFinished } from "vitest";
 import { FreshSchema } from "../postgres/test-database.ts";
-import { Peer, serve, text } from "./peer.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 
 const authenticate: Authenticate = async () => "ann";
 
@@ -61,7 +63,7 @@ function textOf(result: unknown): string {
 }
 
 function in2026(url: string): Way {
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   return {
     start: () => peer.start("index"),
     read: async (uri) =>
@@ -70,7 +72,7 @@ function in2026(url: string): Way {
 }
 
 async function inSession(url: string): Promise<Way> {
-  const peer = await SessionPeer.open(url);
+  const peer = await SessionClient.open(url);
   return {
     start: async () => {
       const created = await peer.request("tools/call", { name: "index", arguments: {}, task: {} });

@@ -5,9 +5,8 @@ import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { withTask } from "../../src/generation/sep-1686/create.ts";
-import { text } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
-import type { Message } from "./session-peer.ts";
+import { type Message, text } from "../kit/messages.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 
 /** A client of an earlier revision on a pipe, whose server has a tool that appends to both lists and goes on. */
 async function onPipe(protocolVersion: string) {
@@ -22,7 +21,7 @@ async function onPipe(protocolVersion: string) {
   const makeServer = (): McpServer => new McpServer({ name: "reports", version: "1.2.3" });
   const server = await serveStdio(tasks.server(makeServer), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   let id = 0;
   /** The first message that is wanted; what comes before it is passed over. */
   const message = async (is: (message: Message) => boolean): Promise<Message> => {

@@ -5,9 +5,11 @@ import type { Authenticate } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, serve, text, type Sending, type Served } from "./peer.ts";
-import { Pipe } from "./pipe.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve, type Served } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { type Sending, StatelessClient } from "../kit/stateless-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 import { authorsOwn } from "./session-server.ts";
 
 const as = (user: string) => ({ headers: { Authorization: `Bearer ${user}` } });
@@ -71,7 +73,7 @@ async function expectWhole(id: string, read: (uri: string) => Promise<unknown>):
 }
 
 it("serves the log and the output of a task in 2026-07-28, which are not to be kept", async () => {
-  const peer = new Peer((await own()).http.url);
+  const peer = new StatelessClient((await own()).http.url);
   const id = await peer.start("index", {}, as("ann"));
   await expectWhole(id, (uri) => peer.result("resources/read", { uri }, named(uri, "ann")));
   const uri = `task://${id}/log`;
@@ -85,7 +87,7 @@ it("serves the log and the output of a task in 2026-07-28, which are not to be k
 
 it("serves them in a session", async () => {
   const { http } = await own();
-  const peer = await SessionPeer.open(http.url, as("ann"));
+  const peer = await SessionClient.open(http.url, as("ann"));
   const created = await peer.request("tools/call", { name: "index", arguments: {}, task: {} });
   const { taskId } = (created["result"] as { task: { taskId: string } }).task;
   await expectWhole(taskId, async (uri) => (await peer.request("resources/read", { uri }))["result"]);
@@ -98,7 +100,7 @@ it("serves them on a pipe, also to a client whose server has no resources", asyn
   const factory = (): McpServer => new McpServer({ name: "reports", version: "1.2.3" });
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   const id = await pipe.start("index");
   await expectWhole(id, (uri) => pipe.request("resources/read", { uri }));
   // One that is not exact is judged by the SDK, and then answered.
@@ -109,7 +111,7 @@ it("serves them on a pipe, also to a client whose server has no resources", asyn
 });
 
 it("refuses another's task in 2026-07-28 as an unknown one, and as an unknown resource of the author's [A-40]", async () => {
-  const peer = new Peer((await own()).http.url);
+  const peer = new StatelessClient((await own()).http.url);
   const id = await peer.start("index", {}, as("ann"));
   const refusals = [`task://${id}/log`, `task://${id}/output`, "task://unknown/log", "test://unknown"];
   for (const uri of refusals) {
@@ -122,8 +124,8 @@ it("refuses another's task in 2026-07-28 as an unknown one, and as an unknown re
 it("refuses them in a session too [A-40]", async () => {
   const { http } = await own();
   const [ann, eve] = [
-    await SessionPeer.open(http.url, as("ann")),
-    await SessionPeer.open(http.url, as("eve")),
+    await SessionClient.open(http.url, as("ann")),
+    await SessionClient.open(http.url, as("eve")),
   ];
   const created = await ann.request("tools/call", { name: "index", arguments: {}, task: {} });
   const { taskId } = (created["result"] as { task: { taskId: string } }).task;
@@ -136,8 +138,10 @@ it("leaves every other resource to the author's server", async () => {
   const url = (await own()).http.url;
   const uri = "test://note";
   const note = { contents: [{ uri, text: "a note" }] };
-  expect(await new Peer(url).result("resources/read", { uri }, named(uri, "ann"))).toMatchObject(note);
-  const session = await SessionPeer.open(url, as("ann"));
+  expect(await new StatelessClient(url).result("resources/read", { uri }, named(uri, "ann"))).toMatchObject(
+    note,
+  );
+  const session = await SessionClient.open(url, as("ann"));
   expect(await session.request("resources/read", { uri })).toMatchObject({ result: note });
   for (const odd of ["task://a/journal", "task://a/log?after=x", "task:///log", "task://%/log"]) {
     const { error } = await session.request("resources/read", { uri: odd });
@@ -146,7 +150,7 @@ it("leaves every other resource to the author's server", async () => {
 });
 
 it("has the SDK judge a request whose headers do not repeat it", async () => {
-  const peer = new Peer((await own()).http.url);
+  const peer = new StatelessClient((await own()).http.url);
   const id = await peer.start("index", {}, as("ann"));
   const uri = `task://${id}/log`;
   const { status, error } = await peer.send("resources/read", { uri }, named("task://other/log", "ann"));

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { text } from "../runtime/harness.ts";
-import { house, Session } from "./2025-11-25/session.ts";
+import { InMemorySession } from "../kit/in-memory-session.ts";
+import { startServer } from "../kit/server.ts";
 
 it.each<[string, { readonly tasks?: object }]>([
   ["has none", {}],
@@ -8,7 +9,7 @@ it.each<[string, { readonly tasks?: object }]>([
 ])("a tool with a limit keeps it for calls without a task, of a client that %s", async (_, capabilities) => {
   let running = 0;
   let most = 0;
-  const { server } = await house(
+  const { server } = await startServer(
     (tasks) =>
       tasks.tool("one", { concurrency: 1 }, async () => {
         most = Math.max(most, ++running);
@@ -18,7 +19,7 @@ it.each<[string, { readonly tasks?: object }]>([
       }),
     { plain: capabilities.tasks === undefined ? "wait" : "ticket", plainDeadlineMs: 0 },
   );
-  const session = await Session.open(server, { capabilities });
+  const session = await InMemorySession.open(server, { capabilities });
   const taskId = capabilities.tasks === undefined ? undefined : await session.start("one");
   const calls = Array.from({ length: 5 }, () => session.call("one"));
   for (const call of calls) expect(await session.result(call)).toMatchObject(text("ran"));

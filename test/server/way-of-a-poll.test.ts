@@ -6,10 +6,12 @@ import { serveHttp, type HttpOptions, type HttpServer } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { handlerOf, served } from "./http-mount/mount.ts";
-import { head, Raw } from "./http-safety/raw.ts";
-import { Listener } from "./listener.ts";
-import { Peer, serve, text } from "./peer.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { head, RawConnection } from "../kit/raw-connection.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { Subscription } from "../kit/subscription.ts";
 
 /** The files of ours that run during `work`. */
 async function filesIn(work: () => Promise<unknown>): Promise<string[]> {
@@ -39,7 +41,7 @@ async function filesInAll(work: () => Promise<unknown>): Promise<string[]> {
 
 it("answers tasks/get through few files, and through no McpServer", async () => {
   const { http } = await serve({ tools: (tasks) => tasks.tool("add", {}, () => text("42")) });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const id = await peer.start("add");
   await peer.until(id, "completed");
   const files = await filesInAll(() => peer.send("tasks/get", { taskId: id }));
@@ -50,7 +52,7 @@ it("answers tasks/get through few files, and through no McpServer", async () => 
 
 it("runs nothing that traces or measures where there is no telemetry", async () => {
   const { http } = await serve({ tools: (tasks) => tasks.tool("add", {}, () => text("42")) });
-  const [peer, session] = [new Peer(http.url), await SessionPeer.open(http.url)];
+  const [peer, session] = [new StatelessClient(http.url), await SessionClient.open(http.url)];
   const files = await filesIn(async () => {
     const id = await peer.start("add");
     await peer.ended(id);
@@ -68,7 +70,7 @@ it("answers tasks/get through the same files in an application, unless something
   after.use(express.json(), handler);
   const readers: Record<string, boolean> = {};
   for (const [name, app] of Object.entries({ before, after })) {
-    const peer = new Peer(`${(await served(app)).origin}/mcp`);
+    const peer = new StatelessClient(`${(await served(app)).origin}/mcp`);
     const id = await peer.start("bare");
     await peer.until(id, "completed");
     const files = await filesIn(() => peer.send("tasks/get", { taskId: id }));
@@ -99,12 +101,12 @@ async function counted(options: HttpOptions = {}): Promise<{ http: HttpServer; m
 
 it("makes one server of the author's for its name, and no other for requests of ours", async () => {
   const { http, made } = await counted();
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const id = await peer.start("add");
   await peer.until(id, "completed");
   await peer.call("add", {}, { capabilities: {} });
   await peer.send("tasks/cancel", { taskId: id });
-  await (await Listener.to(http.url, { taskIds: [id] })).next();
+  await (await Subscription.to(http.url, { taskIds: [id] })).next();
   // An encoded name is for the SDK to judge, which it does without a server of the author's.
   const encoded = `=?base64?${Buffer.from(id).toString("base64")}?=`;
   const read = await peer.send("tasks/get", { taskId: id }, { headers: { "Mcp-Name": encoded } });
@@ -116,7 +118,7 @@ it("makes one server of the author's for its name, and no other for requests of 
 
 it("makes no server of the author's for polls without a session", async () => {
   const { http, made } = await counted({ sessions: false, anonymous: "shared" });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const { result } = await peer.request("tools/call", { name: "add", arguments: {}, task: {} });
   const { taskId } = (result as { task: { taskId: string } }).task;
   made.length = 0;
@@ -137,7 +139,7 @@ it.each(["tasks/get", "tasks/list", "tasks/cancel", "tasks/delete"])(
     };
     const tools = (): void => undefined;
     const { http } = await serve({ tools, http: { authenticate } });
-    const peer = await SessionPeer.open(http.url);
+    const peer = await SessionClient.open(http.url);
     times = 0;
     await peer.request(method, { taskId: "none" });
     expect(times).toBe(1);
@@ -154,10 +156,10 @@ it("authenticates the sender of a request once where the session is unknown, and
   const session = ["Mcp-Session-Id: unknown", "MCP-Protocol-Version: 2025-11-25"];
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { taskId: "a" } });
   const length = `Content-Length: ${body.length}`;
-  const known = await Raw.to(http.port, head(length, "Authorization: ann", ...session), body);
+  const known = await RawConnection.to(http.port, head(length, "Authorization: ann", ...session), body);
   expect(await known.statuses()).toEqual([404]);
   expect(times).toBe(1);
-  const stranger = await Raw.to(http.port, head(length, ...session));
+  const stranger = await RawConnection.to(http.port, head(length, ...session));
   expect(await stranger.statuses()).toEqual([401]);
   expect(times).toBe(2);
 });
@@ -178,8 +180,8 @@ it("asks the author's server for its name for each caller by itself", async () =
   const authenticate = async ({ headers }: Request): Promise<string> => headers.get("authorization") ?? "";
   const http = await serveHttp(server, { port: 0, authenticate });
   onTestFinished(() => http.close());
-  const peer = new Peer(http.url);
-  const as = (authorization: string, signal?: AbortSignal): ReturnType<Peer["send"]> =>
+  const peer = new StatelessClient(http.url);
+  const as = (authorization: string, signal?: AbortSignal): ReturnType<StatelessClient["send"]> =>
     peer.call("add", {}, { headers: { authorization }, ...(signal && { signal }) });
   const leaving = new AbortController();
   const never = as("slow", leaving.signal).catch(() => undefined);

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { withTask } from "../../src/generation/sep-1686/create.ts";
 import { coreTask } from "../load/phases.ts";
-import { Listener } from "../server/listener.ts";
-import { Peer } from "../server/peer.ts";
-import { SessionPeer, type Message } from "../server/session-peer.ts";
+import type { Message } from "../kit/messages.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { Subscription } from "../kit/subscription.ts";
 
 /** Headers of whoever has that name. No connection is kept: the server may end it just as the next request goes out. */
 export const as = (name: string): { authorization: string; connection: string } => ({
@@ -16,12 +17,12 @@ const textOf = (result: unknown): string =>
 
 /** A client of 2026-07-28 that starts a task, listens to it until it has ended, and calls without tasks too. */
 async function extension(url: string, name: string): Promise<void> {
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const headers = as(name);
   const { result } = await peer.call("echo", { say: name }, { headers });
   const taskId = result?.["taskId"] as string;
   const leaving = new AbortController();
-  const listener = await Listener.to(
+  const listener = await Subscription.to(
     url,
     { taskIds: [taskId] },
     { headers, fetch: (to, init) => fetch(to, { ...init, signal: leaving.signal }) },
@@ -37,7 +38,7 @@ async function extension(url: string, name: string): Promise<void> {
 
 /** A session with tasks of 2025-11-25 and of SEP-1686, and a call of a client that knows no tasks; `polite` ends it. */
 async function session(url: string, name: string, polite: boolean): Promise<void> {
-  const peer = await SessionPeer.open(url, { headers: as(name) });
+  const peer = await SessionClient.open(url, { headers: as(name) });
   const leaving = new AbortController();
   await peer.listen(undefined, { signal: leaving.signal });
   const taskId = await coreTask(peer, "echo", { say: name });
@@ -47,7 +48,7 @@ async function session(url: string, name: string, polite: boolean): Promise<void
   const params = withTask({ name: "echo", arguments: { say: "sep" } }, { taskId: crypto.randomUUID() });
   assert.equal(textOf((await peer.request("tools/call", params))["result"]), "sep");
   leaving.abort();
-  const old = await SessionPeer.open(url, { headers: as(name), version: "2025-06-18" });
+  const old = await SessionClient.open(url, { headers: as(name), version: "2025-06-18" });
   assert.equal(textOf((await old.call("echo", { say: "old" }))["result"]), "old");
   if (!polite) return;
   await peer.send("DELETE");

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { coreTask, unread } from "../load/phases.ts";
-import { listenParams, listenTo } from "../server/listener.ts";
-import { Peer, withTasks } from "../server/peer.ts";
-import { SessionPeer } from "../server/session-peer.ts";
+import { withTasks } from "../kit/messages.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { listenParams, listenTo } from "../kit/subscription.ts";
 import { as } from "./honest.ts";
 
 const standard = { "content-type": "application/json", accept: "application/json, text/event-stream" };
@@ -61,7 +62,7 @@ export class Hostile {
 
   /** Calls that nobody waits for, in both eras. */
   async #resets(): Promise<void> {
-    const session = await SessionPeer.open(this.#url, { headers: as("mallory") });
+    const session = await SessionClient.open(this.#url, { headers: as("mallory") });
     const inSession = { "mcp-session-id": session.sessionId, "mcp-protocol-version": "2025-11-25" };
     const call = { name: "naps", arguments: {} };
     await Promise.all(
@@ -78,7 +79,7 @@ export class Hostile {
 
   /** Waits for a result whose connections break, up to what a session may have and beyond. */
   async #brokenWaits(): Promise<void> {
-    const session = await SessionPeer.open(this.#url, { headers: as("mallory") });
+    const session = await SessionClient.open(this.#url, { headers: as("mallory") });
     const taskId = await coreTask(session, "naps", {});
     for (let n = 0; n < 22; n++) {
       const leaving = new AbortController();
@@ -89,7 +90,7 @@ export class Hostile {
   }
 
   async #unknownIds(): Promise<void> {
-    const peer = new Peer(this.#url);
+    const peer = new StatelessClient(this.#url);
     const headers = as("mallory");
     for (let n = 0; n < 10; n++) {
       const { error } = await peer.send("tasks/get", { taskId: crypto.randomUUID() }, { headers });
@@ -103,7 +104,7 @@ export class Hostile {
       { headers, fetch: (to, init) => fetch(to, { ...init, signal: leaving.signal }) },
     );
     leaving.abort();
-    const foreign = new SessionPeer(this.#url, { headers });
+    const foreign = new SessionClient(this.#url, { headers });
     foreign.sessionId = crypto.randomUUID();
     assert.equal((await foreign.post({ id: 1, method: "ping" })).status, 404);
   }
@@ -122,7 +123,7 @@ export class Hostile {
   /** Streams with much on them that nobody reads until the next round. */
   async #neverRead(): Promise<void> {
     const headers = as("mallory");
-    const { result } = await new Peer(this.#url).call("chats", {}, { headers });
+    const { result } = await new StatelessClient(this.#url).call("chats", {}, { headers });
     const params = listenParams({ taskIds: [result?.["taskId"]] });
     const listening = { ...modern("subscriptions/listen"), ...headers };
     for (let n = 0; n < 3; n++) {
@@ -145,7 +146,7 @@ export class Hostile {
   async #floodOfSessions(): Promise<void> {
     const statuses = await Promise.all(
       Array.from({ length: 20 }, async () => {
-        const response = await new SessionPeer(this.#url, { headers: as("eve") }).initialize();
+        const response = await new SessionClient(this.#url, { headers: as("eve") }).initialize();
         await response.text();
         return response.status;
       }),

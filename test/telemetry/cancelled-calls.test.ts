@@ -1,6 +1,8 @@
 import { SpanStatusCode } from "@opentelemetry/api";
 import { expect, it } from "vitest";
-import { Peer, serve, text, withoutTasks, withTasks } from "../server/peer.ts";
+import { text, withTasks, withoutTasks } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { RecordedSpans } from "./recorded-spans.ts";
 
 for (const [how, config] of [
@@ -23,7 +25,7 @@ for (const [how, config] of [
     });
     const leaving = new AbortController();
     const capabilities = "task" in config ? withoutTasks : withTasks;
-    const call = new Peer(http.url).call("ship", {}, { signal: leaving.signal, capabilities });
+    const call = new StatelessClient(http.url).call("ship", {}, { signal: leaving.signal, capabilities });
     const left = Promise.allSettled([call]);
     await begun.promise;
     leaving.abort();

@@ -4,7 +4,8 @@ import { expect, it } from "vitest";
 import { connect } from "../../src/client/connect.ts";
 import { openTelemetry } from "../../src/telemetry/open-telemetry.ts";
 import { Process, text } from "../runtime/harness.ts";
-import { Peer, serve } from "../server/peer.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { caller, RecordedSpans } from "./recorded-spans.ts";
 
 const fail = (): never => {
@@ -32,7 +33,7 @@ for (const at of ["onStart", "onEnd"] as const)
       },
       options: { telemetry },
     });
-    const peer = new Peer(http.url);
+    const peer = new StatelessClient(http.url);
     const id = await peer.start("ship", {}, { meta: caller });
     expect(await peer.ended(id)).toMatchObject({ status: "completed" });
     const client = await connect(http.url, { telemetry });

@@ -11,7 +11,7 @@ import { memoryStore } from "holdfast/memory";
 import { openTelemetry } from "holdfast/opentelemetry";
 import { prometheusMetrics, type PrometheusMetrics } from "holdfast/prometheus";
 import { expect, it, onTestFinished } from "vitest";
-import { text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
 
 const token = "token-of-prometheus";
 const authenticate = adminToken(token, "prometheus");

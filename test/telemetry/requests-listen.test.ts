@@ -4,9 +4,11 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { Listener } from "../server/listener.ts";
-import { Peer, serve, text } from "../server/peer.ts";
-import { Pipe } from "../server/pipe.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
+import { Subscription } from "../kit/subscription.ts";
 import { RecordedSpans } from "./recorded-spans.ts";
 
 const method = "subscriptions/listen";
@@ -24,7 +26,7 @@ it.each([[{ toolsListChanged: true }], [{ taskIds: [] }]])(
   "ends the span of a listen request for %j over HTTP when its client leaves",
   async (notifications) => {
     const { spans, url } = await listenable();
-    const listener = await Listener.to(url, notifications, { id: "listens" });
+    const listener = await Subscription.to(url, notifications, { id: "listens" });
     await listener.next();
     expect(spans.named(method)).toEqual([]);
     await listener.leave();
@@ -38,8 +40,8 @@ it.each([[{ toolsListChanged: true }], [{ taskIds: [] }]])(
 
 it("ends the span of a listen request over HTTP that the server answers at its end", async () => {
   const { spans, url, close } = await listenable();
-  const id = await new Peer(url).start("hang");
-  const listener = await Listener.to(url, { taskIds: [id] });
+  const id = await new StatelessClient(url).start("hang");
+  const listener = await Subscription.to(url, { taskIds: [id] });
   await listener.next();
   await listener.until("working");
   await close();
@@ -49,7 +51,7 @@ it("ends the span of a listen request over HTTP that the server answers at its e
 
 it("says with which code a listen request over HTTP was refused", async () => {
   const { spans, url } = await listenable();
-  await new Peer(url).send(method, { notifications: { taskIds: "all" } });
+  await new StatelessClient(url).send(method, { notifications: { taskIds: "all" } });
   const [span] = spans.named(method);
   expect(span?.attributes["rpc.response.status_code"]).toBe("-32602");
 });
@@ -64,7 +66,7 @@ it("traces listen requests on a pipe, until they are cancelled, refused, or the 
     { stdin, stdout },
   );
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   await pipe.request("server/discover");
   pipe.listen("a", { taskIds: [] });
   await pipe.next();

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { TaskFeed } from "../../src/server/listen/task-feed.ts";
 import type { ServerTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
 import { Process, text } from "../runtime/harness.ts";
-import { serve } from "../server/peer.ts";
-import { SessionPeer } from "../server/session-peer.ts";
+import { serve } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
 import { RecordedSpans } from "./recorded-spans.ts";
 
 const hour = 3_600_000;
@@ -47,7 +47,7 @@ it("measures what sessions are told of", async () => {
       }),
     options: { telemetry },
   });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const stream = await peer.listen();
   await peer.request("tools/call", { name: "waits", task: {} });
   going.resolve();

@@ -4,12 +4,12 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { text, withTasks } from "../server/peer.ts";
-import { Pipe } from "../server/pipe.ts";
+import { text, withTasks } from "../kit/messages.ts";
+import { StdioClient } from "../kit/stdio-client.ts";
 import { authorsOwn } from "../server/session-server.ts";
 import { caller, callerSpan, callerTrace, RecordedSpans } from "./recorded-spans.ts";
 
-async function piped(): Promise<{ pipe: Pipe; spans: RecordedSpans }> {
+async function piped(): Promise<{ pipe: StdioClient; spans: RecordedSpans }> {
   const spans = new RecordedSpans();
   const tasks = createTasks({
     store: memoryStore(),
@@ -29,7 +29,7 @@ async function piped(): Promise<{ pipe: Pipe; spans: RecordedSpans }> {
     { stdin, stdout },
   );
   onTestFinished(() => server.close());
-  return { pipe: new Pipe(stdin, stdout), spans };
+  return { pipe: new StdioClient(stdin, stdout), spans };
 }
 
 /** The `_meta` of a request of 2026-07-28 in the trace of its caller. */

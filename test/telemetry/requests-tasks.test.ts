@@ -2,9 +2,11 @@ import { expect, it } from "vitest";
 import { idempotencyKeyMeta } from "../../src/generation/idempotency-key.ts";
 import { withTask } from "../../src/generation/sep-1686/create.ts";
 import { addConfirm } from "../server/plain/job.ts";
-import { Peer, serve, text, type Setup } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve, type Setup } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { about } from "../server/sep-1686/sep.ts";
-import { SessionPeer } from "../server/session-peer.ts";
 import { caller, callerSpan, callerTrace, RecordedSpans } from "./recorded-spans.ts";
 
 async function traced(
@@ -20,7 +22,7 @@ const forms = { meta: caller, capabilities: { elicitation: {} } };
 
 it("gives each round of a call a span, with that of the task that the first one made", async () => {
   const [url, spans] = await traced(addConfirm);
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const { result } = await peer.call("confirm", {}, forms);
   const inputResponses = { ok: { action: "accept", content: { note: "go" } } };
   const params = { name: "confirm", arguments: {}, requestState: result?.["requestState"], inputResponses };
@@ -51,7 +53,7 @@ it("runs prepare below the span of its round", async () => {
       () => text("ready"),
     ),
   );
-  await new Peer(url).start("ready", {}, { meta: caller });
+  await new StatelessClient(url).start("ready", {}, { meta: caller });
   await spans.ended("execute_tool ready");
   expect(spans.tree(callerTrace, callerSpan)).toEqual([
     "tools/call ready",
@@ -62,7 +64,7 @@ it("runs prepare below the span of its round", async () => {
 
 it("links a call to the trace of the task that an earlier one made", async () => {
   const [url, spans] = await traced((tasks) => tasks.tool("ship", {}, () => text("shipped")));
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const meta = { [idempotencyKeyMeta]: "once".repeat(10) };
   const id = await peer.start("ship", {}, { meta });
   const again = await peer.start("ship", {}, { meta: { ...meta, ...caller } });
@@ -73,7 +75,7 @@ it("links a call to the trace of the task that an earlier one made", async () =>
 
 it("traces a task of SEP-1686 under the id of the server, and polls of it", async () => {
   const [url, spans] = await traced((tasks) => tasks.tool("ship", {}, () => text("shipped")));
-  const peer = await SessionPeer.open(url, { version: "2025-06-18" });
+  const peer = await SessionClient.open(url, { version: "2025-06-18" });
   const { _meta, ...call } = withTask({ name: "ship", arguments: {} }, { taskId: "mine" });
   await peer.request("tools/call", { ...call, _meta: { ...(_meta as object), ...caller } });
   await peer.request("tasks/get", about("mine"));
@@ -93,7 +95,7 @@ it("traces a task of SEP-1686 under the id of the server, and polls of it", asyn
 
 it("gives an answer and a cancel of 2026-07-28 spans in the trace of their task", async () => {
   const [url, spans] = await traced(addConfirm);
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const id = await peer.start("confirm", {}, { meta: caller });
   await peer.until(id, "input_required");
   const inputResponses = { ok: { action: "accept", content: { note: "go" } } };
@@ -112,7 +114,7 @@ it("tells nothing of arguments, results, principals, sessions and claims", async
     http: { authenticate: async () => ({ principal: "secret-ann", claims: { plan: "secret plan" } }) },
     options: { telemetry: spans.telemetry },
   });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const { result } = await peer.request("tools/call", {
     name: "ship",
     arguments: { at: "secret" },

@@ -4,16 +4,18 @@ import { join } from "node:path";
 import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { Peer, serve, text, withoutTasks, type Setup } from "../server/peer.ts";
+import { text, withoutTasks } from "../kit/messages.ts";
+import { serve, type Setup } from "../kit/server.ts";
+import { SessionClient } from "../kit/session-client.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { authorsOwn } from "../server/session-server.ts";
-import { SessionPeer } from "../server/session-peer.ts";
 import { caller, callerSpan, callerTrace, RecordedSpans } from "./recorded-spans.ts";
 
 const called = { meta: caller };
 const poll = "tasks/get";
 
 interface Traced {
-  readonly peer: Peer;
+  readonly peer: StatelessClient;
   readonly spans: RecordedSpans;
   readonly url: string;
 }
@@ -29,7 +31,7 @@ async function traced(setup: Partial<Setup> = {}): Promise<Traced> {
     ...setup,
     options: { telemetry: spans.telemetry, ...setup.options },
   });
-  return { peer: new Peer(http.url), spans, url: http.url };
+  return { peer: new StatelessClient(http.url), spans, url: http.url };
 }
 
 it("puts a call, its task and the polls of it in one trace", async () => {
@@ -168,7 +170,7 @@ it("says that a request was left by its client", async () => {
 
 it("traces the requests of a session, and polls by the fast path", async () => {
   const { spans, url } = await traced();
-  const peer = await SessionPeer.open(url);
+  const peer = await SessionClient.open(url);
   const { result } = await peer.request("tools/call", { name: "ship", task: {}, _meta: caller });
   const { taskId } = (result as { task: { taskId: string } }).task;
   await peer.request("tasks/result", { taskId });
@@ -194,7 +196,7 @@ it("traces the requests of a session, and polls by the fast path", async () => {
 
 it("traces polls that come without a session", async () => {
   const { spans, url } = await traced({ http: { sessions: false, anonymous: "shared" } });
-  const peer = await SessionPeer.open(url);
+  const peer = await SessionClient.open(url);
   const { result } = await peer.request("tools/call", { name: "ship", task: {}, _meta: caller });
   const { taskId } = (result as { task: { taskId: string } }).task;
   await peer.request("tasks/get", { taskId });
@@ -211,7 +213,7 @@ it("says that a request of a session was cancelled", async () => {
         return new Promise<never>(() => undefined);
       }),
   });
-  const peer = await SessionPeer.open(url);
+  const peer = await SessionClient.open(url);
   const stream = await peer.post({ id: 77, method: "tools/call", params: { name: "hang" } });
   await running.promise;
   await peer.post({ method: "notifications/cancelled", params: { requestId: 77 } });
@@ -248,10 +250,10 @@ it("traces what a client sends to a session that another process has restored, a
   onTestFinished(() => rm(directory, { recursive: true }));
   const path = join(directory, "tasks.db");
   const first = await traced({ options: { store: sqliteStore(path) } });
-  const peer = await SessionPeer.open(first.url);
+  const peer = await SessionClient.open(first.url);
   await peer.request("logging/setLevel", { level: "warning" });
   const second = await traced({ options: { store: sqliteStore(path) } });
-  const moved = new SessionPeer(second.url);
+  const moved = new SessionClient(second.url);
   moved.sessionId = peer.sessionId;
   expect(await moved.call("echo", { say: "still here" })).toMatchObject({ result: text("still here") });
   expect(second.spans.all.map(({ name }) => name)).toEqual(["tools/call echo"]);

@@ -12,7 +12,8 @@ import {
 } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
-import { acknowledged, type Message } from "../server/listener.ts";
+import type { Message } from "../kit/messages.ts";
+import { acknowledged } from "../kit/subscription.ts";
 import type { Entry } from "./recorder.ts";
 
 /** What is needed of a schema; the full types of these are too deep to be joined. */

@@ -1,4 +1,5 @@
-import { Listener, listenTo, type Listening, type Message } from "../server/listener.ts";
+import type { Message } from "../kit/messages.ts";
+import { type Listening, listenTo, Subscription } from "../kit/subscription.ts";
 
 /** A message that our server sent, alone or as an event of a stream. */
 export interface Sent {
@@ -40,7 +41,7 @@ export class Recorder {
 
   async listen(url: string, taskIds: readonly string[], listening: Listening = {}): Promise<Recording> {
     return new Recording(
-      await Listener.to(url, { taskIds }, { ...listening, fetch: this.fetch }),
+      await Subscription.to(url, { taskIds }, { ...listening, fetch: this.fetch }),
       this.entries,
     );
   }
@@ -53,10 +54,10 @@ export class Recorder {
 
 /** A stream whose messages are noted when they are read, not when they come: a scenario says when that is. */
 export class Recording {
-  readonly #listener: Listener;
+  readonly #listener: Subscription;
   readonly #entries: Entry[];
 
-  constructor(listener: Listener, entries: Entry[]) {
+  constructor(listener: Subscription, entries: Entry[]) {
     this.#listener = listener;
     this.#entries = entries;
   }

@@ -1,5 +1,6 @@
 import { accept } from "../server/prepare-caller.ts";
-import { withoutTasks, withTasks, type Peer } from "../server/peer.ts";
+import { withTasks, withoutTasks } from "../kit/messages.ts";
+import type { StatelessClient } from "../kit/stateless-client.ts";
 import type { Stage } from "./stage.ts";
 
 type Scenario = (stage: Stage) => Promise<void>;
@@ -132,7 +133,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
 };
 
 /** Questions are asked one after the other, even those that are asked side by side. */
-async function untilAsked(peer: Peer, id: string, count: number): Promise<void> {
+async function untilAsked(peer: StatelessClient, id: string, count: number): Promise<void> {
   for (;;) {
     const { inputRequests } = await peer.until(id, "input_required");
     if (Object.keys(inputRequests as object).length === count) return;

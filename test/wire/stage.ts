@@ -2,16 +2,18 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import type { TaskContext, Tasks } from "holdfast";
 import * as z from "zod";
 import { form, greets } from "../server/prepare-caller.ts";
-import { Peer, serve, text } from "../server/peer.ts";
+import { text } from "../kit/messages.ts";
+import { serve } from "../kit/server.ts";
+import { StatelessClient } from "../kit/stateless-client.ts";
 import { Recorder } from "./recorder.ts";
 
 /** A server, a client whose messages are recorded, and what a scenario needs to lead both. */
 export interface Stage {
   readonly url: string;
   readonly recorder: Recorder;
-  readonly wire: Peer;
+  readonly wire: StatelessClient;
   /** Polls off the record, as nobody knows how often it has to. */
-  readonly aside: Peer;
+  readonly aside: StatelessClient;
   /** The task of the tool `render`, once it runs. */
   readonly rendering: Promise<TaskContext>;
   /** Ends the call of `render`. */
@@ -40,8 +42,8 @@ export async function setStage(): Promise<Stage> {
   return {
     url: http.url,
     recorder,
-    wire: new Peer(http.url, recorder.fetch),
-    aside: new Peer(http.url),
+    wire: new StatelessClient(http.url, recorder.fetch),
+    aside: new StatelessClient(http.url),
     rendering: running.promise,
     rendered: end.resolve,
     close: () => http.close(),

@@ -3,7 +3,8 @@ import { createServer, type AddressInfo } from "node:net";
 import { oauthResource, type OAuthResourceOptions } from "holdfast/auth";
 import type { Tasks } from "holdfast";
 import * as z from "zod";
-import { serve, text } from "../../server/peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
 import { OAuthServer, type Offers } from "./oauth-server.ts";
 
 export interface Protected {

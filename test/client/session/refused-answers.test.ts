@@ -2,7 +2,8 @@ import { connect, type ConnectOptions, type InputRequest, type InputResult } fro
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
-import { serve, text } from "../../server/peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
 import { accept, form } from "../../server/prepare-caller.ts";
 
 const bad: InputResult = { action: "accept", content: { name: 4 } };

@@ -6,10 +6,11 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newFolder, serveExample, type AtEnd, type ExampleServer } from "../../docs/example-process.ts";
-import { acknowledged, Listener, listenTo } from "../../server/listener.ts";
-import { Peer, text, type Sending } from "../../server/peer.ts";
-import { SessionPeer } from "../../server/session-peer.ts";
-import { Raw } from "../../server/http-safety/raw.ts";
+import { RawConnection } from "../../kit/raw-connection.ts";
+import { text } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { type Sending, StatelessClient } from "../../kit/stateless-client.ts";
+import { acknowledged, listenTo, Subscription } from "../../kit/subscription.ts";
 import { reverseProxy } from "./proxy.ts";
 
 interface Hosted {
@@ -45,10 +46,10 @@ const by = (headers: Record<string, string>): Sending => ({ headers });
 describe.each(hosts)("%s", (name, host) => {
   let server: ExampleServer;
   let url: string;
-  let peer: Peer;
+  let peer: StatelessClient;
   beforeAll(async () => {
     ({ server, url } = await host());
-    peer = new Peer(url, (at, init) => {
+    peer = new StatelessClient(url, (at, init) => {
       const headers = new Headers(init.headers);
       if (!headers.has("authorization")) headers.set("authorization", ann.authorization);
       return fetch(at, { ...init, headers });
@@ -57,7 +58,7 @@ describe.each(hosts)("%s", (name, host) => {
 
   /** Listens until the task has that status. */
   async function state(taskId: string, status: string): Promise<Record<string, unknown>> {
-    const listener = await Listener.to(url, { taskIds: [taskId] }, { headers: ann });
+    const listener = await Subscription.to(url, { taskIds: [taskId] }, { headers: ann });
     await listener.next(); // the acknowledgement
     const task = await listener.until(status);
     await listener.leave();
@@ -99,7 +100,7 @@ describe.each(hosts)("%s", (name, host) => {
 
   it("tells who listens what becomes of a task", async () => {
     const taskId = await peer.start("publish", { month: "2026-12" });
-    const listener = await Listener.to(url, { taskIds: [taskId] }, { headers: ann });
+    const listener = await Subscription.to(url, { taskIds: [taskId] }, { headers: ann });
     expect((await listener.next())?.["method"]).toBe(acknowledged);
     await listener.until("input_required");
     await peer.send("tasks/cancel", { taskId });
@@ -154,8 +155,8 @@ describe.each(hosts)("%s", (name, host) => {
     const { port, pathname } = new URL(server.url);
     const slow = [`POST ${pathname} HTTP/1.1`, "Host: localhost", `Authorization: ${ann.authorization}`];
     const body = ["Content-Type: application/json", "Content-Length: 100", "", "{"];
-    await Raw.to(Number(port), [...slow, ...body].join("\r\n"));
-    const session = await SessionPeer.open(url, { headers: ann });
+    await RawConnection.to(Number(port), [...slow, ...body].join("\r\n"));
+    const session = await SessionClient.open(url, { headers: ann });
     const stream = await session.listen();
     const listened = await listenTo(url, { taskIds: [] }, { headers: ann });
     const _meta = { progressToken: "a" };

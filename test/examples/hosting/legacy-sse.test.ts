@@ -2,7 +2,7 @@ import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { connect } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
 import { newFolder, serveExample } from "../../docs/example-process.ts";
-import { text } from "../../server/peer.ts";
+import { text } from "../../kit/messages.ts";
 import { oldClient } from "../../server/transport/sse-host.ts";
 
 it("serves old clients beside the endpoint, keeps their tasks over a restart, and stops in order [B-040 B-116]", async () => {

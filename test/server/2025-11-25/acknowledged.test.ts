@@ -1,9 +1,9 @@
 import { memoryStore } from "holdfast/memory";
 import type { TaskStore } from "holdfast/store";
 import { expect, it } from "vitest";
-import { serve, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
-import { formClient } from "./session.ts";
+import { formClient, text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
 
 /** A store that takes no answer before it is told to. */
 function slowToTakeAnswers(): { store: TaskStore; takesAnswers: () => void } {
@@ -36,7 +36,7 @@ it("acknowledges an answer over HTTP once it is in the journal", async () => {
     options: { store },
     http: { anonymous: "shared" },
   });
-  const peer = await SessionPeer.open(http.url, { capabilities: formClient });
+  const peer = await SessionClient.open(http.url, { capabilities: formClient });
   const stream = await peer.listen();
   const { result } = await peer.request("tools/call", { name: "confirm", arguments: {}, task: {} });
   const { taskId } = (result as { task: { taskId: string } }).task;

@@ -1,9 +1,10 @@
 import type { Tasks } from "holdfast";
 import { describe, expect, it } from "vitest";
 import { callAs, related as relatedInSep, start } from "../sep-1686/sep.ts";
-import { text } from "../peer.ts";
+import { type Message, formClient, text, working } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { form } from "../prepare-caller.ts";
-import { formClient, house, Session, working, type Message } from "./session.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("size", {}, async (_args, task) => {
@@ -24,7 +25,7 @@ const meta = (request: Message): Message => (request["params"] as Message)["_met
 const message = (request: Message): string => String((request["params"] as Message)["message"]);
 
 /** Answers the nth elicitation, from 0. */
-async function answer(session: Session, nth: number, result: object): Promise<Message> {
+async function answer(session: InMemorySession, nth: number, result: object): Promise<Message> {
   const request = await session.asked("elicitation/create", nth);
   session.reply(request, result);
   return request;
@@ -32,8 +33,8 @@ async function answer(session: Session, nth: number, result: object): Promise<Me
 
 describe("an answer that breaks the question's schema", () => {
   it("is refused with the reason, and the question put again under another name", async () => {
-    const { server, errors } = await house(tools);
-    const session = await Session.open(server, { capabilities: formClient });
+    const { server, errors } = await startServer(tools);
+    const session = await InMemorySession.open(server, { capabilities: formClient });
     const taskId = await session.start("size");
     const first = await answer(session, 0, bad);
     const second = await session.asked("elicitation/create", 1);
@@ -48,8 +49,8 @@ describe("an answer that breaks the question's schema", () => {
   });
 
   it("ends the question after the third time that it was put again", async () => {
-    const { server } = await house(tools);
-    const session = await Session.open(server, { capabilities: formClient });
+    const { server } = await startServer(tools);
+    const session = await InMemorySession.open(server, { capabilities: formClient });
     const taskId = await session.start("size");
     for (let nth = 0; nth < 4; nth += 1) await answer(session, nth, bad);
     const result = await session.request("tasks/result", { taskId });
@@ -59,9 +60,9 @@ describe("an answer that breaks the question's schema", () => {
   });
 
   it("is refused of a call without a task too, which waits for its own or runs by itself", async () => {
-    const { server } = await house(tools);
+    const { server } = await startServer(tools);
     for (const capabilities of [formClient, { ...formClient, tasks: {} }]) {
-      const session = await Session.open(server, { capabilities });
+      const session = await InMemorySession.open(server, { capabilities });
       const call = session.call("size");
       await answer(session, 0, bad);
       expect(message(await answer(session, 1, good))).toContain("not accepted");
@@ -74,8 +75,8 @@ describe("an answer that breaks the question's schema", () => {
   });
 
   it("is refused in SEP-1686 too", async () => {
-    const { server } = await house(tools);
-    const session = await Session.open(server, { version: "2025-06-18", capabilities: formClient });
+    const { server } = await startServer(tools);
+    const session = await InMemorySession.open(server, { version: "2025-06-18", capabilities: formClient });
     const call = callAs(session, { taskId: "mine" }, "size");
     await answer(session, 0, bad);
     const second = await answer(session, 1, good);
@@ -87,8 +88,8 @@ describe("an answer that breaks the question's schema", () => {
   });
 
   it("says what is wrong of the form of any other answer", async () => {
-    const { server } = await house(tools);
-    const session = await Session.open(server, { capabilities: { sampling: {} } });
+    const { server } = await startServer(tools);
+    const session = await InMemorySession.open(server, { capabilities: { sampling: {} } });
     const taskId = await session.start("model");
     session.reply(await session.asked("sampling/createMessage"), { role: "assistant" });
     const second = await session.asked("sampling/createMessage", 1);
@@ -107,8 +108,8 @@ describe("a client that answers a question with an error where it is asked for a
     ["as a task", true],
     ["without a task", false],
   ])("is asked plainly once, of a call %s", async (_, asTask) => {
-    const { server } = await house(tools);
-    const session = await Session.open(server, { capabilities: receiver });
+    const { server } = await startServer(tools);
+    const session = await InMemorySession.open(server, { capabilities: receiver });
     const call = session.call("size", {}, asTask ? { task: {} } : {});
     const first = await session.asked("elicitation/create");
     expect(first["params"]).toHaveProperty("task");
@@ -125,8 +126,8 @@ describe("a client that answers a question with an error where it is asked for a
   });
 
   it("has answered if it answers with an error then", async () => {
-    const { server } = await house(tools);
-    const session = await Session.open(server, { capabilities: receiver });
+    const { server } = await startServer(tools);
+    const session = await InMemorySession.open(server, { capabilities: receiver });
     const taskId = await session.start("size");
     for (const nth of [0, 1]) {
       session.send({ id: (await session.asked("elicitation/create", nth))["id"], error: failure });
@@ -137,9 +138,9 @@ describe("a client that answers a question with an error where it is asked for a
   });
 
   it("is asked plainly where its task cannot be had any more, and not where it cancelled that", async () => {
-    const { server } = await house(tools);
+    const { server } = await startServer(tools);
     for (const cancelled of [false, true]) {
-      const session = await Session.open(server, { capabilities: receiver });
+      const session = await InMemorySession.open(server, { capabilities: receiver });
       const taskId = await session.start("size");
       await answer(session, 0, { task: working });
       const polled = await session.asked("tasks/get");
@@ -157,9 +158,9 @@ describe("a client that answers a question with an error where it is asked for a
   });
 
   it("is asked plainly in SEP-1686 too", async () => {
-    const { server } = await house(tools, { rates: { pollsPerInterval: null, maxLoopDelayMs: null } });
+    const { server } = await startServer(tools, { rates: { pollsPerInterval: null, maxLoopDelayMs: null } });
     const capabilities = { ...formClient, tasks: { elicitation: { create: true } } };
-    const session = await Session.open(server, { version: "2025-06-18", capabilities });
+    const session = await InMemorySession.open(server, { version: "2025-06-18", capabilities });
     await start(session, "mine", "size");
     const first = await session.asked("elicitation/create");
     expect(meta(first)).toHaveProperty(["modelcontextprotocol.io/task"]);

@@ -7,9 +7,11 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { Peer, serve, text, unstamped } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
-import { house, Session } from "./session.ts";
+import { text, unstamped } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { serve, startServer } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("sleeps", {}, async (_args, task) => {
@@ -21,8 +23,8 @@ function tools(tasks: Tasks): void {
 }
 
 it("shows a task whole and alike wherever it shows one [C-037 C-038 C-047 C-048 C-049]", async () => {
-  const { server } = await house(tools, { pollIntervalMs: 250, requestedTtl: "task" });
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, { pollIntervalMs: 250, requestedTtl: "task" });
+  const session = await InMemorySession.open(server);
   const created = CreateTaskResultSchema.parse(
     await session.result(session.call("sleeps", {}, { task: { ttl: 7_200_000 } })),
   );
@@ -49,11 +51,11 @@ it("shows a task whole and alike wherever it shows one [C-037 C-038 C-047 C-048 
 });
 
 it("makes a task of nothing that does not ask for one, and of no tool that is none [C-002]", async () => {
-  const { server } = await house((tasks) => {
+  const { server } = await startServer((tasks) => {
     tools(tasks);
     tasks.tool("never", { task: "forbidden" }, () => text("directly"));
   });
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   for (const name of ["add", "never"]) {
     expect(await session.result(session.call(name))).not.toHaveProperty("task");
   }
@@ -63,7 +65,7 @@ it("makes a task of nothing that does not ask for one, and of no tool that is no
 
 it("has no core tasks under 2026-07-28 [C-P-004 A-35]", async () => {
   const { http } = await serve({ tools, http: { anonymous: "shared" } });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   for (const method of ["tasks/result", "tasks/list"]) {
     expect((await peer.send(method, { taskId: "x" })).error).toMatchObject({ code: -32601 });
   }
@@ -78,8 +80,8 @@ it("has no core tasks under 2026-07-28 [C-P-004 A-35]", async () => {
 
 it("serves the tasks of either generation on one endpoint, each to its own clients [X-P-015 A-35]", async () => {
   const { http } = await serve({ tools, http: { anonymous: "shared" } });
-  const older = await SessionPeer.open(http.url);
-  const newer = new Peer(http.url);
+  const older = await SessionClient.open(http.url);
+  const newer = new StatelessClient(http.url);
   const { result } = await older.request("tools/call", { name: "sleeps", arguments: {}, task: {} });
   const { taskId } = (result as { task: { taskId: string } }).task;
   const newerId = await newer.start("sleeps");

@@ -1,8 +1,9 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { text } from "../peer.ts";
-import { formClient, house, Session } from "./session.ts";
+import { formClient, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { FakeStreams } from "./streams.ts";
 
 const requestedSchema = { type: "object" as const, properties: { ok: { type: "string" as const } } };
@@ -30,8 +31,8 @@ it.each<[method: string, params: object]>([
   ["tasks/cancel", { taskId: 7 }],
   ["tasks/list", { cursor: odd }],
 ])("answers %s with what it cannot read by an error, and goes on [C-109 C-114]", async (method, params) => {
-  const { server, errors } = await house(tools);
-  const session = await Session.open(server);
+  const { server, errors } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const error = await session.error(method, params);
   expect([-32601, -32602]).toContain(error["code"]);
   expect(await session.request("ping")).toEqual({});
@@ -39,8 +40,8 @@ it.each<[method: string, params: object]>([
 });
 
 it("refuses arguments that do not fit, where a task is asked for, as an error and with no task [C-022]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const error = await session.error("tools/call", { name: "add", arguments: { a: "x" }, task: {} });
   expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("a") as unknown });
   expect(await session.request("tasks/list")).toEqual({ tasks: [] });
@@ -50,8 +51,8 @@ it("refuses arguments that do not fit, where a task is asked for, as an error an
 });
 
 it("takes an answer that is too large for an error", async () => {
-  const { server } = await house(tools, { maxBodyBytes: 10_000 });
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools, { maxBodyBytes: 10_000 });
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("confirm");
   session.reply(await session.asked("elicitation/create"), {
     action: "accept",
@@ -65,7 +66,7 @@ it("takes an answer that is too large for an error", async () => {
 it("sends nothing more of a call that was answered directly", async () => {
   let report = (): void => undefined;
   const reported = Promise.withResolvers<void>();
-  const { server } = await house((tasks) =>
+  const { server } = await startServer((tasks) =>
     tasks.tool("hasty", {}, async (_args, task) => {
       let done = 0;
       report = () => task.progress((done += 1));
@@ -74,7 +75,7 @@ it("sends nothing more of a call that was answered directly", async () => {
       return text("done");
     }),
   );
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const call = session.call("hasty", {}, { _meta: { progressToken: "p" } });
   await session.asked("notifications/progress");
   reported.resolve();
@@ -86,7 +87,7 @@ it("sends nothing more of a call that was answered directly", async () => {
 
 it("tells a caller that repeats its call of progress once, however often it does", async () => {
   let report = (): void => undefined;
-  const { server } = await house((tasks) =>
+  const { server } = await startServer((tasks) =>
     tasks.tool("works", {}, async (_args, task) => {
       report = () => task.progress(1);
       return new Promise((_, reject) =>
@@ -94,7 +95,7 @@ it("tells a caller that repeats its call of progress once, however often it does
       );
     }),
   );
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const key = { "holdfast/idempotencyKey": "0123456789012345678901" };
   const ids = new Set<string>();
   for (const progressToken of ["a", "b", "c"]) {
@@ -111,8 +112,8 @@ it("tells a caller that repeats its call of progress once, however often it does
 
 it("holds nothing for a connection, a request or a task that is over", async () => {
   const streams = new FakeStreams();
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: formClient, streams });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: formClient, streams });
   const taskId = await session.start("confirm");
   const waiting = session.begin("tasks/result", { taskId });
   await session.asked("elicitation/create");
@@ -125,7 +126,7 @@ it("holds nothing for a connection, a request or a task that is over", async () 
 
 it("keeps little for a client that does not read", async () => {
   const [begins, busy] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const { server } = await house((tasks) => {
+  const { server } = await startServer((tasks) => {
     tasks.tool("chatty", {}, async (_args, task) => {
       await begins.promise;
       for (let n = 0; n < 300; n++) await task.status(`at ${n}`);
@@ -134,7 +135,7 @@ it("keeps little for a client that does not read", async () => {
       return text("slept");
     });
   });
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("chatty");
   const { promise, resolve } = Promise.withResolvers<void>();
   session.reads = promise;
@@ -149,8 +150,11 @@ it("keeps little for a client that does not read", async () => {
 });
 
 it("gives up early askings of a client that gives up its streams, and takes the answer to a late one", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: formClient, streams: new FakeStreams() });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, {
+    capabilities: formClient,
+    streams: new FakeStreams(),
+  });
   const taskId = await session.start("confirm");
   for (let n = 0; n < 30; n++) {
     const waiting = session.begin("tasks/result", { taskId });
@@ -172,9 +176,9 @@ it("gives up early askings of a client that gives up its streams, and takes the 
 });
 
 it("leaves no listener behind when its tasks are over", async () => {
-  const { server, errors } = await house(tools);
+  const { server, errors } = await startServer(tools);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { capabilities: formClient, streams });
+  const session = await InMemorySession.open(server, { capabilities: formClient, streams });
   const { listeners } = streams;
   streams.setStandalone(true);
   const ids: string[] = [];
@@ -197,8 +201,8 @@ it("leaves no listener behind when its tasks are over", async () => {
 });
 
 it("lists tools again after a list that was cancelled", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   for (let n = 0; n < 3; n++)
     session.notify("notifications/cancelled", { requestId: session.begin("tools/list") });
   const { tools: listed } = (await session.request("tools/list")) as { tools: object[] };

@@ -2,8 +2,9 @@ import type { Tasks } from "holdfast";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { text } from "../peer.ts";
-import { house, related, Session } from "./session.ts";
+import { related, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 
 const gate = (): PromiseWithResolvers<void> => Promise.withResolvers<void>();
 
@@ -36,8 +37,8 @@ function tools(hold = gate()): (tasks: Tasks) => void {
 }
 
 it("declares tasks and what each tool makes of them [C-004 C-005 C-012 C-013]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   const { capabilities } = (session.seen[0]?.["result"] ?? {}) as { capabilities: object };
   expect(capabilities).toMatchObject({ tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } });
   const { tools: listed } = (await session.request("tools/list")) as {
@@ -52,28 +53,28 @@ it("declares tasks and what each tool makes of them [C-004 C-005 C-012 C-013]", 
 });
 
 it("says that it recognises repeated calls, beside what its author declares [A-48]", async () => {
-  const { server } = await house(tools(), {}, (mcp) =>
+  const { server } = await startServer(tools(), {}, (mcp) =>
     mcp.server.registerCapabilities({ experimental: { own: { so: true } } }),
   );
   const experimental = { own: { so: true }, "holdfast/idempotencyKey": { keptMs: 24 * 3_600_000 } };
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   expect(session.seen[0]).toMatchObject({ result: { capabilities: { experimental } } });
-  const older = await Session.open(server, { version: "2025-06-18" });
+  const older = await InMemorySession.open(server, { version: "2025-06-18" });
   const { result } = older.seen[0] as { result: { capabilities: { experimental: object } } };
   expect(result.capabilities.experimental).toEqual({ own: { so: true } });
 });
 
 it("declares no listing to callers that are not told apart [C-P-001 C-010 A-39]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server, { principal: null });
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server, { principal: null });
   const { capabilities } = (session.seen[0]?.["result"] ?? {}) as { capabilities: object };
   expect(capabilities).toHaveProperty("tasks", { cancel: {}, requests: { tools: { call: {} } } });
   expect(await session.error("tasks/list")).toMatchObject({ code: -32601 });
 });
 
 it("has none of its tasks on an earlier revision, and runs the tool as it is [C-028 A-08]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server, { version: "2025-06-18" });
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server, { version: "2025-06-18" });
   const { capabilities } = (session.seen[0]?.["result"] ?? {}) as { capabilities: object };
   // Those of SEP-1686 can be had on any revision.
   expect(capabilities).toMatchObject({ tasks: { tools: { call: true } } });
@@ -85,8 +86,8 @@ it("has none of its tasks on an earlier revision, and runs the tool as it is [C-
 });
 
 it("answers a call that asks for a task with one, at once [C-022 C-023 C-024 C-025 C-026 C-041 C-042 A-41]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   const created = await session.result(session.call("hold", {}, { task: { ttl: 60_000, taskId: "mine" } }));
   expect(Object.keys(created).toSorted()).toEqual(["_meta", "task"]);
   const { task } = created as { task: { taskId: string } };
@@ -109,8 +110,8 @@ it("answers a call that asks for a task with one, at once [C-022 C-023 C-024 C-0
 });
 
 it("answers directly where no task is asked for [C-017 C-060]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   expect(await session.result(session.call("add", { a: 1, b: 2 }))).toEqual(text("3"));
   const taskId = await session.start("add", { a: 1, b: 2 });
   expect(await session.request("tasks/result", { taskId })).toEqual({ ...text("3"), _meta: related(taskId) });
@@ -124,27 +125,27 @@ it.each([
   ["a ttl that is null", "add", { task: { ttl: null } }, -32602],
   ["a ttl below 0", "add", { task: { ttl: -1 } }, -32602],
 ])("refuses %s [C-016 C-019 C-020 C-113 A-06 A-07 A-15]", async (_case, name, more, code) => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   const error = await session.error("tools/call", { name, arguments: {}, ...more });
   expect(error).toMatchObject({ code, message: expect.stringMatching(/\w/) as unknown });
 });
 
 it("demands tasks of all calls where it is told so [C-029]", async () => {
-  const { server } = await house(tools(), { requireTasks: true });
-  const session = await Session.open(server);
+  const { server } = await startServer(tools(), { requireTasks: true });
+  const session = await InMemorySession.open(server);
   const params = { name: "add", arguments: { a: 1, b: 2 } };
   expect(await session.error("tools/call", params)).toMatchObject({ code: -32600 });
   expect(await session.result(session.call("never"))).toEqual(text("directly"));
-  const older = await Session.open(server, { version: "2025-06-18" });
+  const older = await InMemorySession.open(server, { version: "2025-06-18" });
   expect(await older.result(older.call("add", { a: 1, b: 2 }))).toEqual(text("3"));
 });
 
 it("holds tasks/result until the task ends, for everybody who waits [C-059 C-058 C-063]", async () => {
   const hold = gate();
-  const { server } = await house(tools(hold));
-  const session = await Session.open(server);
-  const other = await Session.open(server);
+  const { server } = await startServer(tools(hold));
+  const session = await InMemorySession.open(server);
+  const other = await InMemorySession.open(server);
   const taskId = await session.start("hold");
   const waits = [session.begin("tasks/result", { taskId }), session.begin("tasks/result", { taskId })];
   const elsewhere = other.begin("tasks/result", { taskId });
@@ -158,8 +159,8 @@ it("holds tasks/result until the task ends, for everybody who waits [C-059 C-058
 });
 
 it("shows a result with isError as failed, and replays it [C-116 C-062 C-117 A-09]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("fails");
   expect(await session.until(taskId, "failed")).toMatchObject({ statusMessage: "no paper" });
   const result = await session.request("tasks/result", { taskId });
@@ -167,8 +168,8 @@ it("shows a result with isError as failed, and replays it [C-116 C-062 C-117 A-0
 });
 
 it("replays a JSON-RPC error as it is [C-061 A-12]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("breaks");
   const waiting = await session.error("tasks/result", { taskId });
   expect(waiting).toEqual({ code: 4001, message: "deliberate", data: { fixture: true } });
@@ -176,8 +177,8 @@ it("replays a JSON-RPC error as it is [C-061 A-12]", async () => {
 });
 
 it("cancels before it answers, for good, and tells who waits [C-076 C-077 C-079 C-080 A-10]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("endless");
   const waiting = session.begin("tasks/result", { taskId });
   expect(await session.request("tasks/cancel", { taskId })).toMatchObject({ taskId, status: "cancelled" });
@@ -188,8 +189,8 @@ it("cancels before it answers, for good, and tells who waits [C-076 C-077 C-079 
 
 it("drops the result of a handler that works on through a cancel [C-081 C-045]", async () => {
   const hold = gate();
-  const { server } = await house(tools(hold));
-  const session = await Session.open(server);
+  const { server } = await startServer(tools(hold));
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("stubborn");
   await session.request("tasks/cancel", { taskId });
   hold.resolve();
@@ -199,8 +200,8 @@ it("drops the result of a handler that works on through a cancel [C-081 C-045]",
 });
 
 it.each(["add", "fails", "breaks"])("refuses to cancel what ended (%s) [C-078 C-111]", async (name) => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   const taskId = await session.start(name, { a: 1, b: 1 });
   await session.until(taskId, "completed", "failed");
   expect(await session.error("tasks/cancel", { taskId })).toMatchObject({ code: -32602 });
@@ -209,9 +210,9 @@ it.each(["add", "fails", "breaks"])("refuses to cancel what ended (%s) [C-078 C-
 it.each(["tasks/get", "tasks/result", "tasks/cancel"])(
   "says the same of foreign and unknown ids in %s [C-109 C-118 C-119 C-121 A-40]",
   async (method) => {
-    const { server } = await house(tools());
-    const alice = await Session.open(server, { principal: "alice" });
-    const bob = await Session.open(server, { principal: "bob" });
+    const { server } = await startServer(tools());
+    const alice = await InMemorySession.open(server, { principal: "alice" });
+    const bob = await InMemorySession.open(server, { principal: "bob" });
     const taskId = await alice.start("endless");
     const foreign = await bob.error(method, { taskId });
     expect(foreign).toMatchObject({ code: -32602 });
@@ -221,9 +222,9 @@ it.each(["tasks/get", "tasks/result", "tasks/cancel"])(
 );
 
 it("lists the requestor's own tasks in pages, the newest first [C-070 C-071 C-072 C-073 C-074 C-075 C-120]", async () => {
-  const { server } = await house(tools());
-  const alice = await Session.open(server, { principal: "alice" });
-  const bob = await Session.open(server, { principal: "bob" });
+  const { server } = await startServer(tools());
+  const alice = await InMemorySession.open(server, { principal: "alice" });
+  const bob = await InMemorySession.open(server, { principal: "bob" });
   const foreign = await bob.start("add", { a: 0, b: 0 });
   const ids: string[] = [];
   for (let i = 0; i < 120; i += 1) ids.unshift(await alice.start(i === 60 ? "fails" : "add", { a: i, b: 0 }));
@@ -246,16 +247,16 @@ it("lists the requestor's own tasks in pages, the newest first [C-070 C-071 C-07
 });
 
 it("refuses a cursor that it did not hand out [C-110]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   for (const cursor of ["garbage", "", 7]) {
     expect(await session.error("tasks/list", { cursor })).toMatchObject({ code: -32602 });
   }
 });
 
 it("ignores what a request about a task relates itself to [C-100 C-102]", async () => {
-  const { server } = await house(tools());
-  const session = await Session.open(server);
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
   const one = await session.start("endless");
   const two = await session.start("endless");
   const got = await session.request("tasks/get", { taskId: one, _meta: related(two) });
@@ -269,8 +270,8 @@ it("ignores what a request about a task relates itself to [C-100 C-102]", async 
 
 it("takes back a wait that its client cancels, and nothing else [A-13 C-053 C-085]", async () => {
   const hold = gate();
-  const { server } = await house(tools(hold));
-  const session = await Session.open(server);
+  const { server } = await startServer(tools(hold));
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("hold");
   const waiting = session.begin("tasks/result", { taskId });
   session.notify("notifications/cancelled", { requestId: waiting });
@@ -282,11 +283,11 @@ it("takes back a wait that its client cancels, and nothing else [A-13 C-053 C-08
 
 it("lets a task outlive its session [A-43]", async () => {
   const hold = gate();
-  const { server } = await house(tools(hold));
-  const session = await Session.open(server, { principal: null });
+  const { server } = await startServer(tools(hold));
+  const session = await InMemorySession.open(server, { principal: null });
   const taskId = await session.start("hold");
   await session.close();
   hold.resolve();
-  const later = await Session.open(server, { principal: null });
+  const later = await InMemorySession.open(server, { principal: null });
   expect(await later.request("tasks/result", { taskId })).toMatchObject(text("done"));
 });

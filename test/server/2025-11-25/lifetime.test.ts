@@ -3,8 +3,9 @@ import type { Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import { isOver } from "../../../src/task/expiry.ts";
-import { text } from "../peer.ts";
-import { house, Session } from "./session.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("add", {}, () => text("3"));
@@ -18,7 +19,7 @@ function tools(tasks: Tasks): void {
 
 const short = { minTtlMs: 1, expiredVisibleMs: 50, requestedTtl: "task" } as const;
 
-async function untilGone(session: Session, taskId: string): Promise<object> {
+async function untilGone(session: InMemorySession, taskId: string): Promise<object> {
   for (;;) {
     const answer = await session.answerTo(session.begin("tasks/get", { taskId }));
     if (answer["error"] !== undefined) return answer["error"] as object;
@@ -33,8 +34,8 @@ it.each([
 ])(
   "gives a ttl between its shortest and its longest: %d is %d [C-103 C-125 C-036 A-15]",
   async (asked, given) => {
-    const { server } = await house(tools, { minTtlMs: 2_000, maxTtlMs: 60_000 });
-    const session = await Session.open(server);
+    const { server } = await startServer(tools, { minTtlMs: 2_000, maxTtlMs: 60_000 });
+    const session = await InMemorySession.open(server);
     const { task } = await session.result(session.call("endless", {}, { task: { ttl: asked } }));
     expect(task).toMatchObject({ ttl: given });
     const { taskId } = task as { taskId: string };
@@ -44,8 +45,8 @@ it.each([
 
 it("deletes a task when its ttl is over, whatever it is doing [C-104 C-115 C-126 A-11 A-30]", async () => {
   const store = memoryStore();
-  const { server } = await house(tools, { ...short, store });
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, { ...short, store });
+  const session = await InMemorySession.open(server);
   const ended = await session.start("add", {}, { task: { ttl: 300 } });
   const working = await session.start("endless", {}, { task: { ttl: 1_500 } });
   const waiting = session.begin("tasks/result", { taskId: working });
@@ -63,8 +64,8 @@ it("deletes a task when its ttl is over, whatever it is doing [C-104 C-115 C-126
 
 it("counts the ttl from the creation, however late the task ends [C-P-003]", async () => {
   const store = memoryStore();
-  const { server } = await house(tools, { store, requestedTtl: "task" });
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, { store, requestedTtl: "task" });
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("endless", {}, { task: { ttl: 60_000 } });
   await pause(20);
   await session.request("tasks/cancel", { taskId });
@@ -76,8 +77,8 @@ it("counts the ttl from the creation, however late the task ends [C-P-003]", asy
 });
 
 it("keeps a cancelled task no longer than any other [C-082]", async () => {
-  const { server } = await house(tools, short);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, short);
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("endless", {}, { task: { ttl: 200 } });
   await session.request("tasks/cancel", { taskId });
   expect(await untilGone(session, taskId)).toMatchObject({ code: -32602 });
@@ -86,7 +87,7 @@ it("keeps a cancelled task no longer than any other [C-082]", async () => {
 it("stops the work of a plain call that is cancelled, and answers nothing [C-088]", async () => {
   const started = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<void>();
-  const { server } = await house((tasks) =>
+  const { server } = await startServer((tasks) =>
     tasks.tool("works", {}, async (_args, task) => {
       started.resolve();
       await new Promise<void>((resolve) => task.signal.addEventListener("abort", () => resolve()));
@@ -94,7 +95,7 @@ it("stops the work of a plain call that is cancelled, and answers nothing [C-088
       return text("too late");
     }),
   );
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const call = session.call("works");
   await started.promise;
   session.notify("notifications/cancelled", { requestId: call });
@@ -106,8 +107,8 @@ it("stops the work of a plain call that is cancelled, and answers nothing [C-088
 it.each([[99], ["none"], [1], [{}], [undefined]])(
   "passes over a cancel of %j, which is nothing that runs [C-089]",
   async (requestId) => {
-    const { server, errors } = await house(tools);
-    const session = await Session.open(server);
+    const { server, errors } = await startServer(tools);
+    const session = await InMemorySession.open(server);
     const taskId = await session.start("endless");
     const seen = session.seen.length;
     session.notify("notifications/cancelled", { requestId });

@@ -1,7 +1,8 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { text } from "../peer.ts";
-import { house, related, Session, type Message } from "./session.ts";
+import { type Message, related, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { FakeStreams } from "./streams.ts";
 
 /** A tool that goes on when it is told to. */
@@ -23,15 +24,15 @@ function reporter(): { tools: (tasks: Tasks) => void; next: () => void } {
   };
 }
 
-const progressOf = (session: Session): Message[] =>
+const progressOf = (session: InMemorySession): Message[] =>
   session.requests("notifications/progress").map(({ params }) => params as Message);
-const statusesOf = (session: Session): Message[] =>
+const statusesOf = (session: InMemorySession): Message[] =>
   session.requests("notifications/tasks/status").map(({ params }) => params as Message);
 
 it("tells of each change with the whole task, before it answers who waits [C-065 C-066 C-069 C-037 C-038 A-16]", async () => {
   const { tools, next } = reporter();
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("report");
   const waiting = session.begin("tasks/result", { taskId });
   for (const done of [1, 2, 3]) {
@@ -53,8 +54,8 @@ it("tells of each change with the whole task, before it answers who waits [C-065
 
 it("reports progress under the call's own token, upwards, until the task ends [C-105 C-106 C-107 C-098 B-130 B-131 B-132 B-139]", async () => {
   const { tools, next } = reporter();
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("report", {}, { _meta: { progressToken: "p-7" } });
   for (const done of [1, 2, 3]) {
     next();
@@ -79,8 +80,8 @@ it("reports progress under the call's own token, upwards, until the task ends [C
 
 it("reports none without a token [B-135]", async () => {
   const { tools, next } = reporter();
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("report");
   for (const done of [1, 2, 3]) {
     next();
@@ -94,8 +95,8 @@ it("reports none without a token [B-135]", async () => {
 });
 
 it("says nothing of a task before its id is out, and nothing where no stream is open [C-067]", async () => {
-  const { server } = await house((tasks) => tasks.tool("add", {}, () => text("3")));
-  const pipe = await Session.open(server);
+  const { server } = await startServer((tasks) => tasks.tool("add", {}, () => text("3")));
+  const pipe = await InMemorySession.open(server);
   const taskId = await pipe.start("add");
   await pipe.message(({ method }) => method === "notifications/tasks/status");
   const created = pipe.seen.findIndex(
@@ -103,7 +104,7 @@ it("says nothing of a task before its id is out, and nothing where no stream is 
   );
   expect(created).toBeLessThan(pipe.seen.findIndex(({ method }) => method === "notifications/tasks/status"));
   expect(statusesOf(pipe)[0]).toMatchObject({ taskId, status: "completed" });
-  const silent = await Session.open(server, { streams: new FakeStreams() });
+  const silent = await InMemorySession.open(server, { streams: new FakeStreams() });
   const other = await silent.start("add");
   await silent.until(other, "completed");
   expect(await silent.request("tasks/result", { taskId: other })).toMatchObject(text("3"));
@@ -111,14 +112,14 @@ it("says nothing of a task before its id is out, and nothing where no stream is 
 });
 
 it("reports the progress of a direct call on its own stream", async () => {
-  const { server } = await house((tasks) =>
+  const { server } = await startServer((tasks) =>
     tasks.tool("count", {}, (_args, task) => {
       for (const done of [1, 2, 2, 1, 3]) task.progress(done, 3);
       return text("counted");
     }),
   );
   const capabilities = { tasks: {} }; // else the call would be a task, though its client knows of none
-  const session = await Session.open(server, { capabilities, streams: new FakeStreams() });
+  const session = await InMemorySession.open(server, { capabilities, streams: new FakeStreams() });
   const call = session.call("count", {}, { _meta: { progressToken: 5 } });
   expect(await session.result(call)).toEqual(text("counted"));
   expect(progressOf(session)).toEqual(
@@ -128,9 +129,9 @@ it("reports the progress of a direct call on its own stream", async () => {
 
 it("tells a progress that nobody could be told, once its session opens a stream [C-105]", async () => {
   const { tools, next } = reporter();
-  const { server } = await house(tools);
+  const { server } = await startServer(tools);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { streams });
+  const session = await InMemorySession.open(server, { streams });
   const taskId = await session.start("report", {}, { _meta: { progressToken: "p-9" } });
   next();
   while ((await session.request("tasks/get", { taskId }))["statusMessage"] !== "at 1") await pause();

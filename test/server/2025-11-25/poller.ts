@@ -6,8 +6,8 @@ import { serveHttp } from "holdfast/http";
 import { serveStdio } from "holdfast/stdio";
 import type { TaskStore } from "holdfast/store";
 import { onTestFinished } from "vitest";
-import { SessionPeer, type Message } from "../session-peer.ts";
-import { formClient } from "./session.ts";
+import { type Message, formClient } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
 
 /** A client that polls a task and asks for its result only when it is over. */
 export interface Poller {
@@ -39,7 +39,7 @@ export async function poller(
 
 async function overHttp(server: Parameters<typeof serveHttp>[0]): Promise<Poller> {
   const http = await serveHttp(server, { port: 0, anonymous: "shared" });
-  const peer = await SessionPeer.open(http.url, { capabilities: formClient });
+  const peer = await SessionClient.open(http.url, { capabilities: formClient });
   const asked: Message[] = [];
   const stream = await peer.listen();
   void (async () => {

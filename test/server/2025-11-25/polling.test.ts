@@ -7,10 +7,8 @@ import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { questionKeyMeta } from "../../../src/generation/question-key.ts";
-import { text } from "../peer.ts";
-import type { Message } from "../session-peer.ts";
+import { type Message, related, text } from "../../kit/messages.ts";
 import { poller, type Poller, type Way } from "./poller.ts";
-import { related } from "./session.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("confirm", { onCrash: "resume" }, async (_args, task) => {

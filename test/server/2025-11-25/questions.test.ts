@@ -2,8 +2,9 @@ import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { questionKeyMeta } from "../../../src/generation/question-key.ts";
-import { text } from "../peer.ts";
-import { formClient, house, related, Session, working, type Message } from "./session.ts";
+import { type Message, formClient, related, text, working } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { FakeStreams } from "./streams.ts";
 
 const schema = {
@@ -59,8 +60,8 @@ const accept = (ok: boolean): object => ({ action: "accept", content: { ok } });
 const sampled = { role: "assistant", content: { type: "text", text: "Rain." }, model: "a model" };
 
 it("asks at once on a pipe, and says whose question it is, and which [C-091 C-092 C-094 C-099 A-45]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("confirm");
   const asked = await session.asked("elicitation/create");
   expect(asked["params"]).toEqual({
@@ -75,9 +76,9 @@ it("asks at once on a pipe, and says whose question it is, and which [C-091 C-09
 });
 
 it("asks on the stream of tasks/result where there is no other [C-093 C-096 A-14]", async () => {
-  const { server } = await house(tools);
+  const { server } = await startServer(tools);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { capabilities: formClient, streams });
+  const session = await InMemorySession.open(server, { capabilities: formClient, streams });
   const { listeners } = streams;
   const taskId = await session.start("confirm");
   await session.until(taskId, "input_required");
@@ -89,9 +90,9 @@ it("asks on the stream of tasks/result where there is no other [C-093 C-096 A-14
 });
 
 it("asks as soon as the session opens its own stream [C-095 A-14]", async () => {
-  const { server } = await house(tools);
+  const { server } = await startServer(tools);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { capabilities: formClient, streams });
+  const session = await InMemorySession.open(server, { capabilities: formClient, streams });
   const taskId = await session.start("confirm");
   await session.until(taskId, "input_required");
   expect(session.requests("elicitation/create")).toEqual([]);
@@ -101,9 +102,9 @@ it("asks as soon as the session opens its own stream [C-095 A-14]", async () => 
 });
 
 it("asks again on the next stream when one breaks, and takes the first answer [A-14]", async () => {
-  const { server } = await house(tools);
+  const { server } = await startServer(tools);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { capabilities: formClient, streams });
+  const session = await InMemorySession.open(server, { capabilities: formClient, streams });
   const taskId = await session.start("confirm");
   const first = session.begin("tasks/result", { taskId });
   const question = await session.asked("elicitation/create");
@@ -118,12 +119,12 @@ it("asks again on the next stream when one breaks, and takes the first answer [A
 });
 
 it("asks another session of the same principal once the first is gone [A-14 A-43]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("confirm");
   await session.asked("elicitation/create");
   await session.close();
-  const next = await Session.open(server, { capabilities: formClient });
+  const next = await InMemorySession.open(server, { capabilities: formClient });
   expect(next.requests("elicitation/create")).toEqual([]);
   const waiting = next.begin("tasks/result", { taskId });
   next.reply(await next.asked("elicitation/create"), accept(true));
@@ -131,8 +132,8 @@ it("asks another session of the same principal once the first is gone [A-14 A-43
 });
 
 it("asks in order, each question once, and takes the answers in any order [A-14]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("two");
   const first = await session.asked("elicitation/create");
   const second = await session.asked("elicitation/create", 1);
@@ -144,8 +145,8 @@ it("asks in order, each question once, and takes the answers in any order [A-14]
 });
 
 it("takes an error for an answer", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const refused = await session.start("confirm");
   session.send({
     id: (await session.asked("elicitation/create"))["id"],
@@ -157,8 +158,8 @@ it("takes an error for an answer", async () => {
 });
 
 it("takes a question back that nobody needs any more", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("confirm");
   const asked = await session.asked("elicitation/create");
   await session.request("tasks/cancel", { taskId });
@@ -169,8 +170,8 @@ it("takes a question back that nobody needs any more", async () => {
 });
 
 it("asks in the task what another revision asks before it [A-49]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("greets");
   const asked = await session.asked("elicitation/create");
   expect(asked["params"]).toMatchObject({ message: "Who?", _meta: related(taskId) });
@@ -179,8 +180,8 @@ it("asks in the task what another revision asks before it [A-49]", async () => {
 });
 
 it("asks on the call itself where there is no task", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: { ...formClient, sampling: {} } });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: { ...formClient, sampling: {} } });
   const call = session.call("confirm");
   const asked = await session.asked("elicitation/create");
   expect(asked["params"]).not.toHaveProperty("_meta");
@@ -192,8 +193,8 @@ it("asks on the call itself where there is no task", async () => {
 });
 
 it("answers with isError where the client cannot be asked and the tool did not say that it asks", async () => {
-  const { server } = await house(tools, { plain: "wait" });
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, { plain: "wait" });
+  const session = await InMemorySession.open(server);
   expect(await session.result(session.call("confirm"))).toMatchObject({ isError: true });
   const taskId = await session.start("confirm");
   expect(await session.request("tasks/result", { taskId })).toMatchObject({ isError: true });
@@ -207,8 +208,8 @@ const receiver = {
 };
 
 it("makes a task of a question where the client takes it so, and of no other [C-001 C-007 C-009]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: receiver });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: receiver });
   const taskId = await session.start("model", { prompt: "Weather?" });
   const asked = await session.asked("sampling/createMessage");
   expect(asked["params"]).toMatchObject({ task: {}, _meta: related(taskId) });
@@ -229,8 +230,8 @@ it("makes a task of a question where the client takes it so, and of no other [C-
 });
 
 it("cancels the client's task with its own", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: receiver });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: receiver });
   const taskId = await session.start("model", { prompt: "Weather?" });
   session.reply(await session.asked("sampling/createMessage"), { task: working });
   session.reply(await session.asked("tasks/get"), working);
@@ -240,8 +241,8 @@ it("cancels the client's task with its own", async () => {
 });
 
 it("takes an answer that comes at once from a client that takes tasks", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: receiver });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: receiver });
   const call = session.call("model", { prompt: "Weather?" });
   const asked = await session.asked("sampling/createMessage");
   expect(asked["params"]).toHaveProperty("task");
@@ -250,10 +251,10 @@ it("takes an answer that comes at once from a client that takes tasks", async ()
 });
 
 it("asks once what the client took as a task, whatever becomes of its streams [C-001]", async () => {
-  const { server } = await house(tools);
+  const { server } = await startServer(tools);
   const streams = new FakeStreams();
   streams.setStandalone(true);
-  const session = await Session.open(server, { capabilities: receiver, streams });
+  const session = await InMemorySession.open(server, { capabilities: receiver, streams });
   const taskId = await session.start("model", { prompt: "Weather?" });
   session.reply(await session.asked("sampling/createMessage"), { task: working });
   await session.asked("tasks/get");
@@ -269,15 +270,15 @@ it("asks once what the client took as a task, whatever becomes of its streams [C
 });
 
 it("asks another session when the one that took the question as a task is out of reach [A-14]", async () => {
-  const { server } = await house(tools);
+  const { server } = await startServer(tools);
   const streams = new FakeStreams();
   streams.setStandalone(true);
-  const session = await Session.open(server, { capabilities: receiver, streams });
+  const session = await InMemorySession.open(server, { capabilities: receiver, streams });
   const taskId = await session.start("model", { prompt: "Weather?" });
   session.reply(await session.asked("sampling/createMessage"), { task: working });
   await session.asked("tasks/get");
   streams.setStandalone(false);
-  const next = await Session.open(server, { capabilities: { sampling: {} } });
+  const next = await InMemorySession.open(server, { capabilities: { sampling: {} } });
   const waiting = next.begin("tasks/result", { taskId });
   next.reply(await next.asked("sampling/createMessage"), sampled);
   expect(await next.result(waiting)).toMatchObject(text("Rain."));

@@ -6,8 +6,9 @@ import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { Failing, storeFailed, watchedStore, type StoreCall } from "../../runtime/watched-store.ts";
-import { text } from "../peer.ts";
-import { formClient, house, Session, type Message } from "./session.ts";
+import { type Message, formClient, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { FakeStreams } from "./streams.ts";
 
 const requestedSchema = { type: "object" as const, properties: { ok: { type: "boolean" as const } } };
@@ -22,8 +23,8 @@ function tools(tasks: Tasks): void {
 }
 
 it("gives its client time to learn of a task before it is asked for it", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const before = performance.now();
   const taskId = await session.start("confirm");
   // Who asks for the task knows it; who does not has a moment.
@@ -48,15 +49,15 @@ it("does not ask again what was answered at another server, of which it has not 
   let hears = true;
   const subscribe = deaf.subscribe.bind(deaf);
   deaf.subscribe = (listener) => subscribe((changes, by) => hears && listener(changes, by));
-  const there = (await house(tools, { store })).server;
-  const here = (await house(tools, { store: deaf })).server;
+  const there = (await startServer(tools, { store })).server;
+  const here = (await startServer(tools, { store: deaf })).server;
 
-  const session = await Session.open(here, { capabilities: formClient, streams: new FakeStreams() });
-  const other = await Session.open(there, { capabilities: formClient });
+  const session = await InMemorySession.open(here, { capabilities: formClient, streams: new FakeStreams() });
+  const other = await InMemorySession.open(there, { capabilities: formClient });
   const taskId = await other.start("confirm");
   const question = await other.asked("elicitation/create");
   const streams = new FakeStreams();
-  const broken = await Session.open(here, { capabilities: formClient, streams });
+  const broken = await InMemorySession.open(here, { capabilities: formClient, streams });
   const first = broken.begin("tasks/result", { taskId });
   await broken.asked("elicitation/create");
   const second = session.begin("tasks/result", { taskId });
@@ -74,9 +75,9 @@ it("asks on another stream where one broke before it was looked at [A-14]", asyn
   let opened = (): void => undefined;
   let held: Promise<void> | undefined;
   const before = (call: StoreCall): Promise<void> | undefined => (call === "snapshot" ? held : undefined);
-  const { server } = await house(tools, { store: watchedStore(memoryStore(), (call) => before(call)) });
+  const { server } = await startServer(tools, { store: watchedStore(memoryStore(), (call) => before(call)) });
   const streams = new FakeStreams();
-  const session = await Session.open(server, { capabilities: formClient, streams });
+  const session = await InMemorySession.open(server, { capabilities: formClient, streams });
   const taskId = await session.start("confirm");
   await session.until(taskId, "input_required");
   held = new Promise((resolve) => (opened = resolve));
@@ -93,13 +94,13 @@ it("asks on another stream where one broke before it was looked at [A-14]", asyn
 });
 
 it("asks who polls, once nobody else can be reached [A-14 A-43]", async () => {
-  const { server } = await house(tools);
+  const { server } = await startServer(tools);
   const gone = new FakeStreams();
   gone.standaloneOpen = true;
-  const first = await Session.open(server, { capabilities: formClient, streams: gone });
+  const first = await InMemorySession.open(server, { capabilities: formClient, streams: gone });
   const taskId = await first.start("confirm");
   await first.asked("elicitation/create");
-  const next = await Session.open(server, { capabilities: formClient });
+  const next = await InMemorySession.open(server, { capabilities: formClient });
   await next.request("tasks/get", { taskId });
   gone.setStandalone(false);
   expect(next.requests("elicitation/create")).toEqual([]);
@@ -110,8 +111,8 @@ it("asks who polls, once nobody else can be reached [A-14 A-43]", async () => {
 
 it("keeps an answer that the store cannot take yet, and asks for it once", async () => {
   const failing = new Failing("answer_inputs");
-  const { server, errors } = await house(tools, { store: watchedStore(memoryStore(), failing.before) });
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server, errors } = await startServer(tools, { store: watchedStore(memoryStore(), failing.before) });
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("confirm");
   session.reply(await session.asked("elicitation/create"), accept(true));
   expect(await session.request("tasks/result", { taskId })).toMatchObject(text("accept"));
@@ -128,8 +129,8 @@ it("does not let a store that fails for a moment end a wait, nor keep a question
     if (++failures === 2) fails = false;
     throw storeFailed();
   };
-  const { server } = await house(tools, { store: watchedStore(memoryStore(), before) });
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools, { store: watchedStore(memoryStore(), before) });
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("confirm");
   const waiting = session.begin("tasks/result", { taskId });
   const asked = await session.asked("elicitation/create");
@@ -143,8 +144,8 @@ it("says that it failed where the store fails a request [C-112]", async () => {
   const failing = new Failing("snapshot");
   let armed = false;
   const store = watchedStore(memoryStore(), (call, id) => (armed ? failing.before(call, id) : undefined));
-  const { server, errors } = await house(tools, { store });
-  const session = await Session.open(server);
+  const { server, errors } = await startServer(tools, { store });
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("fails");
   await session.until(taskId, "failed");
   armed = true;
@@ -158,13 +159,13 @@ it("leaves out of a list what is deleted meanwhile [C-115]", async () => {
   const deleted = new Set<string>();
   const store = memoryStore();
   const watched = watchedStore(store, () => undefined);
-  const { server } = await house(tools, {
+  const { server } = await startServer(tools, {
     store: {
       ...watched,
       snapshot: async (id, isVisible) => (deleted.has(id) ? undefined : watched.snapshot(id, isVisible)),
     },
   });
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const [one, two] = [await session.start("fails"), await session.start("fails")];
   for (const taskId of [one, two]) await session.until(taskId, "failed");
   deleted.add(one);

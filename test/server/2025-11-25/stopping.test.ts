@@ -1,10 +1,11 @@
 import type { Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, vi } from "vitest";
-import { SessionPeer, type EventReader } from "../session-peer.ts";
-import { serve, text } from "../peer.ts";
+import { formClient, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { serve, startServer } from "../../kit/server.ts";
+import { type EventStream, SessionClient } from "../../kit/session-client.ts";
 import { poller } from "./poller.ts";
-import { formClient, house, Session } from "./session.ts";
 
 function tools(tasks: Tasks): void {
   tasks.tool("sleeps", {}, async (_args, task) => {
@@ -18,8 +19,8 @@ function tools(tasks: Tasks): void {
 }
 
 it("never answers a wait with its own stop, which would read as the end of the task", async () => {
-  const { server, errors } = await house(tools, { stopDeadlineMs: 60_000 });
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server, errors } = await startServer(tools, { stopDeadlineMs: 60_000 });
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const waits: unknown[] = [];
   for (const name of ["sleeps", "asks"]) {
     const taskId = await session.start(name);
@@ -40,9 +41,9 @@ it("does not wait at its close for those who wait for tasks", async () => {
     http: { anonymous: "shared" },
     options: { stopDeadlineMs: 60_000 },
   });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const stream = await peer.listen();
-  const streams: EventReader[] = [];
+  const streams: EventStream[] = [];
   for (const name of ["sleeps", "sleeps"]) {
     const { result } = await peer.request("tools/call", { name, arguments: {}, task: {} });
     const { taskId } = (result as { task: { taskId: string } }).task;
@@ -63,7 +64,7 @@ it("does not wait for them without sessions either", async () => {
     http: { anonymous: "shared", sessions: false },
     options: { stopDeadlineMs: 60_000 },
   });
-  const peer = new SessionPeer(http.url);
+  const peer = new SessionClient(http.url);
   const { result } = await peer.request("tools/call", { name: "sleeps", arguments: {}, task: {} });
   const { taskId } = (result as { task: { taskId: string } }).task;
   const waiting = await peer.begin("tasks/result", { taskId });
@@ -96,7 +97,7 @@ it("waits at its close for a call that still runs beside them", async () => {
     http: { anonymous: "shared" },
     options: { stopDeadlineMs: 60_000 },
   });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const { result } = await peer.request("tools/call", { name: "sleeps", arguments: {}, task: {} });
   const { taskId } = (result as { task: { taskId: string } }).task;
   const waiting = await peer.begin("tasks/result", { taskId });

@@ -1,8 +1,8 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { serve, text } from "../peer.ts";
-import { EventReader, SessionPeer } from "../session-peer.ts";
-import { formClient, related, type Message } from "./session.ts";
+import { type Message, formClient, related, text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { EventStream, SessionClient } from "../../kit/session-client.ts";
 
 function gated(): { tools: (tasks: Tasks) => void; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -12,7 +12,7 @@ function gated(): { tools: (tasks: Tasks) => void; open: () => void } {
   };
 }
 
-async function start(peer: SessionPeer): Promise<string> {
+async function start(peer: SessionClient): Promise<string> {
   const { result } = await peer.request("tools/call", { name: "gated", arguments: {}, task: {} });
   return (result as { task: { taskId: string } }).task.taskId;
 }
@@ -22,7 +22,7 @@ it.each(["tasks/get", "tasks/list", "tasks/cancel"])(
   async (method) => {
     const { tools } = gated();
     const { http } = await serve({ tools, http: { anonymous: "shared" } });
-    const peer = await SessionPeer.open(http.url);
+    const peer = await SessionClient.open(http.url);
     const taskId = await start(peer);
     for (const [id, params] of [{ taskId }, { taskId: "none", cursor: "none" }].entries()) {
       const response = await peer.post({ id: 100 + id, method, params });
@@ -36,7 +36,7 @@ it.each(["tasks/get", "tasks/list", "tasks/cancel"])(
 it("holds requests about tasks to the rules of the transport [C-055 A-36]", async () => {
   const { tools } = gated();
   const { http } = await serve({ tools, http: { anonymous: "shared" } });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const taskId = await start(peer);
   const statuses = async (headers: Record<string, string>): Promise<number[]> => {
     const ask = async (method: string): Promise<number> =>
@@ -55,7 +55,7 @@ it("holds requests about tasks to the rules of the transport [C-055 A-36]", asyn
 it("lets a client that lost the stream of tasks/result come back for the answer [C-053 C-055 A-13]", async () => {
   const { tools, open } = gated();
   const { http } = await serve({ tools, http: { anonymous: "shared" } });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const taskId = await start(peer);
   const leaving = new AbortController();
   const lost = await peer.begin("tasks/result", { taskId }, { signal: leaving.signal });
@@ -80,13 +80,13 @@ it("asks once more on the new stream of a request that comes twice, as behind a 
       return text(action);
     });
   const { http } = await serve({ tools, http: { anonymous: "shared" } });
-  const peer = await SessionPeer.open(http.url, { capabilities: formClient });
+  const peer = await SessionClient.open(http.url, { capabilities: formClient });
   const taskId = await start(peer);
   const waiting = { id: "wait", method: "tasks/result", params: { taskId } };
   const [leaving, stays] = [new AbortController(), new AbortController()];
-  const first = new EventReader(await peer.post(waiting, { signal: leaving.signal }));
+  const first = new EventStream(await peer.post(waiting, { signal: leaving.signal }));
   expect(await asked(first)).toMatchObject({ params: { message: "Sure?" } });
-  const second = new EventReader(await peer.post(waiting, { signal: stays.signal }));
+  const second = new EventStream(await peer.post(waiting, { signal: stays.signal }));
   const { id } = await asked(second);
   leaving.abort();
   await peer.post({ id, result: { action: "decline" } });
@@ -99,7 +99,7 @@ it("asks once more on the new stream of a request that comes twice, as behind a 
 });
 
 /** The next question on a stream. */
-async function asked(stream: EventReader): Promise<Message> {
+async function asked(stream: EventStream): Promise<Message> {
   for (;;) {
     const message = await stream.message();
     if (message === undefined) throw new Error("The stream ended.");

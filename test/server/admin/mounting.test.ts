@@ -14,7 +14,8 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { Held, watchedStore } from "../../runtime/watched-store.ts";
 import { served } from "../http-mount/mount.ts";
-import { Peer, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { ask, operated } from "./operated.ts";
 
 const token = "token-of-ann";
@@ -58,7 +59,7 @@ it("serves beside an MCP endpoint as middleware, below a mount and after a parse
     status: 503,
     body: { error: { code: "store_closed" } },
   });
-  const id = await new Peer(`${origin}/mcp`).start("ok");
+  const id = await new StatelessClient(`${origin}/mcp`).start("ok");
   expect(await ask(`${origin}/ops/tasks/tasks/${id}`, "GET")).toMatchObject({ status: 200, body: { id } });
   expect((await ask(`${origin}/ops/tasks/tools/ok/pause`, "POST", { body: {} })).status).toBe(204);
   expect(await tasks.admin.actions()).toMatchObject([{ actor: "ann", action: "pause", tool: "ok" }]);

@@ -10,7 +10,8 @@ import { sqliteStore } from "holdfast/sqlite";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { onTestFinished } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
-import { Peer, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 
 /** Tokens of operators: both may read. */
 export const operators: Readonly<Record<string, Operator>> = {
@@ -37,7 +38,7 @@ export interface Operated {
   readonly origin: string;
   readonly tasks: Tasks;
   readonly errors: unknown[];
-  readonly peer: Peer;
+  readonly peer: StatelessClient;
   /** What an operator gets from the endpoint. */
   readonly remote: (token?: string) => Admin;
   /** Asks the endpoint; `body` is sent as JSON. */
@@ -97,7 +98,7 @@ export async function operated({ store, options, http }: OperatedSetup = {}): Pr
   });
   onTestFinished(() => served.close());
   const { origin } = new URL(served.url);
-  const peer = new Peer(served.url, (url, init) => {
+  const peer = new StatelessClient(served.url, (url, init) => {
     const headers = new Headers(init.headers);
     headers.set("Authorization", `Bearer ${callersToken}`);
     return fetch(url, { ...init, headers });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { routes } from "../../../src/admin/endpoint/routes.ts";
 import { memoryStore } from "../../../src/memory.ts";
 import { mostInBulk } from "../../../src/admin/endpoint/read-request.ts";
-import { Raw } from "../http-safety/raw.ts";
+import { RawConnection } from "../../kit/raw-connection.ts";
 import { callersToken, operated, type Asked } from "./operated.ts";
 
 const refused = (code: string): object => ({
@@ -50,7 +50,7 @@ it("refuses names that it is not served under, and pages of others", async () =>
     body: refused("invalid_request"),
   });
   expect((await ask("GET", "/counts", { headers: { Origin: "http://localhost:5173" } })).status).toBe(200);
-  const raw = await Raw.to(
+  const raw = await RawConnection.to(
     http.port,
     "GET /admin/counts HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer token-of-ann\r\n\r\n",
   );
@@ -83,12 +83,12 @@ it("refuses hostile paths", async () => {
     "/admin/%2e%2e/mcp",
   ]) {
     const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer token-of-ann\r\n\r\n`;
-    const [status] = await (await Raw.to(http.port, head)).statuses();
+    const [status] = await (await RawConnection.to(http.port, head)).statuses();
     expect([path, status === 200]).toEqual([path, false]);
   }
   const twice =
     "GET /admin/counts HTTP/1.1\r\nHost: localhost\r\n" + "Authorization: Bearer token-of-ann\r\n".repeat(2);
-  expect(await (await Raw.to(http.port, `${twice}\r\n`)).statuses()).toEqual([400]);
+  expect(await (await RawConnection.to(http.port, `${twice}\r\n`)).statuses()).toEqual([400]);
 });
 
 it("refuses parameters that it does not know or that are none", async () => {

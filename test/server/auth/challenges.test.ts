@@ -2,7 +2,7 @@ import { OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { oauthResource, type OAuthResourceOptions } from "holdfast/auth";
 import { introspectionVerifierBy } from "../../../src/server/auth/introspection-verifier.ts";
-import { Peer } from "../peer.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { audience, AuthorizationServer, keyPair, outage } from "./authorization-server.ts";
 import { metadataUrl, protectedServer } from "./protected-server.ts";
 
@@ -69,7 +69,11 @@ it("says why a token is refused, in both eras", async () => {
   const authorization = `Bearer ${await issuer.token({ exp: issuer.now - 60 })}`;
   const expected = `Bearer error="invalid_token", error_description="The token has expired", ${resourceMetadata}`;
   expect(challengeOf(await send(url, { authorization }))).toEqual([401, expected]);
-  const newest = await new Peer(url).send("tasks/get", { taskId: "x" }, { headers: { authorization } });
+  const newest = await new StatelessClient(url).send(
+    "tasks/get",
+    { taskId: "x" },
+    { headers: { authorization } },
+  );
   expect(challengeOf(newest)).toEqual([401, expected]);
   for (const method of ["GET", "DELETE"]) {
     const response = await fetch(url, { method, headers: { authorization, "mcp-session-id": "x" } });

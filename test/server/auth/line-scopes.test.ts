@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { withTask } from "../../../src/generation/sep-1686/create.ts";
-import { Listener, listenTo } from "../listener.ts";
-import { Peer, text, type Sending, type WireResponse } from "../peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { type Sending, StatelessClient, type WireResponse } from "../../kit/stateless-client.ts";
+import { listenTo, Subscription } from "../../kit/subscription.ts";
 import { ticketOf } from "../plain/job.ts";
-import { SessionPeer, type Message } from "../session-peer.ts";
 import { metadataUrl, protectedServer, type ProtectedServer } from "./protected-server.ts";
 
 const full = "mcp tasks send";
@@ -49,11 +50,11 @@ function notFound(uri: string): object {
 const urisOf = (name: string): readonly string[] => [`task://${name}/log`, `task://${name}/output?after=0`];
 
 describe("the log and the output of a task whose tool needs a scope, in 2026-07-28", () => {
-  const read = (peer: Peer, uri: string, { headers }: Sending): Promise<WireResponse> =>
+  const read = (peer: StatelessClient, uri: string, { headers }: Sending): Promise<WireResponse> =>
     peer.send("resources/read", { uri }, { headers: { ...headers, "Mcp-Name": uri } });
 
   async function expectGuarded({ url, as }: ProtectedServer, name: string): Promise<void> {
-    const peer = new Peer(url);
+    const peer = new StatelessClient(url);
     const [ann, weak, bob] = [await as("ann", full), await as("ann", less), await as("bob", full)];
     const caller = await as("ann", without);
     for (const uri of urisOf(name)) {
@@ -69,13 +70,13 @@ describe("the log and the output of a task whose tool needs a scope, in 2026-07-
 
   it("are read with that scope only, and are unknown to others", async () => {
     const server = await guarded();
-    const id = await new Peer(server.url).start("send", {}, await server.as("ann", full));
+    const id = await new StatelessClient(server.url).start("send", {}, await server.as("ann", full));
     await expectGuarded(server, id);
   });
 
   it("are so too by the reference of a ticket", async () => {
     const server = await guarded();
-    const call = await new Peer(server.url).call(
+    const call = await new StatelessClient(server.url).call(
       "send",
       {},
       { capabilities: {}, ...(await server.as("ann", full)) },
@@ -86,9 +87,9 @@ describe("the log and the output of a task whose tool needs a scope, in 2026-07-
   it("are left out where somebody listens without it", async () => {
     const { url, as } = await guarded();
     const ann = await as("ann", full);
-    const resourceSubscriptions = urisOf(await new Peer(url).start("send", {}, ann));
+    const resourceSubscriptions = urisOf(await new StatelessClient(url).start("send", {}, ann));
     const accepted = async ({ headers }: typeof ann): Promise<unknown> => {
-      const listener = await Listener.to(url, { resourceSubscriptions }, { headers });
+      const listener = await Subscription.to(url, { resourceSubscriptions }, { headers });
       const { params } = (await listener.next()) as { params: { notifications: Message } };
       await listener.leave();
       return params.notifications["resourceSubscriptions"];
@@ -102,7 +103,7 @@ describe("the log and the output of a task whose tool needs a scope, in 2026-07-
 });
 
 describe("the log and the output of a task whose tool needs a scope, in a session", () => {
-  const starts: readonly [string, string, (peer: SessionPeer) => Promise<string>][] = [
+  const starts: readonly [string, string, (peer: SessionClient) => Promise<string>][] = [
     [
       "2025-11-25",
       "2025-11-25",
@@ -134,8 +135,8 @@ describe("the log and the output of a task whose tool needs a scope, in a sessio
     "are read with that scope only, and are unknown to others: %s",
     async (_, version, start) => {
       const { url, as } = await guarded();
-      const open = async (who: string, scope: string): Promise<SessionPeer> =>
-        SessionPeer.open(url, { version, ...(await as(who, scope)) });
+      const open = async (who: string, scope: string): Promise<SessionClient> =>
+        SessionClient.open(url, { version, ...(await as(who, scope)) });
       const [ann, weak, bob] = await Promise.all([open("ann", full), open("ann", less), open("bob", full)]);
       const caller = await open("ann", without);
       const name = await start(ann);

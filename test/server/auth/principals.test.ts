@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { Listener, listenTo } from "../listener.ts";
-import { Peer, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
+import { listenTo, Subscription } from "../../kit/subscription.ts";
 import { AuthorizationServer, audience, keyPair } from "./authorization-server.ts";
 import { protectedServer } from "./protected-server.ts";
 import { oauthResource } from "holdfast/auth";
@@ -17,7 +18,7 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
   "%s of another's task looks exactly like an unknown one, and the owner's next token finds it",
   async (method) => {
     const { url, as } = await protectedServer();
-    const peer = new Peer(url);
+    const peer = new StatelessClient(url);
     const taskId = await peer.start("waits", {}, await as("ann"));
     const inputResponses = {};
     const foreign = await peer.send(method, { taskId, inputResponses }, await as("bob"));
@@ -32,9 +33,9 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
 
 it("pushes nobody another's task", async () => {
   const { url, as } = await protectedServer();
-  const taskId = await new Peer(url).start("waits", {}, await as("ann"));
+  const taskId = await new StatelessClient(url).start("waits", {}, await as("ann"));
   const first = async (taskIds: string[], sub: string): Promise<unknown> => {
-    const listener = new Listener(await listenTo(url, { taskIds }, await as(sub)));
+    const listener = new Subscription(await listenTo(url, { taskIds }, await as(sub)));
     const message = await listener.next();
     await listener.leave();
     return message?.["params"];
@@ -45,7 +46,7 @@ it("pushes nobody another's task", async () => {
 
 it("gives one idempotency key to everybody", async () => {
   const { url, as } = await protectedServer();
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const call = async (sub: string): Promise<string> =>
     peer.start("shout", { word: "a" }, { ...(await as(sub)), meta: { [key]: "order-7" } });
   const first = await call("ann");
@@ -73,8 +74,8 @@ it("keeps tasks of 2025-11-25 apart, in each other's sessions and lists", async 
 it("binds a session to whom it was opened by, whatever token he brings", async () => {
   const { url, as, session, issuer } = await protectedServer();
   const { sessionId } = await session("ann");
-  const by = async (sub: string): Promise<SessionPeer> => {
-    const peer = new SessionPeer(url, await as(sub));
+  const by = async (sub: string): Promise<SessionClient> => {
+    const peer = new SessionClient(url, await as(sub));
     peer.sessionId = sessionId;
     return peer;
   };
@@ -88,7 +89,7 @@ it("binds a session to whom it was opened by, whatever token he brings", async (
     ["DELETE", {}],
   ] as const) {
     const foreign = await (await by("bob")).send(method, init);
-    const unknown = new SessionPeer(url, await as("bob"));
+    const unknown = new SessionClient(url, await as("bob"));
     unknown.sessionId = "unknown";
     const other = await unknown.send(method, init);
     expect(foreign.status).toBe(404);
@@ -131,7 +132,7 @@ it("hands the author's own tools what the token says", async () => {
         ),
     },
   );
-  expect((await new Peer(url).call("whoami", {}, await as("ann", "a"))).result).toMatchObject(
+  expect((await new StatelessClient(url).call("whoami", {}, await as("ann", "a"))).result).toMatchObject(
     text('["ann",["a"]]'),
   );
   expect(issuer.reads).toBe(1);
@@ -145,7 +146,7 @@ it("writes no token to the store, nor to what it reports", async () => {
   );
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const ann = await as("ann");
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   await peer.start("waits", {}, ann);
   await peer.send("tasks/get", { taskId: 7 }, ann);
   await peer.call("shout", { word: 7 }, ann);
@@ -173,7 +174,7 @@ it("tells a tool the issuer and the subject, and the claims that are named, in t
         }),
     },
   );
-  const peer = new Peer(url);
+  const peer = new StatelessClient(url);
   const ann = await as("ann", "reports");
   const taskId = await peer.start("tells", {}, ann);
   await expect.poll(async () => (await peer.get(taskId, ann))["status"]).toBe("completed");

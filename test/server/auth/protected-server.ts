@@ -3,8 +3,10 @@ import { oauthResource, type OAuthResourceOptions } from "holdfast/auth";
 import { inspect } from "node:util";
 import * as z from "zod";
 import { jwtVerifierBy } from "../../../src/server/auth/jwt-verifier.ts";
-import { serve, text, type Sending, type Setup } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve, type Setup } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import type { Sending } from "../../kit/stateless-client.ts";
 import { audience, AuthorizationServer, keyPair } from "./authorization-server.ts";
 
 export const metadataUrl = "https://reports.example.com/.well-known/oauth-protected-resource/mcp";
@@ -22,7 +24,7 @@ export interface ProtectedServer {
   /** The headers of a request with a token of `sub`. */
   readonly as: (sub: string, scope?: string) => Promise<Sending & { headers: Record<string, string> }>;
   readonly close: () => Promise<void>;
-  readonly session: (sub: string, scope?: string) => Promise<SessionPeer>;
+  readonly session: (sub: string, scope?: string) => Promise<SessionClient>;
 }
 
 /** A server with tools that takes the tokens of an authorization server. */
@@ -50,6 +52,6 @@ export async function protectedServer(
     as,
     close: () => http.close(),
     reported: () => inspect(errors, { depth: 9, showHidden: true }),
-    session: async (sub, scope) => SessionPeer.open(http.url, await as(sub, scope)),
+    session: async (sub, scope) => SessionClient.open(http.url, await as(sub, scope)),
   };
 }

@@ -1,8 +1,9 @@
 import { Scopes } from "../../../src/server/auth/scopes.ts";
 import { beforeEach, describe, expect, it } from "vitest";
-import { text, Peer } from "../peer.ts";
-import { listenTo } from "../listener.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
+import { listenTo } from "../../kit/subscription.ts";
 import { metadataUrl, protectedServer, type ProtectedServer } from "./protected-server.ts";
 
 let runs: string[] = [];
@@ -44,14 +45,14 @@ function seen({ status, headers }: { status: number; headers: Headers }): [numbe
 describe("2026-07-28", () => {
   it("wants what every request needs before it looks at one", async () => {
     const { url, as } = await guarded();
-    const answer = await new Peer(url).send("tools/list", {}, await as("ann", "tasks other"));
+    const answer = await new StatelessClient(url).send("tools/list", {}, await as("ann", "tasks other"));
     expect(seen(answer)).toEqual([403, missing("mcp")]);
-    expect((await new Peer(url).send("tools/list", {}, await as("ann", "mcp"))).status).toBe(200);
+    expect((await new StatelessClient(url).send("tools/list", {}, await as("ann", "mcp"))).status).toBe(200);
   });
 
   it("wants a tool's scopes, all of them, for a tool with tasks and one without", async () => {
     const { url, as } = await guarded();
-    const peer = new Peer(url);
+    const peer = new StatelessClient(url);
     const needed = missing("mcp", "reports:send", "reports:read");
     for (const scope of ["mcp", "mcp reports:send", "mcp tasks reports:Send reports:read", "mcp reports"]) {
       expect(seen(await peer.call("send", {}, await as("ann", scope)))).toEqual([403, needed]);
@@ -74,7 +75,7 @@ describe("2026-07-28", () => {
     ["tasks/delete", { taskId: "x" }],
   ])("wants a scope for %s, whether there is such a task and method or not", async (method, params) => {
     const { url, as } = await guarded();
-    const peer = new Peer(url);
+    const peer = new StatelessClient(url);
     expect(seen(await peer.send(method, params, await as("ann", "mcp")))).toEqual([
       403,
       missing("mcp", "tasks"),
@@ -103,7 +104,7 @@ describe("2026-07-28", () => {
   ])("goes by the body, where headers say %j", async (headers, name) => {
     const { url, as } = await guarded();
     const { headers: authorization } = await as("ann", "mcp");
-    const answer = await new Peer(url).call(
+    const answer = await new StatelessClient(url).call(
       name,
       {},
       {
@@ -113,7 +114,7 @@ describe("2026-07-28", () => {
     expect(answer.status).toBe(403);
     // Headers that say more than the body are refused, and carry nothing out.
     const more = { "Mcp-Name": "send", ...authorization };
-    expect((await new Peer(url).call("free", {}, { headers: more })).status).toBe(400);
+    expect((await new StatelessClient(url).call("free", {}, { headers: more })).status).toBe(400);
     expect(runs).toEqual([]);
   });
 });
@@ -121,7 +122,7 @@ describe("2026-07-28", () => {
 describe("a session of 2025-11-25", () => {
   it("is opened only with what every request needs", async () => {
     const { url, as } = await guarded();
-    const peer = new SessionPeer(url, await as("ann", "tasks"));
+    const peer = new SessionClient(url, await as("ann", "tasks"));
     expect(seen(await peer.initialize())).toEqual([403, missing("mcp")]);
   });
 
@@ -153,7 +154,7 @@ describe("a session of 2025-11-25", () => {
   it("looks at every message of a batch, wherever it stands, and carries none of them out", async () => {
     const { url, as } = await guarded();
     const options = { version: "2025-03-26", ...(await as("ann", "mcp")) };
-    const peer = await SessionPeer.open(url, options);
+    const peer = await SessionClient.open(url, options);
     const of = (id: number, method: string, params: object): object => ({
       jsonrpc: "2.0",
       id,
@@ -178,10 +179,10 @@ describe("a session of 2025-11-25", () => {
   it("counts the scopes of the token that a request brings, not those that the session began with", async () => {
     const { session, url, as } = await guarded();
     const { sessionId } = await session("ann", "mcp own");
-    const less = new SessionPeer(url, await as("ann", "mcp"));
+    const less = new SessionClient(url, await as("ann", "mcp"));
     less.sessionId = sessionId;
     expect((await less.post({ id: 9, method: "tools/call", params: { name: "own" } })).status).toBe(403);
-    const more = new SessionPeer(url, await as("ann", "mcp own"));
+    const more = new SessionClient(url, await as("ann", "mcp own"));
     more.sessionId = sessionId;
     expect(await more.call("own")).toMatchObject({ result: text("own") });
   });

@@ -10,7 +10,8 @@ import { oauthResource } from "holdfast/auth";
 import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { audience } from "./authorization-server.ts";
 import { metadataUrl, protectedServer } from "./protected-server.ts";
 
@@ -71,7 +72,9 @@ it("leaves tools to the SDK that an author guards by himself", async () => {
       server: (mcp) => mcp.registerTool("own", { scopeChallenge: requireScopes("own") }, () => text("own")),
     },
   );
-  const refused = await new Peer(url).call("own", {}, await as("ann")).catch((error: unknown) => error);
+  const refused = await new StatelessClient(url)
+    .call("own", {}, await as("ann"))
+    .catch((error: unknown) => error);
   const inSession = await (
     await session("ann")
   ).post({ id: 9, method: "tools/call", params: { name: "own" } });
@@ -81,5 +84,7 @@ it("leaves tools to the SDK that an author guards by himself", async () => {
     expect(challenge).toContain('scope="own"');
     expect(challenge).toContain(metadataUrl);
   }
-  expect((await new Peer(url).call("own", {}, await as("ann", "own"))).result).toMatchObject(text("own"));
+  expect((await new StatelessClient(url).call("own", {}, await as("ann", "own"))).result).toMatchObject(
+    text("own"),
+  );
 });

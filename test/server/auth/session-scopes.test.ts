@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { form } from "../prepare-caller.ts";
-import { text } from "../peer.ts";
-import { SessionPeer, type EventReader, type Message } from "../session-peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { type EventStream, SessionClient } from "../../kit/session-client.ts";
 import { metadataUrl, protectedServer } from "./protected-server.ts";
 
 const answer = { action: "accept", content: { name: "Ann" } };
 
 /** One session of Ann's, by a token that may call `send`, and by one that may not. */
-async function oneSession(): Promise<{ ann: SessionPeer; weak: SessionPeer }> {
+async function oneSession(): Promise<{ ann: SessionClient; weak: SessionClient }> {
   const { url, as } = await protectedServer(
     { scopes: { required: ["mcp"], tools: { send: ["send"] } } },
     {
@@ -24,25 +24,25 @@ async function oneSession(): Promise<{ ann: SessionPeer; weak: SessionPeer }> {
       },
     },
   );
-  const ann = await SessionPeer.open(url, await as("ann", "mcp send"));
-  const weak = new SessionPeer(url, await as("ann", "mcp"));
+  const ann = await SessionClient.open(url, await as("ann", "mcp send"));
+  const weak = new SessionClient(url, await as("ann", "mcp"));
   weak.sessionId = ann.sessionId;
   return { ann, weak };
 }
 
-async function start(peer: SessionPeer, name: string): Promise<string> {
+async function start(peer: SessionClient, name: string): Promise<string> {
   const created = await peer.request("tools/call", { name, task: {} });
   return (created["result"] as { task: { taskId: string } }).task.taskId;
 }
 
-async function until(peer: SessionPeer, taskId: string, status: string): Promise<void> {
+async function until(peer: SessionClient, taskId: string, status: string): Promise<void> {
   while (((await peer.request("tasks/get", { taskId }))["result"] as Message)["status"] !== status) {
     await new Promise(setImmediate);
   }
 }
 
 /** The next question on a stream. */
-async function questionOn(stream: EventReader): Promise<{ id: unknown; eventId: string }> {
+async function questionOn(stream: EventStream): Promise<{ id: unknown; eventId: string }> {
   for (;;) {
     const event = await stream.next();
     const { method, id } = event?.message ?? {};
@@ -77,7 +77,7 @@ describe("a session of 2025-11-25 in which tokens for less are used too", () => 
   it("says of its log that it has grown on a stream with its scope only, be that opened later", async () => {
     const { ann, weak } = await oneSession();
     const uriOf = (id: string): string => `task://${id}/log`;
-    const newsOn = async (stream: EventReader): Promise<unknown> => {
+    const newsOn = async (stream: EventStream): Promise<unknown> => {
       for (;;) {
         const message = await stream.message();
         if (message?.["method"] === "notifications/resources/updated") return message["params"];

@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { TasksOptions } from "holdfast";
 import { withTask } from "../../../src/generation/sep-1686/create.ts";
 import { form } from "../prepare-caller.ts";
-import { Listener } from "../listener.ts";
-import { Peer, text } from "../peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
+import { Subscription } from "../../kit/subscription.ts";
 import { fourTools, ticketOf } from "../plain/job.ts";
 import { about, related } from "../sep-1686/sep.ts";
-import { SessionPeer, type Message } from "../session-peer.ts";
 import { metadataUrl, protectedServer, type ProtectedServer } from "./protected-server.ts";
 
 /** `send` needs the scope `send`, asks one question and says what it was answered; `free` needs nothing and waits. */
@@ -38,7 +39,7 @@ function expectRefused({ status, headers }: { status: number; headers: Headers }
 describe("2026-07-28, a task whose tool needs a scope", () => {
   it("is read, answered and cancelled with that scope only, and is unknown to others", async () => {
     const { url, as } = await guarded();
-    const peer = new Peer(url);
+    const peer = new StatelessClient(url);
     const [ann, weak, bob] = [await as("ann", full), await as("ann", less), await as("bob", less)];
     const taskId = await peer.start("send", {}, ann);
     const asked = async (): Promise<unknown> => (await peer.get(taskId, ann))["status"];
@@ -61,11 +62,11 @@ describe("2026-07-28, a task whose tool needs a scope", () => {
 
   it("is left out where somebody listens without the scope", async () => {
     const { url, as } = await guarded();
-    const peer = new Peer(url);
+    const peer = new StatelessClient(url);
     const [ann, weak] = [await as("ann", full), await as("ann", less)];
     const taskIds = [await peer.start("send", {}, ann), await peer.start("free", {}, ann)];
     const accepted = async ({ headers }: typeof ann): Promise<unknown> => {
-      const listener = await Listener.to(url, { taskIds }, { headers });
+      const listener = await Subscription.to(url, { taskIds }, { headers });
       const { params } = (await listener.next()) as { params: { notifications: Message } };
       await listener.leave();
       return params.notifications["taskIds"];
@@ -117,8 +118,8 @@ describe("2025-11-25, a task whose tool needs a scope", () => {
 describe("SEP-1686, a task whose tool needs a scope", () => {
   it("is read, cancelled and deleted with that scope only, and listed to nobody else", async () => {
     const { url, as } = await guarded();
-    const open = async (who: string, scope: string): Promise<SessionPeer> =>
-      SessionPeer.open(url, { version: "2025-06-18", ...(await as(who, scope)) });
+    const open = async (who: string, scope: string): Promise<SessionClient> =>
+      SessionClient.open(url, { version: "2025-06-18", ...(await as(who, scope)) });
     const [ann, weak, bob] = await Promise.all([open("ann", full), open("ann", less), open("bob", less)]);
     for (const name of ["free", "send"]) {
       const call = await ann.begin("tools/call", withTask({ name, arguments: {} }, { taskId: name }));
@@ -139,10 +140,10 @@ describe("SEP-1686, a task whose tool needs a scope", () => {
 describe("a call with a ticket whose tool needs a scope", () => {
   it("is waited for, answered, stopped and listed with that scope only", async () => {
     const { url, as } = await guarded({ plain: "ticket", plainDeadlineMs: 20, companions: fourTools });
-    const peer = new Peer(url);
+    const peer = new StatelessClient(url);
     const [ann, weak] = [await as("ann", full), await as("ann", less)];
     const plain = { capabilities: {} };
-    const call = (name: string, args: object, who: typeof ann): ReturnType<Peer["call"]> =>
+    const call = (name: string, args: object, who: typeof ann): ReturnType<StatelessClient["call"]> =>
       peer.call(name, args, { ...plain, ...who });
     const { reference } = ticketOf((await call("send", {}, ann)).result);
     for (const typed of [reference, reference.replace("-", " ").toLowerCase()]) {

@@ -2,18 +2,20 @@ import { expect, it } from "vitest";
 import { memoryStore } from "holdfast/memory";
 import type { GenerationName } from "../../../src/task/generations.ts";
 import { withTask } from "../../../src/generation/sep-1686/create.ts";
-import { Peer, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { protectedServer, type ProtectedServer } from "./protected-server.ts";
 
 const scope = "mcp send";
 
 /** What makes a task of the tool `slow` in one of the ways that there are. */
 const ways: readonly [GenerationName, (server: ProtectedServer) => Promise<unknown>][] = [
-  ["2026-07-28", async ({ url, as }) => new Peer(url).start("slow", {}, await as("ann", scope))],
+  ["2026-07-28", async ({ url, as }) => new StatelessClient(url).start("slow", {}, await as("ann", scope))],
   [
     "plain",
-    async ({ url, as }) => new Peer(url).call("slow", {}, { capabilities: {}, ...(await as("ann", scope)) }),
+    async ({ url, as }) =>
+      new StatelessClient(url).call("slow", {}, { capabilities: {}, ...(await as("ann", scope)) }),
   ],
   [
     "2025-11-25",
@@ -22,7 +24,7 @@ const ways: readonly [GenerationName, (server: ProtectedServer) => Promise<unkno
   [
     "sep-1686",
     async ({ url, as }) => {
-      const peer = await SessionPeer.open(url, { version: "2025-06-18", ...(await as("ann", scope)) });
+      const peer = await SessionClient.open(url, { version: "2025-06-18", ...(await as("ann", scope)) });
       const call = await peer.begin("tools/call", withTask({ name: "slow" }, { taskId: "t" }));
       return call.message();
     },
@@ -58,7 +60,7 @@ it.each(ways)(
 it("keeps nothing where no tool needs anything", async () => {
   const store = memoryStore();
   const server = await protectedServer({}, { options: { store } });
-  await new Peer(server.url).start("waits", {}, await server.as("ann", "mcp"));
+  await new StatelessClient(server.url).start("waits", {}, await server.as("ann", "mcp"));
   const [task] = await store.list({ generation: "2026-07-28" }, null, 1, Date.now());
   expect((await store.request(task?.id ?? "none"))?.origin).not.toHaveProperty("toolScopes");
 });
@@ -74,7 +76,7 @@ it("holds calls of tools by tools to the scopes of the token that made the first
       },
     },
   );
-  const peer = new Peer(server.url);
+  const peer = new StatelessClient(server.url);
   const endFor = async (scopes: string): Promise<Record<string, unknown>> => {
     const ann = await server.as("ann", scopes);
     const taskId = await peer.start("root", {}, ann);

@@ -9,7 +9,7 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { served } from "../http-mount/mount.ts";
 import { operated } from "../admin/operated.ts";
-import { text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
 import { Browser } from "./browser.ts";
 import { shown } from "./shown.ts";
 

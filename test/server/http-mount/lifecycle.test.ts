@@ -7,15 +7,16 @@ import { TaskStart } from "../../../src/server/http/task-start.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
 import { FakeClock } from "../../../src/testing/fake-clock.ts";
 import { Held, watchedStore, type BeforeCall } from "../../runtime/watched-store.ts";
-import { listenTo } from "../listener.ts";
-import { Peer, text, withoutTasks } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text, withoutTasks } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
+import { listenTo } from "../../kit/subscription.ts";
 import { handlerOf, served, type Mounting } from "./mount.ts";
 
 const url = "http://localhost/mcp";
 
 interface Target {
-  readonly peer: Peer;
+  readonly peer: StatelessClient;
   readonly fetch: (path: string) => Promise<Response>;
   readonly close: () => Promise<void>;
   readonly errors: unknown[];
@@ -36,7 +37,7 @@ const kinds: Record<"fetch" | "node", (mounting: Mounting) => Promise<Target>> =
     onTestFinished(() => handler.close());
     const send = (at: string, init?: RequestInit): Promise<Response> => handler.fetch(new Request(at, init));
     return {
-      peer: new Peer(url, send),
+      peer: new StatelessClient(url, send),
       fetch: (path) => send(`http://localhost${path}`),
       close: () => handler.close(),
       errors,
@@ -46,7 +47,7 @@ const kinds: Record<"fetch" | "node", (mounting: Mounting) => Promise<Target>> =
     const { handler, errors } = handlerOf(mounting);
     const { origin } = await served(handler);
     return {
-      peer: new Peer(`${origin}/mcp`),
+      peer: new StatelessClient(`${origin}/mcp`),
       fetch: (path) => fetch(`${origin}${path}`),
       close: () => handler.close(),
       errors,
@@ -138,7 +139,7 @@ it("takes tasks that were started before", async () => {
   await tasks.start();
   const { origin } = await served(handler);
   expect((await fetch(`${origin}/readyz`)).status).toBe(200);
-  expect((await new Peer(`${origin}/mcp`).call("bare")).status).toBe(200);
+  expect((await new StatelessClient(`${origin}/mcp`).call("bare")).status).toBe(200);
 });
 
 /** A tool that runs until its test opens the gate. */
@@ -191,8 +192,8 @@ it("closes its store, ends its streams in order, and leaves the server to its ow
   const { origin } = await served((request, response) => {
     handler(request, response, () => response.end("the application"));
   });
-  const stream = await (await SessionPeer.open(`${origin}/mcp`)).listen();
-  const id = await new Peer(`${origin}/mcp`).start("bare");
+  const stream = await (await SessionClient.open(`${origin}/mcp`)).listen();
+  const id = await new StatelessClient(`${origin}/mcp`).start("bare");
   const listened = await listenTo(`${origin}/mcp`, { taskIds: [id] });
   await handler.close();
   await closed.promise;
@@ -205,7 +206,7 @@ it("lets clients keep no connection to a server that ends", async () => {
   const { tools, started, open } = gated();
   const { handler } = handlerOf({ tools, options: { stopDeadlineMs: 30_000 } });
   const { origin } = await served(handler);
-  const peer = new Peer(`${origin}/mcp`);
+  const peer = new StatelessClient(`${origin}/mcp`);
   const held = peer.call("gated", {}, { capabilities: withoutTasks });
   await started;
   const closed = handler.close();
@@ -219,7 +220,7 @@ it("can be closed although nothing was ever started", async () => {
   const { handler } = handlerOf();
   await handler.close();
   const { origin } = await served(handler);
-  expect((await new Peer(`${origin}/mcp`).call("bare")).status).toBe(503);
+  expect((await new StatelessClient(`${origin}/mcp`).call("bare")).status).toBe(503);
 });
 
 it("refuses what is no handler's to have", () => {

@@ -5,7 +5,7 @@ import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "ho
 import { memoryStore } from "holdfast/memory";
 import { onTestFinished } from "vitest";
 import { listen } from "../../../src/server/http/listen.ts";
-import { text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
 
 export interface Mounting {
   readonly tools?: (tasks: Tasks) => void;

@@ -6,7 +6,8 @@ import { createTasks } from "holdfast";
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
-import { Peer, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { handlerOf, served, type Mounting } from "./mount.ts";
 
 const echo: Mounting = {
@@ -20,7 +21,7 @@ async function behind(parser: RequestHandler, mounting: Mounting = {}) {
   const app = express();
   app.use(parser, handler);
   const { origin } = await served(app);
-  return { url: `${origin}/mcp`, peer: new Peer(`${origin}/mcp`), errors };
+  return { url: `${origin}/mcp`, peer: new StatelessClient(`${origin}/mcp`), errors };
 }
 
 const parsers: [string, RequestHandler][] = [
@@ -82,7 +83,7 @@ function fastifyBehind() {
 
 it("takes a body that Fastify has read", async () => {
   const { app, errors } = fastifyBehind();
-  const peer = new Peer(`${await app.listen({ host: "127.0.0.1", port: 0 })}/mcp`);
+  const peer = new StatelessClient(`${await app.listen({ host: "127.0.0.1", port: 0 })}/mcp`);
   expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("bare") });
   expect(errors).toEqual([]);
 });
@@ -154,12 +155,12 @@ it("takes the body and the caller that a framework of fetch hands on", async () 
   );
   onTestFinished(() => handler.close());
   const authInfo = { token: "t", clientId: "app", scopes: [], extra: { sub: "ann" } };
-  const peer = new Peer("http://reports.example/mcp", async (url, init) => {
+  const peer = new StatelessClient("http://reports.example/mcp", async (url, init) => {
     const request = new Request(url, init);
     return handler.fetch(request, { parsedBody: await request.json(), authInfo });
   });
   expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("bare") });
-  const careless = new Peer("http://reports.example/mcp", async (url, init) => {
+  const careless = new StatelessClient("http://reports.example/mcp", async (url, init) => {
     const request = new Request(url, init);
     await request.json();
     return handler.fetch(request);

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { oauthResource } from "holdfast/auth";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
-import { head, Raw } from "../http-safety/raw.ts";
+import { head, RawConnection } from "../../kit/raw-connection.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { handlerOf, served } from "./mount.ts";
 
 it("answers its own paths at the root of an application, and leaves it all others", async () => {
@@ -18,8 +18,8 @@ it("answers its own paths at the root of an application, and leaves it all other
   const { origin } = await served(app);
   const status = async (path: string, init?: RequestInit): Promise<number> =>
     (await fetch(`${origin}${path}`, init)).status;
-  expect((await new Peer(`${origin}/mcp`).call("bare")).status).toBe(200);
-  expect((await new Peer(`${origin}/mcp?a=b`).call("bare")).status).toBe(200);
+  expect((await new StatelessClient(`${origin}/mcp`).call("bare")).status).toBe(200);
+  expect((await new StatelessClient(`${origin}/mcp?a=b`).call("bare")).status).toBe(200);
   expect(await Promise.all(["/healthz", "/readyz"].map((path) => status(path)))).toEqual([200, 200]);
   const others = ["/", "/mcp/more", "/api", "/.well-known/oauth-protected-resource"];
   expect(await Promise.all(others.map((path) => status(path)))).toEqual(others.map(() => 299));
@@ -37,7 +37,7 @@ it.each<[string, (app: express.Express, handler: express.RequestHandler) => unkn
   const app = express();
   mount(app, handler);
   const { origin } = await served(app);
-  expect((await new Peer(`${origin}/api/mcp`).call("bare")).status).toBe(200);
+  expect((await new StatelessClient(`${origin}/api/mcp`).call("bare")).status).toBe(200);
 });
 
 it.each<[string, (app: express.Express, handler: express.RequestHandler) => unknown]>([
@@ -48,7 +48,7 @@ it.each<[string, (app: express.Express, handler: express.RequestHandler) => unkn
   const app = express();
   mount(app, handler);
   const { origin } = await served(app);
-  const { status, error } = await new Peer(`${origin}/api/mcp`).call("bare");
+  const { status, error } = await new StatelessClient(`${origin}/api/mcp`).call("bare");
   expect([status, error?.message]).toEqual([
     404,
     "Nothing is served at /api/mcp: MCP is at /mcp, which is the option path.",
@@ -63,7 +63,7 @@ it("leaves an application its paths where a route was matched on the way", async
   app.use((_, response) => void response.status(299).send("the application"));
   const { origin } = await served(app);
   expect((await fetch(`${origin}/other`)).status).toBe(299);
-  expect((await new Peer(`${origin}/mcp`).call("bare")).status).toBe(200);
+  expect((await new StatelessClient(`${origin}/mcp`).call("bare")).status).toBe(200);
 });
 
 it.each(["/./mcp", "/a/../mcp", "/a/%2e%2E/mcp", "/a\\..\\mcp", "/mcp/."])(
@@ -109,7 +109,7 @@ it("serves the metadata of its own resource, and leaves those of others", async 
   for (const path of ["/one", "/two"]) {
     const answer = await fetch(`${origin}/.well-known/oauth-protected-resource${path}`);
     expect(await answer.json()).toMatchObject({ resource: `https://reports.example.com${path}` });
-    expect((await new Peer(`${origin}${path}`).call("bare")).status).toBe(401);
+    expect((await new StatelessClient(`${origin}${path}`).call("bare")).status).toBe(401);
   }
 });
 
@@ -117,7 +117,7 @@ it("refuses hosts and origins that it was not told of, and says which option let
   const { handler } = handlerOf();
   const { port } = await served(handler);
   const refusal = async (...lines: string[]): Promise<string | undefined> => {
-    const raw = await Raw.to(
+    const raw = await RawConnection.to(
       port,
       ["POST /mcp HTTP/1.1", ...lines, "Content-Length: 0", "", ""].join("\r\n"),
     );
@@ -139,17 +139,17 @@ it("holds connections to its limits on a server that is not its own", async () =
   const { handler } = handlerOf({ http: { maxHeaders: 10 } });
   const { port } = await served(handler);
   const status = async (...lines: string[]): Promise<number[]> =>
-    (await Raw.to(port, head("Content-Length: 0", ...lines))).statuses();
+    (await RawConnection.to(port, head("Content-Length: 0", ...lines))).statuses();
   expect(await status(...Array.from({ length: 10 }, (_, n) => `X-${n}: 1`))).toEqual([431]);
   expect(await status("Origin: http://localhost", "Origin: http://localhost")).toEqual([400]);
-  const pipelined = await Raw.to(port, head("Content-Length: 0").repeat(200));
+  const pipelined = await RawConnection.to(port, head("Content-Length: 0").repeat(200));
   await pipelined.closed;
 });
 
 it("hangs up on a body that does not come", async () => {
   const { handler } = handlerOf({ http: { requestTimeoutMs: 50 } });
   const { port } = await served(handler);
-  const raw = await Raw.to(port, `${head("Content-Length: 100")}{`);
+  const raw = await RawConnection.to(port, `${head("Content-Length: 100")}{`);
   expect(await raw.statuses()).toEqual([408]);
   await raw.closed;
 });
@@ -161,7 +161,7 @@ it("sets its headers once, whatever middleware has set before", async () => {
     response.setHeader("Vary", "Cookie").setHeader("X-Own", "kept");
     handler(request, response);
   });
-  const peer = new Peer(`${origin}/mcp`);
+  const peer = new StatelessClient(`${origin}/mcp`);
   await peer.call("bare");
   const { headers } = await peer.call("bare");
   const shown = ["x-content-type-options", "cache-control", "vary", "x-own"].map((name) => headers.get(name));
@@ -171,8 +171,8 @@ it("sets its headers once, whatever middleware has set before", async () => {
 it("leaves it to the client of a stream whether its connection stays", async () => {
   const { handler } = handlerOf();
   const { port } = await served(handler);
-  const { sessionId = "" } = await SessionPeer.open(`http://127.0.0.1:${port}/mcp`);
-  const raw = await Raw.to(
+  const { sessionId = "" } = await SessionClient.open(`http://127.0.0.1:${port}/mcp`);
+  const raw = await RawConnection.to(
     port,
     [
       "GET /mcp HTTP/1.1",

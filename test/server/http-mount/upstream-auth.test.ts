@@ -3,8 +3,9 @@ import express, { type Request } from "express";
 import type { TaskCaller, Tasks } from "holdfast";
 import type { NodeHandlerOptions } from "holdfast/http";
 import { expect, it } from "vitest";
-import { Peer, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { handlerOf, served } from "./mount.ts";
 
 /** What authentication leaves for the caller that a header names. */
@@ -38,8 +39,8 @@ async function authenticated(
   }, handler);
   const { origin } = await served(app);
   const url = `${origin}/mcp`;
-  const as = (user: string): Peer =>
-    new Peer(url, (at, init) => {
+  const as = (user: string): StatelessClient =>
+    new StatelessClient(url, (at, init) => {
       const headers = new Headers(init.headers);
       headers.set("x-test-user", user);
       return fetch(at, { ...init, headers });
@@ -105,27 +106,27 @@ it("asks authenticate, if there is one, with what is known of the caller", async
   });
   const id = await byClient.as("app 1").start("bare");
   expect((await byClient.as("app 2").send("tasks/get", { taskId: id })).error?.code).toBe(-32602);
-  expect((await new Peer(byClient.url).call("bare")).status).toBe(401);
+  expect((await new StatelessClient(byClient.url).call("bare")).status).toBe(401);
 
   const authenticate: NodeHandlerOptions["authenticate"] = async (_, { incoming }) =>
     (incoming as Request & { user?: { name: string } }).user?.name;
   const bySession = await authenticated((name) => ({ name }), { authenticate }, "user");
   expect(await bySession.as("ann").start("bare")).toBeDefined();
-  expect((await new Peer(bySession.url).call("bare")).status).toBe(401);
+  expect((await new StatelessClient(bySession.url).call("bare")).status).toBe(401);
 });
 
 it("keeps a session to the caller who opened it", async () => {
   const { url } = await authenticated((user) => authInfo(user));
-  const session = await SessionPeer.open(url, { headers: { "x-test-user": "ann" } });
+  const session = await SessionClient.open(url, { headers: { "x-test-user": "ann" } });
   expect(await session.call("bare")).toMatchObject({ result: text("bare") });
-  const thief = new SessionPeer(url, { headers: { "x-test-user": "bob" } });
+  const thief = new SessionClient(url, { headers: { "x-test-user": "bob" } });
   thief.sessionId = session.sessionId;
   expect((await thief.post({ id: 1, method: "ping" })).status).toBe(404);
 });
 
 it("treats callers whom nobody authenticated as before", async () => {
   const { url, as } = await authenticated((user) => authInfo(user));
-  const nobody = new Peer(url);
+  const nobody = new StatelessClient(url);
   const id = await as("ann").start("bare");
   expect((await nobody.send("tasks/get", { taskId: id })).error?.code).toBe(-32602);
   expect(await nobody.ended(await nobody.start("bare"))).toMatchObject({ result: text("bare") });
@@ -133,7 +134,7 @@ it("treats callers whom nobody authenticated as before", async () => {
 
 it("refuses whom nobody authenticated, if it is told to", async () => {
   const { url, as, errors } = await authenticated((user) => authInfo(user), { anonymous: "refused" });
-  const nobody = new Peer(url);
+  const nobody = new StatelessClient(url);
   for (const _ of ["by the ordinary path", "by the fast path"]) {
     expect((await as("ann").call("bare")).status).toBe(200);
     const { status, headers } = await nobody.call("bare");

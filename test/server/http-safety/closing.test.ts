@@ -1,9 +1,10 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { serve, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { discover, head, initialize, RawConnection } from "../../kit/raw-connection.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
 import { authorsOwn } from "../session-server.ts";
-import { discover, head, initialize, Raw } from "./raw.ts";
 
 const options = { stopDeadlineMs: 600_000 };
 
@@ -19,10 +20,10 @@ it.each([
   ["2026-07-28", discover],
 ])("does not wait at its close for a request of %s that does not come to its end", async (_, whole) => {
   const { http, errors } = await serve({ tools, options });
-  const slow = await Raw.to(http.port, head("Content-Length: 100", "Expect: 100-continue"));
+  const slow = await RawConnection.to(http.port, head("Content-Length: 100", "Expect: 100-continue"));
   expect(await slow.statuses()).toEqual([100]);
-  const slower = await Raw.to(http.port, whole().slice(0, -1));
-  const quick = await Raw.to(http.port, whole());
+  const slower = await RawConnection.to(http.port, whole().slice(0, -1));
+  const quick = await RawConnection.to(http.port, whole());
   expect(await quick.statuses()).toEqual([200]);
   await http.close();
   await Promise.all([slow.closed, slower.closed, quick.closed]);
@@ -34,7 +35,7 @@ it.each(["asks", "ask_user"])(
   async (name) => {
     const { http } = await serve({ tools, server: authorsOwn, options });
     for (const standalone of [false, true]) {
-      const peer = await SessionPeer.open(http.url);
+      const peer = await SessionClient.open(http.url);
       const stream = standalone ? await peer.listen() : undefined;
       const call = await peer.begin("tools/call", { name, arguments: {} });
       expect(await Promise.race([call.message(), stream?.message() ?? call.message()])).toMatchObject({
@@ -48,7 +49,7 @@ it.each(["asks", "ask_user"])(
 it("waits at its close for a call whose question was answered, and not for one whose client left", async () => {
   const { http } = await serve({ tools, server: authorsOwn, options });
   const leaving = new AbortController();
-  const left = await SessionPeer.open(http.url);
+  const left = await SessionClient.open(http.url);
   const { signal } = leaving;
   await (await left.begin("tools/call", { name: "ask_user", arguments: {} }, { signal })).message();
   const open = Promise.withResolvers<void>();
@@ -63,7 +64,7 @@ it("waits at its close for a call whose question was answered, and not for one w
       }),
     options,
   });
-  const peer = await SessionPeer.open(answering.http.url);
+  const peer = await SessionClient.open(answering.http.url);
   const call = await peer.begin("tools/call", { name: "asks", arguments: {} });
   const { id } = (await call.message()) as { id: string };
   await peer.post({ id, result: { action: "accept", content: {} } });

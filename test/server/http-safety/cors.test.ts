@@ -1,8 +1,10 @@
 import type { Tasks } from "holdfast";
 import type { HttpOptions } from "holdfast/http";
 import { expect, it } from "vitest";
-import { Peer, serve, text, withTasks, type Served } from "../peer.ts";
-import { EventReader, SessionPeer } from "../session-peer.ts";
+import { text, withTasks } from "../../kit/messages.ts";
+import { serve, type Served } from "../../kit/server.ts";
+import { EventStream, SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 
 const tools = (tasks: Tasks): void => void tasks.tool("bare", {}, () => text("bare"));
 const app = "https://app.example";
@@ -49,7 +51,7 @@ it("tells a page that it may send what clients of both eras send [B-125 B-126]",
 
 it("lets a page of 2026-07-28 read answers, refusals and streams", async () => {
   const { http } = await serveApp();
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   readable(await peer.call("bare", {}, { headers: origin }));
   const unknown = await peer.send("tasks/get", { taskId: "none" }, { headers: origin });
   expect(unknown.error).toBeDefined();
@@ -78,11 +80,11 @@ it("lets a page of 2026-07-28 read answers, refusals and streams", async () => {
 
 it("lets a page of 2025-11-25 read answers, refusals and streams", async () => {
   const { http } = await serveApp();
-  const peer = new SessionPeer(http.url, { headers: origin });
+  const peer = new SessionClient(http.url, { headers: origin });
   const opened = await peer.initialize();
   expect(opened.headers.get("content-type")).toBe("text/event-stream");
   readable(opened);
-  expect(await new EventReader(opened).message()).toHaveProperty("result");
+  expect(await new EventStream(opened).message()).toHaveProperty("result");
   peer.sessionId = opened.headers.get("mcp-session-id") ?? "";
   readable(await peer.post({ method: "notifications/initialized" }));
   const { response } = await peer.listen();
@@ -96,7 +98,7 @@ it("lets a page of 2025-11-25 read answers, refusals and streams", async () => {
 
 it("lets a page read that it has to say who it is for", async () => {
   const { http } = await serveApp({ authenticate: async () => undefined });
-  const refused = await new Peer(http.url).call("bare", {}, { headers: origin });
+  const refused = await new StatelessClient(http.url).call("bare", {}, { headers: origin });
   expect(refused.status).toBe(401);
   readable(refused);
 });
@@ -113,7 +115,11 @@ it("lets other pages read nothing, nor send anything from elsewhere", async () =
     }
   }
   // Pages of this machine may send, as without CORS, and read nothing.
-  const local = await new Peer(http.url).call("bare", {}, { headers: { origin: "http://localhost:5173" } });
+  const local = await new StatelessClient(http.url).call(
+    "bare",
+    {},
+    { headers: { origin: "http://localhost:5173" } },
+  );
   expect([local.status, local.headers.get("vary")]).toEqual([200, "Origin"]);
   expect(local.headers.get("access-control-allow-origin")).toBeNull();
 });
@@ -128,7 +134,7 @@ it("says nothing of other pages where it was told nothing of them", async () => 
   const local = { origin: "http://localhost:5173" };
   const answers = [
     await ask(http.url, local.origin),
-    await new Peer(http.url).call("bare", {}, { headers: local }),
+    await new StatelessClient(http.url).call("bare", {}, { headers: local }),
   ];
   for (const { headers } of answers) {
     expect(
@@ -139,7 +145,11 @@ it("says nothing of other pages where it was told nothing of them", async () => 
 
 it("lets every page read where it was told so, and pages with cookies where those are named", async () => {
   const open = await serveApp({ cors: { origins: "any" }, allowedOrigins: "any" });
-  const any = await new Peer(open.http.url).call("bare", {}, { headers: { origin: "https://who.example" } });
+  const any = await new StatelessClient(open.http.url).call(
+    "bare",
+    {},
+    { headers: { origin: "https://who.example" } },
+  );
   expect([any.headers.get("access-control-allow-origin"), any.headers.get("vary")]).toEqual(["*", null]);
   const named = await serveApp({ cors: { origins: [app], credentials: true, maxAgeS: 5 } });
   const asked = await ask(named.http.url);
@@ -171,8 +181,8 @@ it.each([{}, origin])(
   "keeps answers from caches, and from being taken for something else",
   async (headers) => {
     const { http } = await serveApp();
-    const opened = await new SessionPeer(http.url, { headers }).initialize();
-    const answers = [await new Peer(http.url).call("bare", {}, { headers }), opened];
+    const opened = await new SessionClient(http.url, { headers }).initialize();
+    const answers = [await new StatelessClient(http.url).call("bare", {}, { headers }), opened];
     for (const answer of [...answers, await fetch(new URL("/nowhere", http.url), { headers })]) {
       expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
       expect(answer.headers.get("cache-control")).toMatch(/^no-store\b/);

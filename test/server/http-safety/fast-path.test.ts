@@ -4,16 +4,18 @@ import { serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
-import { Peer, serve, text, type Served, type Setup } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve, type Served, type Setup } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 
 const tools = (tasks: Tasks): void =>
   void tasks.tool("echo", { inputSchema: z.looseObject({}), task: "forbidden" }, () => text("done"));
 
 /** A server that knows its name, so that it answers requests of 2026-07-28 before the SDK sees them. */
-async function ready(setup: Omit<Setup, "tools"> = {}): Promise<Served & { readonly peer: Peer }> {
+async function ready(setup: Omit<Setup, "tools"> = {}): Promise<Served & { readonly peer: StatelessClient }> {
   const served = await serve({ tools, ...setup });
-  const peer = new Peer(served.http.url);
+  const peer = new StatelessClient(served.http.url);
   await peer.send("tasks/get", { taskId: "unknown" });
   return { ...served, peer };
 }
@@ -36,7 +38,7 @@ it("refuses a tool's name that cannot be read as text", async () => {
   const params = { name: { toString: 1, valueOf: 1 }, arguments: {} };
   const headers = { "mcp-name": "echo" };
   expect((await peer.send("tools/call", params, { headers })).error?.code).toBe(-32602);
-  const session = await SessionPeer.open(http.url);
+  const session = await SessionClient.open(http.url);
   expect(await session.request("tools/call", params)).toMatchObject({ error: { code: -32602 } });
   expect(errors).toEqual([]);
 });
@@ -55,7 +57,7 @@ it("survives a fault while it looks at a message, and reports it once", async ()
     port: 0,
   });
   onTestFinished(() => http.close());
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   await peer.send("tasks/get", { taskId: "unknown" });
   expect((await peer.call("echo", {})).status).toBe(500);
   expect(errors).toEqual([fault]);

@@ -1,8 +1,9 @@
 import type { Tasks } from "holdfast";
 import type { HttpOptions } from "holdfast/http";
 import { expect, it } from "vitest";
-import { serve, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
 
 const tools = (tasks: Tasks): void => void tasks.tool("bare", {}, () => text("bare"));
 const pings = (count: number): object[] =>
@@ -10,7 +11,7 @@ const pings = (count: number): object[] =>
 
 it("takes as many messages at once as it may, and no more", async () => {
   const { http } = await serve({ tools });
-  const peer = await SessionPeer.open(http.url, { version: "2025-03-26" });
+  const peer = await SessionClient.open(http.url, { version: "2025-03-26" });
   const taken = await peer.post(pings(50));
   expect(taken.status).toBe(200);
   expect((await taken.text()).match(/"id":"p\d+"/g)).toHaveLength(50);
@@ -20,13 +21,13 @@ it("takes as many messages at once as it may, and no more", async () => {
     error: { code: -32600, message: "The batch has more than 50 messages." },
   });
   const { http: strict } = await serve({ tools, http: { maxBatch: 1 } });
-  expect((await (await SessionPeer.open(strict.url)).post(pings(2))).status).toBe(400);
+  expect((await (await SessionClient.open(strict.url)).post(pings(2))).status).toBe(400);
 });
 
 it("takes no several messages of 2026-07-28", async () => {
   const { http } = await serve({ tools });
   const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "ping" };
-  expect((await new SessionPeer(http.url, { headers }).post(pings(2))).status).toBe(400);
+  expect((await new SessionClient(http.url, { headers }).post(pings(2))).status).toBe(400);
 });
 
 it.each<HttpOptions>([

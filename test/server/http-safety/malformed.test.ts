@@ -1,8 +1,9 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { serve, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
-import { discover, head, initialize, Raw } from "./raw.ts";
+import { discover, head, initialize, RawConnection } from "../../kit/raw-connection.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
 
 const tools = (tasks: Tasks): void => void tasks.tool("bare", {}, () => text("bare"));
 const get = (target: string, ...lines: string[]): string =>
@@ -34,9 +35,9 @@ it.each<[string, string, number]>([
   ["a method that the web forbids", "TRACE /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", 400],
 ])("refuses %s, and goes on", async (_, sent, status) => {
   const { http, errors } = await serve({ tools });
-  const raw = await Raw.to(http.port, sent);
+  const raw = await RawConnection.to(http.port, sent);
   expect((await raw.statuses())[0]).toBe(status);
-  expect(await (await Raw.to(http.port, discover())).statuses()).toEqual([200]);
+  expect(await (await RawConnection.to(http.port, discover())).statuses()).toEqual([200]);
   expect(errors).toEqual([]);
 });
 
@@ -44,7 +45,7 @@ it("refuses what is no UTF-8 [B-042]", async () => {
   const { http, errors } = await serve({ tools });
   for (const version of ["2026-07-28", "2025-11-25"]) {
     const body = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"caf\u00e9"}', "latin1");
-    const raw = await Raw.to(
+    const raw = await RawConnection.to(
       http.port,
       head(`MCP-Protocol-Version: ${version}`, `Content-Length: ${body.length}`),
     );
@@ -59,10 +60,13 @@ it("takes characters that come in two pieces", async () => {
   const { http } = await serve({ tools });
   const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: "é", method: "ping", params: {} }));
   const cut = body.indexOf(0xc3) + 1;
-  const raw = await Raw.to(http.port, head(`Content-Length: ${body.length}`, "Expect: 100-continue"));
+  const raw = await RawConnection.to(
+    http.port,
+    head(`Content-Length: ${body.length}`, "Expect: 100-continue"),
+  );
   await raw.statuses();
   raw.send(body.subarray(0, cut));
-  await (await Raw.to(http.port, discover())).statuses();
+  await (await RawConnection.to(http.port, discover())).statuses();
   raw.send(body.subarray(cut));
   // No session: the refusal is the proof that it was understood.
   expect(await raw.statuses(2)).toEqual([100, 400]);
@@ -74,7 +78,7 @@ it.each([
   ["2026-07-28", discover],
 ])("answers requests of %s in order that come in one piece", async (_, whole) => {
   const { http, errors } = await serve({ tools });
-  const raw = await Raw.to(http.port, `${whole()}${get("/nowhere", "Host: localhost")}${whole()}`);
+  const raw = await RawConnection.to(http.port, `${whole()}${get("/nowhere", "Host: localhost")}${whole()}`);
   expect(await raw.statuses(3)).toEqual([200, 404, 200]);
   expect(errors).toEqual([]);
 });
@@ -84,12 +88,12 @@ it.each([
   ["2026-07-28", discover],
 ])("refuses a body of %s that is too large, by what it says and by what it is", async (_, whole) => {
   const { http } = await serve({ tools, http: { maxRequestBodySize: 1_000 } });
-  const said = await Raw.to(http.port, head("Content-Length: 1001"));
+  const said = await RawConnection.to(http.port, head("Content-Length: 1001"));
   expect(await said.statuses()).toEqual([413]);
   const [headers = "", body = ""] = whole("Transfer-Encoding: chunked").split("\r\n\r\n");
   const unsaid = headers.replace(/Content-Length: \d+\r\n/, "");
   const large = body + " ".repeat(1_001);
-  const raw = await Raw.to(
+  const raw = await RawConnection.to(
     http.port,
     `${unsaid}\r\n\r\n${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`,
   );
@@ -101,19 +105,19 @@ it.each([
 
 it("hangs up on who sends hundreds of requests before the first is answered", async () => {
   const { http, errors } = await serve({ tools });
-  const peer = await SessionPeer.open(http.url);
+  const peer = await SessionClient.open(http.url);
   const stream = get(
     "/mcp",
     "Host: localhost",
     "Accept: text/event-stream",
     `Mcp-Session-Id: ${peer.sessionId}`,
   );
-  const raw = await Raw.to(http.port, stream);
+  const raw = await RawConnection.to(http.port, stream);
   expect(await raw.statuses()).toEqual([200]); // and has no end
   raw.send(discover().repeat(200));
   await raw.closed;
   expect(await peer.request("ping")).toMatchObject({ result: {} });
-  const kept = await Raw.to(http.port);
+  const kept = await RawConnection.to(http.port);
   for (let sent = 1; sent <= 150; sent++) {
     kept.send(get("/healthz", "Host: localhost"));
     await kept.statuses(sent);
@@ -124,13 +128,13 @@ it("hangs up on who sends hundreds of requests before the first is answered", as
 
 it("closes connections beyond the limit", async () => {
   const { http } = await serve({ tools, http: { maxConnections: 2, keepAliveTimeoutMs: 60_000 } });
-  const kept = [await Raw.to(http.port, discover()), await Raw.to(http.port, discover())];
+  const kept = [await RawConnection.to(http.port, discover()), await RawConnection.to(http.port, discover())];
   for (const raw of kept) expect(await raw.statuses()).toEqual([200]);
-  const refused = await Raw.to(http.port, discover());
+  const refused = await RawConnection.to(http.port, discover());
   await refused.closed;
   expect(refused.received).toBe("");
   kept[0]?.socket.destroy();
   await expect
-    .poll(async () => (await Raw.to(http.port, discover())).statuses(), { timeout: 20_000 })
+    .poll(async () => (await RawConnection.to(http.port, discover())).statuses(), { timeout: 20_000 })
     .toEqual([200]);
 });

@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { fromNode } from "../../../src/server/http/node-request.ts";
-import { head, Raw } from "./raw.ts";
+import { head, RawConnection } from "../../kit/raw-connection.ts";
 
 /** A request whose client has sent half of it. */
 async function half(): Promise<{
-  readonly raw: Raw;
+  readonly raw: RawConnection;
   readonly incoming: IncomingMessage;
   readonly request: Request;
 }> {
@@ -19,7 +19,10 @@ async function half(): Promise<{
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const arrived = once(server, "request");
-  const raw = await Raw.to((server.address() as AddressInfo).port, `${head("Content-Length: 10")}12345`);
+  const raw = await RawConnection.to(
+    (server.address() as AddressInfo).port,
+    `${head("Content-Length: 10")}12345`,
+  );
   const [incoming] = (await arrived) as [IncomingMessage];
   incoming.on("error", () => undefined);
   const request = fromNode(incoming, new AbortController().signal);

@@ -1,9 +1,11 @@
 import type { HttpOptions } from "holdfast/http";
 import { expect, it } from "vitest";
-import { listenTo } from "../listener.ts";
-import { Peer, serve, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { type EventStream, SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
+import { listenTo } from "../../kit/subscription.ts";
 import { Job } from "../plain/job.ts";
-import { SessionPeer, type EventReader } from "../session-peer.ts";
 
 const without = { capabilities: {} };
 const as = (name: string): { headers: { authorization: string } } => ({ headers: { authorization: name } });
@@ -21,11 +23,11 @@ async function limited(options: Partial<HttpOptions> = {}) {
       ...options,
     },
   });
-  return { job, url: http.url, peer: new Peer(http.url) };
+  return { job, url: http.url, peer: new StatelessClient(http.url) };
 }
 
 /** Sends until it is not refused for what is still open. */
-async function onceFree(peer: Peer): Promise<unknown> {
+async function onceFree(peer: StatelessClient): Promise<unknown> {
   for (;;) {
     const { status, result } = await peer.call("now", {}, { ...without, ...as("ann") });
     if (status !== 429) return result;
@@ -37,7 +39,7 @@ it("refuses what a principal asks beyond what it has open, in every generation, 
   const leaving = new AbortController();
   const first = peer.call("job", {}, { ...without, ...as("ann"), signal: leaving.signal });
   await job.begun.promise;
-  const session = await SessionPeer.open(url, as("ann"));
+  const session = await SessionClient.open(url, as("ann"));
   await session.begin("tools/call", { name: "job", arguments: {} });
   const refused = await peer.call("now", {}, { ...without, ...as("ann"), id: "one more" });
   expect(refused).toMatchObject({
@@ -79,7 +81,7 @@ it("counts what listens until it is closed", async () => {
 
 it("counts each request of a batch", async () => {
   const { job, url } = await limited();
-  const session = await SessionPeer.open(url, { ...as("ann"), version: "2025-03-26" });
+  const session = await SessionClient.open(url, { ...as("ann"), version: "2025-03-26" });
   const batch = (size: number): object[] =>
     Array.from({ length: size }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" }));
   expect((await session.post(batch(3))).status).toBe(429);
@@ -89,7 +91,7 @@ it("counts each request of a batch", async () => {
 
 it("counts the streams that are opened by GET apart from the requests", async () => {
   const { job, url } = await limited({ maxSessionsPerPrincipal: 1, maxOpenRequestsPerPrincipal: 1 });
-  const session = await SessionPeer.open(url, as("ann"));
+  const session = await SessionClient.open(url, as("ann"));
   await session.listen();
   const statuses: number[] = [];
   for (let time = 0; time < 2; time++) {
@@ -108,7 +110,7 @@ it("counts the streams that are opened by GET apart from the requests", async ()
 });
 
 /** Begins a call when the one before is not open any more. */
-async function beginOnceFree(session: SessionPeer, signal: AbortSignal): Promise<EventReader> {
+async function beginOnceFree(session: SessionClient, signal: AbortSignal): Promise<EventStream> {
   for (;;) {
     const stream = await session.begin("tools/call", { name: "job", arguments: {} }, { signal });
     if (stream.response.ok) return stream;

@@ -5,12 +5,12 @@ import { TaskListeners } from "../../../src/server/http/task-listeners.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
 import { rest } from "../../../src/testing/fake-clock.ts";
 import { SessionHost } from "../session-host.ts";
-import type { SessionPeer } from "../session-peer.ts";
+import type { SessionClient } from "../../kit/session-client.ts";
 
 const minute = 60_000;
 const limits = { sessionIdleMs: 30 * minute, unusedSessionMs: minute };
 
-async function isThere(peer: SessionPeer): Promise<boolean> {
+async function isThere(peer: SessionClient): Promise<boolean> {
   return (await peer.post({ id: 1, method: "ping" })).status === 200;
 }
 

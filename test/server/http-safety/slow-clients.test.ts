@@ -3,8 +3,9 @@ import express from "express";
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import { handlerOf, served } from "../http-mount/mount.ts";
-import { serve, text } from "../peer.ts";
-import { discover, head, initialize, Raw } from "./raw.ts";
+import { discover, head, initialize, RawConnection } from "../../kit/raw-connection.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
 
 const tools = (tasks: Tasks): void => void tasks.tool("bare", {}, () => text("bare"));
 const eras = [
@@ -18,7 +19,7 @@ it.each([
   ["headers without an end", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"],
 ])("hangs up on who sends %s", async (_, begun) => {
   const { http, errors } = await serve({ tools, http: { headersTimeoutMs: 100 } });
-  const raw = await Raw.to(http.port, begun);
+  const raw = await RawConnection.to(http.port, begun);
   await raw.closed;
   expect((await raw.statuses()).filter((status) => status !== 408)).toEqual([]);
   expect(errors).toEqual([]);
@@ -26,8 +27,8 @@ it.each([
 
 it.each(eras)("hangs up on who does not end a request of %s, and serves others", async (_, whole) => {
   const { http, errors } = await serve({ tools, http: { requestTimeoutMs: 300 } });
-  const slow = await Raw.to(http.port, whole().slice(0, -1));
-  const quick = await Raw.to(http.port, whole());
+  const slow = await RawConnection.to(http.port, whole().slice(0, -1));
+  const quick = await RawConnection.to(http.port, whole());
   expect(await quick.statuses()).toEqual([200]);
   await slow.closed;
   expect(await slow.statuses()).toContain(408);
@@ -36,7 +37,7 @@ it.each(eras)("hangs up on who does not end a request of %s, and serves others",
 
 it("hangs up on who keeps a connection for nothing", async () => {
   const { http } = await serve({ tools, http: { keepAliveTimeoutMs: 100 } });
-  const raw = await Raw.to(http.port, discover());
+  const raw = await RawConnection.to(http.port, discover());
   await raw.closed;
   expect(await raw.statuses()).toEqual([200]);
 });
@@ -44,19 +45,22 @@ it("hangs up on who keeps a connection for nothing", async () => {
 it("does not receive what nobody will read", async () => {
   const authenticate = async (): Promise<undefined> => undefined;
   const { http } = await serve({ tools, http: { authenticate } });
-  const raw = await Raw.to(http.port, head("Content-Length: 4000000"));
+  const raw = await RawConnection.to(http.port, head("Content-Length: 4000000"));
   // Answered by the headers alone.
   expect(await raw.statuses()).toEqual([401]);
-  const foreign = await Raw.to(http.port, head("Content-Length: 4000000", "Origin: https://evil.example"));
+  const foreign = await RawConnection.to(
+    http.port,
+    head("Content-Length: 4000000", "Origin: https://evil.example"),
+  );
   expect(await foreign.statuses()).toEqual([403]);
 });
 
 it("gives up the slowest when those that are being received are too large together", async () => {
   const limits = { maxRequestBodySize: 1_000, maxPendingBytes: 2_000 };
   const { http } = await serve({ tools, http: limits });
-  const slow: Raw[] = [];
+  const slow: RawConnection[] = [];
   for (let count = 0; count < 3; count++) {
-    slow.push(await Raw.to(http.port, head("Content-Length: 900", "Expect: 100-continue")));
+    slow.push(await RawConnection.to(http.port, head("Content-Length: 900", "Expect: 100-continue")));
     await slow.at(-1)?.statuses(); // it is being read
     slow.at(-1)?.send(" ".repeat(899));
   }
@@ -99,12 +103,12 @@ it.each(single)("hangs up on who does not read an answer %s", async (_, start) =
   const params = { name: "large", arguments: {}, _meta };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
   const own = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: large"];
-  const raw = await Raw.to(port);
+  const raw = await RawConnection.to(port);
   raw.socket.pause();
   raw.send(`${head(`Content-Length: ${body.length}`, ...own)}${body}`);
   // The only place is free again when the server has hung up.
   await expect
-    .poll(async () => (await Raw.to(port, discover())).statuses(), { timeout: 20_000 })
+    .poll(async () => (await RawConnection.to(port, discover())).statuses(), { timeout: 20_000 })
     .toEqual([200]);
   expect(errors).toEqual([]);
 });

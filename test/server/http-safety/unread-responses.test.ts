@@ -5,8 +5,9 @@ import { nodeRequestLimits } from "../../../src/server/http/limits.ts";
 import { listen } from "../../../src/server/http/listen.ts";
 import { NodeRequests } from "../../../src/server/http/node-requests.ts";
 import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
-import { serve, text } from "../peer.ts";
-import { head, Raw } from "./raw.ts";
+import { head, RawConnection } from "../../kit/raw-connection.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
 
 const mebibyte = 1024 * 1024;
 /** More than the system takes for a client that does not read. */
@@ -38,9 +39,9 @@ async function sized(maxBytes: number) {
     node.closeAllConnections();
     node.close();
   });
-  const ask = async (bytes: number, holder: string): Promise<Raw> => {
+  const ask = async (bytes: number, holder: string): Promise<RawConnection> => {
     const before = responses.length;
-    const raw = await Raw.to(port);
+    const raw = await RawConnection.to(port);
     raw.socket.pause();
     raw.send(`GET /${bytes} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${holder}\r\n\r\n`);
     await until(() => responses.length > before);
@@ -56,7 +57,7 @@ async function sized(maxBytes: number) {
 it("cuts off those of one who do not read, and answers the others", async () => {
   const maxBytes = 24 * mebibyte;
   const { unread, responses, errors, ask, read } = await sized(maxBytes);
-  const raws: Raw[] = [];
+  const raws: RawConnection[] = [];
   for (let n = 0; n < 8; n++) {
     raws.push(await ask(large, "mallory"));
     expect(await read(1_000, "ann")).toBe(1_000);
@@ -123,9 +124,9 @@ it("counts results for their principals", async () => {
       authenticate: async ({ headers }) => headers.get("authorization") ?? "",
     },
   });
-  const raws: Raw[] = [];
+  const raws: RawConnection[] = [];
   const ask = async (holder: string): Promise<void> => {
-    const raw = await Raw.to(http.port, call("large", holder));
+    const raw = await RawConnection.to(http.port, call("large", holder));
     await raw.statuses(); // it was made
     raw.socket.pause();
     raws.push(raw);
@@ -156,7 +157,7 @@ it("breaks off a call that says more than its client reads", async () => {
     http: { maxOutgoingBytes: 8 * mebibyte, authenticate: async () => "mallory" },
   });
   for (let n = 0; n < 3; n++) {
-    const raw = await Raw.to(http.port);
+    const raw = await RawConnection.to(http.port);
     raw.socket.pause();
     raw.send(call("chats", "mallory"));
   }

@@ -1,16 +1,18 @@
 import { expect, it } from "vitest";
-import { house, related, Session, type Message } from "../2025-11-25/session.ts";
+import { type Message, related } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { created, related as sepRelated } from "../sep-1686/sep.ts";
 import { teller } from "./teller.ts";
 
 const token = { _meta: { progressToken: "p" } };
-const progressOf = (session: Session): Message[] =>
+const progressOf = (session: InMemorySession): Message[] =>
   session.requests("notifications/progress").map(({ params }) => params as Message);
 
 it("sends lines as progress until the handler reports some, and their text with its reports [B-133 B-134 B-136]", async () => {
   const { tools, say, said } = teller();
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("tell", {}, token);
   const more = { progressToken: "p", _meta: related(taskId) };
   say("debug", "a detail");
@@ -39,8 +41,8 @@ it("sends lines as progress until the handler reports some, and their text with 
 
 it("never lets progress fall: a report that is less than the lines before it waits for a larger one [B-132]", async () => {
   const { tools, say } = teller();
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("tell", {}, token);
   say("info", "begins");
   await session.asked("notifications/progress");
@@ -56,8 +58,8 @@ it("never lets progress fall: a report that is less than the lines before it wai
 
 it("does so for a request that waits for its task of SEP-1686", async () => {
   const { tools, say } = teller();
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const request = session.begin("tools/call", {
     name: "tell",
     arguments: {},
@@ -78,8 +80,8 @@ it.each([
   ["waiting", {}],
 ])("does so on the stream of a %s call", async (_, capabilities) => {
   const { tools, say } = teller();
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities });
   const call = session.call("tell", {}, token);
   say("info", "begins");
   await session.asked("notifications/progress");
@@ -95,8 +97,8 @@ it.each([
 
 it("begins with the newest line where a call joins one that was left", async () => {
   const { tools, say } = teller();
-  const { server } = await house(tools);
-  const [first, second] = [await Session.open(server), await Session.open(server)];
+  const { server } = await startServer(tools);
+  const [first, second] = [await InMemorySession.open(server), await InMemorySession.open(server)];
   first.call("tell", {}, token);
   say("info", "one");
   await first.asked("notifications/progress");

@@ -4,20 +4,22 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { listenParams } from "../listener.ts";
-import { Peer, serve, withTasks, type Sending } from "../peer.ts";
-import { Pipe } from "../pipe.ts";
-import { EventReader, type Message } from "../session-peer.ts";
+import { type Message, withTasks } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { EventStream } from "../../kit/session-client.ts";
+import { type Sending, StatelessClient } from "../../kit/stateless-client.ts";
+import { StdioClient } from "../../kit/stdio-client.ts";
+import { listenParams } from "../../kit/subscription.ts";
 import { teller, type Teller } from "./teller.ts";
 
 const logging = (mcp: McpServer): void => mcp.server.registerCapabilities({ logging: {} });
 const wants = (level: string): object => ({ "io.modelcontextprotocol/logLevel": level });
 
 /** Calls `tell` over HTTP, and resolves with what its client reads as soon as that begins. */
-function call(url: string, sending: Sending): Promise<EventReader> {
-  const { promise, resolve, reject } = Promise.withResolvers<EventReader>();
-  const peer = new Peer(url, async (address, init) => {
-    fetch(address, init).then((response) => resolve(new EventReader(response)), reject);
+function call(url: string, sending: Sending): Promise<EventStream> {
+  const { promise, resolve, reject } = Promise.withResolvers<EventStream>();
+  const peer = new StatelessClient(url, async (address, init) => {
+    fetch(address, init).then((response) => resolve(new EventStream(response)), reject);
     return Response.json({});
   });
   void peer.call("tell", {}, sending);
@@ -28,7 +30,7 @@ async function served(told: Teller, own = logging): Promise<string> {
   return (await serve({ tools: told.tools, server: own })).http.url;
 }
 
-const contentType = ({ response }: EventReader): string | null => response.headers.get("content-type");
+const contentType = ({ response }: EventStream): string | null => response.headers.get("content-type");
 
 it.each([
   ["waits for its task", undefined, {}],
@@ -135,7 +137,7 @@ it.each([
   };
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   const { _meta: envelope } = listenParams({}, {}) as { _meta: object };
   const _meta = { ...envelope, ...wants("warning") };
   pipe.write({ id: 1, method: "tools/call", params: { name: "tell", arguments: {}, _meta } });

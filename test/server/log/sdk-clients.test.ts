@@ -5,9 +5,10 @@ import { McpServer } from "@modelcontextprotocol/server";
 import type { DurableContext } from "holdfast";
 import { expect, it, onTestFinished } from "vitest";
 import { serveDurable } from "../durable-server.ts";
-import { serve, text } from "../peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
 import { processes } from "../restarted-sessions.ts";
-import { SessionPeer, type Message } from "../session-peer.ts";
 import { teller } from "./teller.ts";
 
 const logging = (mcp: McpServer): void => mcp.server.registerCapabilities({ logging: {} });
@@ -116,7 +117,7 @@ it.each([
 
 it("passes it on where the tool runs as a task of 2025-11-25", async () => {
   const { url } = await serveDurable(migrated);
-  const peer = await SessionPeer.open(url);
+  const peer = await SessionClient.open(url);
   await peer.request("logging/setLevel", { level: "info" });
   const stream = await peer.listen();
   const answer = await peer.request("tools/call", { name: "work", arguments: {}, task: {} });

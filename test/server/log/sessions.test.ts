@@ -1,22 +1,24 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
-import { house, related, Session, type Message } from "../2025-11-25/session.ts";
+import { type Message, related, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { text } from "../peer.ts";
 import { callAs, created, related as sepRelated } from "../sep-1686/sep.ts";
 import { teller } from "./teller.ts";
 
 const logging = (mcp: McpServer): void => mcp.server.registerCapabilities({ logging: {} });
 const withTasks = { tasks: {} }; // else a direct call would be a task, though its client knows of none
 
-const messagesOf = (session: Session): Message[] =>
+const messagesOf = (session: InMemorySession): Message[] =>
   session.requests("notifications/message").map(({ params }) => params as Message);
-const placeOf = (session: Session, is: (message: Message) => boolean): number => session.seen.findIndex(is);
+const placeOf = (session: InMemorySession, is: (message: Message) => boolean): number =>
+  session.seen.findIndex(is);
 
 it("sends each line of a task once, in order, before the state and the result that follow it [A-16 C-097]", async () => {
   const { tools, say } = teller();
-  const { server } = await house(tools, {}, logging);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, {}, logging);
+  const session = await InMemorySession.open(server);
   await session.request("logging/setLevel", { level: "info" });
   const taskId = await session.start("tell");
   const waiting = session.begin("tasks/result", { taskId });
@@ -46,8 +48,8 @@ it("sends each line of a task once, in order, before the state and the result th
 
 it("sends none without a level, and after one only what comes then", async () => {
   const { tools, say, said } = teller();
-  const { server } = await house(tools, {}, logging);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, {}, logging);
+  const session = await InMemorySession.open(server);
   const taskId = await session.start("tell");
   say("error", "unheard");
   await said(1);
@@ -63,16 +65,16 @@ it("sends none without a level, and after one only what comes then", async () =>
 
 it("takes no level that the author's server refuses", async () => {
   const { tools, say } = teller();
-  const { server } = await house(tools); // which declares no logging
-  const session = await Session.open(server);
+  const { server } = await startServer(tools); // which declares no logging
+  const session = await InMemorySession.open(server);
   expect(await session.error("logging/setLevel", { level: "info" })).toMatchObject({ code: -32601 });
   const taskId = await session.start("tell");
   say("error", "unheard");
   say("end");
   await session.request("tasks/result", { taskId });
   expect(messagesOf(session)).toEqual([]);
-  const { server: logs } = await house(tools, {}, logging);
-  const other = await Session.open(logs);
+  const { server: logs } = await startServer(tools, {}, logging);
+  const other = await InMemorySession.open(logs);
   await other.request("logging/setLevel", { level: "error" });
   expect(await other.error("logging/setLevel", { level: "loud" })).toBeDefined();
   const next = await other.start("tell");
@@ -85,9 +87,9 @@ it("takes no level that the author's server refuses", async () => {
 
 it("sends lines when a stream opens, as far as they are kept", async () => {
   const { tools, say, said } = teller();
-  const { server } = await house(tools, { maxLogLines: 2 }, logging);
+  const { server } = await startServer(tools, { maxLogLines: 2 }, logging);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { streams });
+  const session = await InMemorySession.open(server, { streams });
   await session.request("logging/setLevel", { level: "debug" });
   await session.start("tell");
   for (const each of ["one", "two", "three"]) say("info", each);
@@ -105,7 +107,7 @@ it("sends lines when a stream opens, as far as they are kept", async () => {
 });
 
 it("sends a burst whole", async () => {
-  const { server } = await house(
+  const { server } = await startServer(
     (tasks) =>
       tasks.tool("burst", {}, async (_, task) => {
         for (let n = 1; n <= 900; n++) void task.log("info", `line ${n}`);
@@ -115,7 +117,7 @@ it("sends a burst whole", async () => {
     {},
     logging,
   );
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   await session.request("logging/setLevel", { level: "info" });
   const taskId = await session.start("burst");
   await session.request("tasks/result", { taskId });
@@ -127,7 +129,7 @@ it("sends a burst whole", async () => {
 });
 
 it("drops lines for a client that does not read, and nothing else", async () => {
-  const { server } = await house(
+  const { server } = await startServer(
     (tasks) =>
       tasks.tool("flood", {}, async (_, task) => {
         for (let n = 1; n <= 3_000; n++) await task.log("info", String(n));
@@ -136,7 +138,7 @@ it("drops lines for a client that does not read, and nothing else", async () => 
     { maxLogLines: 5_000 },
     logging,
   );
-  const [stuck, other] = [await Session.open(server), await Session.open(server)];
+  const [stuck, other] = [await InMemorySession.open(server), await InMemorySession.open(server)];
   await stuck.request("logging/setLevel", { level: "info" });
   const taskId = await stuck.start("flood");
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -151,8 +153,8 @@ it("drops lines for a client that does not read, and nothing else", async () => 
 
 it("sends each of two connections what it asked for", async () => {
   const { tools, say } = teller();
-  const { server } = await house(tools, {}, logging);
-  const [maker, waiter] = [await Session.open(server), await Session.open(server)];
+  const { server } = await startServer(tools, {}, logging);
+  const [maker, waiter] = [await InMemorySession.open(server), await InMemorySession.open(server)];
   await maker.request("logging/setLevel", { level: "error" });
   await waiter.request("logging/setLevel", { level: "debug" });
   const taskId = await maker.start("tell");
@@ -171,8 +173,8 @@ it("sends each of two connections what it asked for", async () => {
 
 it("sends those of a task of SEP-1686 before its response [S-060]", async () => {
   const { tools, say } = teller();
-  const { server } = await house(tools, {}, logging);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, {}, logging);
+  const session = await InMemorySession.open(server);
   await session.request("logging/setLevel", { level: "notice" });
   const request = callAs(session, { taskId: "t1" }, "tell");
   await created(session, "t1");
@@ -194,8 +196,8 @@ it.each([
   ["a call of a revision without tasks", {}, "2025-06-18"],
 ])("sends those of %s while it waits, and only then", async (_, capabilities, version) => {
   const { tools, say } = teller();
-  const { server } = await house(tools, {}, logging);
-  const session = await Session.open(server, { capabilities, version });
+  const { server } = await startServer(tools, {}, logging);
+  const session = await InMemorySession.open(server, { capabilities, version });
   await session.request("logging/setLevel", { level: "info" });
   const call = session.call("tell");
   say("debug", "a detail");
@@ -211,7 +213,7 @@ it.each([
   expect(
     placeOf(session, ({ params }) => (params as Message | undefined)?.["level"] === "error"),
   ).toBeLessThan(placeOf(session, ({ id, method }) => id === call && method === undefined));
-  const silent = await Session.open(server, { capabilities, version });
+  const silent = await InMemorySession.open(server, { capabilities, version });
   const other = silent.call("tell");
   say("error", "unheard");
   say("end");
@@ -220,7 +222,7 @@ it.each([
 });
 
 it("sends a line that a step repeats once, also without a task", async () => {
-  const { server } = await house(
+  const { server } = await startServer(
     (tasks) =>
       tasks.tool("retry", { task: "forbidden" }, async (_, task) => {
         let tries = 0;
@@ -234,7 +236,7 @@ it("sends a line that a step repeats once, also without a task", async () => {
     {},
     logging,
   );
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   await session.request("logging/setLevel", { level: "debug" });
   await session.result(session.call("retry"));
   expect(messagesOf(session).map(({ data }) => data)).toEqual(["trying", "tried"]);

@@ -1,7 +1,7 @@
 import type { Tasks } from "holdfast";
 import type { ToolConfig } from "../../../src/runtime/tool/tool.ts";
 import type { LogLevel } from "../../../src/task/task-line.ts";
-import { text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
 
 /** A line of the log, a report of progress, a short sleep, or the end. */
 interface Say {

@@ -13,14 +13,14 @@ import { RequestForwarder } from "../../../src/server/sep-1686/forwarded-request
 import type { TaskServer } from "../../../src/server/task-server.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { FakeClock } from "../../../src/testing/fake-clock.ts";
-import { Peer } from "../peer.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 
 export interface ClockedServer {
   readonly server: TaskServer;
   readonly clock: FakeClock;
   readonly errors: unknown[];
   /** A client of 2026-07-28; null: callers are not told apart. */
-  peer(principal: string | null): Peer;
+  peer(principal: string | null): StatelessClient;
 }
 
 interface Setup extends Partial<PlainOptions> {
@@ -77,7 +77,9 @@ export async function clockedServer(
         ...(principal === null ? {} : { authenticate }),
       });
       onTestFinished(() => handler.close());
-      return new Peer("http://localhost/mcp", (url, init) => handler.fetch(new Request(url, init)));
+      return new StatelessClient("http://localhost/mcp", (url, init) =>
+        handler.fetch(new Request(url, init)),
+      );
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Tasks, ToolConfig } from "holdfast";
-import { text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
 
 /** Names of all four polling tools, of which two are there by default. */
 export const fourTools = { answer: "task_answer", list: "task_list" } as const;

@@ -3,26 +3,31 @@ import { expect, it } from "vitest";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { rest } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { house, Session, type House, type Message } from "../2025-11-25/session.ts";
-import { Peer, serve, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { serve, type StartedServer, startServer } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { fourTools, Job, ticketOf } from "./job.ts";
 
 const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
 const without = { capabilities: {} };
 const key = { "holdfast/idempotencyKey": "k".repeat(22) };
 
-function working(job: Job, options = {}): Promise<House> {
-  return house((tasks) => job.add(tasks), { ...plain, ...options });
+function working(job: Job, options = {}): Promise<StartedServer> {
+  return startServer((tasks) => job.add(tasks), { ...plain, ...options });
 }
 
-const called = (session: Session, name = "job", args = {}): Promise<Message> =>
+const called = (session: InMemorySession, name = "job", args = {}): Promise<Message> =>
   session.result(session.call(name, args));
 
 it("joins the same call until its result was delivered, and begins anew from then on", async () => {
   const job = new Job();
   const { server } = await working(job);
-  const [one, other] = [await Session.open(server), await Session.open(server, { version: "2025-06-18" })];
+  const [one, other] = [
+    await InMemorySession.open(server),
+    await InMemorySession.open(server, { version: "2025-06-18" }),
+  ];
   const { reference } = ticketOf(await called(one));
   expect(ticketOf(await called(other)).reference).toBe(reference);
   // A call with other arguments is not the same call.
@@ -42,9 +47,9 @@ it.each(["2026-07-28", "2025-06-18", "alone"])(
       tools: (tasks) => job.add(tasks),
       http: { anonymous: "shared", sessions: version !== "alone" },
     });
-    const peer = new Peer(http.url);
+    const peer = new StatelessClient(http.url);
     const earlier =
-      version === "2026-07-28" ? undefined : await SessionPeer.open(http.url, { version: "2025-06-18" });
+      version === "2026-07-28" ? undefined : await SessionClient.open(http.url, { version: "2025-06-18" });
     const call = async (): Promise<unknown> =>
       earlier === undefined
         ? (await peer.call("job", {}, without)).result
@@ -56,7 +61,7 @@ it.each(["2026-07-28", "2025-06-18", "alone"])(
 it("ignores the order in which arguments are written", async () => {
   const job = new Job();
   const { server } = await working(job);
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const first = ticketOf(await called(session, "job", { a: 1, b: [2] }));
   expect(ticketOf(await called(session, "job", { b: [2], a: 1 })).reference).toBe(first.reference);
   expect(job.runs).toBe(1);
@@ -66,9 +71,9 @@ it("never joins calls of different principals, or of different sessions without 
   const job = new Job();
   const { server } = await working(job);
   const callers = [
-    await Session.open(server, { principal: "alice" }),
-    await Session.open(server, { principal: "bob" }),
-    await Session.open(server, { principal: null, streams: new FakeStreams() }),
+    await InMemorySession.open(server, { principal: "alice" }),
+    await InMemorySession.open(server, { principal: "bob" }),
+    await InMemorySession.open(server, { principal: null, streams: new FakeStreams() }),
   ];
   const tickets = await Promise.all(callers.map(async (session) => ticketOf(await called(session))));
   expect(new Set(tickets.map(({ reference }) => reference)).size).toBe(3);
@@ -92,7 +97,7 @@ it("never joins calls of different principals, or of different sessions without 
 it("does not join calls of different sessions over HTTP", async () => {
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks), options: plain });
-  const peers = [await SessionPeer.open(http.url), await SessionPeer.open(http.url)];
+  const peers = [await SessionClient.open(http.url), await SessionClient.open(http.url)];
   const references = new Set<string>();
   for (const peer of [...peers, ...peers]) {
     references.add(ticketOf((await peer.call("job"))["result"] as Message).reference);
@@ -108,13 +113,13 @@ it("does not join calls of different sessions over HTTP", async () => {
 
 it("begins each call anew for a tool with joinCalls: false, and for callers without principal and session", async () => {
   const job = new Job();
-  const peer = await Peer.of({ tools: (tasks) => job.add(tasks), options: plain });
+  const peer = await StatelessClient.of({ tools: (tasks) => job.add(tasks), options: plain });
   await peer.call("job", {}, without);
   await peer.call("job", {}, without);
   expect(job.runs).toBe(2);
   const twice = new Job();
-  const { server } = await house((tasks) => twice.add(tasks, { joinCalls: false }), plain);
-  const session = await Session.open(server);
+  const { server } = await startServer((tasks) => twice.add(tasks, { joinCalls: false }), plain);
+  const session = await InMemorySession.open(server);
   await called(session);
   await called(session);
   expect(twice.runs).toBe(2);
@@ -122,7 +127,7 @@ it("begins each call anew for a tool with joinCalls: false, and for callers with
 
 it("finds a call by its caller's own key, also after its result was delivered [A-48]", async () => {
   const job = new Job();
-  const peer = await Peer.of({ tools: (tasks) => job.add(tasks) });
+  const peer = await StatelessClient.of({ tools: (tasks) => job.add(tasks) });
   job.end();
   const meta = { ...key, "holdfast/repeat": true };
   for (const given of [key, meta, meta]) {
@@ -136,9 +141,9 @@ it("finds a call by its caller's own key, also after its result was delivered [A
 
 it("keeps the result of a call whose stream broke for the same call", async () => {
   const job = new Job();
-  const { server } = await house((tasks) => job.add(tasks));
+  const { server } = await startServer((tasks) => job.add(tasks));
   const streams = new FakeStreams();
-  const session = await Session.open(server, { streams });
+  const session = await InMemorySession.open(server, { streams });
   const first = session.call("job");
   await job.begun.promise;
   streams.break(first);
@@ -149,7 +154,7 @@ it("keeps the result of a call whose stream broke for the same call", async () =
 });
 
 it("answers a caller that joins a call and cannot be asked its question with an error, and asks the other", async () => {
-  const { server } = await house(
+  const { server } = await startServer(
     (tasks) =>
       tasks.tool("asks", { joinCalls: true }, async (_args, task) => {
         const { action } = await task.elicit("sure", {
@@ -160,10 +165,10 @@ it("answers a caller that joins a call and cannot be asked its question with an 
       }),
     { plain: "wait" },
   );
-  const able = await Session.open(server, { capabilities: { elicitation: {} } });
+  const able = await InMemorySession.open(server, { capabilities: { elicitation: {} } });
   const call = able.call("asks");
   const asked = await able.asked("elicitation/create");
-  const unable = await Session.open(server);
+  const unable = await InMemorySession.open(server);
   expect(await called(unable, "asks")).toMatchObject({ isError: true });
   able.reply(asked, { action: "accept", content: {} });
   expect(await able.result(call)).toEqual(text("accept"));
@@ -171,11 +176,11 @@ it("answers a caller that joins a call and cannot be asked its question with an 
 
 it("lists a running call, however many newer ones have ended", async () => {
   const job = new Job();
-  const { server } = await house((tasks) => {
+  const { server } = await startServer((tasks) => {
     job.add(tasks);
     tasks.tool("add", { plain: "wait" }, () => text("3"));
   }, plain);
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const { reference } = ticketOf(await called(session));
   for (let n = 0; n < 1_010; n++) await called(session, "add", { n });
   expect(JSON.stringify(await called(session, "task_list"))).toContain(reference);
@@ -185,7 +190,7 @@ it("keeps a result without a ticket for ten minutes after it was delivered, and 
   const store = memoryStore();
   const job = new Job();
   const ttlMs = 3_600_000;
-  const { server } = await house(
+  const { server } = await startServer(
     (tasks) => {
       tasks.tool("waits", { plain: "wait" }, () => text("here"));
       tasks.tool("quick", {}, () => text("here"));
@@ -195,10 +200,10 @@ it("keeps a result without a ticket for ten minutes after it was delivered, and 
   );
   // Of callers that are told apart, and of one who is not.
   for (const principal of ["ann", null]) {
-    const session = await Session.open(server, { principal });
+    const session = await InMemorySession.open(server, { principal });
     for (const name of ["waits", "quick"]) expect(await called(session, name)).toEqual(text("here"));
   }
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const { reference } = ticketOf(await called(session));
   job.end();
   expect(await called(session, "task_result", { reference })).toEqual(text("run 1"));

@@ -3,9 +3,11 @@ import { KeepAlive } from "../../../src/server/plain/keep-alive.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
 import { FakeClock } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { house, Session } from "../2025-11-25/session.ts";
-import { Peer, serve, text } from "../peer.ts";
-import { EventReader } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { serve, startServer } from "../../kit/server.ts";
+import { EventStream } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 
 interface Kept {
   readonly clock: FakeClock;
@@ -69,11 +71,11 @@ it("sends the handler's progress with the token of the call and on its stream, i
       }),
   });
   const meta = { progressToken: "t" };
-  let stream: EventReader | undefined;
-  const peer = new Peer(http.url, async (url, init) => {
+  let stream: EventStream | undefined;
+  const peer = new StatelessClient(http.url, async (url, init) => {
     const response = fetch(url, init);
     report.resolve();
-    stream = new EventReader(await response);
+    stream = new EventStream(await response);
     return Response.json({});
   });
   await peer.call("count", {}, { capabilities: {}, meta });
@@ -82,7 +84,7 @@ it("sends the handler's progress with the token of the call and on its stream, i
   heard.resolve();
   expect(await stream?.message()).toMatchObject({ result: text("counted") });
 
-  const { server } = await house((tasks) =>
+  const { server } = await startServer((tasks) =>
     tasks.tool("count", {}, async (_args, task) => {
       task.progress(1, 2, "one");
       await gone.promise;
@@ -90,7 +92,7 @@ it("sends the handler's progress with the token of the call and on its stream, i
     }),
   );
   const gone = Promise.withResolvers<void>();
-  const session = await Session.open(server, { streams: new FakeStreams() });
+  const session = await InMemorySession.open(server, { streams: new FakeStreams() });
   const call = session.call("count", {}, { _meta: { progressToken: 7 } });
   const notification = await session.asked("notifications/progress");
   expect(notification["params"]).toEqual({ ...expected, progressToken: 7 });
@@ -113,14 +115,14 @@ it("begins the stream of a call that is silent for long, though its client wants
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const { promise: response, resolve } = Promise.withResolvers<Response>();
-  const peer = new Peer(http.url, async (url, init) => {
+  const peer = new StatelessClient(http.url, async (url, init) => {
     resolve(await fetch(url, init));
     return Response.json({});
   });
   const call = peer.call("wait", {}, { capabilities: {} });
   await began.promise;
   vi.advanceTimersByTime(15_000);
-  const stream = new EventReader(await response);
+  const stream = new EventStream(await response);
   expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
   gone.resolve();
   expect(await stream.message()).toMatchObject({ result: text("waited") });

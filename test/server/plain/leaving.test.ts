@@ -6,10 +6,12 @@ import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { house, Session } from "../2025-11-25/session.ts";
-import { Peer, serve, text } from "../peer.ts";
-import { Pipe } from "../pipe.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { serve, startServer } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
+import { StdioClient } from "../../kit/stdio-client.ts";
 import { fourTools, Job, ticketOf } from "./job.ts";
 
 const without = { capabilities: {} };
@@ -19,13 +21,13 @@ it("cancels the task of a caller of 2026-07-28 that closes its stream before any
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
   const caller = new AbortController();
-  const call = new Peer(http.url).call("job", {}, { ...without, signal: caller.signal });
+  const call = new StatelessClient(http.url).call("job", {}, { ...without, signal: caller.signal });
   await job.begun.promise;
   caller.abort();
   await expect(call).rejects.toThrow();
   await job.stopped.promise;
   // The same call does not join the cancelled one.
-  const again = new Peer(http.url).call("job", {}, without);
+  const again = new StatelessClient(http.url).call("job", {}, without);
   job.end();
   expect((await again).result).toMatchObject(text("run 2"));
 });
@@ -34,18 +36,20 @@ it("continues the task for another caller that waits, until that one leaves too"
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks, { joinCalls: true }), http: shared });
   const callers = [new AbortController(), new AbortController()];
-  const joined = callers.map(({ signal }) => new Peer(http.url).call("job", {}, { ...without, signal }));
+  const joined = callers.map(({ signal }) =>
+    new StatelessClient(http.url).call("job", {}, { ...without, signal }),
+  );
   for (const call of joined) call.catch(() => undefined);
   await job.begun.promise;
   // The third call keeps the task running when the others have left.
   const third = new AbortController();
-  const last = new Peer(http.url).call("job", {}, { ...without, signal: third.signal });
+  const last = new StatelessClient(http.url).call("job", {}, { ...without, signal: third.signal });
   last.catch(() => undefined);
   let stopped = false;
   void job.stopped.promise.then(() => (stopped = true));
   for (const caller of callers) caller.abort();
   await Promise.allSettled(joined);
-  await new Peer(http.url).send("server/discover");
+  await new StatelessClient(http.url).send("server/discover");
   expect(stopped).toBe(false);
   third.abort();
   await job.stopped.promise;
@@ -60,7 +64,7 @@ it("cancels a task without a ticket when all callers that waited have left", asy
     http: shared,
     options: { companions: fourTools },
   });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const callers = [new AbortController(), new AbortController()];
   const first = peer.call("job", {}, { ...without, signal: callers[0]?.signal as AbortSignal });
   first.catch(() => undefined);
@@ -81,7 +85,7 @@ it("does not cancel a task with a ticket", async () => {
     tools: (tasks) => job.add(tasks, { plain: "ticket", plainDeadlineMs: 20 }),
     http: shared,
   });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const { reference } = ticketOf((await peer.call("job", {}, without)).result);
   for (const [name, args] of [
     ["job", {}],
@@ -116,7 +120,7 @@ it("does not cancel a task when its pipe ends, whichever process ended it", asyn
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const factory = (): McpServer => new McpServer({ name: "reports", version: "1" });
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   pipe.send(1, "tools/call", { name: "job", arguments: {} }, {});
   await job.begun.promise;
   pipe.end();
@@ -133,7 +137,7 @@ it("cancels the task of a call that is cancelled on a pipe", async () => {
   const factory = (): McpServer => new McpServer({ name: "reports", version: "1" });
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   pipe.send(1, "tools/call", { name: "job", arguments: {} }, {});
   await job.begun.promise;
   pipe.cancel(1);
@@ -152,7 +156,9 @@ it("does not cancel a task when the server stops", async () => {
   );
   await tasks.start();
   onTestFinished(() => tasks.stop());
-  const peer = new Peer("http://localhost/mcp", (url, init) => handler.fetch(new Request(url, init)));
+  const peer = new StatelessClient("http://localhost/mcp", (url, init) =>
+    handler.fetch(new Request(url, init)),
+  );
   const call = peer.call("job", {}, without).catch((error: unknown) => error);
   await job.begun.promise;
   await handler.close();
@@ -165,22 +171,22 @@ it("does not cancel a task when the server stops", async () => {
 it("does not cancel a task of an earlier revision when its connection breaks [B-078]", async () => {
   const job = new Job();
   const { http } = await serve({ tools: (tasks) => job.add(tasks), http: shared });
-  const peer = await SessionPeer.open(http.url, { version: "2025-06-18" });
+  const peer = await SessionClient.open(http.url, { version: "2025-06-18" });
   const gone = new AbortController();
   const stream = await peer.begin("tools/call", { name: "job", arguments: {} }, { signal: gone.signal });
   await job.begun.promise;
   gone.abort();
   await expect(stream.rest()).rejects.toThrow();
   await peer.send("DELETE");
-  const again = (await SessionPeer.open(http.url)).call("job");
+  const again = (await SessionClient.open(http.url)).call("job");
   job.end();
   expect(await again).toMatchObject({ result: text("run 1") });
 });
 
 it("begins a call anew that follows at once on the cancellation of the same call", async () => {
   const job = new Job();
-  const { server } = await house((tasks) => job.add(tasks));
-  const session = await Session.open(server);
+  const { server } = await startServer((tasks) => job.add(tasks));
+  const session = await InMemorySession.open(server);
   const call = session.call("job");
   await job.begun.promise;
   session.notify("notifications/cancelled", { requestId: call });
@@ -192,18 +198,18 @@ it("begins a call anew that follows at once on the cancellation of the same call
 
 it("cancels a task for a caller of an earlier revision that cancels before it has a ticket, and not later", async () => {
   const job = new Job();
-  const { server } = await house((tasks) => {
+  const { server } = await startServer((tasks) => {
     job.add(tasks);
   });
-  const session = await Session.open(server, { streams: new FakeStreams() });
+  const session = await InMemorySession.open(server, { streams: new FakeStreams() });
   const call = session.call("job");
   await job.begun.promise;
   session.notify("notifications/cancelled", { requestId: call });
   await job.stopped.promise;
 
   const kept = new Job();
-  const later = await house((tasks) => kept.add(tasks, { plain: "ticket", plainDeadlineMs: 20 }));
-  const other = await Session.open(later.server);
+  const later = await startServer((tasks) => kept.add(tasks, { plain: "ticket", plainDeadlineMs: 20 }));
+  const other = await InMemorySession.open(later.server);
   const { reference } = ticketOf(await other.result(other.call("job")));
   for (const [name, args] of [
     ["job", {}],

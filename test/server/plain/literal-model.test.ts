@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { house, Session, type House } from "../2025-11-25/session.ts";
-import { Peer, serve, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { serve, type StartedServer, startServer } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import type { Tasks } from "holdfast";
 import { fourTools } from "./job.ts";
 import { LiteralModel, type ListedTool } from "./literal-model.ts";
@@ -37,8 +39,8 @@ it.each([
 ] as const)(
   "a model that follows the texts to the letter completes a call with a question, on %s, with %s",
   async (version, answers, companions) => {
-    const { server }: House = await house(addReport, { ...options, companions });
-    const session = await Session.open(server, { version, streams: new FakeStreams() });
+    const { server }: StartedServer = await startServer(addReport, { ...options, companions });
+    const session = await InMemorySession.open(server, { version, streams: new FakeStreams() });
     const model = new LiteralModel(
       {
         tools: async () => (await session.request("tools/list"))["tools"] as ListedTool[],
@@ -57,7 +59,7 @@ it.each([
 
 it("completes it on 2026-07-28, where the reference is the id", async () => {
   const { http } = await serve({ tools: addReport, options });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const without = { capabilities: {} };
   const model = new LiteralModel(
     {

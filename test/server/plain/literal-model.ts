@@ -1,4 +1,4 @@
-import type { Message } from "../2025-11-25/session.ts";
+import type { Message } from "../../kit/messages.ts";
 
 export interface ListedTool {
   readonly name: string;

@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
-import { Peer, serve, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { addConfirm } from "./job.ts";
 
 const forms = { capabilities: { elicitation: {} } };
 
 it("answers a call with its questions, and the next one with the result [A-49]", async () => {
-  const peer = await Peer.of({ tools: addConfirm });
+  const peer = await StatelessClient.of({ tools: addConfirm });
   const first = await peer.call("confirm", {}, forms);
   expect(first.result).toMatchObject({
     resultType: "input_required",
@@ -14,7 +16,7 @@ it("answers a call with its questions, and the next one with the result [A-49]",
     },
   });
   const requestState = first.result?.["requestState"];
-  const retry = (inputResponses: object): ReturnType<Peer["send"]> =>
+  const retry = (inputResponses: object): ReturnType<StatelessClient["send"]> =>
     peer.send("tools/call", { name: "confirm", arguments: {}, requestState, inputResponses }, forms);
   // An invalid answer leaves the question open.
   const again = await retry({ ok: { action: "accept", content: {} } });
@@ -26,7 +28,7 @@ it("answers a call with its questions, and the next one with the result [A-49]",
 });
 
 it("accepts a request state only with the call that it was made for", async () => {
-  const peer = await Peer.of({ tools: addConfirm });
+  const peer = await StatelessClient.of({ tools: addConfirm });
   const { result } = await peer.call("confirm", {}, forms);
   for (const [args, requestState] of [
     [{ other: true }, result?.["requestState"]],
@@ -39,7 +41,7 @@ it("accepts a request state only with the call that it was made for", async () =
 });
 
 it("asks questions together that the handler asks at once", async () => {
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools: (tasks) =>
       tasks.tool("both", {}, async (_args, task) => {
         const requestedSchema = { type: "object" as const, properties: { v: { type: "string" as const } } };
@@ -61,7 +63,7 @@ it("asks questions together that the handler asks at once", async () => {
 });
 
 it("asks what prepare asks before what the handler asks", async () => {
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools: (tasks) =>
       tasks.tool(
         "two",
@@ -93,7 +95,7 @@ it("asks what prepare asks before what the handler asks", async () => {
 
 it("names the capability that the questions need, and not the extension [X-B-011]", async () => {
   const { http } = await serve({ tools: addConfirm, options: { plain: "wait" } });
-  const { status, error } = await new Peer(http.url).call("confirm", {}, { capabilities: {} });
+  const { status, error } = await new StatelessClient(http.url).call("confirm", {}, { capabilities: {} });
   expect([status, error]).toMatchObject([
     400,
     { code: -32021, data: { requiredCapabilities: { elicitation: {} } } },

@@ -6,9 +6,11 @@ import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { rest } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { house, Session } from "../2025-11-25/session.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { serve, startServer } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { form } from "../prepare-caller.ts";
-import { Peer, serve, text } from "../peer.ts";
 import { fourTools, ticketOf } from "./job.ts";
 
 const without = { capabilities: {} };
@@ -42,7 +44,7 @@ function idIn(result: unknown): string {
 it("runs the same call as often as it is made at the same time, over HTTP", async () => {
   const runs = new Runs();
   const { http } = await serve({ tools: runs.add, http: { anonymous: "shared" } });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const calls = [peer.call("job", {}, without), peer.call("job", {}, without), peer.call("job", {}, without)];
   await runs.begun(3);
   runs.end();
@@ -57,8 +59,8 @@ it.each([
   { joinCalls: true },
 ])("runs it once for a tool with %j", async (config) => {
   const runs = new Runs();
-  const { server } = await house((tasks) => runs.add(tasks, config));
-  const session = await Session.open(server);
+  const { server } = await startServer((tasks) => runs.add(tasks, config));
+  const session = await InMemorySession.open(server);
   const calls = [session.call("job"), session.call("job")];
   await runs.begun(1);
   // Requests on one pipe are read in order: by then the second call has its task.
@@ -71,9 +73,9 @@ it.each([
 
 it("joins the call whose connection broke, and not the one that its caller waits for", async () => {
   const runs = new Runs();
-  const { server } = await house(runs.add);
+  const { server } = await startServer(runs.add);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { streams });
+  const session = await InMemorySession.open(server, { streams });
   const kept = session.call("job");
   await runs.begun(1);
   const lost = session.call("job");
@@ -91,13 +93,13 @@ it("joins the call whose connection broke, and not the one that its caller waits
 
 it("joins the call whose connection broke while another principal waits for the same call", async () => {
   const runs = new Runs();
-  const { server } = await house(runs.add);
+  const { server } = await startServer(runs.add);
   const streams = new FakeStreams();
-  const bob = await Session.open(server, { principal: "bob", streams });
+  const bob = await InMemorySession.open(server, { principal: "bob", streams });
   const lost = bob.call("job");
   await runs.begun(1);
   streams.break(lost);
-  const ann = await Session.open(server, { principal: "ann" });
+  const ann = await InMemorySession.open(server, { principal: "ann" });
   const others = ann.call("job");
   await runs.begun(2);
   const retry = bob.call("job");
@@ -113,12 +115,12 @@ it("joins the call whose connection broke while another principal waits for the 
 it("joins each of several same calls once after a restart", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-parallel-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const start = async (runs: Runs): Promise<{ session: Session; stop: () => Promise<void> }> => {
-    const { server } = await house(runs.add, {
+  const start = async (runs: Runs): Promise<{ session: InMemorySession; stop: () => Promise<void> }> => {
+    const { server } = await startServer(runs.add, {
       store: sqliteStore(join(folder, "tasks.db")),
       stopDeadlineMs: 1,
     });
-    return { session: await Session.open(server), stop: () => server.stop() };
+    return { session: await InMemorySession.open(server), stop: () => server.stop() };
   };
   const before = new Runs();
   const first = await start(before);
@@ -137,7 +139,7 @@ it("joins each of several same calls once after a restart", async () => {
 
 it("joins a call with a ticket, unless its caller waits in task_result", async () => {
   const runs = new Runs();
-  const { server } = await house(
+  const { server } = await startServer(
     (tasks) => {
       tasks.tool("asks", {}, async (_args, task) => {
         runs.ids.push(task.id);
@@ -148,7 +150,7 @@ it("joins a call with a ticket, unless its caller waits in task_result", async (
     },
     { plain: "ticket", companions: fourTools },
   );
-  const session = await Session.open(server, { capabilities: {} });
+  const session = await InMemorySession.open(server, { capabilities: {} });
   const call = async (name: string, args = {}): Promise<string> =>
     ticketOf(await session.result(session.call(name, args))).reference;
   const reference = await call("asks");

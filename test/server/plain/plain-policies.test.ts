@@ -4,8 +4,10 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { PlainPolicies } from "../../../src/server/plain/plain-policies.ts";
-import { house, Session, type House } from "../2025-11-25/session.ts";
-import { Peer, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { type StartedServer, startServer } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { Job, ticketOf } from "./job.ts";
 
 const plain = { plain: "ticket", plainDeadlineMs: 20 } as const;
@@ -23,8 +25,8 @@ it.each<[string, Partial<ToolConfig>]>([
 });
 
 it("refuses a polling tool's name that a tool of the author has, at the start and on the author's server", async () => {
-  const withTool = (name: string, companions = {}): Promise<House> =>
-    house((tasks) => tasks.tool(name, {}, () => text("a")), { ...plain, companions });
+  const withTool = (name: string, companions = {}): Promise<StartedServer> =>
+    startServer((tasks) => tasks.tool(name, {}, () => text("a")), { ...plain, companions });
   await expect(withTool("task_cancel")).rejects.toMatchObject({ code: "configuration" });
   await withTool("task_list"); // there is no polling tool of that name
   await expect(withTool("task_list", { list: "task_list" })).rejects.toMatchObject({ code: "configuration" });
@@ -32,7 +34,7 @@ it("refuses a polling tool's name that a tool of the author has, at the start an
   await expect(withTool("a", { result: "same", cancel: "same" })).rejects.toMatchObject({
     code: "configuration",
   });
-  const { server, errors } = await house(
+  const { server, errors } = await startServer(
     (tasks) => tasks.tool("job", {}, () => text("a")),
     { ...plain, companions: { answer: "task_answer" } },
     (mcp) => void mcp.registerTool("task_answer", {}, () => text("own")),
@@ -63,7 +65,7 @@ it.each([
 
 it("uses the default for a name that is undefined", async () => {
   const companions = { result: undefined } as object;
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools: (tasks) => new Job().add(tasks, { plain: "ticket" }),
     options: { companions },
   });
@@ -73,8 +75,11 @@ it("uses the default for a name that is undefined", async () => {
 
 it("gives the polling tools the names that the author chose", async () => {
   const job = new Job();
-  const { server } = await house((tasks) => job.add(tasks), { ...plain, companions: { result: "fetch_it" } });
-  const session = await Session.open(server);
+  const { server } = await startServer((tasks) => job.add(tasks), {
+    ...plain,
+    companions: { result: "fetch_it" },
+  });
+  const session = await InMemorySession.open(server);
   const { text: said, reference } = ticketOf(await session.result(session.call("job")));
   expect(said).toContain(`call fetch_it with {"reference":"${reference}"}`);
   job.end();

@@ -3,8 +3,10 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { house, Session } from "../2025-11-25/session.ts";
-import { Peer, serve, tasksExtension, text } from "../peer.ts";
+import { tasksExtension, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { serve, startServer } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { fourTools, Job } from "./job.ts";
 
 const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
@@ -58,7 +60,7 @@ it("lists polling tools to clients without tasks only, and no output schema for 
     options: plain,
     http: { anonymous: "shared" },
   });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const list = async (capabilities: object): Promise<Record<string, unknown>> =>
     peer.result("tools/list", {}, { capabilities });
   const speaks = await list({ extensions: tasksExtension });
@@ -85,7 +87,7 @@ it("lists polling tools to clients without tasks only, and no output schema for 
 });
 
 it("leaves the list as it is if no tool has tickets", async () => {
-  const peer = await Peer.of({ tools: (tasks) => new Job().add(tasks, { plain: "wait" }) });
+  const peer = await StatelessClient.of({ tools: (tasks) => new Job().add(tasks, { plain: "wait" }) });
   const { tools, cacheScope } = await peer.result("tools/list", {}, without);
   const { tools: others, cacheScope: othersScope } = await peer.result("tools/list");
   expect([tools, cacheScope]).toEqual([others, othersScope]);
@@ -93,14 +95,14 @@ it("leaves the list as it is if no tool has tickets", async () => {
 
 it("treats a session as one without tasks until it asks for a task", async () => {
   const job = new Job();
-  const { server } = await house((tasks) => job.add(tasks), plain);
-  const names = async (session: Session): Promise<string[]> => {
+  const { server } = await startServer((tasks) => job.add(tasks), plain);
+  const names = async (session: InMemorySession): Promise<string[]> => {
     const { tools } = await session.request("tools/list");
     return (tools as { name: string }[]).map(({ name }) => name).filter((name) => name.startsWith("task_"));
   };
   const pollingTools = ["task_result", "task_cancel", "task_answer", "task_list"];
-  expect(await names(await Session.open(server, { capabilities: { tasks: {} } }))).toEqual([]);
-  const session = await Session.open(server);
+  expect(await names(await InMemorySession.open(server, { capabilities: { tasks: {} } }))).toEqual([]);
+  const session = await InMemorySession.open(server);
   expect(await names(session)).toEqual(pollingTools);
   await session.start("job");
   expect(await names(session)).toEqual([]);
@@ -109,18 +111,18 @@ it("treats a session as one without tasks until it asks for a task", async () =>
     message: "Tool task_list not found",
   });
   // A revision without tasks ignores what is declared and asked for there.
-  const older = await Session.open(server, { version: "2025-06-18", capabilities: { tasks: {} } });
+  const older = await InMemorySession.open(server, { version: "2025-06-18", capabilities: { tasks: {} } });
   expect(await names(older)).toEqual(pollingTools);
   job.end();
 });
 
 it("lists to clients with tasks what it would list without tickets, and reports no changed list", async () => {
   const list = async (policy: "wait" | "ticket"): Promise<unknown> => {
-    const { server } = await house(
+    const { server } = await startServer(
       (tasks) => tasks.tool("typed", { outputSchema: z.object({}) }, () => text("a")),
       { plain: policy },
     );
-    const session = await Session.open(server, { capabilities: { tasks: {} } });
+    const session = await InMemorySession.open(server, { capabilities: { tasks: {} } });
     const { tools } = await session.request("tools/list");
     await session.start("typed");
     await session.request("tools/list");

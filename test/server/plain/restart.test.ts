@@ -6,8 +6,9 @@ import { createTasks } from "holdfast";
 import { serveHttp, type HttpOptions, type HttpServer } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { Peer, text } from "../peer.ts";
-import { SessionPeer, type Message } from "../session-peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { fourTools, ticketOf } from "./job.ts";
 
 /** A server, and its restart on the same file. Its tool asks a question, which comes with the ticket. */
@@ -59,8 +60,10 @@ async function twoServers(http: HttpOptions): Promise<{
 it("returns the result of a ticket after a restart of the server", async () => {
   const servers = await twoServers({ anonymous: "shared" });
   const without = { capabilities: {} };
-  const { reference } = ticketOf((await new Peer(servers.first.url).call("report", {}, without)).result);
-  const peer = new Peer((await servers.restart()).url);
+  const { reference } = ticketOf(
+    (await new StatelessClient(servers.first.url).call("report", {}, without)).result,
+  );
+  const peer = new StatelessClient((await servers.restart()).url);
   await peer.call("task_answer", { reference, answer: { ok: true } }, without);
   const { result } = await peer.call("task_result", { reference }, without);
   expect(result).toMatchObject(text("1 true"));
@@ -70,8 +73,8 @@ it("returns the result of a ticket after a restart of the server", async () => {
 it("continues the rounds of a call after a restart of the server", async () => {
   const servers = await twoServers({ anonymous: "shared" });
   const forms = { capabilities: { elicitation: {} } };
-  const { result } = await new Peer(servers.first.url).call("report", {}, forms);
-  const peer = new Peer((await servers.restart()).url);
+  const { result } = await new StatelessClient(servers.first.url).call("report", {}, forms);
+  const peer = new StatelessClient((await servers.restart()).url);
   // The state that the first process sealed names the task.
   const params = { name: "report", arguments: {}, requestState: result?.["requestState"] };
   const inputResponses = { send: { action: "accept", content: { ok: true } } };
@@ -80,12 +83,12 @@ it("continues the rounds of a call after a restart of the server", async () => {
 
 it("finds a task by its whole id when the session has ended with the server", async () => {
   const servers = await twoServers({});
-  const call = async (peer: SessionPeer, name: string, args = {}): Promise<Message> =>
+  const call = async (peer: SessionClient, name: string, args = {}): Promise<Message> =>
     (await peer.call(name, args))["result"] as Message;
-  const first = await SessionPeer.open(servers.first.url, { capabilities: {} });
+  const first = await SessionClient.open(servers.first.url, { capabilities: {} });
   const { text: said, reference } = ticketOf(await call(first, "report"));
   const [, id] = new RegExp(`Should ${reference} become unknown, use (\\S+) in its place`).exec(said) ?? [];
-  const second = await SessionPeer.open((await servers.restart()).url, { capabilities: {} });
+  const second = await SessionClient.open((await servers.restart()).url, { capabilities: {} });
   expect(await call(second, "task_result", { reference })).toMatchObject({ isError: true });
   await call(second, "task_answer", { reference: id, answer: { ok: false } });
   expect(await call(second, "task_result", { reference: id })).toEqual(text("1 false"));

@@ -5,8 +5,8 @@ import type { PlainOptions } from "../../../src/server/plain/plain-policies.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { FakeClock, rest } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { Session, type Message } from "../2025-11-25/session.ts";
-import { text } from "../peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { clockedServer, type ClockedServer } from "./clocked-server.ts";
 import { fourTools, ticketOf } from "./job.ts";
 
@@ -75,13 +75,16 @@ async function processes(
 
 const idIn = (result: Message): string => (result as { content: [{ text: string }] }).content[0].text;
 
-function cancel(session: Session, requestId: unknown, reason?: string): void {
+function cancel(session: InMemorySession, requestId: unknown, reason?: string): void {
   session.notify("notifications/cancelled", { requestId, ...(reason !== undefined && { reason }) });
 }
 
 it("runs the same call in each process where somebody waits for it", async () => {
   const run = await processes();
-  const [here, there] = [await Session.open(run.here.server), await Session.open(run.there.server)];
+  const [here, there] = [
+    await InMemorySession.open(run.here.server),
+    await InMemorySession.open(run.there.server),
+  ];
   const calls = [here.call("job"), there.call("job")]; // at once
   await run.begun(2);
   const third = there.call("job");
@@ -98,7 +101,10 @@ it("runs the same call in each process where somebody waits for it", async () =>
 
 it("runs it once for calls that may join, and delivers to both", async () => {
   const run = await processes(joining);
-  const [here, there] = [await Session.open(run.here.server), await Session.open(run.there.server)];
+  const [here, there] = [
+    await InMemorySession.open(run.here.server),
+    await InMemorySession.open(run.there.server),
+  ];
   const first = here.call("job");
   await run.begun(1);
   const second = there.call("job");
@@ -112,7 +118,10 @@ it("runs it once for calls that may join, and delivers to both", async () => {
 
 it("goes on while somebody waits in another process, and is cancelled when the last caller calls off", async () => {
   const run = await processes(joining);
-  const [here, there] = [await Session.open(run.here.server), await Session.open(run.there.server)];
+  const [here, there] = [
+    await InMemorySession.open(run.here.server),
+    await InMemorySession.open(run.there.server),
+  ];
   const first = here.call("job");
   await run.begun(1);
   const second = there.call("job");
@@ -129,11 +138,11 @@ it("goes on while somebody waits in another process, and is cancelled when the l
 it("joins a call whose connection broke in another process", async () => {
   const run = await processes();
   const streams = new FakeStreams();
-  const here = await Session.open(run.here.server, { streams });
+  const here = await InMemorySession.open(run.here.server, { streams });
   const lost = here.call("job");
   await run.begun(1);
   streams.break(lost);
-  const there = await Session.open(run.there.server);
+  const there = await InMemorySession.open(run.there.server);
   const retry = there.call("job");
   await rest();
   run.end();
@@ -143,10 +152,13 @@ it("joins a call whose connection broke in another process", async () => {
 it("lets one call join a task that nobody waits for, when several come at once", async () => {
   const run = await processes();
   const streams = new FakeStreams();
-  const here = await Session.open(run.here.server, { streams });
+  const here = await InMemorySession.open(run.here.server, { streams });
   streams.break(here.call("job"));
   await run.begun(1);
-  const sessions = [await Session.open(run.here.server), await Session.open(run.there.server)];
+  const sessions = [
+    await InMemorySession.open(run.here.server),
+    await InMemorySession.open(run.there.server),
+  ];
   const calls = sessions.map((session) => session.call("job"));
   await run.begun(2);
   run.end();
@@ -156,11 +168,11 @@ it("lets one call join a task that nobody waits for, when several come at once",
 
 it("joins the task of a process that died", async () => {
   const run = await processes();
-  const here = await Session.open(run.here.server);
+  const here = await InMemorySession.open(run.here.server);
   here.call("job");
   await run.begun(1);
   await run.killOwnerOf(run.ids[0]);
-  const there = await Session.open(run.there.server);
+  const there = await InMemorySession.open(run.there.server);
   const retry = there.call("job");
   await run.clock.advance(minute);
   run.end();
@@ -170,7 +182,10 @@ it("joins the task of a process that died", async () => {
 
 it("gives a result to the same call in another process when its caller ran out of time", async () => {
   const run = await processes();
-  const [here, there] = [await Session.open(run.here.server), await Session.open(run.there.server)];
+  const [here, there] = [
+    await InMemorySession.open(run.here.server),
+    await InMemorySession.open(run.there.server),
+  ];
   const first = here.call("job");
   await run.begun(1);
   cancel(here, first, timedOut);
@@ -190,7 +205,10 @@ it.each([
   ["comes later", 1_000, 2],
 ])("waits for the news that a call in another process was given up, which %s", async (_, ms, runs) => {
   const run = await processes();
-  const [here, there] = [await Session.open(run.here.server), await Session.open(run.there.server)];
+  const [here, there] = [
+    await InMemorySession.open(run.here.server),
+    await InMemorySession.open(run.there.server),
+  ];
   const first = here.call("job");
   await run.begun(1);
   await run.clock.advance(minute);
@@ -205,7 +223,10 @@ it.each([
 
 it("does not wait for it beside a call that has just begun, nor for changes of another kind", async () => {
   const run = await processes();
-  const [here, there] = [await Session.open(run.here.server), await Session.open(run.there.server)];
+  const [here, there] = [
+    await InMemorySession.open(run.here.server),
+    await InMemorySession.open(run.there.server),
+  ];
   here.call("job");
   await run.begun(1);
   await run.clock.advance(999);
@@ -226,8 +247,8 @@ it.each(["arrives", "is lost"])(
     const run = await processes(joining);
     const streams = new FakeStreams();
     const [here, there] = [
-      await Session.open(run.here.server, { streams }),
-      await Session.open(run.there.server),
+      await InMemorySession.open(run.here.server, { streams }),
+      await InMemorySession.open(run.there.server),
     ];
     const first = here.call("job");
     await run.begun(1);
@@ -246,8 +267,11 @@ it.each(["arrives", "is lost"])(
 
 it("joins a call with a ticket from another process, unless its caller waits in task_result there", async () => {
   const run = await processes({}, { plain: "ticket", plainDeadlineMs: minute, companions: fourTools });
-  const [here, there] = [await Session.open(run.here.server), await Session.open(run.there.server)];
-  const ticket = async (session: Session, name: string, args = {}): Promise<string> => {
+  const [here, there] = [
+    await InMemorySession.open(run.here.server),
+    await InMemorySession.open(run.there.server),
+  ];
+  const ticket = async (session: InMemorySession, name: string, args = {}): Promise<string> => {
     const call = session.call(name, args);
     await run.clock.advance(minute + 2_000);
     return ticketOf(await session.result(call)).reference;
@@ -271,7 +295,7 @@ it("joins a call with a ticket from another process, unless its caller waits in 
 
 it("writes no more for a call because there may be other processes", async () => {
   const run = await processes();
-  const here = await Session.open(run.here.server);
+  const here = await InMemorySession.open(run.here.server);
   run.commands.length = 0;
   run.end();
   await here.result(here.call("job"));

@@ -1,26 +1,28 @@
 import { expect, it } from "vitest";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { house, Session, type House, type Message } from "../2025-11-25/session.ts";
-import { Peer, text } from "../peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { type StartedServer, startServer } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { addConfirm, fourTools, Job, ticketOf } from "./job.ts";
 
 const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
 const without = { capabilities: {} };
 
-function tickets(job: Job): Promise<House> {
-  return house((tasks) => {
+function tickets(job: Job): Promise<StartedServer> {
+  return startServer((tasks) => {
     job.add(tasks);
     addConfirm(tasks);
   }, plain);
 }
 
-const called = (session: Session, name: string, args = {}): Promise<Message> =>
+const called = (session: InMemorySession, name: string, args = {}): Promise<Message> =>
   session.result(session.call(name, args));
 
 it("answers with a ticket at the deadline, and with the result of the tool later", async () => {
   const job = new Job();
   const { server, errors } = await tickets(job);
-  const session = await Session.open(server, { version: "2025-06-18" });
+  const session = await InMemorySession.open(server, { version: "2025-06-18" });
   const first = ticketOf(await called(session, "job"));
   expect(first.data).toEqual({
     text: first.text,
@@ -50,8 +52,8 @@ it("answers with a ticket at the deadline, and with the result of the tool later
 
 it("answers with a ticket at once with a deadline of 0", async () => {
   const job = new Job();
-  const { server, errors } = await house((tasks) => job.add(tasks), { ...plain, plainDeadlineMs: 0 });
-  const session = await Session.open(server);
+  const { server, errors } = await startServer((tasks) => job.add(tasks), { ...plain, plainDeadlineMs: 0 });
+  const session = await InMemorySession.open(server);
   const { reference } = ticketOf(await called(session, "job"));
   expect(ticketOf(await called(session, "task_result", { reference })).reference).toBe(reference);
   job.end();
@@ -60,7 +62,7 @@ it("answers with a ticket at once with a deadline of 0", async () => {
 
 it("does the same on 2026-07-28", async () => {
   const job = new Job();
-  const peer = await Peer.of({
+  const peer = await StatelessClient.of({
     tools: (tasks) => job.add(tasks),
     options: plain,
     http: { anonymous: "shared" },
@@ -79,7 +81,7 @@ it("does the same on 2026-07-28", async () => {
 
 it("gives callers without principal and session the whole id", async () => {
   const job = new Job();
-  const peer = await Peer.of({ tools: (tasks) => job.add(tasks), options: plain });
+  const peer = await StatelessClient.of({ tools: (tasks) => job.add(tasks), options: plain });
   const { reference } = ticketOf((await peer.call("job", {}, without)).result);
   expect(reference.length).toBeGreaterThan(30);
   job.end();
@@ -91,7 +93,7 @@ it("gives callers without principal and session the whole id", async () => {
 
 it("takes the answer by task_answer if the client cannot be asked", async () => {
   const { server } = await tickets(new Job());
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const { text: asked, reference, status } = ticketOf(await called(session, "confirm"));
   expect(status).toBe("input_required");
   expect(asked).toContain("Question: Send 12 rows?");
@@ -108,7 +110,7 @@ it("takes the answer by task_answer if the client cannot be asked", async () => 
 
 it("repeats its text as structured content, for hosts that show their model nothing else", async () => {
   const { server } = await tickets(new Job());
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const asked = ticketOf(await called(session, "confirm"));
   const { reference } = asked;
   expect(asked.data).toEqual({
@@ -136,14 +138,14 @@ it("repeats its text as structured content, for hosts that show their model noth
 });
 
 it("gives the prompt of a sampling question as structured content", async () => {
-  const { server } = await house((tasks) => {
+  const { server } = await startServer((tasks) => {
     tasks.tool("draft", { requires: ["sampling"] }, async (_args, task) => {
       const content = { type: "text", text: "Weather?" } as const;
       await task.sample("words", { messages: [{ role: "user", content }], maxTokens: 10 });
       return text("drafted");
     });
   }, plain);
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   expect(ticketOf(await called(session, "draft")).data).toMatchObject({
     question: {
       message: "Write the next message.",
@@ -157,7 +159,7 @@ it("gives the prompt of a sampling question as structured content", async () => 
 
 it("accepts a refusal, and an object that a model wrote as a JSON string", async () => {
   const { server } = await tickets(new Job());
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   for (const [answer, expected] of [
     ["decline", "decline"],
     ["cancel", "cancel"],
@@ -171,7 +173,7 @@ it("accepts a refusal, and an object that a model wrote as a JSON string", async
 
 it("asks a client with forms itself, also during task_result", async () => {
   const { server } = await tickets(new Job());
-  const session = await Session.open(server, {
+  const session = await InMemorySession.open(server, {
     capabilities: { elicitation: {} },
     streams: new FakeStreams(),
   });
@@ -188,7 +190,7 @@ it("asks a client with forms itself, also during task_result", async () => {
 
 it("answers task_result with questions on 2026-07-28", async () => {
   const forms = { capabilities: { elicitation: {} } };
-  const peer = await Peer.of({ tools: addConfirm, options: plain, http: { anonymous: "shared" } });
+  const peer = await StatelessClient.of({ tools: addConfirm, options: plain, http: { anonymous: "shared" } });
   await peer.call("confirm", {}, forms);
   const reference = (
     (await peer.result("tools/call", { name: "task_list", arguments: {} }, forms))["structuredContent"] as {
@@ -207,7 +209,7 @@ it("answers task_result with questions on 2026-07-28", async () => {
 it("cancels a task, lists running ones, and lists them for an unknown reference", async () => {
   const job = new Job();
   const { server } = await tickets(job);
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   expect(ticketOf(await called(session, "task_list")).text).toBe("None of your tool calls is running.");
   const { reference } = ticketOf(await called(session, "job"));
   const line = `- ${reference}: job, working (half way)`;
@@ -237,8 +239,8 @@ it("cancels a task, lists running ones, and lists them for an unknown reference"
 });
 
 it("takes the answer by task_result, which then waits, if there is no tool for answers", async () => {
-  const { server } = await house(addConfirm, { plainDeadlineMs: 10_000 });
-  const session = await Session.open(server);
+  const { server } = await startServer(addConfirm, { plainDeadlineMs: 10_000 });
+  const session = await InMemorySession.open(server);
   const { tools } = await session.request("tools/list");
   expect((tools as { name: string }[]).map(({ name }) => name)).toEqual([
     "confirm",
@@ -277,7 +279,7 @@ it.each([
     properties: { yes: { type: "boolean" as const } },
     required: ["yes"],
   };
-  const { server } = await house(
+  const { server } = await startServer(
     (tasks) => {
       tasks.tool("wipe", { requires: ["elicitation"] }, async (_args, task) => {
         const first = await task.elicit("first disk", { message: "Wipe A?", requestedSchema: yes });
@@ -287,7 +289,7 @@ it.each([
     },
     { plainDeadlineMs: 10_000, companions },
   );
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const { reference, data } = ticketOf(await called(session, "wipe"));
   const next = (data["next"] as { arguments: object }).arguments;
   expect(next).toEqual({ reference, question: "first disk" });
@@ -303,7 +305,7 @@ it.each([
 
 it("takes no answer by task_result if there is a tool for answers", async () => {
   const { server } = await tickets(new Job());
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const { reference } = ticketOf(await called(session, "confirm"));
   const refused = await called(session, "task_result", { reference, answer: { note: "go" } });
   expect(refused).toMatchObject({ isError: true });

@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { CrashableStore } from "../../../src/testing/crashable-store.ts";
 import { FakeClock, rest } from "../../../src/testing/fake-clock.ts";
-import { Session } from "../2025-11-25/session.ts";
-import { text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { clockedServer, type ClockedServer } from "./clocked-server.ts";
 
 const minute = 60_000;
@@ -14,7 +14,7 @@ const job = { name: "job", arguments: {} };
 interface Crashed {
   readonly clock: FakeClock;
   /** Starts the next process, and a session with it. */
-  readonly restart: () => Promise<Session>;
+  readonly restart: () => Promise<InMemorySession>;
 }
 
 /** A server that crashes after the client of its call ran out of time, when `begun` resolved. */
@@ -23,7 +23,7 @@ async function crashed(handler: ToolHandler<object>, begun: Promise<void>): Prom
     clockedServer((tools) => tools.tool("job", {}, handler), { store, clock, plain: "wait" });
   const crashable = new CrashableStore();
   const { server, clock } = await start(crashable.store);
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   const requestId = session.begin("tools/call", job);
   await begun;
   session.notify("notifications/cancelled", { requestId, reason: "Request timed out" });
@@ -31,7 +31,7 @@ async function crashed(handler: ToolHandler<object>, begun: Promise<void>): Prom
   crashable.crash();
   return {
     clock,
-    restart: async () => Session.open((await start(crashable.successor().store, clock)).server),
+    restart: async () => InMemorySession.open((await start(crashable.successor().store, clock)).server),
   };
 }
 

@@ -6,9 +6,10 @@ import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { rest } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { formClient, Session, type Client } from "../2025-11-25/session.ts";
-import { text, type Peer } from "../peer.ts";
-import { Pipe } from "../pipe.ts";
+import { formClient, text } from "../../kit/messages.ts";
+import { type Client, InMemorySession } from "../../kit/in-memory-session.ts";
+import type { StatelessClient } from "../../kit/stateless-client.ts";
+import { StdioClient } from "../../kit/stdio-client.ts";
 import { clockedServer, type ClockedServer } from "./clocked-server.ts";
 import { addConfirm, Job, ticketOf } from "./job.ts";
 
@@ -23,8 +24,8 @@ async function leftCall(
   served: ClockedServer,
   reason?: string,
   client: Client = {},
-): Promise<Session> {
-  const session = await Session.open(served.server, client);
+): Promise<InMemorySession> {
+  const session = await InMemorySession.open(served.server, client);
   const call = session.call("job");
   await job.begun.promise;
   session.notify("notifications/cancelled", { requestId: call, ...(reason !== undefined && { reason }) });
@@ -86,8 +87,8 @@ it.each([
 ])("%s", async (_, cancels, expected) => {
   const job = new Job();
   const { server, clock } = await clockedServer((tools) => job.add(tools));
-  const session = await Session.open(server);
-  const other = await Session.open(server);
+  const session = await InMemorySession.open(server);
+  const other = await InMemorySession.open(server);
   const call = session.call("job");
   await clock.advance(1_000);
   const again = session.call("job");
@@ -105,7 +106,10 @@ it("begins work of its own at once beside a call that came just before, or in an
   const job = new Job();
   const { server, clock } = await clockedServer((tools) => job.add(tools));
   const streams = new FakeStreams();
-  const [first, other] = [await Session.open(server), await Session.open(server, { streams })];
+  const [first, other] = [
+    await InMemorySession.open(server),
+    await InMemorySession.open(server, { streams }),
+  ];
   first.call("job");
   await clock.advance(999);
   first.call("job");
@@ -189,7 +193,10 @@ it("tells callers without a principal apart by their sessions", async () => {
 
 it("keeps a question open, and asks it again when the same call is made", async () => {
   const served = await clockedServer((tools) => addConfirm(tools));
-  const session = await Session.open(served.server, { capabilities: formClient, streams: new FakeStreams() });
+  const session = await InMemorySession.open(served.server, {
+    capabilities: formClient,
+    streams: new FakeStreams(),
+  });
   for (let nth = 0; nth < 2; nth++) {
     const call = session.call("confirm");
     await session.asked("elicitation/create", nth);
@@ -206,7 +213,10 @@ it("keeps a question open, and asks it again when the same call is made", async 
 it("cancels a task that waits for an answer when the grace has ended", async () => {
   const store = memoryStore();
   const served = await clockedServer((tools) => addConfirm(tools), { store });
-  const session = await Session.open(served.server, { capabilities: formClient, streams: new FakeStreams() });
+  const session = await InMemorySession.open(served.server, {
+    capabilities: formClient,
+    streams: new FakeStreams(),
+  });
   const call = session.call("confirm");
   await session.asked("elicitation/create");
   session.notify("notifications/cancelled", { requestId: call, reason: timedOut });
@@ -223,7 +233,12 @@ it("cancels a task that waits for an answer when the grace has ended", async () 
 });
 
 /** A call over HTTP on 2026-07-28 whose client closes its stream after so long. */
-async function closedCall(job: Job, { clock }: ClockedServer, peer: Peer, afterMs: number): Promise<void> {
+async function closedCall(
+  job: Job,
+  { clock }: ClockedServer,
+  peer: StatelessClient,
+  afterMs: number,
+): Promise<void> {
   const client = new AbortController();
   const call = peer.call("job", {}, { ...without, signal: client.signal });
   call.catch(() => undefined);
@@ -267,7 +282,7 @@ it.each([timedOut, undefined])("reads the reason of a cancel on a pipe: %j", asy
   const factory = (): McpServer => new McpServer({ name: "reports", version: "1" });
   const server = await serveStdio(tasks.server(factory), { stdin, stdout });
   onTestFinished(() => server.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   pipe.send(1, "tools/call", { name: "job", arguments: {} }, {});
   await job.begun.promise;
   pipe.cancel(1, reason);

@@ -6,7 +6,8 @@ import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { rest } from "../../../src/testing/fake-clock.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { house, Session, type House } from "../2025-11-25/session.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { type StartedServer, startServer } from "../../kit/server.ts";
 import { Job } from "./job.ts";
 
 const damages = {
@@ -23,13 +24,13 @@ it.each([
   const folder = await mkdtemp(join(tmpdir(), "holdfast-plain-unreadable-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, "tasks.db");
-  const start = (job: Job): Promise<House> =>
-    house((tasks) => job.add(tasks, options), { store: sqliteStore(path), stopDeadlineMs: 1 });
+  const start = (job: Job): Promise<StartedServer> =>
+    startServer((tasks) => job.add(tasks, options), { store: sqliteStore(path), stopDeadlineMs: 1 });
 
   const lost = new Job();
   const first = await start(lost);
   const streams = new FakeStreams();
-  const caller = await Session.open(first.server, { streams });
+  const caller = await InMemorySession.open(first.server, { streams });
   const call = caller.call("job");
   await lost.begun.promise;
   streams.break(call);
@@ -44,7 +45,7 @@ it.each([
 
   const job = new Job();
   const second = await start(job);
-  const session = await Session.open(second.server);
+  const session = await InMemorySession.open(second.server);
   const calls = [session.call("job"), session.call("job")];
   await job.begun.promise;
   await session.request("tools/list");

@@ -1,9 +1,11 @@
 import { expect, it } from "vitest";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { formClient, house, Session } from "../2025-11-25/session.ts";
+import { formClient, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { serve, startServer } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { memoryStore } from "holdfast/memory";
 import type { TaskRecord } from "../../../src/task/record.ts";
-import { Peer, serve, text } from "../peer.ts";
 import { addConfirm, Job } from "./job.ts";
 
 const versions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -11,8 +13,8 @@ const versions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 it.each(versions)("answers when the tool is done, and stores a task meanwhile, on %s", async (version) => {
   const store = memoryStore();
   const job = new Job();
-  const { server } = await house((tasks) => job.add(tasks), { store });
-  const session = await Session.open(server, { version });
+  const { server } = await startServer((tasks) => job.add(tasks), { store });
+  const session = await InMemorySession.open(server, { version });
   const call = session.call("job");
   await job.begun.promise;
   const [record] = await store.list({ generation: "plain", principal: "alice" }, null, 10, 0);
@@ -23,7 +25,7 @@ it.each(versions)("answers when the tool is done, and stores a task meanwhile, o
 
 it("stores no task for a tool without tasks, nor for a client with tasks that asks for none", async () => {
   const store = memoryStore();
-  const { server } = await house(
+  const { server } = await startServer(
     (tasks) => {
       tasks.tool("quick", { task: "forbidden" }, () => text("quick"));
       tasks.tool("maybe", {}, () => text("maybe"));
@@ -31,18 +33,18 @@ it("stores no task for a tool without tasks, nor for a client with tasks that as
     },
     { store },
   );
-  const plain = await Session.open(server);
+  const plain = await InMemorySession.open(server);
   expect(await plain.result(plain.call("quick"))).toEqual(text("quick"));
   expect(await plain.error("tools/call", { name: "long", arguments: {} })).toMatchObject({ code: -32601 });
-  const speaks = await Session.open(server, { capabilities: { tasks: {} } });
+  const speaks = await InMemorySession.open(server, { capabilities: { tasks: {} } });
   expect(await speaks.result(speaks.call("maybe"))).toEqual(text("maybe"));
   expect(await store.list({ generation: "plain", principal: "alice" }, null, 10, 0)).toEqual([]);
 });
 
 it("asks on the stream of the call without naming a task, and on that of the same call after it broke", async () => {
-  const { server } = await house(addConfirm);
+  const { server } = await startServer(addConfirm);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { capabilities: formClient, streams });
+  const session = await InMemorySession.open(server, { capabilities: formClient, streams });
   const first = session.call("confirm");
   const question = await session.asked("elicitation/create");
   expect(session.sentOn.get(question["id"])).toBe(first);
@@ -59,8 +61,8 @@ it("asks on the stream of the call without naming a task, and on that of the sam
 });
 
 it("answers with an error result if the client cannot be asked", async () => {
-  const { server } = await house(addConfirm, { plain: "wait" });
-  const session = await Session.open(server);
+  const { server } = await startServer(addConfirm, { plain: "wait" });
+  const session = await InMemorySession.open(server);
   expect(await session.result(session.call("confirm"))).toMatchObject({ isError: true });
 });
 
@@ -72,10 +74,12 @@ it("returns the same errors as a call without a task", async () => {
       });
     },
   });
-  expect((await new Peer(http.url).call("throws", {}, { capabilities: {} })).result).toMatchObject({
-    isError: true,
-    content: [{ text: "no paper" }],
-  });
+  expect((await new StatelessClient(http.url).call("throws", {}, { capabilities: {} })).result).toMatchObject(
+    {
+      isError: true,
+      content: [{ text: "no paper" }],
+    },
+  );
 });
 
 it("answers a single request without a session", async () => {

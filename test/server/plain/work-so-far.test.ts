@@ -1,7 +1,9 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { house, Session } from "../2025-11-25/session.ts";
-import { Peer, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { ticketOf } from "./job.ts";
 
 const options = { plain: "ticket", plainDeadlineMs: 20 } as const;
@@ -21,8 +23,8 @@ function index(blocks: readonly string[]): (tasks: Pick<Tasks, "tool">) => void 
 const lastLines = [3, 4, 5, 6, 7].map((n) => `info: page ${n} is read`);
 
 it("shows a model the last lines of the log, and the output so far, in a session", async () => {
-  const { server } = await house(index(["one", "two"]), options);
-  const session = await Session.open(server, { version: "2025-06-18" });
+  const { server } = await startServer(index(["one", "two"]), options);
+  const session = await InMemorySession.open(server, { version: "2025-06-18" });
   const { reference } = ticketOf(await session.result(session.call("index", {})));
   let result = await session.result(session.call("task_result", { reference }));
   while (ticketOf(result).data["statusMessage"] !== "read") {
@@ -37,7 +39,7 @@ it("shows a model the last lines of the log, and the output so far, in a session
 
 it("shows only the newest of much output, on 2026-07-28 too", async () => {
   const blocks = Array.from({ length: 30 }, (_, n) => `${n} ${"x".repeat(3_000)}`);
-  const peer = await Peer.of({ tools: index(blocks), options, http: { anonymous: "shared" } });
+  const peer = await StatelessClient.of({ tools: index(blocks), options, http: { anonymous: "shared" } });
   const without = { capabilities: {} };
   let { result } = await peer.call("index", {}, without);
   const { reference } = ticketOf(result);

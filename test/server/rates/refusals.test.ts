@@ -4,11 +4,13 @@ import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { listenTo } from "../listener.ts";
+import { text } from "../../kit/messages.ts";
+import { serve, type Served } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
+import { StatelessClient, type WireResponse } from "../../kit/stateless-client.ts";
+import { StdioClient } from "../../kit/stdio-client.ts";
+import { listenTo } from "../../kit/subscription.ts";
 import { ticketOf } from "../plain/job.ts";
-import { Peer, serve, text, type Served, type WireResponse } from "../peer.ts";
-import { Pipe } from "../pipe.ts";
-import { SessionPeer } from "../session-peer.ts";
 
 const tools = (tasks: Tasks): void => {
   tasks.tool("add", {}, () => text("3"));
@@ -33,7 +35,7 @@ function limited(): Promise<Served> {
 
 it("answers 429 with Retry-After and a JSON-RPC error, to the one who is too fast", async () => {
   const { http, errors } = await limited();
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const taskId = await peer.start("endless", {}, as("alice"));
   await peer.start("add", {}, as("alice"));
   const refused = await peer.call("add", {}, { ...as("alice"), id: "r-1" });
@@ -56,7 +58,7 @@ it("counts nobody's polls for another, and shows nobody another's interval", asy
     http: { authenticate },
     options: { rates: { pollsPerInterval: 2 }, pollIntervalMs: 60_000 },
   });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const taskId = await peer.start("endless", {}, as("alice"));
   await peer.get(taskId, as("alice"));
   const retryAfter = async (guess: string): Promise<number> => {
@@ -76,7 +78,7 @@ it("counts nobody's polls for another, and shows nobody another's interval", asy
 
 it("stops lookups of who guesses, whatever it guesses with", async () => {
   const { http } = await limited();
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const guess = { taskId: "no-such-task" };
   expect(await peer.send("tasks/get", guess, as("eve"))).toMatchObject({ error: { code: -32602 } });
   expect(await peer.send("tasks/cancel", guess, as("eve"))).toMatchObject({ error: { code: -32602 } });
@@ -86,8 +88,8 @@ it("stops lookups of who guesses, whatever it guesses with", async () => {
 
 it("answers for the caller's own tasks, however often it guessed", async () => {
   const { http } = await limited();
-  const peer = new Peer(http.url);
-  const session = await SessionPeer.open(http.url, as("alice"));
+  const peer = new StatelessClient(http.url);
+  const session = await SessionClient.open(http.url, as("alice"));
   const taskId = await peer.start("endless", {}, as("alice"));
   const created = await session.request("tools/call", { name: "endless", task: {} });
   const core = (created["result"] as { task: { taskId: string } }).task.taskId;
@@ -112,7 +114,7 @@ it("limits lookups by polling tools too, but not those of the caller's own calls
   const companions = { answer: "task_answer" };
   const options = { plainDeadlineMs: 20, companions, rates: { missesPerMinute: 2 } } as const;
   const { http } = await serve({ tools, http: { authenticate }, options });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const guess = (name: string, who: string): Promise<WireResponse> =>
     peer.call(name, { reference: "K7QM-2XWD", answer: {} }, { capabilities: {}, ...as(who) });
   const plain = { capabilities: {}, ...as("eve") };
@@ -132,7 +134,7 @@ it("limits lookups by polling tools too, but not those of the caller's own calls
 
 it("does the same on a session of an earlier revision", async () => {
   const { http } = await limited();
-  const peer = await SessionPeer.open(http.url, as("alice"));
+  const peer = await SessionClient.open(http.url, as("alice"));
   const call = (id: number): Promise<Response> =>
     peer.post({ id, method: "tools/call", params: { name: "add", arguments: {}, task: {} } });
   expect((await call(1)).status).toBe(200);
@@ -155,7 +157,7 @@ it("does the same on a pipe, in the order in which requests came", async () => {
     { stdin, stdout },
   );
   onTestFinished(() => stdio.close());
-  const pipe = new Pipe(stdin, stdout);
+  const pipe = new StdioClient(stdin, stdout);
   const call = { name: "add", arguments: {} };
   expect(await pipe.request("tools/call", call)).toMatchObject({ resultType: "task" });
   expect(await pipe.request("tools/call", call)).toMatchObject({ resultType: "task" });

@@ -5,8 +5,9 @@ import type { Tasks } from "holdfast";
 import { sqliteStore } from "holdfast/sqlite";
 import type { TaskStore } from "holdfast/store";
 import { expect, it, onTestFinished } from "vitest";
-import { house, Session } from "../2025-11-25/session.ts";
-import { text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { about, callAs, created, related, start, until } from "./sep.ts";
 
 const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
@@ -24,8 +25,8 @@ function tools(aborted: () => void = () => undefined): (tasks: Tasks) => void {
 
 it("ends a task at once, tells its handler and sends no answer [S-063 S-064 S-065 S-067]", async () => {
   const told = Promise.withResolvers<void>();
-  const { server, errors } = await house(tools(told.resolve), set);
-  const session = await Session.open(server);
+  const { server, errors } = await startServer(tools(told.resolve), set);
+  const session = await InMemorySession.open(server);
   const request = await start(session, "mine", "wait");
   await until(session, "mine", "working");
   session.notify("notifications/cancelled", { requestId: request });
@@ -41,8 +42,8 @@ it("ends a task at once, tells its handler and sends no answer [S-063 S-064 S-06
 });
 
 it("shows in what is asked next, by whichever way it came [S-063]", async () => {
-  const { server } = await house(tools(), set);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools(), set);
+  const session = await InMemorySession.open(server);
   for (const [taskId, _meta] of [["mine", {}] as const, ["other", related("other")] as const]) {
     const requestId = await start(session, taskId, "wait");
     await until(session, taskId, "working");
@@ -50,15 +51,15 @@ it("shows in what is asked next, by whichever way it came [S-063]", async () => 
     expect(await session.request("tasks/get", about(taskId))).toMatchObject({ status: "cancelled" });
   }
   const first = await start(session, "first", "wait");
-  const second = await Session.open(server);
+  const second = await InMemorySession.open(server);
   await until(second, "first", "working");
   second.notify("notifications/cancelled", { requestId: first, _meta: related("first") });
   expect(await second.request("tasks/get", about("first"))).toMatchObject({ status: "cancelled" });
 });
 
 it("says nothing to a task that has ended, nor to another's request [S-066]", async () => {
-  const { server } = await house(tools(), set);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools(), set);
+  const session = await InMemorySession.open(server);
   const request = callAs(session, { taskId: "mine" }, "add");
   await session.result(request);
   const waiting = await start(session, "other", "wait");
@@ -70,16 +71,16 @@ it("says nothing to a task that has ended, nor to another's request [S-066]", as
 });
 
 it("reaches a task whose request came on a session that is gone [S-061 S-063]", async () => {
-  const { server } = await house(tools(), set);
-  const first = await Session.open(server);
+  const { server } = await startServer(tools(), set);
+  const first = await InMemorySession.open(server);
   const requestId = await start(first, "mine", "wait");
   await first.close();
-  const second = await Session.open(server);
+  const second = await InMemorySession.open(server);
   expect(await second.request("tasks/get", about("mine"))).toMatchObject({ taskId: "mine" });
   second.notify("notifications/cancelled", { requestId: 999, _meta: related("mine") });
   second.notify("notifications/cancelled", { requestId, _meta: related("nowhere") });
   expect(["submitted", "working"]).toContain((await second.request("tasks/get", about("mine")))["status"]);
-  const foreign = await Session.open(server, { principal: "bob" });
+  const foreign = await InMemorySession.open(server, { principal: "bob" });
   await foreign.request("ping"); // so that no request of its own has the id any more
   foreign.notify("notifications/cancelled", { requestId, _meta: related("mine") });
   await foreign.request("ping");
@@ -92,12 +93,12 @@ it("reaches it after a restart of the server too", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-sep-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const store = (): TaskStore => sqliteStore(join(folder, "tasks.db"));
-  const before = await house(tools(), { ...set, store: store() });
-  const first = await Session.open(before.server);
+  const before = await startServer(tools(), { ...set, store: store() });
+  const first = await InMemorySession.open(before.server);
   const requestId = await start(first, "mine", "wait");
   await before.server.stop();
-  const { server } = await house(tools(), { ...set, store: store() });
-  const second = await Session.open(server);
+  const { server } = await startServer(tools(), { ...set, store: store() });
+  const second = await InMemorySession.open(server);
   await until(second, "mine", "working");
   second.notify("notifications/cancelled", { requestId, _meta: related("mine") });
   expect(await until(second, "mine")).toMatchObject({ status: "cancelled" });
@@ -105,8 +106,8 @@ it("reaches it after a restart of the server too", async () => {
 });
 
 it("of a request that is cancelled before its task is there ends the task all the same", async () => {
-  const { server } = await house(tools(), set);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools(), set);
+  const session = await InMemorySession.open(server);
   const request = callAs(session, { taskId: "mine" }, "wait");
   session.notify("notifications/cancelled", { requestId: request, _meta: related("mine") });
   await Promise.race([created(session, "mine"), session.request("ping")]);

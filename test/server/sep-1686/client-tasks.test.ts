@@ -1,7 +1,8 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { house, Session, type Message } from "../2025-11-25/session.ts";
-import { text } from "../peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { form } from "../prepare-caller.ts";
 import { callAs, related, until } from "./sep.ts";
 
@@ -17,7 +18,7 @@ const declares = { elicitation: { form: {} }, tasks: { elicitation: { create: tr
 const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
 
 interface Asked {
-  readonly session: Session;
+  readonly session: InMemorySession;
   /** The call of the tool. */
   readonly request: string | number;
   readonly question: Message;
@@ -26,8 +27,8 @@ interface Asked {
 }
 
 async function asked(): Promise<Asked> {
-  const { server } = await house(tools, set);
-  const session = await Session.open(server, { capabilities: declares });
+  const { server } = await startServer(tools, set);
+  const session = await InMemorySession.open(server, { capabilities: declares });
   const request = callAs(session, { taskId: "mine" }, "ask");
   const question = await session.asked("elicitation/create");
   const meta = (question["params"] as Message)["_meta"] as Record<string, { taskId: string }>;

@@ -1,18 +1,19 @@
 import { expect, it } from "vitest";
 import { createdMethod } from "../../../src/generation/sep-1686/notify.ts";
 import { noSession } from "../../../src/server/streams.ts";
-import { house, Session, type Client, type Message } from "../2025-11-25/session.ts";
-import { text } from "../peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { type Client, InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { about, callAs, start } from "./sep.ts";
 
-const tools: Parameters<typeof house>[0] = (tasks) => {
+const tools: Parameters<typeof startServer>[0] = (tasks) => {
   tasks.tool("add", {}, () => text("3"));
 };
 const declares = { tasks: { elicitation: { create: true } } };
 
-async function capabilities(client: Client, own?: Parameters<typeof house>[2]): Promise<Message> {
-  const { server } = await house(tools, {}, own);
-  const session = await Session.open(server, client);
+async function capabilities(client: Client, own?: Parameters<typeof startServer>[2]): Promise<Message> {
+  const { server } = await startServer(tools, {}, own);
+  const session = await InMemorySession.open(server, client);
   const answer = await session.message((message) => "result" in message);
   return (answer["result"] as Message)["capabilities"] as Message;
 }
@@ -42,27 +43,27 @@ it("says on 2025-11-25 what that revision says alone [A-46]", async () => {
 });
 
 it("asks no client for a capability [S-004]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server, { capabilities: {} });
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server, { capabilities: {} });
   await start(session, "mine", "add");
 });
 
 it("lists the tasks of the generation that was used last, at first those of the revision [A-46]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const core = await session.start("add");
   expect(await session.request("tasks/list")).toMatchObject({ tasks: [{ taskId: core }] });
   await start(session, "mine", "add");
   expect(await session.request("tasks/list")).toMatchObject({ tasks: [{ taskId: "mine" }] });
   await session.start("add");
   expect(((await session.request("tasks/list"))["tasks"] as []).length).toBe(2);
-  const sep = await Session.open(server, { capabilities: declares });
+  const sep = await InMemorySession.open(server, { capabilities: declares });
   expect(await sep.request("tasks/list")).toMatchObject({ tasks: [{ taskId: "mine" }] });
 });
 
 it("shows no task of the other generation [A-35]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const core = await session.start("add");
   await session.result(callAs(session, { taskId: "mine" }, "add"));
   for (const method of ["tasks/get", "tasks/result", "tasks/delete"]) {
@@ -73,17 +74,17 @@ it("shows no task of the other generation [A-35]", async () => {
 });
 
 it("has no tasks for whom nothing tells apart: their ids would be everybody's [S-009 S-014]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.connect(server, null, noSession);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.connect(server, null, noSession);
   expect(await session.result(callAs(session, { taskId: "mine" }, "add"))).toEqual(text("3"));
   expect(session.requests(createdMethod)).toEqual([]);
   expect(await session.error("tasks/delete", about("mine"))).toMatchObject({ code: -32601 });
 });
 
 it("has tasks without sessions too where callers are told apart", async () => {
-  const { server } = await house(tools);
-  const first = await Session.connect(server, "alice", noSession);
+  const { server } = await startServer(tools);
+  const first = await InMemorySession.connect(server, "alice", noSession);
   await first.result(callAs(first, { taskId: "mine" }, "add"));
-  const second = await Session.connect(server, "alice", noSession);
+  const second = await InMemorySession.connect(server, "alice", noSession);
   expect(await second.request("tasks/result", about("mine"))).toMatchObject(text("3"));
 });

@@ -1,8 +1,9 @@
 import type { Tasks } from "holdfast";
 import { describe, expect, it } from "vitest";
-import { house, Session, type Message } from "../2025-11-25/session.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { text } from "../peer.ts";
 import { about, callAs, related, start, until } from "./sep.ts";
 
 const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
@@ -27,8 +28,8 @@ function tools(tasks: Tasks): void {
 
 describe("tasks/delete", () => {
   it("removes a task that has ended, and frees its id [S-050 S-051 S-053]", async () => {
-    const { server } = await house(tools, set);
-    const session = await Session.open(server);
+    const { server } = await startServer(tools, set);
+    const session = await InMemorySession.open(server);
     await session.result(callAs(session, { taskId: "mine" }, "add"));
     expect(await session.request("tasks/delete", about("mine"))).toEqual({ _meta: related("mine") });
     for (const method of ["tasks/get", "tasks/result", "tasks/delete"]) {
@@ -39,8 +40,8 @@ describe("tasks/delete", () => {
   });
 
   it("is refused while the task runs, and says what to do [S-052 S-054 S-080 A-21]", async () => {
-    const { server } = await house(tools, set);
-    const session = await Session.open(server);
+    const { server } = await startServer(tools, set);
+    const session = await InMemorySession.open(server);
     await start(session, "mine", "wait");
     expect(await session.error("tasks/delete", about("mine"))).toEqual({
       code: -32602,
@@ -52,8 +53,8 @@ describe("tasks/delete", () => {
 
 describe("tasks/list", () => {
   it("has every task that tasks/get finds, page by page [S-045 S-046 S-047 S-049 A-20]", async () => {
-    const { server } = await house(tools, set);
-    const session = await Session.open(server);
+    const { server } = await startServer(tools, set);
+    const session = await InMemorySession.open(server);
     const all = Array.from({ length: 101 }, (_, index) => `t${index}`);
     for (const taskId of all) await start(session, taskId, "add");
     const pages: Message[] = [];
@@ -71,15 +72,15 @@ describe("tasks/list", () => {
   });
 
   it("refuses a cursor that it did not give [S-076 S-080]", async () => {
-    const { server } = await house(tools, set);
-    const session = await Session.open(server, { version: "2025-06-18" });
+    const { server } = await startServer(tools, set);
+    const session = await InMemorySession.open(server, { version: "2025-06-18" });
     expect(await session.error("tasks/list", { cursor: "garbage" })).toMatchObject({ code: -32602 });
   });
 });
 
 it("keeps a task as long as was asked, within bounds, and says how long that is [S-036 S-073 S-091]", async () => {
-  const { server } = await house(tools, { ...set, ttlMs: 5_000, maxTtlMs: 60_000 });
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, { ...set, ttlMs: 5_000, maxTtlMs: 60_000 });
+  const session = await InMemorySession.open(server);
   const kept = async (taskId: string, keepAliveMs?: number): Promise<unknown> => {
     await session.result(
       callAs(session, { taskId, ...(keepAliveMs !== undefined && { keepAliveMs }) }, "add"),
@@ -90,9 +91,9 @@ it("keeps a task as long as was asked, within bounds, and says how long that is 
 });
 
 it("tells progress under the request's token, until that is answered [S-061 S-099]", async () => {
-  const { server } = await house(tools, set);
+  const { server } = await startServer(tools, set);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { streams });
+  const session = await InMemorySession.open(server, { streams });
   const meta = { "modelcontextprotocol.io/task": { taskId: "mine" }, progressToken: "p" };
   const request = session.begin("tools/call", { name: "count", _meta: meta });
   await session.result(request);
@@ -110,20 +111,20 @@ it("tells progress under the request's token, until that is answered [S-061 S-09
 });
 
 it("lives on when its client goes away, and its answer is unheard", async () => {
-  const { server, errors } = await house(tools, set);
-  const first = await Session.open(server);
+  const { server, errors } = await startServer(tools, set);
+  const first = await InMemorySession.open(server);
   await start(first, "mine", "count");
   await first.close();
-  const second = await Session.open(server);
+  const second = await InMemorySession.open(server);
   expect(await until(second, "mine")).toMatchObject({ status: "completed" });
   expect(errors).toEqual([]);
 });
 
 it("belongs to its principal, and without one to its session [S-085 S-086 S-087 A-19 A-40 A-43]", async () => {
-  const { server } = await house(tools, set);
-  const open = (principal: string | null, sessionId: string): Promise<Session> => {
+  const { server } = await startServer(tools, set);
+  const open = (principal: string | null, sessionId: string): Promise<InMemorySession> => {
     const streams = Object.assign(new FakeStreams(), { sessionKey: sessionId });
-    return Session.open(server, { principal, streams });
+    return InMemorySession.open(server, { principal, streams });
   };
   const alice = await open("alice", "1");
   const [bob, one, two, again] = [

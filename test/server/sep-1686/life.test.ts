@@ -3,8 +3,9 @@ import type { Tasks } from "holdfast";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createdMethod } from "../../../src/generation/sep-1686/notify.ts";
-import { house, Session } from "../2025-11-25/session.ts";
-import { text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { about, callAs, created, related, start, until } from "./sep.ts";
 
 const invalid = (message: string): object => ({ code: -32602, message });
@@ -32,8 +33,8 @@ const set = { pollIntervalMs: 1500, rates: { pollsPerInterval: null, maxLoopDela
 
 describe.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("on %s", (version) => {
   it("makes a task of a call, says so first, and answers the call all the same [S-005 S-011 S-012 S-013 S-015 S-040]", async () => {
-    const { server, errors } = await house(tools, set);
-    const session = await Session.open(server, { version });
+    const { server, errors } = await startServer(tools, set);
+    const session = await InMemorySession.open(server, { version });
     const request = callAs(session, { taskId: "mine", keepAliveMs: 60_000 }, "add", {
       a: 1,
       b: 2,
@@ -62,18 +63,18 @@ describe.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("on %s",
 });
 
 it("is the same without the metadata, and then no task [S-001 S-005 S-014]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   expect(await session.result(session.call("add", { a: 1, b: 2 }))).toEqual(text("3"));
   expect(session.requests(createdMethod)).toEqual([]);
   expect(await session.error("tasks/get", about("mine"))).toEqual(invalid("Unknown or expired task"));
 });
 
 it("leaves a tool alone that runs as no task, and one of the author's own [S-009 S-010 S-014]", async () => {
-  const { server } = await house(tools, {}, (mcp) => {
+  const { server } = await startServer(tools, {}, (mcp) => {
     mcp.registerTool("own", {}, () => text("own"));
   });
-  const session = await Session.open(server);
+  const session = await InMemorySession.open(server);
   for (const taskId of ["a", 7, ""]) {
     const params = { _meta: { "modelcontextprotocol.io/task": { taskId } } };
     expect(await session.result(session.call("greet", {}, params))).toEqual(text("hello"));
@@ -83,8 +84,8 @@ it("leaves a tool alone that runs as no task, and one of the author's own [S-009
 });
 
 it("runs a tool that is a task only, with the metadata [S-002]", async () => {
-  const { server } = await house(tools, { requireTasks: true });
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, { requireTasks: true });
+  const session = await InMemorySession.open(server);
   expect(await session.result(callAs(session, { taskId: "a" }, "required"))).toMatchObject(text("done"));
   expect(await session.result(callAs(session, { taskId: "b" }, "add", { a: 1, b: 1 }))).toMatchObject(
     text("2"),
@@ -95,8 +96,8 @@ it("runs a tool that is a task only, with the metadata [S-002]", async () => {
 it.each([{}, { taskId: 7 }, { taskId: null }, { taskId: "a", keepAlive: -1 }, "a"])(
   "refuses the metadata %j [S-007 S-020]",
   async (task) => {
-    const { server } = await house(tools);
-    const session = await Session.open(server);
+    const { server } = await startServer(tools);
+    const session = await InMemorySession.open(server);
     const params = {
       name: "add",
       arguments: { a: 1, b: 2 },
@@ -108,8 +109,8 @@ it.each([{}, { taskId: 7 }, { taskId: null }, { taskId: "a", keepAlive: -1 }, "a
 );
 
 it("refuses an id that is in use, whatever became of its task [S-022 S-077 S-080 A-19]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   await start(session, "mine", "wait");
   const again = (): Promise<unknown> =>
     session.answerTo(callAs(session, { taskId: "mine" }, "add", { a: 1, b: 2 })).then(({ error }) => error);
@@ -121,8 +122,8 @@ it("refuses an id that is in use, whatever became of its task [S-022 S-077 S-080
 });
 
 it("answers arguments that do not fit as ever, with no task and its id still free [S-005 S-014]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const wrong = await session.result(callAs(session, { taskId: "mine" }, "add", { a: "1" }));
   expect(wrong).toMatchObject({ isError: true });
   expect(session.requests(createdMethod)).toEqual([]);
@@ -132,8 +133,8 @@ it("answers arguments that do not fit as ever, with no task and its id still fre
 });
 
 it("completes with a result that is an error [S-084 A-09]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   for (const [tool, said] of [
     ["refuse", "no paper"],
     ["crash", "out of toner"],
@@ -146,8 +147,8 @@ it("completes with a result that is an error [S-084 A-09]", async () => {
 });
 
 it("fails with the error of the request, which tasks/get tells [S-032 S-033 S-082 S-083 A-04]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   const { error } = await session.answerTo(callAs(session, { taskId: "mine" }, "break"));
   expect(error).toEqual({ code: 4001, message: "printer on fire", data: { tray: 2 } });
   expect(await session.request("tasks/get", about("mine"))).toMatchObject({
@@ -160,8 +161,8 @@ it("fails with the error of the request, which tasks/get tells [S-032 S-033 S-08
 });
 
 it("gives no result of a task that is not completed, and does not wait for one [S-041 S-042 S-078]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   await start(session, "mine", "wait");
   await until(session, "mine", "working");
   expect(await session.error("tasks/result", about("mine"))).toEqual(
@@ -170,8 +171,8 @@ it("gives no result of a task that is not completed, and does not wait for one [
 });
 
 it("is submitted while all handlers are taken [S-026 S-027]", async () => {
-  const { server } = await house(tools, { concurrency: 1 });
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, { concurrency: 1 });
+  const session = await InMemorySession.open(server);
   await start(session, "first", "wait");
   await until(session, "first", "working");
   await start(session, "second", "add", { a: 1, b: 2 });
@@ -182,16 +183,16 @@ it("is submitted while all handlers are taken [S-026 S-027]", async () => {
 });
 
 it("needs no related-task to be found where the id is its own [S-034 A-20 A-46]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   await session.result(callAs(session, { taskId: "mine" }, "add", { a: 1, b: 2 }));
   expect(await session.request("tasks/get", { taskId: "mine" })).toMatchObject({ status: "completed" });
   expect(await session.request("tasks/result", { taskId: "mine" })).toMatchObject(text("3"));
 });
 
 it("is unknown where it is, to get, result and delete [S-075 A-18]", async () => {
-  const { server } = await house(tools);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools);
+  const session = await InMemorySession.open(server);
   for (const method of ["tasks/get", "tasks/result", "tasks/delete"]) {
     expect(await session.error(method, about("nowhere"))).toEqual(invalid("Unknown or expired task"));
     expect(await session.error(method, { _meta: related("x") })).toMatchObject({ code: -32602 });
@@ -201,8 +202,8 @@ it("is unknown where it is, to get, result and delete [S-075 A-18]", async () =>
 it("is an internal error where the store fails, which tells nothing [S-079]", async () => {
   const { memoryStore } = await import("holdfast/memory");
   const store = memoryStore();
-  const { server, errors } = await house(tools, { store });
-  const session = await Session.open(server);
+  const { server, errors } = await startServer(tools, { store });
+  const session = await InMemorySession.open(server);
   store.find = () => Promise.reject(new Error("disk on fire"));
   expect(await session.error("tasks/get", about("mine"))).toEqual({
     code: -32603,

@@ -1,8 +1,9 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import { withTask } from "../../../src/generation/sep-1686/create.ts";
-import { serve, text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
 import { about } from "./sep.ts";
 
 function tools(tasks: Tasks): void {
@@ -16,9 +17,9 @@ function tools(tasks: Tasks): void {
 const http = { anonymous: "shared" } as const;
 const limited = { error: { code: -32000 } };
 
-async function open(options: Parameters<typeof serve>[0]["options"]): Promise<SessionPeer> {
+async function open(options: Parameters<typeof serve>[0]["options"]): Promise<SessionClient> {
   const served = await serve({ tools, http, ...(options && { options }) });
-  return SessionPeer.open(served.http.url);
+  return SessionClient.open(served.http.url);
 }
 
 const call = (taskId: string, name = "add"): object => withTask({ name, arguments: {} }, { taskId });

@@ -1,9 +1,10 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { formClient, house, Session } from "../2025-11-25/session.ts";
+import { formClient, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { questionKeyMeta } from "../../../src/generation/question-key.ts";
-import { text } from "../peer.ts";
 import { form } from "../prepare-caller.ts";
 import { about, callAs, created, related, start, until } from "./sep.ts";
 
@@ -27,8 +28,8 @@ const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
 const accept = (name: string): object => ({ action: "accept", content: { name } });
 
 it("says which task a question is of, which it is there, and that the task waits for it [S-056 S-057 S-058 S-061 S-062]", async () => {
-  const { server } = await house(tools, set);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools, set);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const request = callAs(session, { taskId: "mine" }, "ask");
   const asked = await session.asked("elicitation/create");
   const _meta = { ...related("mine"), [questionKeyMeta]: "size" };
@@ -41,8 +42,8 @@ it("says which task a question is of, which it is there, and that the task waits
 });
 
 it("asks for sampling and roots as well [S-002 S-057]", async () => {
-  const { server } = await house(tools, set);
-  const session = await Session.open(server, { capabilities: { sampling: {}, roots: {} } });
+  const { server } = await startServer(tools, set);
+  const session = await InMemorySession.open(server, { capabilities: { sampling: {}, roots: {} } });
   const model = callAs(session, { taskId: "model" }, "model");
   const sampling = await session.asked("sampling/createMessage");
   expect(sampling["params"]).toMatchObject({ _meta: related("model") });
@@ -54,8 +55,8 @@ it("asks for sampling and roots as well [S-002 S-057]", async () => {
 });
 
 it("waits until every question is answered [S-059]", async () => {
-  const { server } = await house(tools, set);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools, set);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const request = callAs(session, { taskId: "mine" }, "two");
   session.reply(await session.asked("elicitation/create", 0), accept("x"));
   const second = await session.asked("elicitation/create", 1);
@@ -65,9 +66,9 @@ it("waits until every question is answered [S-059]", async () => {
 });
 
 it("asks on the stream of the session once that of the request is gone, and leaves the task alone", async () => {
-  const { server } = await house(tools, set);
+  const { server } = await startServer(tools, set);
   const streams = new FakeStreams();
-  const session = await Session.open(server, { capabilities: formClient, streams });
+  const session = await InMemorySession.open(server, { capabilities: formClient, streams });
   const request = await start(session, "mine", "ask");
   const first = await session.asked("elicitation/create");
   streams.break(request);
@@ -81,12 +82,12 @@ it("asks on the stream of the session once that of the request is gone, and leav
 });
 
 it("asks another session of the same principal that polls, once the first is gone", async () => {
-  const { server } = await house(tools, set);
-  const first = await Session.open(server, { capabilities: formClient });
+  const { server } = await startServer(tools, set);
+  const first = await InMemorySession.open(server, { capabilities: formClient });
   await start(first, "mine", "ask");
   await first.asked("elicitation/create");
   await first.close();
-  const second = await Session.open(server, { capabilities: formClient });
+  const second = await InMemorySession.open(server, { capabilities: formClient });
   await until(second, "mine", "input_required");
   const asked = await second.asked("elicitation/create");
   expect(asked["params"]).toMatchObject({ _meta: related("mine") });
@@ -95,14 +96,14 @@ it("asks another session of the same principal that polls, once the first is gon
 });
 
 it("ends with the tool's own error where the client cannot be asked", async () => {
-  const { server } = await house(tools, set);
-  const session = await Session.open(server);
+  const { server } = await startServer(tools, set);
+  const session = await InMemorySession.open(server);
   expect(await session.result(callAs(session, { taskId: "mine" }, "ask"))).toMatchObject({ isError: true });
 });
 
 it("drops answers to questions of a cancelled task, and takes the questions back [S-068 S-069]", async () => {
-  const { server, errors } = await house(tools, set);
-  const session = await Session.open(server, { capabilities: formClient });
+  const { server, errors } = await startServer(tools, set);
+  const session = await InMemorySession.open(server, { capabilities: formClient });
   const request = callAs(session, { taskId: "mine" }, "ask");
   const asked = await session.asked("elicitation/create");
   session.notify("notifications/cancelled", { requestId: request, _meta: related("mine") });
@@ -115,10 +116,10 @@ it("drops answers to questions of a cancelled task, and takes the questions back
 });
 
 it("does not put a question to the client again that cancels its task", async () => {
-  const { server } = await house(tools, set);
+  const { server } = await startServer(tools, set);
   const streams = new FakeStreams();
   streams.setStandalone(true);
-  const session = await Session.open(server, { capabilities: formClient, streams });
+  const session = await InMemorySession.open(server, { capabilities: formClient, streams });
   const request = await start(session, "mine", "two");
   await session.asked("elicitation/create", 1);
   await until(session, "mine", "input_required"); // who polls is asked on the stream of the session as well

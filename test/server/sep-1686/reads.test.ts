@@ -2,8 +2,9 @@ import { ProtocolError, type McpServer } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { withTask } from "../../../src/generation/sep-1686/create.ts";
 import { createdMethod } from "../../../src/generation/sep-1686/notify.ts";
-import { house, Session } from "../2025-11-25/session.ts";
-import { text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
 import { about, created, related, until } from "./sep.ts";
 
 const set = { rates: { pollsPerInterval: null, maxLoopDelayMs: null } };
@@ -36,14 +37,14 @@ function gated(): Gate {
   };
 }
 
-const none: Parameters<typeof house>[0] = (tasks) => tasks.tool("add", {}, () => text("3"));
-const read = (session: Session, taskId: string, uri = "test://report"): string | number =>
+const none: Parameters<typeof startServer>[0] = (tasks) => tasks.tool("add", {}, () => text("3"));
+const read = (session: InMemorySession, taskId: string, uri = "test://report"): string | number =>
   session.begin("resources/read", withTask({ uri }, { taskId }));
 
 it("makes a task of a resource that is read, and answers as ever [S-002 S-011 S-015 S-040]", async () => {
   const gate = gated();
-  const { server, errors } = await house(none, set, gate.own);
-  const session = await Session.open(server);
+  const { server, errors } = await startServer(none, set, gate.own);
+  const session = await InMemorySession.open(server);
   const request = read(session, "mine");
   await created(session, "mine");
   expect(await until(session, "mine", "working")).toMatchObject({ taskId: "mine" });
@@ -60,15 +61,15 @@ it("makes a task of a resource that is read, and answers as ever [S-002 S-011 S-
 });
 
 it("makes a task of a prompt [S-002]", async () => {
-  const { server } = await house(none, set, gated().own);
-  const session = await Session.open(server);
+  const { server } = await startServer(none, set, gated().own);
+  const session = await InMemorySession.open(server);
   const prompt = await session.request("prompts/get", withTask({ name: "hello" }, { taskId: "mine" }));
   expect(prompt).toMatchObject({ messages: [{ role: "user" }], _meta: related("mine") });
 });
 
 it("fails as the request does [S-082 S-083]", async () => {
-  const { server } = await house(none, set, gated().own);
-  const session = await Session.open(server);
+  const { server } = await startServer(none, set, gated().own);
+  const session = await InMemorySession.open(server);
   const { error } = await session.answerTo(read(session, "mine", "test://gone"));
   expect(error).toMatchObject({ message: "no such report", data: { uri: "test://gone" } });
   expect(await session.request("tasks/get", about("mine"))).toMatchObject({
@@ -79,8 +80,8 @@ it("fails as the request does [S-082 S-083]", async () => {
 
 it("is cancelled as other tasks are, and its handler hears of it [S-063]", async () => {
   const gate = gated();
-  const { server, errors } = await house(none, set, gate.own);
-  const session = await Session.open(server);
+  const { server, errors } = await startServer(none, set, gate.own);
+  const session = await InMemorySession.open(server);
   const request = read(session, "mine");
   await created(session, "mine");
   await until(session, "mine", "working");
@@ -95,8 +96,8 @@ it("is cancelled as other tasks are, and its handler hears of it [S-063]", async
 
 it("waits for its turn before the author's server sees it [S-026]", async () => {
   const gate = gated();
-  const { server } = await house(none, { ...set, concurrency: 1 }, gate.own);
-  const session = await Session.open(server);
+  const { server } = await startServer(none, { ...set, concurrency: 1 }, gate.own);
+  const session = await InMemorySession.open(server);
   const first = read(session, "first");
   await created(session, "first");
   await until(session, "first", "working");
@@ -110,8 +111,8 @@ it("waits for its turn before the author's server sees it [S-026]", async () => 
 
 it("is refused under the id of one that is not answered yet, which ends as ever", async () => {
   const gate = gated();
-  const { server } = await house(none, set, gate.own);
-  const session = await Session.open(server);
+  const { server } = await startServer(none, set, gate.own);
+  const session = await InMemorySession.open(server);
   const id = read(session, "first");
   await created(session, "first");
   await until(session, "first", "working");
@@ -128,8 +129,8 @@ it("is refused under the id of one that is not answered yet, which ends as ever"
 
 it("ends under an id that its requestor used before for one that it cancelled", async () => {
   const gate = gated();
-  const { server } = await house(none, set, gate.own);
-  const session = await Session.open(server);
+  const { server } = await startServer(none, set, gate.own);
+  const session = await InMemorySession.open(server);
   const id = read(session, "first");
   await created(session, "first");
   await until(session, "first", "working");
@@ -146,13 +147,13 @@ it("ends under an id that its requestor used before for one that it cancelled", 
 });
 
 it("ends with its connection, for nobody else can answer it, and says so", async () => {
-  const { server } = await house(none, set, gated().own);
-  const first = await Session.open(server);
+  const { server } = await startServer(none, set, gated().own);
+  const first = await InMemorySession.open(server);
   read(first, "mine");
   await created(first, "mine");
   await until(first, "mine", "working");
   await first.close();
-  const second = await Session.open(server);
+  const second = await InMemorySession.open(server);
   expect(await until(second, "mine")).toMatchObject({
     status: "failed",
     error: "The connection on which the request came has ended.",
@@ -162,12 +163,12 @@ it("ends with its connection, for nobody else can answer it, and says so", async
 it("is none without metadata, with wrong metadata, and where the author serves no such thing [S-009 S-014]", async () => {
   const gate = gated();
   gate.open();
-  const { server } = await house(none, set, gate.own);
-  const session = await Session.open(server);
+  const { server } = await startServer(none, set, gate.own);
+  const session = await InMemorySession.open(server);
   expect(await session.request("resources/read", { uri: "test://report" })).not.toHaveProperty("_meta");
   const wrong = { uri: "test://report", _meta: { "modelcontextprotocol.io/task": {} } };
   expect(await session.error("resources/read", wrong)).toMatchObject({ code: -32602 });
-  const bare = await Session.open((await house(none, set)).server);
+  const bare = await InMemorySession.open((await startServer(none, set)).server);
   expect(await bare.error("resources/read", withTask({ uri: "x" }, { taskId: "a" }))).toMatchObject({
     code: -32601,
   });

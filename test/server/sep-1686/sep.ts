@@ -1,7 +1,8 @@
 import { withTask, type TaskParams } from "../../../src/generation/sep-1686/create.ts";
 import { createdMethod } from "../../../src/generation/sep-1686/notify.ts";
 import { isFinal, type WireStatus } from "../../../src/generation/sep-1686/wire-task.ts";
-import type { Message, Session } from "../2025-11-25/session.ts";
+import type { Message } from "../../kit/messages.ts";
+import type { InMemorySession } from "../../kit/in-memory-session.ts";
 
 const relatedKey = "modelcontextprotocol.io/related-task";
 
@@ -11,12 +12,17 @@ export const related = (taskId: string): object => ({ [relatedKey]: { taskId } }
 export const about = (taskId: string): object => ({ taskId, _meta: related(taskId) });
 
 /** Calls a tool as a task under an id of ours, and gives the id of the request. */
-export function callAs(session: Session, task: TaskParams, name: string, args: object = {}): string | number {
+export function callAs(
+  session: InMemorySession,
+  task: TaskParams,
+  name: string,
+  args: object = {},
+): string | number {
   return session.begin("tools/call", withTask({ name, arguments: args }, task));
 }
 
 /** The notification that the task is there. */
-export function created(session: Session, taskId: string): Promise<Message> {
+export function created(session: InMemorySession, taskId: string): Promise<Message> {
   return session.message(
     (message) =>
       message["method"] === createdMethod &&
@@ -26,7 +32,7 @@ export function created(session: Session, taskId: string): Promise<Message> {
 
 /** Calls a tool as a task and resolves once that is there. */
 export async function start(
-  session: Session,
+  session: InMemorySession,
   taskId: string,
   name: string,
   args: object = {},
@@ -37,7 +43,11 @@ export async function start(
 }
 
 /** The task once it has one of these statuses; without any, once it has ended. */
-export async function until(session: Session, taskId: string, ...statuses: WireStatus[]): Promise<Message> {
+export async function until(
+  session: InMemorySession,
+  taskId: string,
+  ...statuses: WireStatus[]
+): Promise<Message> {
   for (;;) {
     const task = await session.request("tasks/get", about(taskId));
     const status = task["status"] as WireStatus;

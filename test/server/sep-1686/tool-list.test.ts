@@ -4,9 +4,10 @@ import { memoryStore } from "holdfast/memory";
 import { serveHttp } from "holdfast/http";
 import { expect, it, onTestFinished } from "vitest";
 import { withTask } from "../../../src/generation/sep-1686/create.ts";
-import { house, Session, type Message } from "../2025-11-25/session.ts";
-import { text } from "../peer.ts";
-import { SessionPeer } from "../session-peer.ts";
+import { type Message, text } from "../../kit/messages.ts";
+import { InMemorySession } from "../../kit/in-memory-session.ts";
+import { startServer } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
 import { callAs, created } from "./sep.ts";
 
 const method = "notifications/tools/list_changed";
@@ -49,12 +50,12 @@ it.each(Object.entries(ofSep))(
   "tells a client on %s of tools that come, change and go",
   async (_, client) => {
     const made: DurableTool[] = [];
-    const { server, tasks } = await house((own) => {
+    const { server, tasks } = await startServer((own) => {
       made.push(own.tool("add", { plain: "wait" }, () => text("3")));
     });
     const [tool] = made;
     if (tool === undefined) throw new Error("There is no tool.");
-    const session = await Session.open(server, client);
+    const session = await InMemorySession.open(server, client);
     await session.result(callAs(session, { taskId: "before" }, "add"));
     let heard = 0;
     await changes(tasks, {
@@ -80,7 +81,7 @@ it.each(Object.entries(ofSep))("does so on the stream of a session over HTTP, on
     { port: 0 },
   );
   onTestFinished(() => http.close());
-  const peer = await SessionPeer.open(http.url, client);
+  const peer = await SessionClient.open(http.url, client);
   const stream = await peer.listen();
   const isTold = async (): Promise<void> => expect(await stream.message()).toMatchObject({ method });
   const names = async (): Promise<readonly unknown[]> =>

@@ -6,7 +6,8 @@ import type { ServerEvent, Tasks } from "holdfast";
 import { connect } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
 import { readEvents } from "../../../src/client/transport/server-sent-events.ts";
-import { Peer, text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { Job, ticketOf } from "../plain/job.ts";
 import { hostSse, oldClient, tokenOf } from "./sse-host.ts";
 
@@ -79,7 +80,7 @@ it("serves old clients beside those of Streamable HTTP: calls, progress and ques
   });
   expect(result).toMatchObject(text('Ann: {"type":"text","text":"all well"}'));
   expect(reports).toContainEqual(expect.objectContaining({ progress: 1, total: 2 }));
-  const { result: listed } = await new Peer(mcp).send("tools/list");
+  const { result: listed } = await new StatelessClient(mcp).send("tools/list");
   expect(listed).toMatchObject({
     tools: expect.arrayContaining([expect.objectContaining({ name: "report" })]),
   });

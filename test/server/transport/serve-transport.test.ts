@@ -4,7 +4,7 @@ import { createTasks, serveTransport, type TasksOptions, type TransportOptions }
 import { connect } from "holdfast/client";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { text } from "../peer.ts";
+import { text } from "../../kit/messages.ts";
 
 function makeServer(options: Partial<TasksOptions> = {}) {
   const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, ...options });

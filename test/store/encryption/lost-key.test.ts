@@ -2,7 +2,9 @@ import type { Tasks } from "holdfast";
 import { memoryDatabase, memoryStore } from "holdfast/memory";
 import { encryptedStore, type TaskStore } from "holdfast/store";
 import { expect, it } from "vitest";
-import { Peer, serve, text } from "../../server/peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 
 type Wrap = (store: TaskStore) => TaskStore;
 
@@ -22,17 +24,19 @@ function tools(tasks: Tasks): void {
 }
 
 /** A task that a server with the key "k1" left when it stopped, and another server on the same store. */
-async function leftTo(wrap: Wrap): Promise<{ peer: Peer; hangs: string; works: string; errors: unknown[] }> {
+async function leftTo(
+  wrap: Wrap,
+): Promise<{ peer: StatelessClient; hangs: string; works: string; errors: unknown[] }> {
   const database = memoryDatabase();
   const before = withKey("k1", 1)(memoryStore(database));
   const first = await serve({ tools, options: { store: before } });
-  const leaving = new Peer(first.http.url);
+  const leaving = new StatelessClient(first.http.url);
   const hangs = await leaving.start("hangs", {});
   const works = await leaving.start("works", {});
   await leaving.ended(works);
   await first.http.close();
   const { http, errors } = await serve({ tools, options: { store: wrap(memoryStore(database)) } });
-  return { peer: new Peer(http.url), hangs, works, errors };
+  return { peer: new StatelessClient(http.url), hangs, works, errors };
 }
 
 const cannotDecrypt =
@@ -61,12 +65,12 @@ for (const [name, wrap, problem] of problems) {
 it("a task whose question needs a lost key says so to who asks for it or answers, until it is cancelled", async () => {
   const database = memoryDatabase();
   const first = await serve({ tools, options: { store: withKey("k1", 1)(memoryStore(database)) } });
-  const before = new Peer(first.http.url);
+  const before = new StatelessClient(first.http.url);
   const taskId = await before.start("asks", {});
   await before.until(taskId, "input_required");
   await first.http.close();
   const { http } = await serve({ tools, options: { store: withKey("k2", 2)(memoryStore(database)) } });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const inputResponses = { sure: { action: "accept", content: {} } };
   for (const answer of [
     await peer.send("tasks/get", { taskId }),

@@ -2,7 +2,9 @@ import type { Tasks } from "holdfast";
 import type { TaskStore } from "holdfast/store";
 import { expect } from "vitest";
 import { createRunning, noon } from "../../../src/testing/sample-task.ts";
-import { Peer, serve, text } from "../../server/peer.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 
 /** Stands in everything that a caller, a handler or a user says. */
 export const mark = "marked-s3cr3t-7f2a";
@@ -53,7 +55,7 @@ export async function markedLife(store: TaskStore, look: () => Promise<void>): P
     options: { store },
     http: { authenticate: async () => ({ principal: "ann", claims: { mark }, credentials: mark }) },
   });
-  const peer = new Peer(http.url);
+  const peer = new StatelessClient(http.url);
   const full = await peer.start("full", markedArguments);
   await made?.sendEvent(full, "news", { mark });
   await made?.sendEvent(full, "kept for later", { mark });

@@ -3,7 +3,9 @@ import { postgresStore, type PostgresStoreOptions } from "holdfast/postgres";
 import type { TaskStore } from "holdfast/store";
 import { expect, onTestFinished, test } from "vitest";
 import { createQueued, createRunning, noon, owner } from "../../contract/sample-task.ts";
-import { Peer, serve, withTasks, type WireResponse } from "../../server/peer.ts";
+import { withTasks } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { StatelessClient, type WireResponse } from "../../kit/stateless-client.ts";
 import { DatabaseProxy } from "../../postgres/database-proxy.ts";
 import { OwnServer } from "../../postgres/own-server.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
@@ -178,7 +180,7 @@ test("a server tells its clients and its load balancer, and serves again by itse
     options: { store: postgresStore(proxy.url, { schema, timeoutMs, queue: false }) },
   });
   const call = (): Promise<WireResponse> => {
-    const peer = new Peer(http.url);
+    const peer = new StatelessClient(http.url);
     return peer.send("tools/call", { name: "greet", arguments: {} }, { capabilities: withTasks, meta: key });
   };
   const key = { "holdfast/idempotencyKey": "the-only-call-of-this-test" };

@@ -3,7 +3,7 @@ import { createTasks, type TaskContext, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import * as z from "zod";
 import { form } from "../../server/prepare-caller.ts";
-import { text } from "../../server/peer.ts";
+import { text } from "../../kit/messages.ts";
 import { Transcript, type Message } from "./transcript.ts";
 import { wires, type Way, type Wire } from "./wires.ts";
 

@@ -4,7 +4,7 @@ import type { TaskServer } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { serveStdio } from "holdfast/stdio";
 import { onTestFinished } from "vitest";
-import { EventReader } from "../../server/session-peer.ts";
+import { EventStream } from "../../kit/session-client.ts";
 import type { Message, Place, Transcript } from "./transcript.ts";
 
 /** The client's end of a connection. */
@@ -75,7 +75,7 @@ class HttpWire implements Wire {
   }
 
   async #read(response: Response, place: Place): Promise<void> {
-    const reader = new EventReader(response);
+    const reader = new EventStream(response);
     for (;;) {
       const message = await reader.message().catch(() => undefined); // cut off at the end of the test
       if (message === undefined) return;

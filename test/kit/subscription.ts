@@ -1,7 +1,6 @@
 import { expect } from "vitest";
-import { withTasks } from "./peer.ts";
-
-export type Message = Record<string, unknown>;
+import { withTasks, type Message } from "./messages.ts";
+import { fieldOf, ServerSentEvents } from "./server-sent-events.ts";
 
 export const subscriptionKey = "io.modelcontextprotocol/subscriptionId";
 export const acknowledged = "notifications/subscriptions/acknowledged";
@@ -46,40 +45,28 @@ export function listenTo(url: string, notifications: unknown, listening: Listeni
 }
 
 /** What a client reads of a subscription over HTTP, message by message. */
-export class Listener {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #decoder = new TextDecoder();
-  #text = "";
+export class Subscription {
+  readonly #events: ServerSentEvents;
 
   constructor(response: Response) {
     expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
-    this.#reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    this.#events = new ServerSentEvents(response);
   }
 
-  static async to(url: string, notifications: unknown, listening?: Listening): Promise<Listener> {
-    return new Listener(await listenTo(url, notifications, listening));
+  static async to(url: string, notifications: unknown, listening?: Listening): Promise<Subscription> {
+    return new Subscription(await listenTo(url, notifications, listening));
   }
 
-  /** The next event as it stands there, or undefined at the end of the stream. */
-  async event(): Promise<string | undefined> {
-    for (;;) {
-      const end = this.#text.indexOf("\n\n");
-      if (end !== -1) {
-        const event = this.#text.slice(0, end);
-        this.#text = this.#text.slice(end + 2);
-        return event;
-      }
-      const { done, value } = await this.#reader.read();
-      if (done) return undefined;
-      this.#text += this.#decoder.decode(value, { stream: true });
-    }
+  /** The text of the next event, or undefined at the end of the stream. */
+  event(): Promise<string | undefined> {
+    return this.#events.next();
   }
 
   /** The next message, or undefined at the end of the stream. */
   async next(): Promise<Message | undefined> {
     for (let event = await this.event(); event !== undefined; event = await this.event()) {
-      const data = event.split("\n").find((line) => line.startsWith("data: "));
-      if (data !== undefined) return JSON.parse(data.slice("data: ".length)) as Message;
+      const data = fieldOf(event, "data");
+      if (data !== undefined) return JSON.parse(data) as Message;
     }
     return undefined;
   }
@@ -100,6 +87,6 @@ export class Listener {
   }
 
   leave(): Promise<void> {
-    return this.#reader.cancel();
+    return this.#events.cancel();
   }
 }

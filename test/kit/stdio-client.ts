@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream";
 import { createInterface } from "node:readline";
-import { listenParams, type Message } from "./listener.ts";
-import { withTasks } from "./peer.ts";
+import { withTasks, type Message } from "./messages.ts";
+import { listenParams } from "./subscription.ts";
 
 /** A client at the other end of a server's stdin and stdout, that shows what is on the wire. */
-export class Pipe {
+export class StdioClient {
   readonly #stdin: Writable;
   readonly #lines: AsyncIterator<string>;
   #nextId = 100;

@@ -1,55 +1,9 @@
-import {
-  InMemoryTransport,
-  McpServer,
-  type JSONRPCMessage,
-  type RequestId,
-} from "@modelcontextprotocol/server";
-import { createTasks, type Tasks, type TasksOptions } from "holdfast";
-import { memoryStore } from "holdfast/memory";
+import { InMemoryTransport, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
-import type { Streams } from "../../../src/server/streams.ts";
-import { onePipe } from "../../../src/server/streams.ts";
-import type { TaskServer } from "../../../src/server/task-server.ts";
+import { onePipe, type Streams } from "../../src/server/streams.ts";
+import type { TaskServer } from "../../src/server/task-server.ts";
 
-export type Message = Record<string, unknown>;
-
-export const formClient = { elicitation: { form: {} } };
-
-/** What a client answers that takes a question as a task of its own. */
-export const working = {
-  taskId: "c1",
-  status: "working",
-  createdAt: "",
-  lastUpdatedAt: "",
-  ttl: null,
-  pollInterval: 100,
-};
-
-export interface House {
-  readonly server: TaskServer;
-  readonly tasks: Tasks;
-  readonly errors: unknown[];
-}
-
-/** Tasks that are running, without a transport. */
-export async function house(
-  tools: (tasks: Tasks) => void,
-  options: Partial<TasksOptions> = {},
-  own?: (mcp: McpServer) => void,
-): Promise<House> {
-  const errors: unknown[] = [];
-  const onError = (error: unknown): void => void errors.push(error);
-  const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, onError, ...options });
-  tools(tasks);
-  const server = tasks.server(() => {
-    const mcp = new McpServer({ name: "reports", version: "1.2.3" });
-    own?.(mcp);
-    return mcp;
-  });
-  await server.start();
-  onTestFinished(() => server.stop());
-  return { server, tasks, errors };
-}
+import type { Message } from "./messages.ts";
 
 export interface Client {
   readonly principal?: string | null;
@@ -59,7 +13,7 @@ export interface Client {
 }
 
 /** A client of an earlier revision that shows what is on the wire, in its order. */
-export class Session {
+export class InMemorySession {
   /** All that came in, in its order. */
   readonly seen: Message[] = [];
   /** By the id of a request of the server, the request of ours on whose stream it came. */
@@ -74,9 +28,9 @@ export class Session {
     this.#wire = wire;
   }
 
-  static async open(server: TaskServer, client: Client = {}): Promise<Session> {
+  static async open(server: TaskServer, client: Client = {}): Promise<InMemorySession> {
     const { principal = "alice", capabilities = {}, version = "2025-11-25", streams = onePipe } = client;
-    const session = await Session.connect(server, principal, streams);
+    const session = await InMemorySession.connect(server, principal, streams);
     const initialize = {
       protocolVersion: version,
       capabilities,
@@ -88,10 +42,14 @@ export class Session {
   }
 
   /** Without the handshake. */
-  static async connect(server: TaskServer, principal: string | null, streams: Streams): Promise<Session> {
+  static async connect(
+    server: TaskServer,
+    principal: string | null,
+    streams: Streams,
+  ): Promise<InMemorySession> {
     const mcp = await server.create({ era: "legacy" }, { principal }, streams);
     const [near, far] = InMemoryTransport.createLinkedPair();
-    const session = new Session(near);
+    const session = new InMemorySession(near);
     near.onmessage = (message) => {
       session.seen.push(message);
       session.#wake();
@@ -185,7 +143,3 @@ export class Session {
     }
   }
 }
-
-export const related = (taskId: string): object => ({
-  "io.modelcontextprotocol/related-task": { taskId },
-});

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
 /** A connection that sends bytes as they are, and shows what comes back. */
-export class Raw {
+export class RawConnection {
   readonly socket: Socket;
   received = "";
   /** Resolves when the server has closed the connection. */
@@ -16,10 +16,10 @@ export class Raw {
     socket.on("error", () => undefined); // the server hung up
   }
 
-  static async to(port: number, ...text: string[]): Promise<Raw> {
+  static async to(port: number, ...text: string[]): Promise<RawConnection> {
     const socket = connect(port, "127.0.0.1");
     onTestFinished(() => void socket.destroy());
-    const raw = new Raw(socket);
+    const raw = new RawConnection(socket);
     await once(socket, "connect");
     raw.send(...text);
     return raw;

@@ -1,4 +1,5 @@
-export type Message = Record<string, unknown>;
+import type { Message } from "./messages.ts";
+import { fieldOf, ServerSentEvents } from "./server-sent-events.ts";
 
 /** One event of a stream; what only opens the stream has no message. */
 export interface Event {
@@ -17,7 +18,7 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 const standard = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
 /** A client of an earlier revision that shows what is on the wire. */
-export class SessionPeer {
+export class SessionClient {
   readonly url: string;
   sessionId: string | undefined;
   readonly #fetch: Fetch;
@@ -31,12 +32,16 @@ export class SessionPeer {
   }
 
   /** A client whose session is open. */
-  static async open(url: string, options: SessionOptions = {}, fetchFunction?: Fetch): Promise<SessionPeer> {
-    const peer = new SessionPeer(url, options, fetchFunction);
+  static async open(
+    url: string,
+    options: SessionOptions = {},
+    fetchFunction?: Fetch,
+  ): Promise<SessionClient> {
+    const peer = new SessionClient(url, options, fetchFunction);
     const response = await peer.initialize();
     if (!response.ok) throw new Error(`No session: ${response.status} ${await response.text()}`);
     peer.sessionId = response.headers.get("mcp-session-id") ?? undefined;
-    for await (const { message } of eventsOf(response)) if (message !== undefined) peer.#check(message);
+    for await (const message of new EventStream(response)) peer.#check(message);
     await peer.post({ method: "notifications/initialized" });
     return peer;
   }
@@ -70,18 +75,18 @@ export class SessionPeer {
   }
 
   /** The stream that belongs to no request, or what is left of another one. */
-  async listen(lastEventId?: string, init: RequestInit = {}): Promise<EventReader> {
+  async listen(lastEventId?: string, init: RequestInit = {}): Promise<EventStream> {
     const response = await this.send("GET", {
       ...init,
       headers: lastEventId === undefined ? {} : { "last-event-id": lastEventId },
     });
     if (!response.ok) throw new Error(`No stream: ${response.status} ${await response.text()}`);
-    return new EventReader(response);
+    return new EventStream(response);
   }
 
   /** The stream on which a request is answered. */
-  async begin(method: string, params: object = {}, init: RequestInit = {}): Promise<EventReader> {
-    return new EventReader(await this.post({ id: this.#nextId++, method, params }, init));
+  async begin(method: string, params: object = {}, init: RequestInit = {}): Promise<EventStream> {
+    return new EventStream(await this.post({ id: this.#nextId++, method, params }, init));
   }
 
   /** The answer to a request, on whatever stream or none. */
@@ -91,7 +96,7 @@ export class SessionPeer {
     if (response.headers.get("content-type")?.startsWith("application/json") === true) {
       return (await response.json()) as Message;
     }
-    for await (const { message } of eventsOf(response)) if (message?.["id"] === id) return message;
+    for await (const message of new EventStream(response)) if (message["id"] === id) return message;
     throw new Error(`${method} was not answered: ${response.status}`);
   }
 
@@ -104,14 +109,14 @@ export class SessionPeer {
   }
 }
 
-/** The events of a stream, one by one. */
-export class EventReader {
+/** The events of a stream, one at a time. */
+export class EventStream {
   readonly response: Response;
-  readonly #events: AsyncGenerator<Event, void, undefined>;
+  readonly #events: ServerSentEvents;
 
   constructor(response: Response) {
     this.response = response;
-    this.#events = eventsOf(response);
+    this.#events = new ServerSentEvents(response);
   }
 
   /** The next event with a message; undefined at the end. */
@@ -122,43 +127,30 @@ export class EventReader {
     }
   }
 
-  /** The next event, be it one that only opens the stream. */
+  /** The next event, even if it only opens the stream. */
   async any(): Promise<Event | undefined> {
-    const { done, value } = await this.#events.next();
-    return done === true ? undefined : value;
+    for (let event = await this.#events.next(); event !== undefined; event = await this.#events.next()) {
+      const data = fieldOf(event, "data");
+      if (data === undefined) continue; // a comment
+      return { id: fieldOf(event, "id"), message: data === "" ? undefined : (JSON.parse(data) as Message) };
+    }
+    return undefined;
   }
 
   async message(): Promise<Message | undefined> {
     return (await this.next())?.message;
   }
 
-  /** All messages to the end. */
+  /** All messages until the stream ends. */
   async rest(): Promise<Message[]> {
     const messages: Message[] = [];
-    for (let message = await this.message(); message !== undefined; message = await this.message()) {
-      messages.push(message);
-    }
+    for await (const message of this) messages.push(message);
     return messages;
   }
-}
 
-async function* eventsOf(response: Response): AsyncGenerator<Event, void, undefined> {
-  if (response.body === null) return;
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
-    text += decoder.decode(chunk, { stream: true });
-    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
-      const lines = text.slice(0, end).split("\n");
-      text = text.slice(end + 2);
-      const field = (name: string): string | undefined =>
-        lines
-          .find((line) => line.startsWith(`${name}:`))
-          ?.slice(name.length + 1)
-          .trim();
-      const data = field("data");
-      if (data === undefined) continue; // a comment
-      yield { id: field("id"), message: data === "" ? undefined : (JSON.parse(data) as Message) };
+  async *[Symbol.asyncIterator](): AsyncGenerator<Message, void, undefined> {
+    for (let message = await this.message(); message !== undefined; message = await this.message()) {
+      yield message;
     }
   }
 }

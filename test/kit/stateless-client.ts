@@ -1,49 +1,6 @@
-import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks, type Tasks, type TasksOptions } from "holdfast";
-import { serveHttp, type HttpOptions, type HttpServer } from "holdfast/http";
-import { memoryStore } from "holdfast/memory";
-import { expect, onTestFinished } from "vitest";
-
-export const tasksExtension = { "io.modelcontextprotocol/tasks": {} };
-/** What a client that knows tasks, and forms, declares. */
-export const withTasks = { elicitation: {}, extensions: tasksExtension };
-export const withoutTasks = { elicitation: {} };
-
-export interface Setup {
-  readonly tools: (tasks: Tasks) => void;
-  /** The author's own tools, resources and prompts. */
-  readonly server?: (mcp: McpServer) => void;
-  readonly http?: HttpOptions;
-  readonly options?: Partial<TasksOptions>;
-}
-
-export interface Served {
-  readonly http: HttpServer;
-  readonly errors: unknown[];
-}
-
-/** A server on a free port of this machine, closed when the test ends. */
-export async function serve({ tools, server, http, options }: Setup): Promise<Served> {
-  const errors: unknown[] = [];
-  // What a test leaves running is not waited for.
-  const stopDeadlineMs = 100;
-  const tasks = createTasks({
-    store: memoryStore(),
-    stopDeadlineMs,
-    rates: { pollsPerInterval: null, maxLoopDelayMs: null }, // tests poll as fast as they can, and the machine may be busy with other things
-    onError: (error) => errors.push(error),
-    ...options,
-  });
-  tools(tasks);
-  const factory = (): McpServer => {
-    const mcp = new McpServer({ name: "reports", version: "1.2.3" });
-    server?.(mcp);
-    return mcp;
-  };
-  const served = await serveHttp(tasks.server(factory), { port: 0, ...http });
-  onTestFinished(() => served.close());
-  return { http: served, errors };
-}
+import { expect } from "vitest";
+import { withTasks } from "./messages.ts";
+import { serve, type Setup } from "./server.ts";
 
 export interface WireResponse {
   readonly status: number;
@@ -65,8 +22,8 @@ export interface Sending {
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** A client that shows what is on the wire. */
-export class Peer {
+/** A client of revision 2026-07-28 that shows what is on the wire. */
+export class StatelessClient {
   readonly #url: string;
   readonly #fetch: Fetch;
   #nextId = 1;
@@ -76,8 +33,8 @@ export class Peer {
     this.#fetch = fetchFunction;
   }
 
-  static async of(setup: Setup): Promise<Peer> {
-    return new Peer((await serve(setup)).http.url);
+  static async of(setup: Setup): Promise<StatelessClient> {
+    return new StatelessClient((await serve(setup)).http.url);
   }
 
   async send(method: string, params: object = {}, sending: Sending = {}): Promise<WireResponse> {
@@ -150,17 +107,4 @@ function standardHeaders(method: string, params: object): Record<string, string>
     "Mcp-Method": method,
     ...(typeof name === "string" && name !== "" ? { "Mcp-Name": name } : {}),
   };
-}
-
-/** A result without the server's name in it. */
-export function unstamped({ _meta, ...result }: Record<string, unknown>): Record<string, unknown> {
-  const { "io.modelcontextprotocol/serverInfo": _, ...meta } = { ...(_meta as object | undefined) } as Record<
-    string,
-    unknown
-  >;
-  return Object.keys(meta).length === 0 ? result : { ...result, _meta: meta };
-}
-
-export function text(value: string): { content: { type: "text"; text: string }[] } {
-  return { content: [{ type: "text", text: value }] };
 }
