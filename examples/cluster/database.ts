@@ -26,7 +26,7 @@ export class ClusterDatabase {
     return this.#own !== undefined;
   }
 
-  /** The steps of tasks, by the number of each; behind Holdfast's back, as a witness. */
+  /** The steps of tasks, by the number of each: read without Holdfast, as evidence. */
   async pages(taskIds: readonly string[]): Promise<readonly StoredPage[]> {
     const sql = `SELECT task_id, key, value FROM ${this.schema}.journal WHERE task_id = ANY($1) AND done_at IS NOT NULL`;
     const rows = await this.#query<{ task_id: string; key: string; value: string }>(sql, [taskIds]);
@@ -36,7 +36,7 @@ export class ClusterDatabase {
     });
   }
 
-  /** Leaves nothing of the demo. */
+  /** Removes everything that the demo made. */
   async close(): Promise<void> {
     if (this.#own !== undefined) return this.#own.end();
     await this.#query(`DROP SCHEMA IF EXISTS ${this.schema}, ${this.schema}_queue CASCADE`, []);

@@ -19,7 +19,7 @@ async function run(store: string | undefined): Promise<boolean> {
   }
   const workspace = mkdtempSync(join(tmpdir(), "holdfast-demo-"));
   const nodes: ServerProcess[] = [];
-  // Every way out goes through here: no node and no file is left behind.
+  // Whatever happened, no process and no file of the demo is left.
   process.on("exit", () => {
     for (const node of nodes) node.killNow();
     rmSync(workspace, { recursive: true, force: true, maxRetries: 5 });

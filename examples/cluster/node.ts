@@ -28,7 +28,7 @@ tasks.tool(
     for (let page = 1; page <= pagesPerBook; page++) {
       await task.step(["page", page], async () => {
         note("begin", book, page);
-        // Books that begin together do not turn their pages together.
+        // So that books that begin together do not print their pages in step.
         await pause(pageMs * (0.6 + ((book * 7 + page * 3) % 9) / 10));
         return process.pid;
       });

@@ -10,7 +10,7 @@ export interface StoredPage {
   readonly pid: number;
 }
 
-/** What the demo knows when all is over. */
+/** What the demo knows at the end. */
 export interface ClusterEvidence {
   readonly events: readonly PageEvent[];
   readonly killedPid: number;

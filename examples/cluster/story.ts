@@ -15,7 +15,7 @@ interface ClusterStoryOptions {
   readonly database: ClusterDatabase;
   readonly setup: ClusterSetup;
   readonly screen: Screen;
-  /** Hears of each node before anything can go wrong with it. */
+  /** Called with each node before anything can go wrong with it. */
   readonly onNode: (node: ServerProcess) => void;
 }
 
@@ -98,7 +98,7 @@ export class ClusterStory {
     const process = new ServerProcess(new URL("./node.ts", import.meta.url), [JSON.stringify(setup)]);
     onNode(process);
     const url = await process.ready();
-    // Under one name for all of them: a task's reference is good at each.
+    // One name for all of them: a task's reference is valid at each.
     const client = await connect(url, { serverName: "printer", pollFloorMs: 50 });
     this.#nodes.push({ name, process, url, client });
   }
@@ -134,7 +134,7 @@ export class ClusterStory {
     return new Set(ofNode.filter((page) => !stored.includes(pageName(page))).map(({ book }) => book)).size;
   }
 
-  /** At the nodes that are left, wherever a task was started. */
+  /** Asks the remaining nodes, wherever a task was started. */
   async #results(handles: readonly TaskHandle[]): Promise<readonly string[]> {
     const [first, , third] = this.#nodes;
     const ended = Promise.all(

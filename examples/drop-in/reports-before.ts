@@ -13,7 +13,7 @@ export function makeServer(): McpServer {
     {
       description: "Makes the report of a month",
       inputSchema: z.object({ month: z.string() }),
-      annotations: { idempotentHint: true }, // to make it again does no harm
+      annotations: { idempotentHint: true }, // making it again does no harm
     },
     async ({ month }, ctx) => {
       const progressToken = ctx.mcpReq._meta?.progressToken;

@@ -5,7 +5,7 @@ import * as z from "zod";
 
 const renderMs = Number(process.env["RENDER_MS"] ?? 5_000);
 
-// A server of the official SDK, with one line more.
+// The same server, with one line added.
 export function makeServer(): McpServer {
   const server = new McpServer({ name: "reports", version: "1.0.0" });
   server.registerTool(
@@ -14,7 +14,7 @@ export function makeServer(): McpServer {
       task: "optional",
       description: "Makes the report of a month",
       inputSchema: z.object({ month: z.string() }),
-      annotations: { idempotentHint: true }, // to make it again does no harm
+      annotations: { idempotentHint: true }, // making it again does no harm
     },
     async ({ month }, ctx) => {
       const progressToken = ctx.mcpReq._meta?.progressToken;

@@ -3,7 +3,7 @@ export interface Run {
   /** The suite's server for this run. */
   readonly url: string;
   readonly scenario: string;
-  /** What the scenario gives to its client besides, such as the credentials of a client. */
+  /** What else the scenario gives to its client, such as the credentials of a client. */
   readonly context: unknown;
 }
 

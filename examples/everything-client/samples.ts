@@ -8,7 +8,7 @@ const property = z.object({
   enum: z.array(z.string()).optional(),
 });
 
-/** A value for one property of a schema: its default, else the first that it allows, else any of its type. */
+/** A value for one property of a schema: its default, else the first that it allows, else any value of its type. */
 export function sampleOf(schema: unknown): Value {
   const { type, default: given, enum: allowed } = property.parse(schema);
   if (given !== undefined) return given;

@@ -9,7 +9,7 @@ import { callEachTool, callGivenTools, echoSchema, listTools } from "./tools.ts"
 type Program = (run: Run) => Promise<void>;
 
 const plain: Readonly<Record<string, Program>> = {
-  // Initialisation or discovery, one tool.
+  // Initialisation or discovery, and one tool.
   initialize: (run) => withHost(run, callEachTool),
   tools_call: (run) => withHost(run, callEachTool),
   "request-metadata": (run) => withHost(run, callEachTool),
@@ -31,7 +31,7 @@ const plain: Readonly<Record<string, Program>> = {
   "json-schema-2020-12-preservation": (run) => withHost(run, echoSchema),
 };
 
-/** Other logins than that of a user by `logIn`, who logs in in all further scenarios of this kind. */
+/** Logins other than that of a user by `logIn`, which all further scenarios of this kind use. */
 const authorized: Readonly<Record<string, Program>> = {
   "auth/pre-registration": asUserOfKnownClient,
   "auth/client-credentials-basic": withSecret,
@@ -42,7 +42,7 @@ const authorized: Readonly<Record<string, Program>> = {
   "auth/dpop-nonce": asKeyBoundUser,
 };
 
-/** What the program does in a scenario of the suite; throws for one that asks for what this client does not have. */
+/** What the program does in a scenario of the suite; throws for one that needs something this client does not have. */
 export function programOf(scenario: string): Program {
   const program = plain[scenario] ?? authorized[scenario];
   if (program !== undefined) return program;

@@ -8,11 +8,11 @@ try {
   } else {
     const http = await serveEverything(settings);
     endOnSignal(http);
-    // Whoever started this waits for the URL; nothing else is ever written to stdout.
+    // The parent process waits for the URL; nothing else is ever written to stdout.
     process.stdout.write(`${http.url}\n`);
   }
 } catch (error) {
-  // What can go wrong here is for whoever starts the server to mend, and the message says how.
+  // Errors here are for the person who starts the server, and the message says what to do.
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 }

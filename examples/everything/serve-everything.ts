@@ -26,13 +26,13 @@ const options: Omit<TasksOptions, "store"> = {
     pollsPerInterval: null,
     maxLoopDelayMs: null,
   },
-  // One tool is there to ignore its cancel, as often as it is called.
+  // One of the tools ignores its cancel on purpose, each time that it is called.
   maxLeakedHandlers: 10_000,
   maxUnfinishedPerPrincipal: null,
   maxUnfinished: null,
 };
 
-/** Serves everything over HTTP; rejects where the port or the store cannot be used. */
+/** Serves everything over HTTP; rejects if the port or the store cannot be used. */
 export async function serveEverything(settings: Settings): Promise<HttpServer> {
   const { port, tokens, adminToken: operators } = settings;
   const changes = new Changes();
@@ -48,7 +48,7 @@ export async function serveEverything(settings: Settings): Promise<HttpServer> {
   return endedBy(http, telemetry);
 }
 
-/** Serves everything to the one client on stdin and stdout; rejects where the store cannot be used. */
+/** Serves everything to the one client on stdin and stdout; rejects if the store cannot be used. */
 export async function serveEverythingOnStdio(settings: Settings): Promise<StdioServer> {
   const telemetry = await telemetryFor({ ...settings, adminToken: undefined });
   if (telemetry !== undefined) process.once("beforeExit", () => void telemetry.end()); // it ends with its stdin
@@ -69,7 +69,7 @@ export function everything(settings: Settings, changes: Changes, telemetry?: Tel
   return tasks.server(baseServers(changes));
 }
 
-/** Where nobody reads what is measured, nothing of OpenTelemetry is loaded. */
+/** If nobody reads the measurements, nothing of OpenTelemetry is loaded. */
 async function telemetryFor({
   adminToken: operators,
   otlp,
@@ -79,7 +79,7 @@ async function telemetryFor({
   return startTelemetry({ otlp });
 }
 
-/** The server, whose end waits for what it still exports. */
+/** The server; its end waits until everything is exported. */
 function endedBy<Server extends { close(): Promise<void> }>(
   server: Server,
   telemetry: Telemetry | undefined,

@@ -9,7 +9,7 @@ export interface Settings {
   readonly storeUrl: string;
   /** Principals by bearer token; undefined: all callers are one principal. */
   readonly tokens: ReadonlyMap<string, string> | undefined;
-  /** The bearer token of operators; undefined: there is no admin endpoint, no dashboard, and there are no metrics. */
+  /** The bearer token of operators; undefined: no admin endpoint, no dashboard and no metrics. */
   readonly adminToken: string | undefined;
   /** Which traces are exported over OTLP, and how often they and metrics are, in ms; undefined: not at all. */
   readonly otlp:

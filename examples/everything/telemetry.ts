@@ -16,18 +16,18 @@ import { openTelemetry } from "holdfast/opentelemetry";
 import { prometheusMetrics, type PrometheusMetrics } from "holdfast/prometheus";
 import type { Settings } from "./settings.ts";
 
-/** What measures the server, and traces it where something is exported. */
+/** Measures the server, and traces it if something is exported. */
 export interface Telemetry {
   readonly telemetry: NonNullable<TasksOptions["telemetry"]>;
   readonly metrics: PrometheusMetrics;
-  /** Sends what was not sent yet, for a while. Idempotent. */
+  /** Tries for a while to send what was not sent yet. Idempotent. */
   end(): Promise<void>;
 }
 
 /** How long the last export may take (ms): what comes before it in a stop has eight of its ten seconds. */
 const lastExportMs = 1_500;
 
-/** Where, how long and with which headers to export the SDK's exporters read in the environment themselves. */
+/** The SDK's exporters themselves read in the environment where, for how long and with which headers to export. */
 export function startTelemetry({ otlp }: Pick<Settings, "otlp">): Telemetry {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "everything" }))

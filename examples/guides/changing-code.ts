@@ -21,7 +21,7 @@ export function addPublish(tasks: Tasks): void {
         : await task.step("rows", () => queryDatabase(from, to));
       if (!(await isApproved(rows, task))) return said("not published");
       await task.step("send", ({ idempotencyKey }) => send(rows, idempotencyKey));
-      // Also new in version 3. It comes last, and tasks of version 2 may run it too, so it needs no version check.
+      // Also new in version 3. It comes last, and tasks of version 2 may run it too: no version check is needed.
       await task.step("archive", () => archive(rows));
       return said(`published ${rows.length} rows`);
     },

@@ -1,6 +1,6 @@
 import { NonRetryableError } from "holdfast";
 
-/** What the shop answers where it fails. */
+/** What the shop answers when it fails. */
 export class ShopError extends Error {
   readonly status: number;
 

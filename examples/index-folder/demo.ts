@@ -34,7 +34,7 @@ function choose(): Choice {
 async function run({ folder, limits, page }: Choice): Promise<boolean> {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-demo-")));
   const servers: ServerProcess[] = [];
-  // Every way out goes through here: no server and no file is left behind.
+  // Whatever happened, no process and no file of the demo is left.
   process.on("exit", () => {
     for (const server of servers) server.killNow();
     rmSync(workspace, { recursive: true, force: true, maxRetries: 5 });

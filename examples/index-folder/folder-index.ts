@@ -6,7 +6,7 @@ export interface IndexedFile extends FileFacts {
   readonly path: string;
 }
 
-/** What came of a listing once every file in it was read. */
+/** The result of reading every file in a listing. */
 export interface FolderIndex {
   readonly root: string;
   readonly files: readonly IndexedFile[];

@@ -20,9 +20,9 @@ export interface IndexFolderOptions {
   readonly watch?: ReadWatch;
 }
 
-/** Lets the demo look on. */
+/** Lets the demo watch. */
 export interface ReadWatch {
-  /** Around each read of one of `total` files. */
+  /** Called around each read of one of `total` files. */
   read(path: string, total: number, run: () => Promise<ReadResult>): Promise<ReadResult>;
   /** The file's step is in the journal. */
   kept(path: string): void;
@@ -89,7 +89,7 @@ export function addIndexFolder(tasks: Tasks, options: IndexFolderOptions): void 
   );
 }
 
-/** Reads every listed file, a step each: after a crash only those are read whose result is not in the journal. */
+/** Reads every listed file, one step each: after a crash it reads only files whose result is not in the journal. */
 async function readAll(
   listing: Listing,
   task: TaskContext,
@@ -98,7 +98,7 @@ async function readAll(
   const { root, files, limits } = listing;
   const results = new Map<string, ReadResult>();
   await task.status("Reading files");
-  // A later attempt does not begin at nothing: it reports once it has read on.
+  // A later attempt does not report from zero: its first report follows its first new read.
   if (task.attempt === 1) task.progress(0, files.length);
   await eachAtMost(readsAtOnce, files, async (path) => {
     let ranNow = false;
@@ -108,7 +108,7 @@ async function readAll(
       return watch === undefined ? run() : watch.read(path, files.length, run);
     });
     results.set(path, result);
-    // An earlier attempt told of what came from the journal.
+    // What comes from the journal was reported by an earlier attempt.
     if (!ranNow) return;
     watch?.kept(path);
     task.progress(results.size, files.length);

@@ -4,7 +4,7 @@ import { count, counted, size } from "./wording.ts";
 
 type Reason = readonly [n: number, one: string, many: string, why: string];
 
-/** Says what of a folder is not in its totals, a phrase for each reason; none where nothing was left out. */
+/** Says what was left out of a folder's totals, a phrase for each reason; empty if nothing was. */
 export function describeLeftOut(
   { limits, leftOut }: Listing,
   omitted: Readonly<Record<Omission, number>>,

@@ -1,7 +1,7 @@
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-/** What a listing is bounded by, so that no folder is too big for it. */
+/** The limits of a listing, so that no folder is too big for it. */
 export interface ListLimits {
   readonly maxFiles: number;
   readonly maxFileBytes: number;
@@ -23,7 +23,7 @@ export interface LeftOut {
   unreadable: number;
   /** Names that are not UTF-8 and thus cannot be told apart as text. */
   unnameable: number;
-  /** The walk ended at `maxNames`: how much there is beyond is not known. */
+  /** The walk ended at `maxNames`: how much more there is is unknown. */
   moreUncounted: boolean;
 }
 

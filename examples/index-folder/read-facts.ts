@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 
-/** What is kept of a file that was read. */
+/** What is stored about a file that was read. */
 export interface FileFacts {
   readonly bytes: number;
   readonly words: number;
   readonly sha256: string;
 }
 
-/** Why a file that was listed counts for nothing. Data and not an error: one file must not end the whole task. */
+/** Why a listed file does not count. This is data and not an error: one file must not end the whole task. */
 export type Omission = "binary" | "tooLarge" | "vanished" | "unreadable";
 
 export type ReadResult = FileFacts | { readonly omitted: Omission };
@@ -31,7 +31,7 @@ export async function readFacts(path: string, maxBytes: number): Promise<ReadRes
 }
 
 function factsOf(content: Buffer): ReadResult {
-  // As git tells: text has no zero byte near its beginning.
+  // As git does it: text has no zero byte near its beginning.
   if (content.subarray(0, 8_000).includes(0)) return { omitted: "binary" };
   return {
     bytes: content.length,

@@ -8,7 +8,7 @@ interface ServeOptions extends IndexFolderOptions {
   readonly port: number;
 }
 
-/** Serves the tool until SIGINT or SIGTERM, then ends in order: running tasks are given back, to go on next time. */
+/** Serves the tool until SIGINT or SIGTERM, then shuts down gracefully: running tasks are released, and continue next time. */
 export async function serveIndexFolder({ tasks: options, port, ...tool }: ServeOptions): Promise<HttpServer> {
   const tasks = createTasks(options);
   addIndexFolder(tasks, tool);

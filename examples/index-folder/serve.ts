@@ -15,7 +15,7 @@ try {
   });
   console.log(howToConnect(url));
 } catch (error) {
-  // What can go wrong here is for whoever starts the server to mend, and the message says how.
+  // Errors here are for the person who starts the server, and the message says what to do.
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 }

@@ -3,8 +3,8 @@ import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 
 /**
- * Writes a folder's report and returns its path. Nobody ever sees half of it, and writing it again, as a step may
- * after a crash, leaves one report: its name follows from the folder's.
+ * Writes a folder's report and returns its path. Nobody ever sees half of it. A step that a crash
+ * interrupted writes it again, under the same name, which is derived from the folder's: one report is left.
  */
 export async function writeReport(reportFolder: string, root: string, markdown: string): Promise<string> {
   const folder = resolve(reportFolder);
@@ -27,7 +27,7 @@ export async function writeReport(reportFolder: string, root: string, markdown: 
   return path;
 }
 
-/** Readable, and another for two folders of the same name. */
+/** Readable, and different for two folders of the same name. */
 function nameOf(root: string): string {
   const readable = basename(root)
     .replace(/[^\p{L}\p{N}._-]/gu, "-")

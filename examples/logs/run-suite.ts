@@ -9,7 +9,7 @@ export interface FileResult {
 
 export type RunFile = (file: string) => Promise<FileResult>;
 
-/** A tool that runs the tests of many files: its log says how far it is, and failures can be read before the last file has run. */
+/** A tool that runs the tests of many files: its log shows its progress, and failures can be read before the last file has run. */
 export function addRunSuite(tasks: Tasks, runFile: RunFile): void {
   const inputSchema = z.object({ files: z.array(z.string()) });
   tasks.tool(

@@ -27,7 +27,7 @@ server.experimental.tasks.registerToolTask(
       const result = { content: [{ type: "text", text: `the report of ${month}` }] };
       sleep(ms)
         .then(() => taskStore.storeTaskResult(task.taskId, "completed", result))
-        .catch(console.error); // for example, a cancelled task accepts no result
+        .catch(console.error); // a cancelled task, for example, accepts no result
       return { task };
     },
     getTask: (_args, { taskId, taskStore }) => taskStore.getTask(taskId),

@@ -16,7 +16,7 @@ export interface Agent {
 
 type Answers = Record<string, InputResult>;
 
-/** Asks other agents. Their work is as durable here as it is there: what is kept of it is a reference. */
+/** Asks other agents. Only a reference to their work is kept here, so it is as durable as it is there. */
 export function addAgentToAgent(tasks: Tasks, agents: Readonly<Record<string, Agent>>): void {
   tasks.tool(
     "ask_agent",
@@ -32,7 +32,7 @@ export function addAgentToAgent(tasks: Tasks, agents: Readonly<Record<string, Ag
       const answers: Answers = {};
       let reference: TaskReference | null = null;
       try {
-        // The other server knows the key again: a call that is repeated after a crash is the task that was made before.
+        // The other server recognises the key: a call that is repeated after a crash finds the task that it made before.
         const started = await task.step("start", ({ idempotencyKey }) =>
           withPeer(agent, answers, async (peer) => {
             const handle = await peer.startTool(agent.tool, { question }, { idempotencyKey });
@@ -68,7 +68,7 @@ export function addAgentToAgent(tasks: Tasks, agents: Readonly<Record<string, Ag
   );
 }
 
-/** How the other's task stands, once it has the answers that there are. */
+/** The state of the other server's task, after it got the answers given so far. */
 async function seen(peer: TaskClient, reference: TaskReference, answers: Answers): Promise<RemoteTask> {
   const handle = await peer.resume(reference);
   for await (const remote of handle.updates()) {

@@ -20,7 +20,7 @@ export function addCodeMigration(tasks: Tasks, packages: string): void {
     },
     async ({ name, write }, task) => {
       const folder = join(packages, name);
-      // Which files there are is journalled: those that the task has begun with, also after a crash.
+      // The list of files is journalled: after a crash the task continues with the files that it began with.
       const files = await task.step("list", () => listFiles(folder));
       const reports: FileReport[] = [];
       for (const file of files) {
@@ -82,7 +82,7 @@ async function setType(folder: string): Promise<void> {
   await replace(path, `${JSON.stringify({ ...manifest, type: "module" }, null, 2)}\n`);
 }
 
-/** The file is whole at any time, whatever dies. */
+/** The file is complete at any time, even if the process dies. */
 async function replace(path: string, text: string): Promise<void> {
   const { mode } = await stat(path);
   await writeFile(`${path}.new`, text, { mode });

@@ -4,13 +4,13 @@ import { parseSync, Visitor, type ESTree } from "vite";
 /** What becomes of a file. */
 export interface Migration {
   readonly code: string;
-  /** How many statements are others now. */
+  /** How many statements were changed. */
   readonly changes: number;
   /** What a person has to change, such as "line 3: require". */
   readonly left: readonly string[];
 }
 
-/** The file that a relative specifier means, as it is to be written, and its code; undefined where there is none. */
+/** The file that a relative specifier means, as it is to be written, and its code; undefined if there is no such file. */
 export type Resolve = (
   specifier: string,
 ) => { readonly specifier: string; readonly code: string } | undefined;
@@ -28,7 +28,7 @@ interface Name {
   readonly start: number;
 }
 
-/** Makes an ES module of a CommonJS module. Of one that it has made it makes the same again. */
+/** Converts a CommonJS module to an ES module. A module that it has converted stays the same. */
 export function toEsModule(code: string, resolve: Resolve): Migration {
   const program = parsed(code);
   if (program === undefined) return { code, changes: 0, left: ["It is no JavaScript."] };
@@ -73,7 +73,7 @@ function parsed(code: string): ESTree.Program | undefined {
   return errors.length === 0 ? program : undefined;
 }
 
-/** What is to be made of a statement at the top; undefined where it stays. */
+/** What a top-level statement becomes; undefined if it stays. */
 function esStatement(
   statement: ESTree.Statement | ESTree.Directive,
   code: string,
@@ -111,7 +111,7 @@ function importOf(id: ESTree.Node, specifier: string, code: string, resolve: Res
   if (found === undefined) return undefined;
   if (id.type === "Identifier")
     return `import ${found.named === true ? "* as " : ""}${id.name} from "${found.specifier}";`;
-  // Whether a package has names to import shows only when it is loaded.
+  // Whether a package exports names is known only when it is loaded.
   if (
     id.type !== "ObjectPattern" ||
     found.named === false ||
@@ -127,7 +127,7 @@ function importOf(id: ESTree.Node, specifier: string, code: string, resolve: Res
   return names.includes(undefined) ? undefined : `import { ${names.join(", ")} } from "${found.specifier}";`;
 }
 
-/** What is required, and whether it exports names: unknown of what is not in the folder. */
+/** What is required, and whether it exports names, which is unknown for modules outside the folder. */
 function target(
   specifier: string,
   resolve: Resolve,

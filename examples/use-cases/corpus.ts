@@ -14,7 +14,7 @@ interface Indexed extends Omit<Passage, "score"> {
   readonly words: readonly string[];
 }
 
-/** How much a word that comes again adds, and how much long passages are held back: the usual values of BM25. */
+/** How much a repeated word adds, and how much long passages are penalised: the usual values of BM25. */
 const [repeated, byLength] = [1.2, 0.75];
 
 const ignored = new Set(
@@ -61,7 +61,7 @@ export class Corpus {
     return new Corpus(documents.flat());
   }
 
-  /** The text of a document; undefined where there is none of this name. */
+  /** The text of a document; undefined if none has this name. */
   text(document: string): string | undefined {
     const passages = this.#passages.filter((passage) => passage.document === document);
     return passages.length === 0 ? undefined : passages.map(({ text }) => text).join("\n\n");

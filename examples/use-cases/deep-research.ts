@@ -9,7 +9,7 @@ const uriOf = (document: string): string => `corpus:///${encodeURIComponent(docu
 /** Documents whose best passage comes this close to the best of all are about the question as well. */
 const asGood = 0.6;
 
-/** Answers questions from the documents of a corpus, and asks back where a question can mean several things. */
+/** Answers questions from the documents of a corpus, and asks back if a question can mean several things. */
 export function addDeepResearch(tasks: Tasks, corpus: Corpus): void {
   tasks.tool(
     "research",
@@ -69,7 +69,7 @@ async function narrowed(
     }),
   );
   const topic = answer?.content?.["topic"];
-  // Who does not say gets a report on all.
+  // Without an answer, the report is on all of them.
   return typeof topic === "string" && topics.has(topic) ? [topic] : [...topics.keys()];
 }
 
@@ -86,7 +86,7 @@ async function written(
   return answer?.content.type === "text" ? answer.content.text : undefined;
 }
 
-/** Undefined where the client has nobody to ask. */
+/** Undefined if the client cannot ask anybody. */
 async function unlessUnable<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { NonRetryableError, type Tasks } from "holdfast";
 import * as z from "zod";
 
-/** What a laboratory had before: a service that runs jobs, and a folder with libraries of molecules. */
+/** What the laboratory already has: a service that runs jobs, and a folder with libraries of molecules. */
 export interface Laboratory {
   /** The service's URL, which ends with a slash. */
   readonly service: string;
@@ -22,19 +22,19 @@ const Job = z.discriminatedUnion("state", [
 
 const longestPauseMs = 60_000;
 
-/** Screens libraries of molecules: batch by batch, each of which is a job of the laboratory's service. */
+/** Screens libraries of molecules in batches, each a job of the laboratory's service. */
 export function addDrugScreening(tasks: Tasks, { service, libraries }: Laboratory): void {
   const screenBatch = tasks.tool(
     "screen_batch",
     {
       inputSchema: z.object({ library: Library, from: z.number(), to: z.number(), reference: z.string() }),
       outputSchema: z.object({ scores: z.array(Hit) }),
-      concurrency: 4, // as many jobs as the service gives us at a time, whoever calls
-      park: false, // so that those count whose job runs, and not only those that look
-      retry: { attempts: 5 }, // where the service does not answer
+      concurrency: 4, // as many jobs as the service allows at a time, for all callers together
+      park: false, // a batch counts as long as its job runs, not only while it polls
+      retry: { attempts: 5 }, // if the service does not answer
     },
     async ({ library, from, to, reference }, task) => {
-      // A name of ours makes it one job, however often it is started, and one that can be cancelled even if no answer came.
+      // With a name that we choose it is one job, however often it is started, and it can be cancelled even if no answer came.
       const job = new URL(`jobs/${task.id}`, service);
       try {
         const molecules = (await moleculesOf(library)).slice(from, to);
@@ -44,7 +44,7 @@ export function addDrugScreening(tasks: Tasks, { service, libraries }: Laborator
           if (seen.state === "succeeded") return { content: [], structuredContent: { scores: seen.scores } };
           if (seen.state === "failed") throw new NonRetryableError(seen.error);
           if (seen.state === "cancelled") throw new NonRetryableError("Somebody cancelled the job.");
-          // No slot of the server is taken meanwhile, should the job last for hours.
+          // This takes no slot of the server, even if the job lasts for hours.
           await task.sleep(["poll", poll], Math.min(longestPauseMs, 1_000 * 2 ** poll));
         }
       } catch (error) {
@@ -76,7 +76,7 @@ export function addDrugScreening(tasks: Tasks, { service, libraries }: Laborator
           const to = Math.min(from + batchSize, length);
           const called = await task.call(["batch", batch], screenBatch, { library, from, to, reference });
           const hits = called.structuredContent.scores.filter(({ score }) => score >= atLeast);
-          // Whoever waits can read these while the other batches run.
+          // Clients can read these while the other batches run.
           if (hits.length > 0) void task.output(`${from + 1}–${to}: ${listed(hits)}`);
           done += 1;
           task.progress(done, starts.length, `${done} of ${starts.length} batches are screened`);

@@ -4,9 +4,9 @@ import * as z from "zod";
 /** A system in which new colleagues are set up, such as a directory or a payroll. */
 export interface System {
   readonly name: string;
-  /** Gives somebody an account. The same key once more is the same account. */
+  /** Gives a person an account. The same key again means the same account. */
   grant(key: string, account: Account): Promise<void>;
-  /** Takes back what was given under the key; does nothing where nothing was. */
+  /** Revokes what was granted under the key; does nothing if nothing was. */
   revoke(key: string): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export function addOnboarding(tasks: Tasks, systems: readonly System[]): void {
           task.progress(begun.length, systems.length, `${system.name} is set up`);
         }
       } catch (error) {
-        // The one that failed, too: an error does not say that nothing was granted.
+        // The one that failed, too: an error does not mean that nothing was granted.
         for (const system of begun.toReversed()) {
           const revoke = (): Promise<void> => system.revoke(keyOf(system));
           await task

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { json } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-// The job service of a laboratory. It knows nothing of MCP: PUT /jobs/NAME starts a job, GET says how it stands, and DELETE cancels it.
+// The job service of a laboratory. It knows nothing of MCP: PUT /jobs/NAME starts a job, GET reports its state, and DELETE cancels it.
 
 export interface Molecule {
   readonly name: string;
@@ -77,7 +77,7 @@ function similarity(one: string, other: string): number {
   return alike.reduce((sum, part) => sum + part, 0) / Math.max(1, all.length);
 }
 
-/** How often each fragment is in a molecule. Which number a ring has says nothing, and an element is one character. */
+/** How often each fragment occurs in a molecule. Ring numbers carry no meaning, and an element is one character. */
 function fragments(smiles: string): Map<string, number> {
   const text = smiles.replaceAll("Cl", "L").replaceAll("Br", "R").replaceAll(/\d/g, "0");
   const counts = new Map<string, number>();

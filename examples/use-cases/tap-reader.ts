@@ -13,7 +13,7 @@ interface OpenTest extends Pick<TestEnd, "test" | "end"> {
   /** How far its details are indented. */
   readonly indent: number;
   readonly details: Map<string, string>;
-  /** The detail whose lines follow. */
+  /** The detail to which the following lines belong. */
   block?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export class TapReader {
   readonly #names: string[] = [];
   #open: OpenTest | undefined;
 
-  /** What is known with this line: how a test ended, or what a test has printed. */
+  /** What this line reports: how a test ended, or what a test has printed. */
   read(line: string): TestEnd | { readonly printed: string } | undefined {
     const text = line.trimStart();
     const indent = line.length - text.length;
@@ -37,7 +37,7 @@ export class TapReader {
     if (ended !== null) {
       const [, not, name = "", directive] = ended;
       const test = [...this.#names.slice(0, depth), plain(name)].join(" › ");
-      // What is still to do counts neither way.
+      // What is still to be done counts neither way.
       const end = directive !== undefined ? "skipped" : not === undefined ? "passed" : "failed";
       this.#open = { test, end, indent: indent + 2, details: new Map() };
       return undefined;
@@ -56,7 +56,7 @@ export class TapReader {
     if (text === "...") {
       this.#open = undefined;
       const { test, end } = open;
-      // A suite ends as its tests do, and each of these was told of.
+      // A suite ends as its tests do, and each of these was reported.
       if (details.get("type") === "suite" && details.get("failureType") !== "hookFailed") return undefined;
       return { test, end, error: details.get("error"), location: details.get("location") };
     }

@@ -27,7 +27,7 @@ export function addTestExecution(tasks: Tasks, projects: string): void {
         only: z.string().min(1).optional().describe("Runs the tests whose names match this pattern"),
       }),
       outputSchema: Summary,
-      // Tests have effects of their own, such as rows in a database. Where the server dies while they run, the task fails and says so; its log is kept.
+      // Tests have effects of their own, such as rows in a database. If the server dies while they run, the task fails and says so; its log is kept.
       onCrash: "fail",
       timeoutMs: 30 * 60_000,
     },
@@ -86,7 +86,7 @@ export function addTestExecution(tasks: Tasks, projects: string): void {
   );
 }
 
-/** A line of a log that anybody reads. */
+/** A line of a log. */
 function cut(line: string): string {
   return line.length > 1_000 ? `${line.slice(0, 1_000)} …` : line;
 }

@@ -23,7 +23,7 @@ export async function withSecret(run: Run): Promise<void> {
 
 const key = z.object({ client_id: z.string(), private_key_pem: z.string(), signing_algorithm: z.string() });
 
-/** The program proves by a signature who it is (`private_key_jwt`). */
+/** The program proves its identity by a signature (`private_key_jwt`). */
 export async function withKey(run: Run): Promise<void> {
   const {
     client_id: clientId,
@@ -66,7 +66,7 @@ export async function withEmployee(run: Run): Promise<void> {
 
 const workload = z.object({ client_id: z.string(), valid_jwt: z.string() });
 
-/** The machine that the program runs on vouches for it (SEP-1933). */
+/** The machine on which the program runs vouches for it (SEP-1933). */
 export async function withWorkload(run: Run): Promise<void> {
   const { client_id: clientId, valid_jwt: assertion } = workload.parse(run.context);
   await withHost(run, callEachTool, {

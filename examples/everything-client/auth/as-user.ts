@@ -37,19 +37,19 @@ async function withLogins(run: Run, options: Partial<LogInOptions>): Promise<voi
   }
 }
 
-/** Requests of `client.sdk` reject with the SDK's error where there is no other token to be had. */
+/** Requests of `client.sdk` reject with the SDK's error if no other token can be had. */
 function wantsLogin(error: unknown): boolean {
   if (error instanceof SdkHttpError) return error.status === 401;
   return error instanceof TaskClientError && error.code === "unauthorized";
 }
 
-/** The scopes that the login lacks, with those that it has. */
+/** The scopes that the login has and those that it lacks. */
 function scopeWantedBy(error: unknown): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof InsufficientScopeError ? cause.requiredScope : undefined;
 }
 
-/** Logs in where nobody looks: the suite's page redirects at once to the port that `logIn` listens at. */
+/** Logs in without a user: the suite's page redirects at once to the port that `logIn` listens at. */
 async function visit({ url }: { readonly url: URL }): Promise<void> {
   const page = await fetch(url);
   await page.body?.cancel();

@@ -13,7 +13,7 @@ import { requestStates } from "./request-states.ts";
 import { addResources } from "./resources.ts";
 import { addSessionFeatures } from "./sessions/add-session-features.ts";
 
-// What changes is announced, so lists may be kept for a while; where one is not the same for everybody, Holdfast says so.
+// Changes are announced, so lists may be cached for a while. If a list is not the same for everybody, Holdfast says so.
 const listed = { ttlMs: 60_000, cacheScope: "public" } as const;
 
 /** Makes the author's own servers: everything of MCP that is not a task, as on any server of the official SDK. */

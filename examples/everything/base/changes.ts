@@ -19,7 +19,7 @@ export class Changes {
     return this.#hasPrompt;
   }
 
-  /** From now on, changes are told to `notify`. */
+  /** From now on, `notify` is called with changes. */
   tell(notify: Notify): void {
     this.#notify = notify;
   }

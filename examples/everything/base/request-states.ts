@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createRequestStateCodec, type RequestStateCodec } from "@modelcontextprotocol/server";
 
-/** What a tool hands from one round to the next: whose state it is, and what was answered so far. */
+/** What a tool passes from one round to the next: whose state it is, and the answers so far. */
 export interface RoundState {
   readonly tool: string;
   readonly name?: string;

@@ -2,7 +2,7 @@ import type { Tasks } from "holdfast";
 import * as z from "zod";
 import { text } from "../text.ts";
 
-/** A result as large as one likes; the server's limit is `maxBodyBytes`. */
+/** A result of any size; the server's limit is `maxBodyBytes`. */
 export function addBigResult(tasks: Tasks): void {
   tasks.tool(
     "big_result",

@@ -3,7 +3,7 @@ import type { Tasks } from "holdfast";
 import * as z from "zod";
 import { text } from "../text.ts";
 
-/** Does not look at its signal: a result within the grace still counts, later the task is cancelled without it. */
+/** Ignores its signal: a result within the grace period still counts; after that the task is cancelled without it. */
 export function addIgnoresCancel(tasks: Tasks): void {
   tasks.tool(
     "ignores_cancel",

@@ -4,7 +4,7 @@ import type { Tasks } from "holdfast";
 import * as z from "zod";
 import { text } from "../text.ts";
 
-/** Neither steps nor a hint that it may run again: after a crash its task fails instead of appending twice. */
+/** Has neither steps nor a hint that it may run again: after a crash its task fails instead of appending twice. */
 export function addNotIdempotent(tasks: Tasks): void {
   tasks.tool(
     "not_idempotent",

@@ -3,7 +3,7 @@ import type { Tasks } from "holdfast";
 import * as z from "zod";
 import { text } from "../text.ts";
 
-/** Reports how far it is; clients without progress notifications see it in the status message. */
+/** Reports its progress; clients without progress notifications see it in the status message. */
 export function addProgressTo(tasks: Tasks): void {
   tasks.tool(
     "progress_to",
@@ -18,7 +18,7 @@ export function addProgressTo(tasks: Tasks): void {
     async ({ total, delayMs }, task) => {
       for (let i = 1; i <= total; i++) {
         task.progress(i, total, `counted ${i}`);
-        // In a step, so that a restart goes on counting where it was.
+        // In a step, so that the count continues after a restart.
         await task.step(["pause", i], ({ signal }) => delay(delayMs, i, { signal }));
       }
       return text(`counted to ${total}`);

@@ -9,7 +9,7 @@ import { timeline } from "./timeline.ts";
 
 const mostLines = 40;
 
-/** Shows what came of the task, and the proof; true if that holds. Throws what the tool failed with. */
+/** Shows the result of the task, and the proof; true if the proof holds. Throws the tool's error. */
 export async function conclude(
   { taskId, result, kill }: StoryEnd,
   setup: DemoSetup,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { ListLimits } from "../list-files.ts";
 
-/** What the demo tells its server. */
+/** What the demo passes to its server. */
 export interface DemoSetup {
   /** A real path. */
   readonly workspace: string;

@@ -20,7 +20,7 @@ export interface JournalRow {
   readonly doneAt: number | null;
 }
 
-/** Reads a task's journal from the database of a server that does not run; behind Holdfast's back, as a witness. */
+/** Reads a task's journal from the database of a server that does not run: directly, without Holdfast, as evidence. */
 export function loadJournal(database: string, taskId: string): Journal {
   const db = new DatabaseSync(database, { readOnly: true });
   try {

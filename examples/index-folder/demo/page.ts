@@ -4,7 +4,7 @@ import { ServerProcess } from "./server-process.ts";
 
 const program = new URL("../../../dist/cli.js", import.meta.url);
 
-/** The page of operators for a database, by `holdfast dashboard`: in a process of its own, which outlives the server that is killed. */
+/** The dashboard of a database, by `holdfast dashboard`: a process of its own, which outlives the killed server. */
 export function pageProcess(database: string): ServerProcess {
   return new ServerProcess(program, ["dashboard", database, "--as", "demo"]);
 }
@@ -23,7 +23,7 @@ export function openInBrowser(link: string): void {
   child.unref();
 }
 
-/** Resolves with the next key, or where there will be none. */
+/** Resolves with the next key, or with undefined if there will be none. */
 export async function nextKey(stdin: NodeJS.ReadStream): Promise<void> {
   stdin.setRawMode(true);
   stdin.resume();

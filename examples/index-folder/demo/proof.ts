@@ -3,7 +3,7 @@ import { count, counted } from "../wording.ts";
 import type { Journal } from "./journal.ts";
 import type { ReadEvent } from "./read-log.ts";
 
-/** What the demo knows when all is over. */
+/** What the demo knows at the end. */
 export interface Evidence {
   /** The files that the tool listed. */
   readonly listed: readonly string[];

@@ -9,7 +9,7 @@ export interface ReadEvent {
   readonly path: string;
 }
 
-/** Everything that was read, in order; nothing where no file ever was. */
+/** Everything that was read, in order; empty if nothing was. */
 export function loadReadLog(file: string): ReadEvent[] {
   let text: string;
   try {

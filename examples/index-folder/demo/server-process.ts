@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 /** One process of a server, from its start on: a script that prints its URL once it serves. */
 export class ServerProcess {
-  /** Rejects if the process ends without being asked to, and says what it said last. */
+  /** Rejects if the process ends without being asked to, with the last lines that it printed. */
   readonly unasked: Promise<never>;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #exited: Promise<unknown>;
@@ -35,7 +35,7 @@ export class ServerProcess {
     return Promise.race([line, this.unasked]);
   }
 
-  /** Ends it as a crash would: it is told nothing, and writes nothing any more. */
+  /** Ends it as a crash would: it gets no warning, and writes nothing more. */
   async kill(): Promise<void> {
     this.killNow();
     await this.#exited;
@@ -47,7 +47,7 @@ export class ServerProcess {
     this.#child.kill("SIGKILL");
   }
 
-  /** Ends it in order: it closes when its stdin does. */
+  /** Ends it gracefully: it closes when its stdin does. */
   async stop(): Promise<void> {
     this.#isAsked = true;
     this.#child.stdin.end();

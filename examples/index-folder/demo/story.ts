@@ -15,7 +15,7 @@ interface StoryOptions {
   readonly folder: string;
   readonly setup: DemoSetup;
   readonly screen: Screen;
-  /** Hears of each server before anything can go wrong with it. */
+  /** Called with each server before anything can go wrong with it. */
   readonly onServer: (server: ServerProcess) => void;
   /** Awaited once the first one serves, before it has anything to do. */
   readonly onServing?: () => Promise<void>;
@@ -100,7 +100,7 @@ export class Story {
     screen.bar(done, total);
   }
 
-  /** The client is told nothing of this: it goes on polling the same address, and finds its task there again. */
+  /** The client learns nothing of this: it continues to poll the same address, and finds its task there again. */
   async #killAndRestart(taskId: string, port: number): Promise<void> {
     const { screen, setup } = this.#options;
     const { pid } = this.#server;
@@ -117,7 +117,7 @@ export class Story {
   }
 
   async #answer(request: InputRequest): Promise<InputResult> {
-    // With few files the question comes before the kill; it may wait, as questions do.
+    // With few files the question comes before the kill. It may wait.
     await this.#restarted.promise;
     if (request.method !== "elicitation/create") throw new Error(`No answer to ${request.method}.`);
     this.#isAnswered = true;

@@ -4,9 +4,9 @@ import { loadReadLog } from "./read-log.ts";
 
 const lookAgainMs = 5;
 
-/** Resolves when a read of `total` files has just begun, or nothing is left to begin: a kill now finds it in flight. */
+/** Resolves when the read of a file has just begun, or when none is left: a kill now hits a read in progress. */
 export async function untilReading(readLog: string, total: number): Promise<void> {
-  // The shortest pause of a read is half the average; a read this young is certainly in it.
+  // The shortest pause of a read is half the average: a read that began so recently is certainly in progress.
   const youngMs = pauseMs(total) / 4;
   for (;;) {
     const begun = loadReadLog(readLog).filter(({ event }) => event === "begin");

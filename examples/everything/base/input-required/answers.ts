@@ -3,7 +3,7 @@ import * as z from "zod";
 
 type Responses = Parameters<typeof inputResponse>[0];
 
-/** The `field` of an accepted form; undefined where there is no such answer, which is asked again. */
+/** The `field` of an accepted form; undefined if there is no such answer, and the tool asks again. */
 export function acceptedText(responses: Responses, key: string, field: string): string | undefined {
   const schema = z.object({ [field]: z.string() });
   return acceptedContent(responses, key, schema)?.[field];

@@ -18,7 +18,7 @@ export function addByCapabilities(mcp: McpServer): void {
     { description: "Asks the user, the model, or both, as far as the client can be asked" },
     ({ mcpReq }) => {
       if (mcpReq.inputResponses !== undefined) return text("All questions were answered.");
-      // The SDK's own type of the envelope does not tell its keys.
+      // The SDK's own type of the envelope does not have its keys.
       const envelope: Envelope | undefined = mcpReq.envelope;
       const { elicitation, sampling } = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {};
       if (elicitation === undefined && sampling === undefined) return text("The client cannot be asked.");

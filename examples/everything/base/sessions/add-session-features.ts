@@ -4,7 +4,7 @@ import { addLoggingTool } from "./logging-tool.ts";
 import { addReconnectionTool } from "./reconnection-tool.ts";
 import { addWatchedResource } from "./watched-resource.ts";
 
-/** What only protocol 2025-11-25 and before have: a server that can speak to its client at any time. */
+/** What only protocol 2025-11-25 and earlier have: a server that can send requests to its client at any time. */
 export function addSessionFeatures(mcp: McpServer): void {
   addLoggingTool(mcp);
   addAskingTools(mcp);

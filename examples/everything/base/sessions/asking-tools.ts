@@ -3,7 +3,7 @@ import * as z from "zod";
 import { text } from "../../text.ts";
 import { defaultsForm, enumsForm, personForm } from "./forms.ts";
 
-/** Tools that ask while they work: the question is a request of the server's, on the stream of the call. */
+/** Tools that ask while they work: the question is a request from the server, on the stream of the call. */
 export function addAskingTools(mcp: McpServer): void {
   mcp.registerTool(
     "test_sampling",

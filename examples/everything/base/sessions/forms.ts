@@ -1,4 +1,4 @@
-/** Two texts that have to be given. */
+/** Two required texts. */
 export const personForm = {
   type: "object" as const,
   properties: {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { text } from "../../text.ts";
 
-/** The client says by logging/setLevel from which level on it wants to hear, for the whole session. */
+/** The client sets the lowest level that it wants by logging/setLevel, for the whole session. */
 export function addLoggingTool(mcp: McpServer): void {
   mcp.registerTool(
     "test_tool_with_logging",

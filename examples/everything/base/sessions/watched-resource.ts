@@ -2,7 +2,7 @@ import type { McpServer } from "@modelcontextprotocol/server";
 
 const watched = "test://watched-resource";
 
-/** A resource that changes whenever somebody begins to watch it, of which those who watch are told. */
+/** A resource that changes whenever a client subscribes to it; subscribers are notified. */
 export function addWatchedResource(mcp: McpServer): void {
   const subscribed = new Set<string>();
   let changes = 0;
