@@ -1,21 +1,28 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** It collects the garbage of all its process again and again, which takes ten times as long once other files have filled that. */
-const first = "/test/client/watch-lifetime.test.ts";
-
-/** Short files that run for long. */
-const long = ["/test/contract/", "/test/model/", "/test/bench/", "/test/fuzz/guided.test.ts"];
+/** Files that run for long, and whose size does not show it: what begins the first run of a clean clone. */
+const long = [
+  // It collects the garbage of all its process again and again, which takes ten times as long once other files have filled that.
+  "/test/client/watch-lifetime.test.ts",
+  "/test/contract/",
+  "/test/model/",
+  "/test/bench/",
+  "/test/fuzz/guided.test.ts",
+];
 
 /**
- * Begins with the files that take longest. Where vitest has not seen a file run before, as in a clean clone, it takes its size for its time, and the
- * end of a run would be a wait for these.
+ * Begins with the files that take longest, one project after the other, since a worker serves one project. Where vitest has not seen a file run
+ * before, as in a clean clone, it takes its size for its time, and the end of a run would be a wait for the long ones.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const projects = [...new Set(files.map(({ project }) => project))];
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification): boolean => long.some((part) => moduleId.includes(part));
-    const isFirst = ({ moduleId }: TestSpecification): boolean => moduleId.includes(first);
-    const rank = (file: TestSpecification): number => (isFirst(file) ? 0 : isLong(file) ? 1 : 2);
-    return sorted.toSorted((one, other) => rank(one) - rank(other));
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const place = long.findIndex((part) => moduleId.includes(part));
+      return place === -1 ? long.length : place;
+    };
+    const turn = ({ project }: TestSpecification): number => projects.indexOf(project);
+    return sorted.toSorted((one, other) => turn(one) - turn(other) || rank(one) - rank(other));
   }
 }

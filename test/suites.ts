@@ -1,18 +1,18 @@
-// Which tests run when, as globs. `npm test` leaves out everything here except `shortened`.
+// Which tests run when, as globs. `npm test` runs all files that are neither `slow` nor `alone`; `npm run test:full` runs all, in full.
 
-/** Suites with their own command: they need a browser, third-party packages or the whole machine, or take minutes. */
-export const apart = [
-  "test/browser/**/*.test.ts",
-  "test/chaos/**/*.test.ts",
-  "test/fuzz/guided.test.ts",
-  "test/load/{leak,load,waits}.test.ts",
-  "test/peers/**/*.test.ts",
-  "test/soak/**/*.test.ts",
+/** `npm run test:quick`: a first look, in process. */
+export const quick = [
+  "test/task/**/*.test.ts",
+  "test/generation/**/*.test.ts",
+  "test/contract/memory.test.ts",
+  "test/server/task-lifecycle.test.ts",
+  "test/client/end-to-end.test.ts",
 ];
 
-/** Only in `npm run test:slow`: most start, kill or type into dozens of processes; the others try thousands of cases. */
+/** `npm run test:slow`: most start, kill or type into dozens of processes; the others try thousands of cases, or need a browser or packages of others. */
 export const slow = [
   "test/bench/**/*.test.ts",
+  "test/browser/**/*.test.ts",
   "test/cli/{dashboard,endings,init,login,refresh}.test.ts",
   "test/cli/{questions-without-terminal,resources-and-prompts,third-party-servers}.test.ts",
   "test/cli/admin/{backup,beside,commands,encrypted,gc,operator,terminal}.test.ts",
@@ -26,27 +26,39 @@ export const slow = [
   "test/crash/{backup,events,many-owners,sep-1686,trees}.test.ts",
   "test/examples/{cluster,everything*,index-folder*,testing}.test.ts",
   "test/examples/hosting/**/*.test.ts",
+  "test/fuzz/guided.test.ts",
   "test/interop/**/*.test.ts",
+  "test/load/{leak,load,waits}.test.ts",
   "test/model/{crash,sqlite}.test.ts",
   "test/nodes/**/*.test.ts",
   "test/owners/**/*.test.ts",
+  "test/peers/**/*.test.ts",
   "test/postgres/own-server.test.ts",
   "test/runtime/{crash-at-each-write,retry-crashes,trees-at-each-write,version-crashes}.test.ts",
   "test/sdk-v1/{restart,sdk-examples,two-processes}.test.ts",
+  "test/soak/**/*.test.ts",
   "test/store/sqlite/{queue-seeks,several-processes}.test.ts",
   "test/traps/{backup,rejections}.test.ts",
   "test/webhooks/crash.test.ts",
 ];
 
-/** In `npm test` in a short form, and in `npm run test:slow` in full (`test/full-form.ts`). */
-export const shortened = [
-  "test/conformance/ours/**/*.test.ts",
-  "test/contract/encrypted.test.ts",
-  "test/crash/crash.test.ts",
-  "test/model/{memory,postgres,races}.test.ts",
-  "test/runtime/{fairness,never-dropped,random-worlds,same-order}.test.ts",
-  "test/store/fair-order.test.ts",
-  "test/store/postgres/query-plans.test.ts",
-  "test/testing/random-replays.test.ts",
-  "test/traps/poison.test.ts",
+/** Only in `npm run test:full`, one after the other: they need the whole machine. */
+export const alone = ["test/chaos/**/*.test.ts"];
+
+/**
+ * Run in Postgres too, by `test:slow` and `test:full`: several processes share a database in place of a file, the everything server uses a
+ * database, and `holdfast/memory` is a schema.
+ */
+export const postgres = [
+  "test/conformance/{conformance,ours/ours}.test.ts",
+  "test/crash/**/*.test.ts",
+  "test/isolation/sessions.test.ts",
+  "test/owners/**/*.test.ts",
+  "test/server/2025-11-25/**/*.test.ts",
+  "test/server/auth/{principals,sdk-client,*scopes}.test.ts",
+  "test/server/sep-1686/{keep,life,questions}*.test.ts",
+  "test/server/{child-questions,session-http,task-lifecycle}.test.ts",
 ];
+
+/** Run with encrypted stores too, by `test:slow` and `test:full`. */
+export const encrypted = ["test/crash/**/*.test.ts", "test/owners/**/*.test.ts"];

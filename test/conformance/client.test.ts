@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { fullForm } from "../full-form.ts";
 import { root } from "./everything-server.ts";
 import { complaints, runClientSuite, scenariosFor, type Findings } from "./suite.ts";
 
@@ -38,16 +37,6 @@ const skippedBySuite: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** One of each concept of the program, for the short form. */
-const handful = [
-  ["2026-07-28", "tools_call"],
-  ["2026-07-28", "sep-2322-client-request-state"],
-  ["2026-07-28", "http-custom-headers"],
-  ["2026-07-28", "auth/scope-step-up"],
-  ["2026-07-28", "auth/dpop"],
-  ["2025-11-25", "elicitation-sep1034-client-defaults"],
-] as const;
-
 function run(...args: readonly string[]): Promise<Findings> {
   return runClientSuite(`${root}examples/everything-client/main.ts`, ...args);
 }
@@ -80,14 +69,7 @@ describe("the client side of the public conformance suite", { timeout: 300_000 }
     expect((await scenariosFor("client")).toSorted()).toEqual([...known].toSorted());
   });
 
-  it.skipIf(fullForm).each(handful)("finds nothing on %s in %s", async (revision, scenario) => {
-    const findings = await runAlone(revision, scenario);
-    expect(complaints(findings)).toEqual([]);
-    expect(findings.exitCode).toBe(0);
-    expect([...findings.scenarios.keys()]).toEqual([scenario]);
-  });
-
-  it.runIf(fullForm).each(revisions)(
+  it.each(revisions)(
     "finds nothing in all that %s requires, nor in what it only looks at",
     async (revision) => {
       const findings = await run("--requirements", revision);
@@ -97,7 +79,7 @@ describe("the client side of the public conformance suite", { timeout: 300_000 }
     },
   );
 
-  it.runIf(fullForm).each(ofEarlierRevisions)("finds nothing in %s", async (scenario) => {
+  it.each(ofEarlierRevisions)("finds nothing in %s", async (scenario) => {
     const findings = await runAlone("2025-03-26", scenario);
     expect(complaints(findings)).toEqual([]);
     expect(findings.exitCode).toBe(0);

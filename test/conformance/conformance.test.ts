@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fullForm } from "../full-form.ts";
 import { onPostgres, placeInPostgres, type Place } from "../places/place.ts";
 import { EverythingServer } from "./everything-server.ts";
 import { complaints, runSuite, scenariosFor } from "./suite.ts";
@@ -62,14 +61,6 @@ describe("the public conformance suite", { timeout: 120_000 }, () => {
     await place?.remove();
     expect(code).toBe(0);
     expect(stderr).toBe("");
-  });
-
-  // Without --spec-version, with which the suite skips them and still exits with 0. The next test runs them too, in one process.
-  it.runIf(fullForm).each(tasksScenarios)("finds nothing in %s", async (scenario) => {
-    const findings = await runSuite(url, "--scenario", scenario);
-    expect([...findings.scenarios.keys()]).toEqual([scenario]);
-    expect(complaints(findings)).toEqual(scenario === "tasks-status-notifications" ? skippedBySuite : []);
-    expect(findings.exitCode).toBe(0);
   });
 
   // One run for all of them: a process for each scenario takes minutes and tells no more.

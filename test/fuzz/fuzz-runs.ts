@@ -1,13 +1,14 @@
 import type * as fc from "fast-check";
+import { fullForm } from "../full-form.ts";
 
 const { HOLDFAST_FUZZ_RUNS, HOLDFAST_FUZZ_SEED, HOLDFAST_FUZZ_PATH } = process.env;
-const factor = Number(HOLDFAST_FUZZ_RUNS ?? 0.25);
+const factor = Number(HOLDFAST_FUZZ_RUNS ?? (fullForm ? 5 : 0.25));
 
 /** For vitest: what a property may take, on a busy machine too. */
 export const fuzzTimeoutMs = 60_000 * Math.max(1, factor);
 
 /**
- * How long a property is tried: by default for a quarter as long. HOLDFAST_FUZZ_RUNS=20 makes twenty times as many cases; a failure prints the
+ * How long a property is tried. HOLDFAST_FUZZ_RUNS=20 makes twenty times as many cases; a failure prints the
  * seed and the path that HOLDFAST_FUZZ_SEED and HOLDFAST_FUZZ_PATH take to repeat it.
  */
 export function fuzzRuns(numRuns: number): fc.Parameters<unknown> {

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { fullForm } from "../full-form.ts";
 import { fuzzTimeoutMs } from "./fuzz-runs.ts";
 
 interface Outcome {
@@ -14,7 +15,7 @@ interface Outcome {
 }
 
 const main = fileURLToPath(new URL("./guided/main.ts", import.meta.url));
-const { HOLDFAST_FUZZ_RUNS = "1", HOLDFAST_FUZZ_SEED = "1" } = process.env;
+const { HOLDFAST_FUZZ_RUNS = fullForm ? "5" : "1", HOLDFAST_FUZZ_SEED = "1" } = process.env;
 
 async function fuzzed(target: string, executions: number): Promise<Outcome> {
   const args = [main, target, String(Math.ceil(executions * Number(HOLDFAST_FUZZ_RUNS))), HOLDFAST_FUZZ_SEED];

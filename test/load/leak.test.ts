@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
+import { fullForm } from "../full-form.ts";
 
 /** What is there after so many tasks were made, ended and deleted. */
 interface Checkpoint {
@@ -17,8 +18,7 @@ interface Checkpoint {
 
 const script = fileURLToPath(new URL("./leak-process.ts", import.meta.url));
 
-// HOLDFAST_LEAK_TASKS=100000 is the long run.
-const tasks = Number(process.env["HOLDFAST_LEAK_TASKS"] ?? 5_000);
+const tasks = fullForm ? 100_000 : 5_000;
 
 /**
  * The most that the last checkpoint may hold of what the first held, which comes after a fifth of the tasks. The heap is

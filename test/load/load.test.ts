@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fullForm } from "../full-form.ts";
 import { text } from "../kit/messages.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
 import { LoadedServer } from "./loaded-server.ts";
 import { phases } from "./phases.ts";
 import type { Held } from "./server.ts";
 
-// HOLDFAST_LOAD=1 is all of it: 500 creates, 2,000 listeners, 5 MB results. By default it is a tenth.
-const scale = Number(process.env["HOLDFAST_LOAD"] ?? 0.1);
+/** In full: 500 creates, 2,000 listeners, 5 MB results. */
+const scale = fullForm ? 1 : 0.1;
 
 /**
  * How much more than at the base may be held after a phase. What is live has to be what it was: room for code that V8

@@ -5,10 +5,9 @@ import { completed, sent, working } from "../client/answers.ts";
 import type { Answer, SeenRequest } from "../client/scripted-server.ts";
 import { ScriptedStream } from "../client/scripted-stream.ts";
 import { setUp } from "../client/setup.ts";
+import { fullForm } from "../full-form.ts";
 
-// HOLDFAST_LOAD=1 is all of it: 10,000 waits. By default it is a tenth.
-const scale = Number(process.env["HOLDFAST_LOAD"] ?? 0.1);
-const count = Math.round(10_000 * scale);
+const count = fullForm ? 10_000 : 1_000;
 const perStream = 500;
 
 /** Of a wait, with its task's state and its poll's timer; generous. */

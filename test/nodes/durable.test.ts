@@ -4,7 +4,6 @@ import { plainClient } from "../owners/plain-client.ts";
 import { Nodes, type Node } from "./nodes.ts";
 
 /** For a busy machine; a test takes a few seconds. */
-const timeout = 60_000;
 const patience = { timeoutMs: 30_000 };
 const accepts = async () => ({ action: "accept" as const, content: { name: "Ada" } });
 const text = (said: string): object => ({ content: [{ type: "text", text: said }] });
@@ -19,7 +18,7 @@ async function clientOf(
   return client;
 }
 
-it("nodes that serve leave the tools of durable() to those that work", { timeout }, async () => {
+it("nodes that serve leave the tools of durable() to those that work", async () => {
   await using nodes = await Nodes.inNewDatabase("durable");
   const [front, other, worker] = await Promise.all([
     nodes.start("serve"),
@@ -65,7 +64,7 @@ it("nodes that serve leave the tools of durable() to those that work", { timeout
   expect(runners).toEqual([worker.pid, worker.pid, worker.pid]);
 });
 
-it("another node goes on with the tools of durable() when one is lost", { timeout }, async () => {
+it("another node goes on with the tools of durable() when one is lost", async () => {
   await using nodes = await Nodes.inNewDatabase("durable");
   const [front, first] = await Promise.all([nodes.start("serve"), nodes.start("work")]);
   const asked: string[] = [];
@@ -102,7 +101,7 @@ it("another node goes on with the tools of durable() when one is lost", { timeou
   expect(nodes.runnersOf("asks")).toEqual([first.pid]);
 });
 
-it("several nodes that do all share the tools of durable()", { timeout }, async () => {
+it("several nodes that do all share the tools of durable()", async () => {
   await using nodes = await Nodes.inNewDatabase("durable");
   const all = await Promise.all([nodes.start(), nodes.start(), nodes.start()]);
   const words = Array.from({ length: 9 }, (_, index) => `word-${index}`);

@@ -3,13 +3,12 @@ import { Owners, text } from "./owners.ts";
 import { plainClient } from "./plain-client.ts";
 
 /** For a busy machine; a test takes a few seconds. */
-const timeout = 60_000;
 const patience = { timeoutMs: 20_000 };
 
 describe.each(["2026-07-28", "2025-11-25"] as const)(
   "a process that only serves, in %s",
   (protocolVersion) => {
-    it("leaves its calls to one that works, and is told of all that they do", { timeout }, async () => {
+    it("leaves its calls to one that works, and is told of all that they do", async () => {
       const owners = await Owners.inNewFolder();
       const serves = await owners.startServing("gated", "asks");
       const works = await owners.start("gated", "asks");
@@ -26,7 +25,7 @@ describe.each(["2026-07-28", "2025-11-25"] as const)(
   },
 );
 
-it("a call without tasks is answered by a process that only serves", { timeout }, async () => {
+it("a call without tasks is answered by a process that only serves", async () => {
   const owners = await Owners.inNewFolder();
   const serves = await owners.startServing("gated");
   const works = await owners.start("gated");
@@ -37,7 +36,7 @@ it("a call without tasks is answered by a process that only serves", { timeout }
   expect(owners.runnersOf("plain")).toEqual([works.pid]);
 });
 
-it("a call outlives both the process that took it and the one that runs it", { timeout }, async () => {
+it("a call outlives both the process that took it and the one that runs it", async () => {
   const owners = await Owners.inNewFolder();
   const serves = await owners.startServing("gated");
   const works = await owners.start("gated");

@@ -3,11 +3,9 @@ import { onPostgres } from "../places/place.ts";
 import { expectWorking, Owners, text } from "./owners.ts";
 
 /** For a busy machine; a test takes a few seconds. */
-const timeout = 60_000;
 
 it.each(["SIGTERM", "SIGKILL"] as const)(
   "gives the tasks of an older process that ends by %s to the newer one, which ran beside it",
-  { timeout },
   async (end) => {
     const owners = await Owners.inNewFolder();
     const older = await owners.start("gated");
@@ -35,7 +33,7 @@ it.each(["SIGTERM", "SIGKILL"] as const)(
   },
 );
 
-it("keeps a task for a newer process that alone knows its tool and is busy", { timeout }, async () => {
+it("keeps a task for a newer process that alone knows its tool and is busy", async () => {
   const owners = await Owners.inNewFolder();
   const older = await owners.start("gated");
   const newer = await owners.start("gated", "newer");
@@ -57,7 +55,7 @@ it("keeps a task for a newer process that alone knows its tool and is busy", { t
   expect(owners.stepsOf("moved")).toEqual(["first", "second"]);
 });
 
-it("fails a task only when no process that lives has its tool", { timeout }, async () => {
+it("fails a task only when no process that lives has its tool", async () => {
   const owners = await Owners.inNewFolder();
   const older = await owners.start("gated", "removed");
   const newer = await owners.start("gated");

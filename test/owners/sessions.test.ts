@@ -3,7 +3,6 @@ import { Owners, text, type Owner } from "./owners.ts";
 import { plainClient } from "./plain-client.ts";
 
 /** For a busy machine; a test takes a few seconds. */
-const timeout = 60_000;
 
 /** Sends every request to the process that is next, as a balancer does that knows nothing of sessions. */
 function inTurn(owners: readonly Owner[], seen: string[]): typeof fetch {
@@ -16,7 +15,7 @@ function inTurn(owners: readonly Owner[], seen: string[]): typeof fetch {
   };
 }
 
-it("three processes serve one session, and two when one of them is killed", { timeout }, async () => {
+it("three processes serve one session, and two when one of them is killed", async () => {
   const owners = await Owners.inNewFolder();
   const [first, ...others] = await Promise.all([1, 2, 3].map(() => owners.start("gated", "asks")));
   if (first === undefined) throw new Error("There are three.");

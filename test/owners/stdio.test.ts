@@ -7,7 +7,6 @@ import { onPostgres } from "../places/place.ts";
 import { Owners, text } from "./owners.ts";
 
 /** For a busy machine; a test takes a few seconds. */
-const timeout = 60_000;
 const patience = { timeoutMs: 20_000 };
 
 const versions = ["2026-07-28", "2025-11-25"] as const;
@@ -32,7 +31,7 @@ describe.each(fullForm || onPostgres ? versions : versions.slice(0, 1))(
       return { client, asked };
     }
 
-    it("both work, and what one leaves the other's server finishes", { timeout }, async () => {
+    it("both work, and what one leaves the other's server finishes", async () => {
       const owners = await Owners.inNewFolder();
       const [one, two] = [await start(owners), await start(owners)];
       const mine = await one.client.startTool("gated", { word: "one" });
@@ -58,7 +57,7 @@ describe.each(fullForm || onPostgres ? versions : versions.slice(0, 1))(
       expect(owners.stepsOf("two")).toEqual(["first", "second"]);
     });
 
-    it("asks each only what its own tasks ask", { timeout }, async () => {
+    it("asks each only what its own tasks ask", async () => {
       const owners = await Owners.inNewFolder();
       const [one, two] = [await start(owners), await start(owners, "Bob")];
       const mine = await one.client.startTool("asks", { word: "hat" });
@@ -78,7 +77,7 @@ describe.each(fullForm || onPostgres ? versions : versions.slice(0, 1))(
   },
 );
 
-it("the official client finds its call again when its server was killed", { timeout }, async () => {
+it("the official client finds its call again when its server was killed", async () => {
   const owners = await Owners.inNewFolder();
   const one = await officialClient(owners);
   const two = await officialClient(owners);

@@ -9,11 +9,10 @@ import { expectWorking, Owners, text } from "./owners.ts";
 import { plainClient } from "./plain-client.ts";
 
 /** For a busy machine; a test takes a few seconds. */
-const timeout = 60_000;
 /** A death is noticed within a second. */
 const promptMs = 5_000;
 
-it("takes over the tasks of a process that is killed, once", { timeout }, async () => {
+it("takes over the tasks of a process that is killed, once", async () => {
   const owners = await Owners.inNewFolder();
   const dies = await owners.start("gated");
   const others = [await owners.start("gated"), await owners.start("gated")];
@@ -35,7 +34,6 @@ it("takes over the tasks of a process that is killed, once", { timeout }, async 
 
 it.each(fullForm || onPostgres ? (["SIGCONT", "SIGKILL"] as const) : (["SIGKILL"] as const))(
   "leaves its tasks to a process that is stopped, until %s",
-  { timeout },
   async (then) => {
     const owners = await Owners.inNewFolder();
     const stopped = await owners.start("gated");
@@ -58,41 +56,37 @@ it.each(fullForm || onPostgres ? (["SIGCONT", "SIGKILL"] as const) : (["SIGKILL"
   },
 );
 
-it(
-  "refuses calls, and reads on, while a process that is stopped holds the database",
-  { timeout },
-  async () => {
-    const owners = await Owners.inNewFolder();
-    const serving = [await owners.start("gated"), await owners.start("gated")];
-    const clients = await Promise.all(serving.map((owner) => owner.client()));
-    const [first, second] = clients;
-    if (first === undefined || second === undefined) throw new Error("There are two.");
-    const running = await first.startTool("gated", { word: "running" });
-    await owners.logged("(waits)", "running");
+it("refuses calls, and reads on, while a process that is stopped holds the database", async () => {
+  const owners = await Owners.inNewFolder();
+  const serving = [await owners.start("gated"), await owners.start("gated")];
+  const clients = await Promise.all(serving.map((owner) => owner.client()));
+  const [first, second] = clients;
+  if (first === undefined || second === undefined) throw new Error("There are two.");
+  const running = await first.startTool("gated", { word: "running" });
+  await owners.logged("(waits)", "running");
 
-    const holds = await holdDatabase(owners.database);
-    owners.openGate("running"); // the second step cannot be stored now
-    for (const client of clients) {
-      const refused = await client.startTool("gated", { word: "refused" }).catch((error: unknown) => error);
-      expect(refused).toMatchObject({
-        code: "rpc",
-        message: expect.stringContaining("store does not answer now"),
-      });
-      expect(await (await client.resume(running.reference)).get()).toMatchObject({ status: "working" });
-    }
-    await holds.end();
-    owners.openGate("later");
-    for (const client of clients) {
-      const handle = await client.resume(running.reference);
-      expect(await handle.result({ timeoutMs: 20_000 })).toMatchObject(text("RUNNING running"));
-      expect(await client.callTool("gated", { word: "later" })).toMatchObject(text("LATER later"));
-    }
-    expect(owners.stepsOf("running")).toEqual(["first", "second"]);
-    expect(owners.stepsOf("refused")).toEqual([]);
-  },
-);
+  const holds = await holdDatabase(owners.database);
+  owners.openGate("running"); // the second step cannot be stored now
+  for (const client of clients) {
+    const refused = await client.startTool("gated", { word: "refused" }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: "rpc",
+      message: expect.stringContaining("store does not answer now"),
+    });
+    expect(await (await client.resume(running.reference)).get()).toMatchObject({ status: "working" });
+  }
+  await holds.end();
+  owners.openGate("later");
+  for (const client of clients) {
+    const handle = await client.resume(running.reference);
+    expect(await handle.result({ timeoutMs: 20_000 })).toMatchObject(text("RUNNING running"));
+    expect(await client.callTool("gated", { word: "later" })).toMatchObject(text("LATER later"));
+  }
+  expect(owners.stepsOf("running")).toEqual(["first", "second"]);
+  expect(owners.stepsOf("refused")).toEqual([]);
+});
 
-it("carries answers, cancels and results between processes", { timeout }, async () => {
+it("carries answers, cancels and results between processes", async () => {
   const owners = await Owners.inNewFolder();
   const runs = await owners.start("gated", "asks");
   const other = await owners.start("gated", "asks");
@@ -117,7 +111,7 @@ it("carries answers, cancels and results between processes", { timeout }, async 
   await expect(cancelled.result({ timeoutMs: promptMs })).rejects.toMatchObject({ code: "cancelled" });
 });
 
-it("joins a call without tasks that is repeated at another process", { timeout }, async () => {
+it("joins a call without tasks that is repeated at another process", async () => {
   const owners = await Owners.inNewFolder();
   const runs = await owners.start("gated");
   const other = await owners.start("gated");

@@ -43,5 +43,5 @@ async function walk(shell: Shell, server: string): Promise<void> {
 
 describe("the screens of a person with a server on FastMCP", () => {
   showsScreens("fastmcp-http", { place: async () => fastMcp("http"), walk });
-  showsScreens("fastmcp-stdio", { place: async () => fastMcp("stdio"), walk });
+  showsScreens("fastmcp-stdio", { place: async () => fastMcp("stdio"), walk, isWide: true });
 });

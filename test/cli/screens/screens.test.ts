@@ -7,12 +7,16 @@ import { failing, everything, ours, protectedServer, sdkExample } from "./server
 import { showsScreens } from "./shows-screens.ts";
 
 describe("the screens of a person who", () => {
-  showsScreens("first-minutes", { place: failing, walk: firstMinutes, isShort: true });
-  showsScreens("login", { place: protectedServer, walk: login, isShort: true });
+  showsScreens("first-minutes", { place: failing, walk: firstMinutes });
+  showsScreens("login", { place: protectedServer, walk: login });
   showsScreens("ours-http", { place: async () => ours("http"), walk: oursWalk });
-  showsScreens("ours-stdio", { place: async () => ours("stdio"), walk: oursWalk });
+  showsScreens("ours-stdio", { place: async () => ours("stdio"), walk: oursWalk, isWide: true });
   showsScreens("everything-http", { place: async () => everything("http"), walk: everythingWalk });
-  showsScreens("everything-stdio", { place: async () => everything("stdio"), walk: everythingWalk });
+  showsScreens("everything-stdio", {
+    place: async () => everything("stdio"),
+    walk: everythingWalk,
+    isWide: true,
+  });
   showsScreens("sdk-http", { place: async () => sdkExample("http"), walk: sdkOverHttp });
-  showsScreens("sdk-stdio", { place: async () => sdkExample("stdio"), walk: sdkOverStdio });
+  showsScreens("sdk-stdio", { place: async () => sdkExample("stdio"), walk: sdkOverStdio, isWide: true });
 });

@@ -8,8 +8,8 @@ interface Visit {
   readonly place: () => Promise<Place>;
   /** What the person types, to the server under that name. */
   readonly walk: (shell: Shell, server: string) => Promise<void>;
-  /** Shown on the narrow terminal in `npm test` too. */
-  readonly isShort?: boolean;
+  /** Whether `npm run test:slow` shows it on the wide terminal; otherwise on the narrow one. The full form has both. */
+  readonly isWide?: boolean;
 }
 
 const sizes = [
@@ -21,9 +21,9 @@ const sizes = [
  * All that a person sees who goes this way, on a narrow and on a wide terminal, is that of `golden/`. `vitest -u` writes these files:
  * read them then as the person would.
  */
-export function showsScreens(name: string, { place, walk, isShort = false }: Visit, folder = "golden"): void {
+export function showsScreens(name: string, { place, walk, isWide = false }: Visit, folder = "golden"): void {
   for (const [at, size] of sizes.entries()) {
-    it.runIf(fullForm || (isShort && at === 0))(
+    it.runIf(fullForm || at === (isWide ? 1 : 0))(
       `${name} on ${size.columns} columns`,
       { timeout: 300_000 },
       async () => {

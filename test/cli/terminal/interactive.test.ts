@@ -1,6 +1,5 @@
 import type { HttpServer } from "holdfast/http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fullForm } from "../../full-form.ts";
 import { connect } from "../../../src/client/connect.ts";
 import type { RemoteTask } from "../../../src/client/task/remote-task.ts";
 import { EverythingServer } from "../../conformance/everything-server.ts";
@@ -51,7 +50,7 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     expect(lines).toEqual([expect.stringMatching(/^✔ progress_to completed after \d+s$/)]);
   });
 
-  it.runIf(fullForm)("detaches by Ctrl-C, and returns to the running task", async () => {
+  it("detaches by Ctrl-C, and returns to the running task", async () => {
     const state = await folder();
     const pty = await Pty.holdfast(["call", url, "slow_compute", "seconds=6", "label=late"], { state });
     const id = await idOn(pty);
@@ -99,7 +98,7 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     expect(await taskOf(id)).toMatchObject({ status: "input_required" });
   });
 
-  it.runIf(fullForm)("keeps the keys of a command in the background, whose server is its own", async () => {
+  it("keeps the keys of a command in the background, whose server is its own", async () => {
     const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}examples/everything/main.ts --stdio`;
     const pty = await Pty.holdfast(["call", server, "slow_compute", "seconds=0", "label=behind"], {
       background: true,
@@ -127,21 +126,18 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     expect(await taskOf(id, asking.url)).toMatchObject({ status: "cancelled" });
   });
 
-  it.runIf(fullForm)(
-    "gets plain lines where a cursor cannot be moved, and no colours where none are wanted",
-    async () => {
-      const dumb = await Pty.holdfast(["call", url, "progress_to", "total=2", "delayMs=0"], {
-        env: { TERM: "dumb" },
-      });
-      expect(await dumb.ends()).toBe(0);
-      expect(dumb.raw).not.toContain("\u001b");
-      const plain = await Pty.holdfast(["call", url, "slow_compute", "seconds=1", "label=x"], {
-        env: { NO_COLOR: "1" },
-      });
-      expect(await plain.ends()).toBe(0);
-      // oxlint-disable-next-line no-control-regex -- what colours are made of
-      expect(plain.raw).not.toMatch(/\u001b\[[\d;]*m/);
-      expect(plain.raw).toContain("✔");
-    },
-  );
+  it("gets plain lines where a cursor cannot be moved, and no colours where none are wanted", async () => {
+    const dumb = await Pty.holdfast(["call", url, "progress_to", "total=2", "delayMs=0"], {
+      env: { TERM: "dumb" },
+    });
+    expect(await dumb.ends()).toBe(0);
+    expect(dumb.raw).not.toContain("\u001b");
+    const plain = await Pty.holdfast(["call", url, "slow_compute", "seconds=1", "label=x"], {
+      env: { NO_COLOR: "1" },
+    });
+    expect(await plain.ends()).toBe(0);
+    // oxlint-disable-next-line no-control-regex -- what colours are made of
+    expect(plain.raw).not.toMatch(/\u001b\[[\d;]*m/);
+    expect(plain.raw).toContain("✔");
+  });
 });

@@ -1,6 +1,5 @@
 import type { HttpServer } from "holdfast/http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fullForm } from "../../full-form.ts";
 import { connect } from "../../../src/client/connect.ts";
 import { EverythingServer } from "../../conformance/everything-server.ts";
 import { askingServer } from "./asking-server.ts";
@@ -110,7 +109,7 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     expect(pty.screen.text).toContain("Kept a.txt");
   });
 
-  it.runIf(fullForm)("leaves a question to others, and is told when it is gone", async () => {
+  it("leaves a question to others, and is told when it is gone", async () => {
     const pty = await Pty.holdfast(["call", url, "confirm_delete", "filename=c.txt"]);
     const id = await idOn(pty);
     await pty.sees(/● No/);
@@ -132,7 +131,7 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     expect(await other.ends()).toBe(4);
   });
 
-  it.runIf(fullForm)("is asked one question after the other", async () => {
+  it("is asked one question after the other", async () => {
     const pty = await Pty.holdfast(["call", asking.url, "two"]);
     await pty.sees(/The first question(.|\n)*◆ {2}answer/);
     expect(pty.screen.text).not.toContain("second");
