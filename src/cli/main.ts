@@ -1,7 +1,6 @@
 import { CommanderError } from "commander";
 import { moveActionFirst, moveServerFirst, protectId, wantsJson } from "./arguments/rewrite-argv.ts";
 import { startPage } from "./help/help-layout.ts";
-import { completeWords } from "./command/completion.ts";
 import { askedByShells } from "./completion/scripts.ts";
 import { exitCodes, type ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
@@ -25,7 +24,10 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   const context = { io, output, state: new State(io) };
   const program = makeProgram(context, (code) => (exitCode = code));
   try {
-    if (argv[0] === askedByShells) return await completeWords(program, context, argv.slice(1));
+    if (argv[0] === askedByShells) {
+      const { completeWords } = await import("./command/completion.ts");
+      return await completeWords(program, context, argv.slice(1));
+    }
     const words = moveActionFirst(moveServerFirst(protectId(argv)), adminActions(program));
     await program.parseAsync(words, { from: "user" });
     return exitCode;

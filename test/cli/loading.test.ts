@@ -15,7 +15,7 @@ it.each([
   const argv = JSON.stringify(["holdfast", ...words]);
   const env = { ...process.env, HOME: await folder() };
   const loaded = await loadedModules(`process.argv.splice(1, 1, ...${argv}); await import("${cli}");`, env);
-  expect(loaded.some((url) => url.endsWith("/dist/cli/program.js"))).toBe(true);
-  const heavy = /@modelcontextprotocol|\/zod\/|\/dist\/(?:store|server|runtime\/execution)\//;
+  expect(loaded.some((url) => url.endsWith("/src/cli/program.ts"))).toBe(true);
+  const heavy = /@modelcontextprotocol|\/zod\/|\/src\/(?:store|server|runtime\/execution)\//;
   expect(loaded.filter((url) => heavy.test(url))).toEqual([]);
 });

@@ -11,8 +11,8 @@ export interface InitOptions {
   readonly tarball?: string;
 }
 
-/** The package's root, from `src/cli` and `dist/cli` alike. */
-const own = new URL("../../../", import.meta.url);
+/** The package's root. */
+const own = new URL(import.meta.url.endsWith(".ts") ? "../../../" : "../", import.meta.url);
 
 /** Each file of a project, with its template. npm would leave out templates whose names begin with a dot. */
 const templates: ReadonlyMap<string, string> = new Map([

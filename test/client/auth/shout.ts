@@ -1,4 +1,4 @@
-import { connect, fileLogins } from "../../../dist/client.js";
+import { connect, fileLogins } from "holdfast/client";
 
 // One process among several with the same login: it calls a tool, and says by its exit code whether it could.
 const [url = "", folder = ""] = process.argv.slice(2);

@@ -4,8 +4,11 @@ import { gzipSync } from "node:zlib";
 import { HoldfastError } from "../../../task/fault.ts";
 import { escapeHtml } from "./escape-html.ts";
 
-/** Where the build puts the page: the same path from the sources and from the compiled files. */
-const folder = new URL("../../../../dist/dashboard/", import.meta.url);
+/** Where the build puts the page: beside the bundle that this is part of. */
+const folder = new URL(
+  import.meta.url.endsWith(".ts") ? "../../../../dist/dashboard/" : "./dashboard/",
+  import.meta.url,
+);
 
 const contentTypes = {
   "app.js": "text/javascript; charset=utf-8",

@@ -1,0 +1,122 @@
+import { readdir, rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { rolldown, type OutputChunk, type OutputOptions, type Plugin } from "rolldown";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const src = `${root}src/`;
+export const dist = `${root}dist/`;
+
+/**
+ * Entries of `src` that are loaded without each other, by what a user has of them. Modules that the same of these need are one file, so
+ * that a server, a client and a command load few files, and each only what it needs.
+ */
+const uses: Readonly<Record<string, readonly string[]>> = {
+  server: ["index.ts", "http.ts", "stdio.ts"],
+  client: ["client.ts"],
+  command: ["cli/main.ts"],
+  sqlite: ["sqlite.ts"],
+  postgres: ["postgres.ts"],
+  memory: ["memory.ts"],
+};
+
+/** What only the command line needs is part of it, so that servers do not install it. */
+const bundled = /^(?:@clack\/|commander$|fast-string-|fast-wrap-|shlex$|sisteransi$|@oxc-project\/runtime)/;
+
+/** Bundles `src` into one file for each public entry, the files that they share, and the thread that writes SQLite's file. */
+export async function bundleSources(): Promise<readonly OutputChunk[]> {
+  const entries = await entryNames();
+  const [shared, thread] = await Promise.all([
+    bundleEntries(Object.fromEntries(entries.map((name) => [name, `${src}${name}.ts`]))),
+    // Apart, so that a thread loads one file with what it needs.
+    bundle({ "writer-worker": `${src}store/sqlite/writer-worker.ts` }, false),
+  ]);
+  const chunks = [...shared, ...thread];
+  await removeAllBut(new Set(chunks.flatMap(({ fileName }) => [fileName, `${fileName}.map`])));
+  return chunks;
+}
+
+/** Each file beside the folders of `src` is a public entry. */
+export async function entryNames(): Promise<readonly string[]> {
+  return (await readdir(src)).filter((name) => name.endsWith(".ts")).map((name) => name.slice(0, -3));
+}
+
+async function bundleEntries(input: Record<string, string>): Promise<readonly OutputChunk[]> {
+  const shared = new SharedModules();
+  // A module's imports are used by whatever uses the module, so files never depend on each other in a circle.
+  const groups = [{ debugName: "shared by uses", name: (id: string) => shared.chunkOf(id) }];
+  const chunks = await bundle(input, { includeDependenciesRecursively: false, groups }, [shared.plugin]);
+  assertEntriesApart(chunks);
+  return chunks;
+}
+
+async function bundle(
+  input: Record<string, string>,
+  codeSplitting: NonNullable<OutputOptions["codeSplitting"]>,
+  plugins: readonly Plugin[] = [],
+): Promise<readonly OutputChunk[]> {
+  const build = await rolldown({
+    input,
+    platform: "node",
+    external: (id) => !/^[./\0]/.test(id) && !bundled.test(id),
+    plugins: [...plugins],
+    transform: { target: "node22.18" },
+    treeshake: { moduleSideEffects: false },
+    preserveEntrySignatures: "allow-extension",
+    checks: { bundlerTimings: false },
+    onLog: (level, { message }) => {
+      if (level === "warn") throw new Error(message);
+    },
+  });
+  const { output } = await build.write({
+    dir: dist,
+    chunkFileNames: "chunk-[name].js",
+    codeSplitting,
+    comments: { legal: false, jsdoc: false, annotation: true },
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+  });
+  await build.close();
+  return output.filter((file): file is OutputChunk => file.type === "chunk");
+}
+
+/** Which chunk a module belongs to: named for the uses that load it at once. */
+class SharedModules {
+  readonly #uses = new Map<string, string[]>();
+  readonly plugin: Plugin;
+
+  constructor() {
+    const found = this.#uses;
+    this.plugin = {
+      name: "shared-modules",
+      buildEnd() {
+        for (const [use, roots] of Object.entries(uses)) {
+          const seen = new Set(roots.map((name) => src + name));
+          for (const id of seen) {
+            found.set(id, [...(found.get(id) ?? []), use]);
+            for (const imported of this.getModuleInfo(id)?.importedIds ?? []) seen.add(imported);
+          }
+        }
+      },
+    };
+  }
+
+  chunkOf(id: string): string | null {
+    const isEntry = id.startsWith(src) && !id.slice(src.length).includes("/");
+    return isEntry ? null : (this.#uses.get(id)?.join("-") ?? null);
+  }
+}
+
+/** An entry that another file imported would export more than its source does. */
+function assertEntriesApart(chunks: readonly OutputChunk[]): void {
+  const entries = new Set(chunks.filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName));
+  for (const { fileName, imports, dynamicImports } of chunks) {
+    const entry = [...imports, ...dynamicImports].find((imported) => entries.has(imported));
+    if (entry !== undefined) throw new Error(`${fileName} imports the entry ${entry}.`);
+  }
+}
+
+/** Removes scripts of an earlier build, without which nothing changes under those that run meanwhile. */
+async function removeAllBut(names: ReadonlySet<string>): Promise<void> {
+  const scripts = (await readdir(dist)).filter((name) => /\.js(?:\.map)?$/.test(name));
+  await Promise.all(scripts.filter((name) => !names.has(name)).map((name) => rm(`${dist}${name}`)));
+}
