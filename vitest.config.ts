@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { bundledWriter } from "./test/bundled-writer.ts";
 import { LongestFirst } from "./test/longest-first.ts";
 import { alone, encrypted, postgres, quick, slow } from "./test/suites.ts";
 
@@ -11,6 +12,8 @@ const memoryInPostgres = fileURLToPath(new URL("./test/places/memory-in-postgres
 
 const mode = process.env["HOLDFAST_TEST"] ?? "";
 const isFull = mode === "full";
+
+const writer = await bundledWriter();
 
 /** No test waits for time to pass. The limits only end hanging tests, on slow and busy machines too; full forms try more. */
 const limitMs = mode === "slow" || isFull ? 120_000 : 30_000;
@@ -38,6 +41,7 @@ function project(
 ): TestProjectInlineConfiguration {
   const isPostgres = name === "postgres";
   return {
+    plugins: [writer],
     resolve: {
       // In-process tests run the sources. Children started by a test resolve "holdfast" through `exports`, to dist.
       alias: [

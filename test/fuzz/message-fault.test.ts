@@ -44,7 +44,11 @@ const places: readonly ((deep: string) => [method: string, name: string, params:
 
 const depths = [1_000, 10_000, 100_000];
 const cases = depths.flatMap((levels) =>
-  places.flatMap((place) => [place(nested("[", levels)), place(nested('{"a":', levels))]),
+  // What depth costs is the same everywhere.
+  (levels === 100_000 ? places.slice(0, 1) : places).flatMap((place) => [
+    place(nested("[", levels)),
+    place(nested('{"a":', levels)),
+  ]),
 );
 
 it("refuses deep messages over HTTP in the newest revision, and goes on", async () => {

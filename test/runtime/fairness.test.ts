@@ -4,7 +4,7 @@ import { fullForm } from "../full-form.ts";
 import { rest } from "../../src/testing/fake-clock.ts";
 import { Process, text, type Handler, type Setup } from "./harness.ts";
 
-const many = fullForm ? 10_000 : 2_000;
+const many = fullForm ? 10_000 : 1_000;
 const fewer = many / 5;
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 const never: Handler = () => new Promise(() => undefined);

@@ -81,7 +81,7 @@ it("makes one server for all requests that come at once after a restart", async 
   expect([stranger, new Set(statuses), run.made.length]).toEqual([404, new Set([200]), 2]);
 });
 
-it("makes few servers at a time when a thousand sessions come back at once", async () => {
+it("makes few servers at a time when two hundred sessions come back at once", async () => {
   let making = 0;
   let most = 0;
   const gate = Promise.withResolvers<void>();
@@ -101,7 +101,7 @@ it("makes few servers at a time when a thousand sessions come back at once", asy
     },
   });
   const peers: SessionClient[] = [];
-  for (let n = 0; n < 1_000; n++) {
+  for (let n = 0; n < 200; n++) {
     const peer = await run.open();
     await peer.request("logging/setLevel", { level: "info" });
     peers.push(peer);
@@ -113,7 +113,7 @@ it("makes few servers at a time when a thousand sessions come back at once", asy
   expect(making).toBe(32);
   gate.resolve();
   expect(new Set(await back)).toEqual(new Set([200]));
-  expect([most, run.size()]).toEqual([32, 1_000]);
+  expect([most, run.size()]).toEqual([32, 200]);
 });
 
 it("answers 404 where the author's server cannot be made anew or refuses the handshake, and says why", async () => {
