@@ -89,9 +89,7 @@ export async function journalUpTo(
     }
     from = part.next;
   }
-  const inOrder = entries.sort(
-    (a, b) => (a.doneVersion ?? 0) - (b.doneVersion ?? 0) || (a.doneAt ?? 0) - (b.doneAt ?? 0),
-  );
+  const inOrder = entries.sort((a, b) => (a.doneVersion ?? 0) - (b.doneVersion ?? 0));
   const last = inOrder.findIndex((entry) => entry.key === key);
   if (last === -1) {
     const problem = `The journal of ${id} has no "${key}" that ended well.`;

@@ -13,10 +13,9 @@ const mostAtOnce = 1_000;
 /** How many unselected tasks one page skips: filters without an index need several pages. */
 const mostPassed = 2_000;
 
-/** The index does not say how a settled task of an older version ended; its record does. */
 const ends: ReadonlyMap<TaskStanding, readonly EndedAs[]> = new Map([
-  ["completed", ["result", "settled"]],
-  ["failed", ["error", "error_result", "settled"]],
+  ["completed", ["result"]],
+  ["failed", ["error", "error_result"]],
   ["cancelled", ["cancelled"]],
 ]);
 

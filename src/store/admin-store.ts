@@ -4,8 +4,8 @@ import type { GenerationName } from "../task/generations.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { QueueLength } from "./queue-length.ts";
 
-/** How a task ended. `settled`: with an outcome whose kind an older schema did not store in its index. */
-export type EndedAs = OutcomeKind | "cancelled" | "settled";
+/** How a task ended. */
+export type EndedAs = OutcomeKind | "cancelled";
 
 /** A range of tasks in an index, ordered by their ids. */
 export type TaskRange =

@@ -13,9 +13,7 @@ export type TaskReader = Pick<TaskStore, "get" | "snapshot" | "request" | "journ
 export type StoredTasks = TaskReader & Pick<TaskStore, "unfinished">;
 
 /** A journal entry. Missing values are left out, or null. Times are epoch milliseconds. */
-export interface RecordedEntry extends Omit<JournalHead, "begunAt"> {
-  /** When it began; left out of recordings of earlier versions. */
-  readonly begunAt?: number | null;
+export interface RecordedEntry extends JournalHead {
   /** The question as the client got it, the called tool, or the name of the event. */
   readonly request?: unknown;
   /** The result, or the answer. Left out if there is none. */

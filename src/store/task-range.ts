@@ -20,6 +20,6 @@ export function isInRange(range: TaskRange, task: TaskRecord): boolean {
   }
 }
 
-function endedAs({ state, outcomeKind }: TaskRecord): EndedAs | undefined {
-  return state === "queued" || state === "running" ? undefined : (outcomeKind ?? state);
+function endedAs({ state, outcomeKind }: TaskRecord): EndedAs | null {
+  return state === "cancelled" ? state : outcomeKind;
 }

@@ -19,7 +19,7 @@ export interface TaskAttempt {
   readonly owner: string;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** Null while the attempt holds its task. Also null if a process of an earlier version ended it, without recording how. */
+  /** Null while the attempt holds its task. */
   readonly end: AttemptEnd | null;
   /** What went wrong. */
   readonly error?: string;
@@ -62,21 +62,21 @@ export function attemptsAfter(
     case "start":
       return bounded([...attempts, { number: attempt + 1, owner, startedAt: now, endedAt: null, end: null }]);
     case "release":
-      return ended(attempts, attempt, now, "released");
+      return ended(attempts, now, "released");
     case "park":
-      return ended(attempts, attempt, now, "parked");
+      return ended(attempts, now, "parked");
     case "retry":
-      return ended(attempts, attempt, now, "retried", statusMessage, stack);
+      return ended(attempts, now, "retried", statusMessage, stack);
     case "reclaim":
-      return ended(attempts, attempt, now, "lost", processGone);
+      return ended(attempts, now, "lost", processGone);
     case "settle":
       return outcome?.kind === "result"
-        ? ended(attempts, attempt, now, "settled")
-        : ended(attempts, attempt, now, "failed", statusMessage, stack);
+        ? ended(attempts, now, "settled")
+        : ended(attempts, now, "failed", statusMessage, stack);
     case "expire":
-      return ended(attempts, attempt, now, "expired", statusMessage);
+      return ended(attempts, now, "expired", statusMessage);
     case "cancel":
-      return ended(attempts, attempt, now, "cancelled");
+      return ended(attempts, now, "cancelled");
     default:
       return attempts;
   }
@@ -99,17 +99,16 @@ function bounded(attempts: readonly TaskAttempt[]): readonly TaskAttempt[] {
     : [...attempts.slice(0, 1), ...attempts.slice(1 - mostAttempts)];
 }
 
-/** Ends nothing if no attempt holds the task, or if a process of an earlier version started the attempt. */
+/** Ends nothing if no attempt holds the task. */
 function ended(
   attempts: readonly TaskAttempt[],
-  attempt: number,
   endedAt: number,
   end: AttemptEnd,
   error?: string,
   stack?: string,
 ): readonly TaskAttempt[] {
   const last = attempts.at(-1);
-  if (last === undefined || last.number !== attempt || last.endedAt !== null) return attempts;
+  if (last === undefined || last.endedAt !== null) return attempts;
   // An encrypted text cannot be decrypted once it is cut, so it is cut after decryption.
   const why = error === undefined ? {} : { error: isSealed(error) ? error : cutError(error) };
   const earlier = attempts.slice(0, -1);

@@ -23,16 +23,15 @@ export interface JournalHead {
   /** Steps only: how often it failed with a retry to follow. */
   readonly tries: number;
   /**
-   * Epoch ms at which it began: for a step, the first call of its function; otherwise when the entry was opened. Null if an older schema
-   * wrote it, and for a step whose start was not reported.
+   * Epoch ms at which it began: for a step, the first call of its function; otherwise when the entry was opened. Null for a step whose
+   * start was not reported.
    */
   readonly begunAt: number | null;
   /** Epoch ms; null until the entry has ended. For a step, null only while a retry follows. */
   readonly doneAt: number | null;
   /**
    * The record's version after the change that ended this entry. Entries end in this order; those ended by one command, in the order of the
-   * journal. Null while it has not ended, and if an older schema wrote the end: such entries ended before all others, in the order of
-   * `doneAt`.
+   * journal. Null while it has not ended.
    */
   readonly doneVersion: number | null;
 }

@@ -147,9 +147,9 @@ export interface TaskRecord {
   readonly runAfter: number | null;
   /** Number of the attempt that holds or last held the task; 0 before the first. */
   readonly attempt: number;
-  /** Its first attempt and its last ones, in order; without those of older schemas. */
+  /** Its first attempt and its last ones, in order. */
   readonly attempts: readonly TaskAttempt[];
-  /** The version of the tool when its first attempt started; null before that, and if it started under an older schema. */
+  /** The version of the tool when its first attempt started; null before that. */
   readonly toolVersion: number | null;
   /** How often its handler threw and had to run again. */
   readonly failures: number;

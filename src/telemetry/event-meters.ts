@@ -107,7 +107,7 @@ export class EventMeters {
 
   #stepEnded(event: Extract<ServerEvent, { readonly type: "task.step" }>): void {
     const { durationMs, outcome } = event;
-    if (durationMs === undefined) return; // begun by an earlier version
+    if (durationMs === undefined) return; // its start was not reported
     this.#steps.record(inSeconds(durationMs), { ...of(event), [attribute.stepOutcome]: outcome });
   }
 

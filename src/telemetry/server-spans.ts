@@ -110,7 +110,7 @@ export class ServerSpans implements ServerTracing {
 
   /**
    * The parent context for something in the run: a span that the author opened in the handler, or the request's span. If the request was
-   * not traced, as for a task of an earlier version, the run's span.
+   * not traced, the run's span.
    */
   #around({ trace }: TracedRun, attempt: OpenSpan<AttemptOutcome>): Context {
     const active = traceApi.getSpan(contextApi.active());

@@ -69,7 +69,6 @@ export const adminCases = [
       assert.equal(await names(admin, { of: "ended", tool: "publish", as: "result" }), "c");
       assert.equal(await names(admin, { of: "ended", tool: "withdraw", as: "error_result" }), "e");
       assert.equal(await names(admin, { of: "ended", tool: "publish", as: "cancelled" }), "g");
-      assert.equal(await names(admin, { of: "ended", tool: "publish", as: "settled" }), "");
       const of = { of: "principal", generation: "2026-07-28" } as const;
       assert.equal(await names(admin, { ...of, principal: "ann" }), "gfedca");
       assert.equal(await names(admin, { ...of, principal: null }), "b");

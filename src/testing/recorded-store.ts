@@ -31,11 +31,7 @@ export class RecordedStore implements TaskStore {
     this.task = recordOf(recording);
     this.#request = requestOf(recording);
     this.#marks = marks;
-    const journal = recording.entries.map((entry) => ({
-      ...entry,
-      begunAt: entry.begunAt ?? null,
-      ...textsOf(entry),
-    }));
+    const journal = recording.entries.map((entry) => ({ ...entry, ...textsOf(entry) }));
     this.#journal = new Map(journal.map((entry) => [entry.key, entry]));
     this.entries = journal.map(({ request, value, error, ...head }, place) => ({
       ...head,

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { migrations } from "../../src/store/postgres/migrate.ts";
+import { migrations } from "../../src/store/postgres/schema.ts";
 import { FreshDatabase } from "../postgres/test-database.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { holdfast } from "./run-cli.ts";

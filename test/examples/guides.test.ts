@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
-import { migrations } from "../../src/store/postgres/migrate.ts";
+import { migrations } from "../../src/store/postgres/schema.ts";
 import { example, newFolder, runExample, serveExample } from "../docs/example-process.ts";
 import { FreshDatabase } from "../postgres/test-database.ts";
 

@@ -105,15 +105,4 @@ describe("attempts", () => {
     for (let n = 0; n < 30; n++) task = accepted(accepted(task, parked).task, samples.park).task;
     expect(JSON.stringify(task.attempts).length).toBeLessThan(1_300);
   });
-
-  test("what a process of an earlier version began has no end, and nothing else is taken for it", () => {
-    const before = runningRecord({ attempt: 2 });
-    expect(after(before, samples.retry)).toBe(before.attempts);
-    const next = { ...before, state: "queued", token: null } as const;
-    expect(after(next, samples.start).map(({ number, end }) => [number, end])).toEqual([
-      [1, null],
-      [3, null],
-    ]);
-    expect(after(runningRecord({ attempts: [] }), samples.settle)).toEqual([]);
-  });
 });

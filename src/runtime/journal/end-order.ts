@@ -7,10 +7,8 @@ import type { SlotHolder } from "./slot-holder.ts";
 
 /** The position of an end among the ends of its task. */
 interface Position {
-  /** The record's version after it; 0 if an older schema wrote it. */
+  /** The record's version after it. */
   readonly version: number;
-  /** Orders those that an older schema wrote (epoch ms). */
-  readonly at: number;
   /** Orders those that one command ended: the position in the journal. */
   readonly place: number;
 }
@@ -80,7 +78,8 @@ export class EndOrder {
     const turn = Promise.withResolvers<T>();
     let settle = (): void => undefined;
     const end: End = {
-      ...positionOf(entry, place),
+      version: entry.doneVersion ?? 0,
+      place,
       read: async () => {
         try {
           const result = await read();
@@ -116,7 +115,7 @@ export class EndOrder {
     }
     const { version } = result.task;
     // Nothing may come between this and the end of the write: a later end would find nothing before it.
-    await new Promise<void>((release) => this.#add({ version, at: 0, place: 0, read: undefined, release }));
+    await new Promise<void>((release) => this.#add({ version, place: 0, read: undefined, release }));
   }
 
   /** Waits for a write that opens or closes a question. */
@@ -206,17 +205,15 @@ export class EndOrder {
   }
 }
 
-function positionOf({ doneAt, doneVersion }: JournalEndTime, place: number): Position {
-  return { version: doneVersion ?? 0, at: doneVersion === null ? (doneAt ?? 0) : 0, place };
-}
-
 function compare(a: Position, b: Position): number {
-  return a.version - b.version || a.at - b.at || a.place - b.place;
+  return a.version - b.version || a.place - b.place;
 }
 
 /** The entries that have ended, in the order of their ends. */
 export function inOrderOfEnds(entries: readonly ListedEntry[]): readonly ListedEntry[] {
-  const ended = entries.filter(({ doneAt }) => doneAt !== null);
-  const positioned = ended.map((entry) => ({ entry, ...positionOf(entry, entry.place) }));
-  return positioned.sort(compare).map(({ entry }) => entry);
+  return entries
+    .filter(({ doneAt }) => doneAt !== null)
+    .map((entry) => ({ entry, version: entry.doneVersion ?? 0, place: entry.place }))
+    .sort(compare)
+    .map(({ entry }) => entry);
 }

@@ -42,7 +42,7 @@ export interface RefusalReport {
   readonly count: number;
 }
 
-/** Increase it when reports change in a way that older versions would misread. */
+/** Increase it when reports change in a way that older versions would misread: processes of several versions share a store. */
 const form = 1;
 
 export function reportText(report: ProcessReport): string {

@@ -114,13 +114,13 @@ async function eraseRest(
   await remove(queries, "delivery", deliveries, [toStored(principal)], counts);
   // The principal of a deleted session is unknown, and nobody needs its messages.
   await queries.query(
-    `DELETE FROM ${names.told} AS told WHERE session = ANY($1) OR (message IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM ${names.session} AS session WHERE session.id = told.session))`,
+    `DELETE FROM ${names.sessionNews} AS news WHERE session = ANY($1) OR (message IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM ${names.session} AS session WHERE session.id = news.session))`,
     [sessions],
   );
   // Processes that serve one of these learn that it is gone.
   await queries.query(
-    `INSERT INTO ${names.told} (owner, session) SELECT '', id FROM unnest($1::text[]) AS id`,
+    `INSERT INTO ${names.sessionNews} (owner, session) SELECT '', id FROM unnest($1::text[]) AS id`,
     [sessions],
   );
   const none = `DELETE FROM ${names.usage} WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM ${names.task} WHERE principal = $2)`;

@@ -1,9 +1,10 @@
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import { openPool, unusableAt, withPatience } from "./connections.ts";
 import { Database } from "./database.ts";
-import { migrations, migrateSchema, usableVersion } from "./migrate.ts";
+import { migrateSchema, usableVersion } from "./migrate.ts";
 import { defaultSchema, namesIn, queueSchema, type Names } from "./names.ts";
 import { loadQueueLibrary } from "./queue-library.ts";
+import { migrations } from "./schema.ts";
 
 /** How long the database may take to answer (ms). A migration itself has no limit. */
 const timeoutMs = 10_000;

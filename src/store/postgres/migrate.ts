@@ -1,39 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
-import { tasks } from "./migrations/0001-tasks.ts";
-import { lines } from "./migrations/0002-lines.ts";
-import { begunAt } from "./migrations/0003-begun-at.ts";
-import { admin, adminIndexes } from "./migrations/0004-admin.ts";
-import { deliveries } from "./migrations/0005-deliveries.ts";
-import { reports } from "./migrations/0006-reports.ts";
-import { makeOnEmptyTable, makeWhileInUse, type Indexes } from "./indexes.ts";
+import { makeOnEmptyTable, makeWhileInUse } from "./indexes.ts";
 import { defaultSchema, type Names } from "./names.ts";
 import { isWorthRepeating, messageOf, sqlState } from "./postgres-error.ts";
-
-/**
- * A change of the schema. Processes of the previous version keep running during and after it. It waits only briefly for locks, and they
- * wait only as long as it takes. So it adds things, and leaves what they use unchanged. It creates no index on a table that may be large,
- * since its transaction would block all writes.
- */
-export interface Migration {
-  /** Its statements, sent as one text. */
-  readonly sql: (names: Names) => string;
-  /** The oldest version whose processes can use the schema afterwards: the one before it, or an older one. */
-  readonly goodFor: number;
-  /** On the table of tasks: created with the rest if it is empty, and otherwise afterwards, while others keep writing. */
-  readonly indexes?: Indexes;
-}
-
-/** In order. A schema's version is the number of its migrations. */
-export const migrations: readonly Migration[] = [
-  { sql: tasks, goodFor: 1 },
-  { sql: lines, goodFor: 1 },
-  { sql: begunAt, goodFor: 1 },
-  { sql: admin, goodFor: 2, indexes: adminIndexes },
-  { sql: deliveries, goodFor: 2 },
-  { sql: reports, goodFor: 2 },
-];
+import { migrations, type Migration } from "./schema.ts";
 
 /** A schema's migrations, and the oldest version whose processes can use it; 0 for one without tasks. */
 export interface SchemaVersion {

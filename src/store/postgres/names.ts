@@ -14,7 +14,6 @@ const tables = [
   "usage",
   "secret",
   "session",
-  "told",
   "message",
   "action",
   "delivery",
@@ -24,6 +23,7 @@ const tables = [
 /** The tables of a schema, as statements name them. They do not depend on a connection's settings. */
 export type Names = Readonly<Record<(typeof tables)[number], string>> & {
   readonly pausedTool: string;
+  readonly sessionNews: string;
   /** The schema itself, and as it is written in statements. */
   readonly schema: string;
   readonly quoted: string;
@@ -41,8 +41,13 @@ export function namesIn(schema: string): Names {
   }
   const quoted = `"${schema}"`;
   const named = Object.fromEntries(tables.map((table) => [table, `${quoted}.${table}`]));
-  const pausedTool = `${quoted}.paused_tool`;
-  return { ...(named as Record<(typeof tables)[number], string>), pausedTool, schema, quoted };
+  return {
+    ...(named as Record<(typeof tables)[number], string>),
+    pausedTool: `${quoted}.paused_tool`,
+    sessionNews: `${quoted}.session_news`,
+    schema,
+    quoted,
+  };
 }
 
 /** The schema of the queue that wakes processes. */

@@ -3,9 +3,10 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Backup, RestoreSetup } from "../backup-file.ts";
 import { unusableAt, withPatience } from "./connections.ts";
 import type { Queries, Transaction } from "./database.ts";
-import { makeSchema, migrations, usableVersion } from "./migrate.ts";
+import { makeSchema, usableVersion } from "./migrate.ts";
 import { defaultSchema, namesIn, type Names } from "./names.ts";
 import { markOriginal, type Original } from "./original-mark.ts";
+import { migrations } from "./schema.ts";
 import { firstNumber, tableIn, tablesOf, withoutTimeouts } from "./whole-schema.ts";
 
 /** How long the database may take to answer (ms); the restore itself has no limit. */

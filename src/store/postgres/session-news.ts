@@ -55,7 +55,7 @@ export class SessionNewsReader {
     for (const row of rows) if (!isNull(row, lastAt.seq)) this.#note(integer(row, lastAt.seq), now);
   }
 
-  /** Publishes what others have told. Resolves after everything told before the call is published. */
+  /** Publishes the news of others. Resolves after everything sent before the call is published. */
   async read(): Promise<void> {
     this.#readsAgain = true;
     this.#reading ??= this.#readAll();
@@ -88,11 +88,11 @@ export class SessionNewsReader {
       return this.#publish("gap");
     }
     this.#readAt = now;
-    const told = rows.filter((row) => !isNull(row, newsAt.seq));
-    if (told.length >= mostAtOnce) this.#readsAgain = true;
-    for (const row of told) this.#note(integer(row, newsAt.seq), now);
+    const news = rows.filter((row) => !isNull(row, newsAt.seq));
+    if (news.length >= mostAtOnce) this.#readsAgain = true;
+    for (const row of news) this.#note(integer(row, newsAt.seq), now);
     for (const [seq, since] of this.#missing) if (now - since > keptMs / 2) this.#missing.delete(seq);
-    this.#publish(this.#ofOthers(told));
+    this.#publish(this.#ofOthers(news));
   }
 
   /** Records a number as seen, and the unseen ones before it as missing. */

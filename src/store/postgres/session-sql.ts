@@ -2,13 +2,13 @@ import type { Names } from "./names.ts";
 import { unfinished } from "./task-sql.ts";
 
 /**
- * The statements for sessions. Those that change or delete sessions also tell the owners. Statements that lock several rows take them in
+ * The statements for sessions. Those that change or delete sessions also add news for the owners. Statements that lock several rows take them in
  * order of their ids. Ids come in arrays, for which no plan reads the whole table.
  */
 export function sessionStatements(names: Names) {
-  const { session, task, request, told } = names;
-  const tellOf = (changed: string, owner: string): string =>
-    `INSERT INTO ${told} (owner, session) SELECT ${owner}, id FROM ${changed} RETURNING session`;
+  const { session, task, request, sessionNews } = names;
+  const newsOf = (changed: string, owner: string): string =>
+    `INSERT INTO ${sessionNews} (owner, session) SELECT ${owner}, id FROM ${changed} RETURNING session`;
   return {
     select: `SELECT id, principal, expires_at, state FROM ${session} WHERE id = $1`,
     lockPuts: "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
@@ -33,9 +33,9 @@ export function sessionStatements(names: Names) {
         INSERT INTO ${session} (id, principal, expires_at, state) VALUES ($1, $2, $3, $4)
         ON CONFLICT (id) DO UPDATE
         SET principal = excluded.principal, expires_at = excluded.expires_at, state = excluded.state
-      ) ${tellOf("gone", "$7")}`,
+      ) ${newsOf("gone", "$7")}`,
     update: `WITH changed AS (UPDATE ${session} SET state = $2 WHERE id = $1 AND state = $3 RETURNING id)
-      ${tellOf("changed", "$4")}`,
+      ${newsOf("changed", "$4")}`,
     extend: `WITH ends AS (
         SELECT id, max(expires_at) AS expires_at FROM unnest($1::text[], $2::bigint[]) AS each (id, expires_at) GROUP BY id
       ), held AS (
@@ -46,13 +46,13 @@ export function sessionStatements(names: Names) {
       WHERE session.id = held.id AND session.expires_at < held.expires_at`,
     delete: `WITH held AS (SELECT id FROM ${session} WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE),
       gone AS (DELETE FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM held)) RETURNING id)
-      ${tellOf("gone", "$2")}`,
+      ${newsOf("gone", "$2")}`,
     deleteUnextended: `WITH held AS (
         SELECT session.id FROM unnest($1::text[], $2::bigint[]) AS ends (id, expires_at)
         JOIN ${session} ON session.id = ends.id AND session.expires_at <= ends.expires_at
         ORDER BY session.id FOR UPDATE OF session
       ), gone AS (DELETE FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM held)) RETURNING id)
-      ${tellOf("gone", "$3")}`,
+      ${newsOf("gone", "$3")}`,
     /** Does not wait for another process that deletes them too. */
     deleteExpired: `WITH ended AS (
         SELECT id FROM ${session} WHERE expires_at <= $1 ORDER BY expires_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -65,25 +65,25 @@ export function sessionStatements(names: Names) {
 }
 
 /** The statements for news about sessions. */
-export function newsStatements({ told }: Names) {
+export function newsStatements({ sessionNews }: Names) {
   return {
     /** Only living owners need it, so it does not wait for the disk. */
     tell: `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-      INSERT INTO ${told} (session, message, owner) SELECT $1, $2, $3 FROM quick`,
+      INSERT INTO ${sessionNews} (session, message, owner) SELECT $1, $2, $3 FROM quick`,
     /** The highest numbers; a row with only the time if there are none. */
     selectLast: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, news.seq
-      FROM (SELECT 1) AS always LEFT JOIN (SELECT seq FROM ${told} ORDER BY seq DESC LIMIT $1) AS news ON true
+      FROM (SELECT 1) AS always LEFT JOIN (SELECT seq FROM ${sessionNews} ORDER BY seq DESC LIMIT $1) AS news ON true
       ORDER BY news.seq`,
     /** The news after $1, and those in $2 before it; a row with the time and the highest number if there are none. */
-    select: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT max(seq) FROM ${told}),
+    select: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT max(seq) FROM ${sessionNews}),
         news.seq, news.owner, news.session, news.message
       FROM (SELECT 1) AS always LEFT JOIN (
-        (SELECT seq, owner, session, message FROM ${told} WHERE seq = ANY($2::bigint[]))
-        UNION ALL (SELECT seq, owner, session, message FROM ${told} WHERE seq > $1 ORDER BY seq LIMIT $3)
+        (SELECT seq, owner, session, message FROM ${sessionNews} WHERE seq = ANY($2::bigint[]))
+        UNION ALL (SELECT seq, owner, session, message FROM ${sessionNews} WHERE seq > $1 ORDER BY seq LIMIT $3)
       ) AS news ON true ORDER BY news.seq`,
     deleteOld: `WITH old AS (
-        SELECT seq FROM ${told} WHERE at < statement_timestamp() - $1 * interval '1 ms' ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED
-      ) DELETE FROM ${told} WHERE seq = ANY (ARRAY(SELECT seq FROM old)) RETURNING seq`,
+        SELECT seq FROM ${sessionNews} WHERE at < statement_timestamp() - $1 * interval '1 ms' ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED
+      ) DELETE FROM ${sessionNews} WHERE seq = ANY (ARRAY(SELECT seq FROM old)) RETURNING seq`,
   };
 }
 

@@ -54,9 +54,6 @@ export function arraysOf(of: readonly TaskColumn[], tasks: readonly TaskRecord[]
 /** The columns of a task that `recordOf` needs. */
 export const recordColumns = "task.id, task.record";
 
-/** Processes of earlier versions leave out newer members. */
-type StoredRecord = Omit<TaskRecord, "attempts"> & Partial<Pick<TaskRecord, "attempts">>;
-
 /** The record of a row that begins with `recordColumns`. Throws `task_unreadable` if the row is no valid record. */
 export function recordOf([id, record]: Row): TaskRecord {
   let task: unknown;
@@ -65,20 +62,28 @@ export function recordOf([id, record]: Row): TaskRecord {
   } catch {
     task = undefined;
   }
-  if (isRecord(task) && toStored(task.id) === id) return isWhole(task) ? task : { ...task, attempts: [] };
+  if (isRecord(task) && toStored(task.id) === id) return task;
   throw new HoldfastError("task_unreadable", `Task ${String(id)} cannot be read: its record is damaged.`);
 }
 
-function isWhole(task: StoredRecord): task is TaskRecord {
-  return task.attempts !== undefined;
-}
-
 /** If the parts that decisions depend on are valid, so is the rest: nothing else writes it. */
-function isRecord(value: unknown): value is StoredRecord {
+function isRecord(value: unknown): value is TaskRecord {
   if (typeof value !== "object" || value === null) return false;
-  const { id, state, version, createdAt, attempt, tool }: Partial<Record<keyof TaskRecord, unknown>> = value;
+  const {
+    id,
+    state,
+    version,
+    createdAt,
+    attempt,
+    attempts,
+    tool,
+  }: Partial<Record<keyof TaskRecord, unknown>> = value;
   const isNamed = typeof id === "string" && typeof tool === "string" && typeof state === "string";
-  return isNamed && [version, createdAt, attempt].every((each) => Number.isSafeInteger(each));
+  return (
+    isNamed &&
+    Array.isArray(attempts) &&
+    [version, createdAt, attempt].every((each) => Number.isSafeInteger(each))
+  );
 }
 
 /** The maximum length that fits into an index. */

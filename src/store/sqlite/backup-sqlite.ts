@@ -7,9 +7,8 @@ import { HoldfastError } from "../../task/fault.ts";
 import { assertNodeVersion } from "../../task/node-version.ts";
 import { unwritable, writeBackup, type BackupSetup, type MadeBackup } from "../backup-file.ts";
 import { connect } from "./connect.ts";
-import { assertOurs, number, userVersion } from "./database-header.ts";
 import { existingDatabase } from "./database-path.ts";
-import { migrations } from "./migrate.ts";
+import { assertOurs, number, userVersion } from "./migrate.ts";
 import type { Original } from "./original-mark.ts";
 import { isUnwritten } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
@@ -63,7 +62,7 @@ function copyTo(
     url.searchParams.set("mode", "rw"); // only a writer can read what a crash left in the log
     const db = connect(url, { timeout: busyMs });
     try {
-      assertOurs(db, path, migrations.length);
+      assertOurs(db, path);
       if (userVersion(db) === 0)
         throw new HoldfastError("store_unusable", `${path} has no tasks: it is empty.`);
       db.prepare("VACUUM INTO ?").run(copy);

@@ -2,9 +2,8 @@ import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { DatabaseSync } from "node:sqlite";
 import { connect } from "./connect.ts";
-import { assertMigrated, assertOurs } from "./database-header.ts";
 import { existingDatabase } from "./database-path.ts";
-import { migrations } from "./migrate.ts";
+import { assertMigrated } from "./migrate.ts";
 import { isBusy } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
@@ -42,8 +41,7 @@ export function withWritable<T>(path: string, write: (db: DatabaseSync) => T): T
     url.searchParams.set("mode", "rw");
     const db = connect(url, { timeout: busyMs });
     try {
-      assertOurs(db, file, migrations.length);
-      assertMigrated(db, file, migrations.length);
+      assertMigrated(db, file);
       db.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
       return write(db);
     } finally {

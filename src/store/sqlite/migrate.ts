@@ -1,53 +1,15 @@
 import type { DatabaseSync } from "node:sqlite";
-import { tasks } from "./migrations/0001-tasks.ts";
-import { lists } from "./migrations/0002-lists.ts";
-import { messages } from "./migrations/0003-messages.ts";
-import { usage } from "./migrations/0004-usage.ts";
-import { scopes } from "./migrations/0005-scopes.ts";
-import { requiredScopes } from "./migrations/0006-required-scopes.ts";
-import { generations } from "./migrations/0007-generations.ts";
-import { cancelBy } from "./migrations/0008-cancel-by.ts";
-import { sessions } from "./migrations/0009-sessions.ts";
-import { endOrder } from "./migrations/0010-end-order.ts";
-import { owners } from "./migrations/0011-owners.ts";
-import { callers } from "./migrations/0012-callers.ts";
-import { parking } from "./migrations/0013-parking.ts";
-import { turns } from "./migrations/0014-turns.ts";
-import { composition } from "./migrations/0015-composition.ts";
-import { lines } from "./migrations/0016-lines.ts";
-import { history } from "./migrations/0017-history.ts";
-import { admin } from "./migrations/0018-admin.ts";
-import { deliveries } from "./migrations/0019-deliveries.ts";
-import { reports } from "./migrations/0020-reports.ts";
-import { counts } from "./migrations/0021-counts.ts";
-import { applicationId, userVersion } from "./database-header.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { migrations } from "./schema.ts";
 
-/** Every schema change in order. A database's `user_version` is the number of its migrations. */
-export const migrations: readonly string[] = [
-  tasks,
-  lists,
-  messages,
-  usage,
-  scopes,
-  requiredScopes,
-  generations,
-  cancelBy,
-  sessions,
-  endOrder,
-  owners,
-  callers,
-  parking,
-  turns,
-  composition,
-  lines,
-  history,
-  admin,
-  deliveries,
-  reports,
-  counts,
-];
+/** "HOLD" in ASCII: marks a file as ours in its header. */
+export const applicationId = 0x484f4c44;
 
-/** Upgrades an empty or older database in one commit: if a migration fails, the database is unchanged. */
+export function userVersion(db: DatabaseSync): number {
+  return number(db, "PRAGMA user_version");
+}
+
+/** Brings the schema of a database up to date, in one commit: if a migration fails, the database is unchanged. */
 export function migrate(db: DatabaseSync, known: readonly string[] = migrations): void {
   const missing = known.slice(userVersion(db));
   if (missing.length === 0) return;
@@ -61,4 +23,62 @@ export function migrate(db: DatabaseSync, known: readonly string[] = migrations)
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
+}
+
+/**
+ * Throws `store_unusable` unless the database is empty, or ours and not newer than `known`. Only reads: other programs' files must stay as
+ * they are.
+ */
+export function assertOurs(db: DatabaseSync, path: string, known: readonly string[] = migrations): void {
+  const { application, version, objects } = headerOf(db);
+  if (application === applicationId) {
+    if (version <= known.length) return;
+    throw new HoldfastError(
+      "store_unusable",
+      `${path} was written by a newer version of Holdfast (schema ${version}; this version knows schema ${known.length}). Update Holdfast, or choose another file.`,
+    );
+  }
+  if (application === 0 && version === 0 && objects === 0) return;
+  throw new HoldfastError(
+    "store_unusable",
+    `${path} is the SQLite database of another program. Holdfast needs its own file: choose another path.`,
+  );
+}
+
+/** The same, and throws also for a database that `migrate` would change. */
+export function assertMigrated(db: DatabaseSync, path: string, known: readonly string[] = migrations): void {
+  assertOurs(db, path, known);
+  const version = userVersion(db);
+  if (version === known.length) return;
+  const problem =
+    version === 0
+      ? `${path} is empty. Start a server on it first: it creates the tables.`
+      : `${path} was written by an older version of Holdfast (schema ${version}; this version needs schema ${known.length}). Start a server of this version on it, which upgrades it, or use the older version.`;
+  throw new HoldfastError("store_unusable", problem);
+}
+
+interface Header {
+  readonly application: number;
+  readonly version: number;
+  readonly objects: number;
+}
+
+/** In one consistent view: another process may be creating the tables. */
+function headerOf(db: DatabaseSync): Header {
+  db.exec("BEGIN");
+  try {
+    return {
+      application: number(db, "PRAGMA application_id"),
+      version: userVersion(db),
+      objects: number(db, "SELECT count(*) FROM sqlite_schema"),
+    };
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}
+
+/** The number that a statement returns. */
+export function number(db: DatabaseSync, sql: string): number {
+  const [value] = Object.values(db.prepare(sql).get() ?? {});
+  return Number(value);
 }

@@ -2,12 +2,10 @@ import { statSync, writeFileSync } from "node:fs";
 import type { StoreOwner } from "../../task/owner.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { connect } from "./connect.ts";
-import { userVersion } from "./database-header.ts";
-import { migrations } from "./migrate.ts";
+import { userVersion } from "./migrate.ts";
 import { refuseBesideOriginal } from "./original-mark.ts";
 import { isLocked, lockOwner, tryLock, type FileLock } from "./owner-lock.ts";
-import { prepareRows } from "./row-statement.ts";
-import { columnsOf, integer, text } from "../row.ts";
+import { migrations } from "./schema.ts";
 import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
@@ -26,9 +24,6 @@ const usual: OpenSettings = { schema: migrations.length, looks: 100, pauseMs: 10
 
 /** How long a check waits while an owner recovers the log after another one died, which takes much less. */
 const recoveryMs = 1_000;
-
-/** The first schema that several processes may use at a time. */
-const firstShared = 11;
 
 /**
  * Makes a process an owner of a database, and runs `join` while no other process opens it. Processes of one schema open it at the same
@@ -64,7 +59,7 @@ export function keepClosed(path: string): FileLock {
   return lock;
 }
 
-/** The lock is on a file beside the database. Before there were several owners, a process held it as long as it had the database open. */
+/** The lock is on a file beside the database. */
 async function lockForOpening(path: string, { id }: StoreOwner, settings: OpenSettings): Promise<FileLock> {
   const { looks, pauseMs, schema } = settings;
   for (let look = 1; ; look++) {
@@ -120,7 +115,7 @@ function ownersOfOlderSchema(path: string, own: string, schema: number): readonl
     const db = connect(path, { readOnly: true, timeout: recoveryMs });
     try {
       const version = userVersion(db);
-      if (version < firstShared || version >= schema) return [];
+      if (version === 0 || version >= schema) return [];
       return new SqliteOwners(db).all().filter(({ id }) => id !== own && isLocked(path, id));
     } finally {
       db.close();
@@ -134,37 +129,9 @@ function ownersOfOlderSchema(path: string, own: string, schema: number): readonl
 }
 
 function locked(path: string, older: readonly KnownOwner[]): HoldfastError {
-  const problem = older.length > 0 ? `an older version: ${describeOwners(older)}` : describeOpener(path);
-  return new HoldfastError(
-    "store_locked",
-    `${path} is in use by ${problem}. Stop it, or choose another file.`,
-  );
-}
-
-function describeOpener(path: string): string {
-  const lone = lastLoneOwner(openingFile(path));
-  const last = lone === undefined ? "" : `, the last of which is ${describeOwners([lone])}`;
-  return `another process that is opening it, or that runs a version which needs it alone${last}`;
-}
-
-const ownerAt = columnsOf(["pid", "host", "since"]);
-
-/** Processes that needed the database alone have written their names into their lock. */
-function lastLoneOwner(file: string): Pick<KnownOwner, "pid" | "host" | "since"> | undefined {
-  try {
-    const db = connect(file, { readOnly: true });
-    try {
-      const row = prepareRows(db, "SELECT pid, host, since FROM owner").get();
-      if (row === undefined) return undefined;
-      return {
-        pid: integer(row, ownerAt.pid),
-        host: text(row, ownerAt.host),
-        since: text(row, ownerAt.since),
-      };
-    } finally {
-      db.close();
-    }
-  } catch {
-    return undefined; // a lock exists in any case; naming its holder is optional
-  }
+  const problem =
+    older.length > 0
+      ? `in use by an older version of Holdfast (${describeOwners(older)}), and this version has to change its tables. Stop the older one`
+      : "being opened by another process, which does not finish. Stop that process";
+  return new HoldfastError("store_locked", `${path} is ${problem}, or choose another file.`);
 }

@@ -3,9 +3,8 @@ import { pathToFileURL } from "node:url";
 import { assertNodeVersion } from "../../task/node-version.ts";
 import type { StoredTasks } from "../export-journal.ts";
 import { connect } from "./connect.ts";
-import { assertMigrated, assertOurs } from "./database-header.ts";
 import { existingDatabase } from "./database-path.ts";
-import { migrations } from "./migrate.ts";
+import { assertMigrated } from "./migrate.ts";
 import { readTask } from "./read-task.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { unusable } from "./unusable.ts";
@@ -49,8 +48,7 @@ async function readOnce<T>(
   if (!inUse) url.searchParams.set("immutable", "1");
   const db = connect(url, { readOnly: true, timeout: busyMs });
   try {
-    assertOurs(db, file, migrations.length);
-    assertMigrated(db, file, migrations.length);
+    assertMigrated(db, file);
     const reader = new SqliteReader(db);
     db.exec("BEGIN");
     return await read(storedTasks(reader));

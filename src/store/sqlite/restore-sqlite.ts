@@ -1,4 +1,3 @@
-import type { DatabaseSync } from "node:sqlite";
 import { createWriteStream, existsSync, renameSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -7,9 +6,8 @@ import { HoldfastError } from "../../task/fault.ts";
 import { assertNodeVersion } from "../../task/node-version.ts";
 import type { Backup, RestoreSetup } from "../backup-file.ts";
 import { connect } from "./connect.ts";
-import { applicationId, assertOurs, number, userVersion } from "./database-header.ts";
 import { databasePath, syncDirectory } from "./database-path.ts";
-import { migrations } from "./migrate.ts";
+import { applicationId, assertOurs, number, userVersion } from "./migrate.ts";
 import { keepClosed } from "./open-database.ts";
 import { markOriginal, type Original } from "./original-mark.ts";
 import { isAnyLocked } from "./owner-lock.ts";
@@ -77,7 +75,7 @@ function assertFree(file: string): void {
 function finish(path: string, { header }: Backup, original: Original | undefined): void {
   const db = connect(path, {});
   try {
-    assertOurs(db, path, migrations.length);
+    assertOurs(db, path);
     const isWhole =
       number(db, "PRAGMA application_id") === applicationId &&
       userVersion(db) === header.schema &&
@@ -88,17 +86,11 @@ function finish(path: string, { header }: Backup, original: Original | undefined
         "store_unusable",
         "The database in the backup is damaged. Nothing was restored.",
       );
-    forgetReports(db);
+    db.exec("DELETE FROM report"); // about processes that had the original open
     markOriginal(db, original);
   } finally {
     db.close();
   }
-}
-
-/** They describe processes that had the original open. */
-function forgetReports(db: DatabaseSync): void {
-  const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'report'").get();
-  if (table !== undefined) db.exec("DELETE FROM report");
 }
 
 async function sync(path: string): Promise<void> {

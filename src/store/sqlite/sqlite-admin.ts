@@ -96,8 +96,7 @@ export class SqliteAdmin {
 
 /** The state of a task with this end, and the kind of its outcome. */
 function columnsOfEnd(as: EndedAs): readonly [string, string | null] {
-  if (as === "cancelled" || as === "settled") return [as, null];
-  return ["settled", as];
+  return as === "cancelled" ? [as, null] : ["settled", as];
 }
 
 type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;

@@ -4,8 +4,8 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { StoreOwner } from "../../task/owner.ts";
 import { turnMs } from "./begin-write.ts";
 import { connect } from "./connect.ts";
-import { assertMigrated, assertOurs, number } from "./database-header.ts";
-import { migrate, migrations } from "./migrate.ts";
+import { assertMigrated, assertOurs, migrate, number } from "./migrate.ts";
+import { migrations } from "./schema.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
@@ -30,12 +30,12 @@ export interface WriterOptions {
  * Throws `store_unusable` if the file is not ours, or has an older schema and must not be migrated, without leaving a trace in it or beside
  * it. `openWriterConnection` finds what only a write connection can (after a crash that left work to roll back).
  */
-export function refuseForeignFile(path: string, migrates: boolean): void {
+export function refuseForeignFile(path: string, migrates: boolean, known = migrations): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
   let db: DatabaseSync | undefined;
   try {
     db = connect(path, { readOnly: true });
-    assertUsable(db, path, migrates);
+    assertUsable(db, path, migrates, known);
   } catch (error) {
     const code = primaryCode(error);
     if (code !== sqliteCode.busy && code !== sqliteCode.readonly) throw unusable(path, error);
@@ -75,9 +75,9 @@ export function openWriterConnection({
   }
 }
 
-function assertUsable(db: DatabaseSync, path: string, migrates: boolean): void {
-  assertOurs(db, path, migrations.length);
-  if (!migrates) assertMigrated(db, path, migrations.length);
+function assertUsable(db: DatabaseSync, path: string, migrates: boolean, known = migrations): void {
+  if (migrates) assertOurs(db, path, known);
+  else assertMigrated(db, path, known);
 }
 
 /**

@@ -4,10 +4,8 @@ import { copyFile, mkdir, readdir, readFile, rename, stat, truncate, writeFile }
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Registry } from "../../../src/runtime/tool/registry.ts";
-import { migrations } from "../../../src/store/sqlite/migrate.ts";
 import { runChild } from "../../store/sqlite/child.ts";
 import { openInChild } from "../../store/sqlite/owner-child.ts";
-import { writeOlderSchema } from "../../store/sqlite/older-schema.ts";
 import { createQueued, sampleRequest } from "../../contract/sample-task.ts";
 import { someOwner } from "../../store/sqlite/some-owner.ts";
 import { sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
@@ -223,22 +221,6 @@ it("leaves nothing behind when it is interrupted", { timeout: 60_000 }, async ()
     stderr: expect.stringContaining("no backup was made"),
   });
   expect(await readdir(cwd)).toEqual(before);
-});
-
-it("keeps the schema of an older version, which the server that opens it migrates", async () => {
-  const cwd = await folder();
-  const old = { url: "old.db", cwd };
-  writeOlderSchema(join(cwd, "old.db"), migrations.length - 1, [], () => undefined);
-  expect(await run(old, "backup", "old.backup")).toEqual([0, expect.stringContaining("0 tasks")]);
-  const copy = { url: "copy.db", cwd };
-  expect(JSON.parse((await run(copy, "restore", "old.backup", "--json"))[1])).toMatchObject({
-    tasks: 0,
-    schema: migrations.length - 1,
-    beside: false,
-  });
-  expect(await run(copy, "list")).toEqual([6, expect.stringContaining("older Holdfast")]);
-  const place = { ...(await somePlace("SQLite")), ...copy };
-  expect((await runAdmin(place, "list")).code).toBe(6);
 });
 
 it("says where it cannot be done", async () => {

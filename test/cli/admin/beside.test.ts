@@ -1,10 +1,8 @@
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { migrations } from "../../../src/store/sqlite/migrate.ts";
 import { withClient } from "../../postgres/with-client.ts";
-import { writeOlderSchema } from "../../store/sqlite/older-schema.ts";
 import { folder, holdfast, startHoldfast } from "../run-cli.ts";
 import { runMain } from "../run-main.ts";
 import { admin, adminJson, call, kinds, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
@@ -138,8 +136,8 @@ describe.each(kinds)("beside a server on %s", (kind) => {
 it("makes no file and no folder, and migrates nothing", async () => {
   const cwd = await folder();
   await mkdir(join(cwd, "folder"));
-  writeOlderSchema(join(cwd, "old.db"), migrations.length - 1, [], () => undefined);
-  const [before, old] = [await readdir(cwd), await readFile(join(cwd, "old.db"))];
+  await writeFile(join(cwd, "empty.db"), "");
+  const before = await readdir(cwd);
   const refused = async (store: string): Promise<string> => {
     const { code, stdout, stderr } = await runMain(["admin", store, "list"], { cwd });
     expect([store, code, stdout]).toEqual([store, 6, ""]);
@@ -148,9 +146,9 @@ it("makes no file and no folder, and migrates nothing", async () => {
   expect(await refused("tasks.db")).toBe(`holdfast: There is no file ${join(cwd, "tasks.db")}.\n`);
   expect(await refused("sqlite:new/tasks.db")).toContain("There is no file");
   expect(await refused("folder")).toContain("is not a regular file");
-  expect(await refused("old.db")).toContain("written by an older Holdfast");
+  expect(await refused("empty.db")).toContain("is empty. Start a server on it first");
   expect(await readdir(cwd)).toEqual(before);
-  expect(await readFile(join(cwd, "old.db"))).toEqual(old);
+  expect(await readFile(join(cwd, "empty.db"), "utf8")).toBe("");
   expect(await runMain(["admin", "memory:", "list"], { cwd })).toMatchObject({ code: 2 });
   expect(await runMain(["admin", "mysql://x/y", "list"], { cwd })).toMatchObject({ code: 2 });
   expect(await refused("postgres://127.0.0.1:1/tasks")).toContain("ECONNREFUSED");

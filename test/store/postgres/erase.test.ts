@@ -115,18 +115,24 @@ test("says that something is left where one of them goes on", { timeout: 60_000 
   }),
 );
 
-test("what was told of a session that is gone goes too, whosever it was", { timeout: 60_000 }, async () => {
-  const fresh = await FreshSchema.inSharedDatabase();
-  onTestFinished(() => fresh.drop());
-  const { url, schema } = fresh;
-  const store = postgresStore(url, { schema, queue: false });
-  await store.open({ id: "one", handlers: [] });
-  await store.close();
-  await withClient(url, async (client) => {
-    await client.query(`INSERT INTO ${schema}.told (owner, session, message) VALUES ('one', 'gone', 'said')`);
-    await client.query(`INSERT INTO ${schema}.told (owner, session) VALUES ('one', 'gone')`);
-    await eraseFromPostgres({ url, options: { schema } }, "erin");
-    const { rows } = await client.query(`SELECT message FROM ${schema}.told`);
-    expect(rows).toEqual([{ message: null }]);
-  });
-});
+test(
+  "messages for a session that is gone are erased too, whosever session it was",
+  { timeout: 60_000 },
+  async () => {
+    const fresh = await FreshSchema.inSharedDatabase();
+    onTestFinished(() => fresh.drop());
+    const { url, schema } = fresh;
+    const store = postgresStore(url, { schema, queue: false });
+    await store.open({ id: "one", handlers: [] });
+    await store.close();
+    await withClient(url, async (client) => {
+      await client.query(
+        `INSERT INTO ${schema}.session_news (owner, session, message) VALUES ('one', 'gone', 'said')`,
+      );
+      await client.query(`INSERT INTO ${schema}.session_news (owner, session) VALUES ('one', 'gone')`);
+      await eraseFromPostgres({ url, options: { schema } }, "erin");
+      const { rows } = await client.query(`SELECT message FROM ${schema}.session_news`);
+      expect(rows).toEqual([{ message: null }]);
+    });
+  },
+);

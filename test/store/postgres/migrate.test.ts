@@ -3,14 +3,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { Database } from "../../../src/store/postgres/database.ts";
-import {
-  migrateSchema,
-  migrations,
-  prepareSchema,
-  type Migration,
-} from "../../../src/store/postgres/migrate.ts";
+import { migrateSchema, prepareSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn } from "../../../src/store/postgres/names.ts";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
+import { migrations, type Migration } from "../../../src/store/postgres/schema.ts";
 import { FreshDatabase, FreshSchema } from "../../postgres/test-database.ts";
 import { withClient } from "../../postgres/with-client.ts";
 
@@ -99,29 +95,6 @@ test("a process goes on with its tasks while a later one migrates, and others of
   const beside = await start();
   expect((await beside.get(tasks[0]?.task.id ?? "", ann)).task.state).toBe("settled");
 }, 30_000);
-
-test("a process of the version before, which knows nothing of when entries began, goes on writing them", async () => {
-  const { url, names } = await freshSchema();
-  const database = connect(url);
-  await migrateSchema(database, names, { known: migrations.slice(0, 2) });
-  const insert = (key: string) =>
-    database.query(
-      `INSERT INTO ${names.journal} (task_id, key, kind, tries) VALUES ('a', '${key}', 'step', 0)
-        ON CONFLICT (task_id, key) DO UPDATE SET tries = excluded.tries`,
-    );
-  await insert("before");
-  expect(await migrateSchema(database, names, { known: migrations.slice(0, 3) })).toBe(1);
-  await insert("after");
-  await database.query(
-    `INSERT INTO ${names.journal} (task_id, key, kind, tries, begun_at) VALUES ('a', 'new', 'step', 0, 7)`,
-  );
-  await insert("new");
-  expect(await database.query(`SELECT key, begun_at::int FROM ${names.journal} ORDER BY key`)).toEqual([
-    ["after", null],
-    ["before", null],
-    ["new", 7],
-  ]);
-});
 
 test("a process is refused by a schema that is none for its version any more", async () => {
   const { url, schema, names } = await freshSchema();

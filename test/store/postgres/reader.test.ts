@@ -48,13 +48,6 @@ const namesOf = (found: readonly { readonly id: string }[]): string =>
   found.map(({ id }) => id.replace("task-", "")).join("");
 
 describe("a task", () => {
-  test("that a process of an earlier version wrote has no attempts", async () => {
-    const { task } = schema.names;
-    await schema.put(named("a", { attempt: 3 }));
-    await schema.run(`UPDATE ${task} SET record = (record::jsonb - 'attempts')::text`);
-    expect(await reader.get("task-a")).toEqual(named("a", { attempt: 3, attempts: [] }));
-  });
-
   test("comes back as it was written, and one that is not there as undefined", async () => {
     const task = named("a", { principal: "half \ud800", tool: "nul \0" });
     await schema.put(task);

@@ -88,7 +88,7 @@ test("what is committed late is heard although later news was read before", asyn
   const [schema, here, there] = await two();
   const { names } = schema;
   const slow = await schema.connect().begin();
-  await slow.query(`INSERT INTO ${names.told} (owner, session, message) VALUES ('slow', 'a', 'late')`);
+  await slow.query(`INSERT INTO ${names.sessionNews} (owner, session, message) VALUES ('slow', 'a', 'late')`);
   await there.sessions.tell("b", "soon");
   await expect.poll(() => here.heard).toEqual([{ id: "b", message: "soon" }]);
   await slow.commit();
@@ -99,7 +99,7 @@ test("what is committed late is heard although later news was read before", asyn
 test("what was on its way when a process began is heard", async () => {
   const schema = await someSchema();
   const slow = await schema.connect().begin();
-  await slow.query(`INSERT INTO ${schema.names.told} (owner, session) VALUES ('slow', 'a')`);
+  await slow.query(`INSERT INTO ${schema.names.sessionNews} (owner, session) VALUES ('slow', 'a')`);
   const [there] = await owners(schema, 1);
   await there?.sessions.tell("b", "before");
   const [here] = await owners(schema, 1);
@@ -112,8 +112,8 @@ test("whoever finds the database as it was before reads all again, and hears wha
   const [{ names }, here, there] = await two();
   for (const message of ["1", "2", "3"]) await there.sessions.tell("a", message);
   await expect.poll(() => here.heard).toHaveLength(3);
-  await there.database.query(`DELETE FROM ${names.told} WHERE seq > 1`);
-  await there.database.query(`ALTER TABLE ${names.told} ALTER COLUMN seq RESTART WITH 2`);
+  await there.database.query(`DELETE FROM ${names.sessionNews} WHERE seq > 1`);
+  await there.database.query(`ALTER TABLE ${names.sessionNews} ALTER COLUMN seq RESTART WITH 2`);
   await there.sessions.tell("a", "instead of 2");
   await expect.poll(() => here.heard.slice(3)).toEqual(["gap"]);
   await there.sessions.tell("a", "then");
@@ -125,10 +125,10 @@ test("old news are deleted", async () => {
   const { names } = schema;
   const database = schema.connect();
   await database.query(`
-    INSERT INTO ${names.told} (owner, session, message, at)
+    INSERT INTO ${names.sessionNews} (owner, session, message, at)
     SELECT 'other', 'a', 'old', clock_timestamp() - each * interval '1 minute' FROM generate_series(0, 2500) AS each`);
   await here.sessions.readNews();
-  const [[left] = []] = await database.query(`SELECT count(*) FROM ${names.told}`);
+  const [[left] = []] = await database.query(`SELECT count(*) FROM ${names.sessionNews}`);
   expect(left).toBe(1);
 });
 

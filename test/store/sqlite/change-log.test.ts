@@ -1,9 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ChangeLog, ChangeLogReader } from "../../../src/store/sqlite/change-log.ts";
-import { number } from "../../../src/store/sqlite/database-header.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
-import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { migrate, number } from "../../../src/store/sqlite/migrate.ts";
 import type { TaskChange } from "../../../src/store/store.ts";
 
 const kept = 10_000;

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { number } from "../../../src/store/sqlite/database-header.ts";
+import { number } from "../../../src/store/sqlite/migrate.ts";
 import { OtherOwners } from "../../../src/store/sqlite/other-owners.ts";
 import { lockOwner } from "../../../src/store/sqlite/owner-lock.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";

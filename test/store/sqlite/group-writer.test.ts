@@ -1,8 +1,7 @@
 import { constants, DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { number } from "../../../src/store/sqlite/database-header.ts";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
-import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { migrate, number } from "../../../src/store/sqlite/migrate.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { createQueued, createRunning, owner } from "../../contract/sample-task.ts";
 import { runChild } from "./child.ts";

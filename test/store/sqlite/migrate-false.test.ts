@@ -1,9 +1,11 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { migrations } from "../../../src/store/sqlite/migrate.ts";
+import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { migrations } from "../../../src/store/sqlite/schema.ts";
 import { sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import { refuseForeignFile } from "../../../src/store/sqlite/writer-connection.ts";
 import { createQueued } from "../../contract/sample-task.ts";
-import { writeOlderSchema } from "./older-schema.ts";
 import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
@@ -33,15 +35,20 @@ test("with migrate: false a missing file is not made, nor a folder for it", asyn
 });
 
 test("with migrate: false a file of an older schema, and an empty one, are refused and left as they are", async () => {
-  const older = migrations.length - 1;
-  writeOlderSchema(temp.path(), older, [], () => undefined);
+  const db = new DatabaseSync(temp.path());
+  migrate(db);
+  db.close();
   await writeFile(temp.path("empty.db"), "");
   const [before, files] = [await readFile(temp.path()), await readdir(temp.path("."))];
-  expect(await refusal()).toMatchObject({
+  const newer = [...migrations, "CREATE TABLE newer (a)"];
+  expect(() => refuseForeignFile(temp.path(), false, newer)).toThrow(
+    `${temp.path()} was written by an older version of Holdfast (schema ${migrations.length}; this version needs schema ${newer.length})`,
+  );
+  expect(() => refuseForeignFile(temp.path(), true, newer)).not.toThrow();
+  expect(await refusal("empty.db")).toMatchObject({
     code: "store_unusable",
-    message: expect.stringContaining(`written by an older Holdfast (schema ${older}, this`) as string,
+    message: `${temp.path("empty.db")} is empty. Start a server on it first: it creates the tables.`,
   });
-  expect(await refusal("empty.db")).toMatchObject({ code: "store_unusable" });
   expect(await readFile(temp.path())).toEqual(before);
   expect(await readFile(temp.path("empty.db"), "utf8")).toBe("");
   expect(await readdir(temp.path("."))).toEqual(files);

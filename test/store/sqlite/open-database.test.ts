@@ -4,12 +4,11 @@ import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { number } from "../../../src/store/sqlite/database-header.ts";
-import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
+import { migrate, number } from "../../../src/store/sqlite/migrate.ts";
+import { migrations } from "../../../src/store/sqlite/schema.ts";
 import { openDatabase, type OpenSettings } from "../../../src/store/sqlite/open-database.ts";
 import { lockOwner, tryLock } from "../../../src/store/sqlite/owner-lock.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
-import { runChild } from "./child.ts";
 import { openInChild } from "./owner-child.ts";
 import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";
@@ -58,9 +57,9 @@ describe("a version with a newer schema", () => {
     const child = await openInChild(temp.path());
     const problem: unknown = await openNewer(newer).catch((error: unknown) => error);
     expect(problem).toMatchObject({ code: "store_locked" });
-    const name = `an older version: process ${child.pid} on ${hostname()} since 20`;
+    const name = `an older version of Holdfast (process ${child.pid} on ${hostname()} since 20`;
     expect(String(problem)).toContain(`${temp.path()} is in use by ${name}`);
-    expect(String(problem)).toContain("Stop it, or choose another file.");
+    expect(String(problem)).toContain("Stop the older one, or choose another file.");
     expect(await child.ask("run a")).toMatchObject({ ok: true });
     await child.end();
     expect(await openNewer(newer)).toEqual(toTheNext);
@@ -112,7 +111,7 @@ describe("a version with a newer schema", () => {
     const thread = new Worker(holdsAlone, { eval: true, workerData: temp.path() });
     await once(thread, "message");
     await expect(openNewer({ ...newer, looks: 1 })).rejects.toThrow(
-      `older version: process ${process.pid} on`,
+      `older version of Holdfast (process ${process.pid} on`,
     );
     await thread.terminate();
   });
@@ -127,27 +126,14 @@ describe("a version with a newer schema", () => {
   });
 });
 
-test("a process of a version that needs the file alone is waited for, and named", async () => {
-  const child = runChild(new URL("./lone-owner.ts", import.meta.url), [temp.path()]);
-  onTestFinished(() => child.kill("SIGKILL"));
-  expect(await child.line()).toBe("open");
-  const open = (settings: OpenSettings) =>
-    openDatabase(temp.path(), someOwner(), async () => undefined, settings);
-  const problem: unknown = await open(impatient).catch((error: unknown) => error);
-  expect(problem).toMatchObject({ code: "store_locked" });
-  expect(String(problem)).toContain(`process ${child.pid} on ${hostname()} since 2026-01-01T00:00:00Z`);
-  const opening = open({ ...impatient, looks: 100_000 });
-  await child.kill("SIGKILL");
-  (await opening).lock.release();
-  await temp.open();
-});
-
 test("a process that does not come to the end of its opening is told of", async () => {
   await (await temp.open()).close();
   const held = tryLock(temp.path("tasks.db.lock"));
   if (typeof held === "string") throw new Error(held);
   const open = () => openDatabase(temp.path(), someOwner(), async () => undefined, impatient);
-  await expect(open()).rejects.toThrow(/in use by another process that is opening it, or .* alone\. Stop it/);
+  await expect(open()).rejects.toThrow(
+    /being opened by another process, which does not finish\. Stop that process/,
+  );
   held.release();
   (await open()).lock.release();
 });

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { exportJournal } from "../../../src/store/export-journal.ts";
+import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import { readDatabase } from "../../../src/store/sqlite/read-database.ts";
-import { migrations } from "../../../src/store/sqlite/migrate.ts";
+import { migrations } from "../../../src/store/sqlite/schema.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { createQueued, createRunning, noon } from "../../contract/sample-task.ts";
 import { useTempDirectory } from "./temp-directory.ts";
@@ -78,16 +79,13 @@ test("makes no file where there is none, and reads none that is not ours", async
   expect(state()).toEqual(before);
 });
 
-test.each([
-  [migrations.length + 1, /newer Holdfast/],
-  [migrations.length - 1, /older Holdfast .*Use the version that serves it/],
-])("reads no schema but its own: %i", async (version, problem) => {
+test("reads no newer schema", async () => {
   await closedStore();
   const db = new DatabaseSync(files.path());
-  db.exec(`PRAGMA user_version = ${version}`);
+  migrate(db, [...migrations, "CREATE TABLE newer (a)"]);
   db.close();
   const before = state();
-  await expect(exported()).rejects.toThrow(problem);
+  await expect(exported()).rejects.toThrow("newer version of Holdfast");
   expect(state()).toEqual(before);
 });
 

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => db.close());
 
-/** The text of a table or index as all migrations leave it. */
+/** The text of a table or index as the schema has it. */
 function definition(name: string): string {
   return String(db.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(name)?.["sql"]);
 }

@@ -87,7 +87,7 @@ describe("open refuses", () => {
     await store.close();
     database("PRAGMA user_version = 1000");
     const before = await readFile(temp.path());
-    expect(await refusal()).toContain("newer Holdfast (schema 1000");
+    expect(await refusal()).toContain("newer version of Holdfast (schema 1000");
     expect((await readFile(temp.path())).equals(before)).toBe(true);
   });
 

@@ -1,14 +1,26 @@
-import type { Names } from "../names.ts";
+import type { Indexes } from "./indexes.ts";
+import type { Names } from "./names.ts";
 
 /**
- * The first schema. Like every migration, it is never edited: later ones change the schema, in a way that lets processes of the version
- * before continue.
- *
- * `task.record` is the whole record as JSON text; the other columns are for searching. An owner of '' means none. Texts are compared by
- * their bytes. `committed` has the last committed transactions of an owner. `told` has the owners' news about sessions: a row without a
- * message says that one was changed or deleted.
+ * A change of the schema. Processes of the previous version keep running during and after it. It waits only briefly for locks, and they
+ * wait only as long as it takes. So it adds things, and leaves what they use unchanged. It creates no index on a table that may be large,
+ * since its transaction would block all writes.
  */
-export function tasks(names: Names): string {
+export interface Migration {
+  /** Its statements, sent as one text. */
+  readonly sql: (names: Names) => string;
+  /** The oldest version whose processes can use the schema afterwards: the one before it, or an older one. */
+  readonly goodFor: number;
+  /** On the table of tasks: created with the rest if it is empty, and otherwise afterwards, while others keep writing. */
+  readonly indexes?: Indexes;
+}
+
+/**
+ * The tables of a schema. `task.record` is the whole record as JSON text; the other columns are for searching. An owner of '' means none.
+ * Texts are compared by their bytes. `committed` has the last committed transactions of an owner. `session_news` has the owners' news about
+ * sessions: a row without a message says that one was changed or deleted.
+ */
+function schema(names: Names): string {
   return `
 CREATE TABLE ${names.task} (
   id text COLLATE "C" PRIMARY KEY,
@@ -25,6 +37,8 @@ CREATE TABLE ${names.task} (
   run_after bigint,
   sweep_at bigint,
   limited smallint NOT NULL,
+  outcome_kind text COLLATE "C",
+  asks smallint,
   record text COLLATE "C" NOT NULL
 ) WITH (fillfactor = 80);
 
@@ -44,6 +58,8 @@ CREATE INDEX task_ready ON ${names.task} (owner, method, tool, coalesce(principa
   WHERE state = 'queued' AND lane IS NOT NULL;
 CREATE INDEX task_waiting ON ${names.task} (run_after, id) WHERE state = 'queued' AND lane IS NULL;
 CREATE INDEX task_parked ON ${names.task} (method, tool, run_after, id) WHERE state = 'queued' AND lane IS NULL;
+CREATE INDEX task_asking ON ${names.task} (id) WHERE asks = 1;
+CREATE INDEX task_ended_of ON ${names.task} (tool, coalesce(outcome_kind, state), id) WHERE state IN ('settled', 'cancelled');
 
 CREATE TABLE ${names.request} (
   task_id text COLLATE "C" PRIMARY KEY,
@@ -69,6 +85,7 @@ CREATE TABLE ${names.journal} (
   done_at bigint,
   done_version bigint,
   tries bigint NOT NULL,
+  begun_at bigint,
   PRIMARY KEY (task_id, key)
 );
 CREATE INDEX journal_open_input ON ${names.journal} (task_id, seq) WHERE kind = 'input' AND done_at IS NULL;
@@ -78,6 +95,17 @@ CREATE TABLE ${names.outcome} (
   task_id text COLLATE "C" PRIMARY KEY,
   kind text COLLATE "C" NOT NULL,
   body text NOT NULL
+);
+
+CREATE TABLE ${names.line} (
+  task_id text COLLATE "C" NOT NULL,
+  list text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  at bigint NOT NULL,
+  step text COLLATE "C" NOT NULL,
+  place bigint NOT NULL,
+  body text NOT NULL,
+  PRIMARY KEY (task_id, list, seq)
 );
 
 CREATE TABLE ${names.child} (
@@ -137,14 +165,14 @@ CREATE TABLE ${names.session} (
 CREATE INDEX session_principal ON ${names.session} (principal, expires_at, id);
 CREATE INDEX session_expiry ON ${names.session} (expires_at, id);
 
-CREATE TABLE ${names.told} (
+CREATE TABLE ${names.sessionNews} (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   owner text COLLATE "C" NOT NULL,
   session text COLLATE "C" NOT NULL,
   message text,
   at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-CREATE INDEX told_at ON ${names.told} (at);
+CREATE INDEX session_news_at ON ${names.sessionNews} (at);
 
 CREATE TABLE ${names.message} (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -154,5 +182,53 @@ CREATE TABLE ${names.message} (
 );
 CREATE INDEX message_queue ON ${names.message} (task_id, seq);
 CREATE INDEX message_owner ON ${names.message} (owner) WHERE owner IS NOT NULL;
+
+CREATE TABLE ${names.action} (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at bigint NOT NULL,
+  actor text NOT NULL,
+  action text NOT NULL,
+  task_id text COLLATE "C",
+  tool text COLLATE "C",
+  detail text
+);
+CREATE INDEX action_task ON ${names.action} (task_id, seq) WHERE task_id IS NOT NULL;
+
+CREATE TABLE ${names.pausedTool} (
+  tool text COLLATE "C" PRIMARY KEY,
+  since bigint NOT NULL,
+  actor text NOT NULL
+);
+
+CREATE TABLE ${names.delivery} (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  hook text COLLATE "C" NOT NULL,
+  event text NOT NULL,
+  task_id text COLLATE "C" NOT NULL,
+  tool text COLLATE "C" NOT NULL,
+  principal text COLLATE "C",
+  generation text NOT NULL,
+  version bigint NOT NULL,
+  at bigint NOT NULL,
+  due_at bigint,
+  tries bigint NOT NULL,
+  failed_at bigint,
+  problem text
+);
+CREATE INDEX delivery_due ON ${names.delivery} (hook, due_at, seq);
+CREATE INDEX delivery_failed ON ${names.delivery} (hook, failed_at) WHERE failed_at IS NOT NULL;
+
+CREATE TABLE ${names.report} (
+  owner text COLLATE "C" NOT NULL,
+  minute bigint NOT NULL,
+  body text NOT NULL,
+  PRIMARY KEY (minute, owner)
+);
 `;
 }
+
+/**
+ * In order; the first makes the tables. A schema's version is the number of its migrations. Released ones are never edited: later ones
+ * change the schema.
+ */
+export const migrations: readonly Migration[] = [{ sql: schema, goodFor: 1 }];
