@@ -2,7 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { rolldown, type OutputChunk, type OutputOptions, type Plugin } from "rolldown";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+export const root = fileURLToPath(new URL("../../", import.meta.url));
 const src = `${root}src/`;
 export const dist = `${root}dist/`;
 
@@ -19,8 +19,21 @@ const uses: Readonly<Record<string, readonly string[]>> = {
   memory: ["memory.ts"],
 };
 
-/** What only the command line needs is part of it, so that servers do not install it. */
-const bundled = /^(?:@clack\/|commander$|fast-string-|fast-wrap-|shlex$|sisteransi$|@oxc-project\/runtime)/;
+/** What only the command line needs, and small libraries, are part of the bundle, so that servers do not install them. */
+const bundled =
+  /^(?:@clack\/|commander$|fast-string-|fast-wrap-|shlex$|sisteransi$|ipaddr\.js$|rate-limiter-flexible|@oxc-project\/runtime)/;
+
+/** The library's entry loads the clients of eight databases for the two files that are used. */
+const rateLimiterInMemory: Plugin = {
+  name: "rate-limiter-in-memory",
+  resolveId: (id) => (id === "rate-limiter-flexible" ? "\0rate-limiter-in-memory" : undefined),
+  load: (id) =>
+    id !== "\0rate-limiter-in-memory"
+      ? undefined
+      : ["RateLimiterMemory", "RateLimiterRes"]
+          .map((name) => `export { default as ${name} } from "rate-limiter-flexible/lib/${name}.js";`)
+          .join("\n"),
+};
 
 /** Bundles `src` into one file for each public entry, the files that they share, and the thread that writes SQLite's file. */
 export async function bundleSources(): Promise<readonly OutputChunk[]> {
@@ -58,7 +71,7 @@ async function bundle(
     input,
     platform: "node",
     external: (id) => !/^[./\0]/.test(id) && !bundled.test(id),
-    plugins: [...plugins],
+    plugins: [rateLimiterInMemory, ...plugins],
     transform: { target: "node22.18" },
     treeshake: { moduleSideEffects: false },
     preserveEntrySignatures: "allow-extension",

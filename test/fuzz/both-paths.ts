@@ -69,7 +69,7 @@ export async function bothPaths(): Promise<{
       onError: () => undefined,
       onResponse: () => undefined,
     });
-    const node = createNodeServer(connectionLimits({}), (incoming, outgoing) =>
+    const node = await createNodeServer(connectionLimits({}), (incoming, outgoing) =>
       requests.handle(incoming, outgoing),
     );
     await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));

@@ -5,7 +5,7 @@ import { retryPause } from "../backoff.ts";
 import type { Services } from "../services.ts";
 import { checkedLookup } from "./allowed-addresses.ts";
 import { messageOf } from "./message.ts";
-import { Poster, type PostAnswer } from "./post.ts";
+import type { Poster, PostAnswer } from "./post.ts";
 import type { Webhook } from "./webhook-options.ts";
 import { whatNext } from "./what-next.ts";
 
@@ -27,7 +27,7 @@ export class WebhookSender {
   readonly #hook: Webhook;
   readonly #outbox: Outbox;
   readonly #services: SenderServices;
-  readonly #poster: Poster;
+  #poster: Promise<Poster> | undefined;
   readonly #underWay = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
   #looking: Promise<void> | undefined;
@@ -42,8 +42,6 @@ export class WebhookSender {
     this.#hook = hook;
     this.#outbox = outbox;
     this.#services = services;
-    const lookup = checkedLookup(hook.allowed);
-    this.#poster = new Poster(hook.url, { lookup, connections: hook.concurrency });
   }
 
   get name(): string {
@@ -68,7 +66,7 @@ export class WebhookSender {
     await Promise.race([this.#idle(), passed]);
     this.#stopped.abort();
     await this.#idle();
-    this.#poster.close();
+    (await this.#poster)?.close();
   }
 
   async #idle(): Promise<void> {
@@ -168,7 +166,8 @@ export class WebhookSender {
     const callOff = clock.after(this.#hook.timeoutMs, () => late.abort());
     const signal = AbortSignal.any([this.#stopped.signal, late.signal]);
     try {
-      return await this.#poster.post(messageOf(delivery, this.#hook.keys, clock.now()), signal);
+      const poster = await (this.#poster ??= openPoster(this.#hook));
+      return await poster.post(messageOf(delivery, this.#hook.keys, clock.now()), signal);
     } catch (error) {
       if (this.#stopped.signal.aborted) return "stopped";
       if (late.signal.aborted) return { problem: `no answer within ${this.#hook.timeoutMs} ms` };
@@ -193,4 +192,10 @@ export class WebhookSender {
 function problemOf(error: unknown): string {
   const of: unknown = error instanceof AggregateError ? error.errors[0] : error;
   return of instanceof Error ? of.message : String(of);
+}
+
+/** `node:http` takes long to load, so only what sends does it. */
+async function openPoster({ url, allowed, concurrency }: Webhook): Promise<Poster> {
+  const { Poster: OpenPoster } = await import("./post.ts");
+  return new OpenPoster(url, { lookup: checkedLookup(allowed), connections: concurrency });
 }

@@ -41,7 +41,7 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   const withHosts = withHostDefault(options, host);
   const endpoints = endpointsBesideMcp(server, withHosts);
   const { handle, handler, open } = nodeHandler(server, withHosts);
-  const node = createNodeServer(connectionLimits(options), listenerOf(handle, endpoints, open));
+  const node = await createNodeServer(connectionLimits(options), listenerOf(handle, endpoints, open));
 
   // First the port: where it is taken, nothing was started that would have to be stopped for good.
   const bound = await listen(node, host, port);

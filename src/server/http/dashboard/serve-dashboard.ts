@@ -39,7 +39,7 @@ export async function serveDashboard(own: OwnDashboard): Promise<ServedDashboard
     // Under which names others reach this machine is not known.
     ...(!isLoopback(host) && { allowedHosts: "any" as const }),
   });
-  const node = createNodeServer(connectionLimits({}), operatorEndpoint(requests, onError));
+  const node = await createNodeServer(connectionLimits({}), operatorEndpoint(requests, onError));
   const bound = await listen(node, host, port);
   node.on("error", onError);
   return {
