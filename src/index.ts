@@ -1,5 +1,5 @@
 export { createTasks } from "./server/tasks.ts";
-export type { SendOptions, Tasks, TasksOptions } from "./server/tasks.ts";
+export type { Tasks } from "./server/tasks.ts";
 export type {
   Admin,
   AdminAction,
@@ -26,7 +26,7 @@ export type {
   WebhookBacklog,
 } from "./admin/admin.ts";
 export type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
-export type { CompanionNames } from "./server/plain/plain-policies.ts";
+export type { CompanionNames, SendOptions, TasksOptions } from "./server/tasks-options.ts";
 export { serveTransport } from "./server/transport/serve-transport.ts";
 export type { TransportConnection, TransportOptions } from "./server/transport/serve-transport.ts";
 export { durable } from "./server/durable/durable.ts";

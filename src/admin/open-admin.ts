@@ -1,5 +1,5 @@
 import { systemClock } from "../runtime/clock.ts";
-import { defaultOptions } from "../runtime/options.ts";
+import { defaultSettings } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { Admin } from "./admin.ts";
 import { createAdmin } from "./create-admin.ts";
@@ -22,7 +22,7 @@ export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
   const clock = systemClock;
   await store.open({ id: clock.uniqueName(), handlers: [] });
   const stop = clock.every(renewEveryMs, () => void renew(store));
-  const { maxBodyBytes } = defaultOptions;
+  const { maxBodyBytes } = defaultSettings;
   return {
     store,
     admin: createAdmin({

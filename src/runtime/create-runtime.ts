@@ -12,9 +12,8 @@ import { systemClock, type Clock } from "./clock.ts";
 import { errorReporter } from "./error-reporter.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import { observedStore } from "./observed-store.ts";
-import type { RuntimeOptions } from "./options.ts";
+import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
-import { resolveOptions } from "./resolve-options.ts";
 import { judgeAnswers } from "./questions/answers.ts";
 import { answersByTask, assertMayAnswer, openQuestions } from "./questions/open-questions.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
@@ -45,7 +44,7 @@ import type { Watcher } from "./watchers.ts";
 export interface RuntimeSetup {
   readonly store: TaskStore;
   readonly registry: Registry;
-  readonly options?: Partial<RuntimeOptions>;
+  readonly options?: RuntimeOptions;
   readonly clock?: Clock;
   /** Receives faults that no caller is told about. Default: a line on stderr. */
   readonly onError?: (error: unknown) => void;
@@ -64,7 +63,7 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
   return new LocalRuntime({
     store: observedStore(store, { events, counts, telemetry }),
     registry,
-    options: resolveOptions(setup.options ?? {}),
+    options: runtimeSettings(setup.options ?? {}),
     clock,
     onError,
     unreadable: new UnreadableTasks(onError, events),
@@ -80,7 +79,7 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
 /** Answers the neutral commands. */
 class LocalRuntime implements Runtime {
   readonly registry: Registry;
-  readonly options: RuntimeOptions;
+  readonly options: RuntimeSettings;
   readonly clock: Clock;
   readonly store: TaskStore;
   readonly sessions: SessionStore | undefined;

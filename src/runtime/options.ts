@@ -1,139 +1,226 @@
+import {
+  choice,
+  choices,
+  number,
+  settingsOf,
+  size,
+  tableOf,
+  time,
+  type Settings,
+} from "../options/options.ts";
+import { HoldfastError } from "../task/fault.ts";
+
 /** What a ttl that a client asks for applies to. */
 export type RequestedTtl = "result" | "task";
 
 /** What a process does: `serve` takes requests, `work` runs the handlers of tools. */
 export type Role = "serve" | "work";
 
-/** Settings of the runtime. Times are in milliseconds, sizes in bytes of UTF-8 JSON text. */
-export interface RuntimeOptions {
-  /**
-   * What this process does, if several share a store. One that only serves leaves its tasks to those that work. One that only works takes
-   * no requests. Default: both; such a process runs the tasks that it created as long as it lives.
-   */
-  readonly roles: readonly Role[];
-  /** How long a task is kept after its end, unless a ttl or its client says otherwise. At least a second. */
-  readonly keepMs: number;
-  /**
-   * The life of every task, counted from its creation: when it is over, an unfinished task fails, and a finished one is deleted. `null`:
-   * kept forever. Left out, a task may take `maxRunMs` and is kept for `keepMs` after its end.
-   */
-  readonly ttlMs: number | null | undefined;
-  /**
-   * What a ttl that a client asks for in protocol 2025-11-25 means. `result`: how long the task is kept after its end. `task`: the life of
-   * the whole task, instead of `ttlMs`.
-   */
-  readonly requestedTtl: RequestedTtl;
-  /** The shortest and the longest ttl that a client can ask for. They do not limit `ttlMs`. */
-  readonly minTtlMs: number;
-  readonly maxTtlMs: number;
-  /** How long a task without a ttl may take, waits included, counted from its creation. A ttl limits all other tasks. */
-  readonly maxRunMs: number;
-  /** How long a question waits for its answer; then the call rejects with `input_timeout`. `null`: as long as its task lives. */
-  readonly inputTimeoutMs: number | null;
-  /** The poll interval that clients are told to keep. */
-  readonly pollIntervalMs: number;
-  /** Handlers that run at the same time. One that waits for an answer, an event or a sleep does not count. */
-  readonly concurrency: number;
-  /**
-   * How long a handler may continue after a cancel request; then its task ends as cancelled anyway. A handler that still runs this long
-   * after its signal aborted counts as leaked once its task has ended, and its slot is freed.
-   */
-  readonly cancelGraceMs: number;
-  /** Maximum number of leaked handlers of one tool. At this number its tasks wait until some of them have ended. */
-  readonly maxLeakedHandlers: number;
-  /** How long a task that expired unfinished stays visible as failed. */
-  readonly expiredVisibleMs: number;
-  /**
-   * Handlers that may stay in memory while they wait for an answer, an event or a sleep. Above this number, and after ten minutes in any
-   * case, the handler that has waited longest is dropped. It runs again with its journal when its wait ends.
-   */
-  readonly maxParkedFrames: number;
-  /** How long an orderly stop waits for running handlers before it releases their tasks. */
-  readonly stopDeadlineMs: number;
-  /** Maximum number of unfinished tasks of one principal. `null`: no limit, as for the next three limits. */
-  readonly maxUnfinishedPerPrincipal: number | null;
-  /** Maximum number of unfinished tasks in total, including those of callers without a principal. */
-  readonly maxUnfinished: number | null;
-  /** Maximum number of tasks kept for one principal, finished ones included. */
-  readonly maxRetainedPerPrincipal: number | null;
-  /** Maximum number of tasks kept in total. */
-  readonly maxRetained: number | null;
-  /** Maximum number of questions of one task; one more rejects in its handler. */
-  readonly maxInputsPerTask: number;
-  /** Events stored for one task until its handler takes them; sending one more is refused. */
-  readonly maxEventsPerTask: number;
-  /** Steps, questions, sleeps, tool calls and waits for events that one task may begin; one more rejects in its handler. */
-  readonly maxJournalEntries: number;
-  /**
-   * Total size of the step results, questions, answers and events of one task. A step or question that would exceed it rejects in its
-   * handler.
-   */
-  readonly maxJournalBytes: number;
-  /** Maximum size of arguments, a result, a step result, a question, an answer or an event. */
-  readonly maxBodyBytes: number;
-  /** Maximum JSON nesting depth of a message; a deeper one is refused. */
-  readonly maxNesting: number;
-  /**
-   * Maximum number of JSON values in a message, objects and arrays included. A message with more is refused before it is parsed. So is one
-   * in which a single object has more than a tenth as many members, if these are more than 1,000.
-   */
-  readonly maxNodes: number;
-  /** Lines kept in the log of a task; above this number, the oldest are dropped. */
-  readonly maxLogLines: number;
-  /** Maximum total size of these lines. */
-  readonly maxLogBytes: number;
-  /** Content blocks in the output of a task; above this number, `task.output` throws. */
-  readonly maxOutputBlocks: number;
-  /** Maximum total size of these blocks. */
-  readonly maxOutputBytes: number;
-  /** Webhook messages waiting in the store; above this number, the oldest are dropped within a minute. */
-  readonly maxDeliveries: number;
-  /** Crashes in a row, without a journal write between them, after which a task fails. */
-  readonly maxCrashes: number;
-  /** The pause before a task runs again after its second crash in a row. It doubles with each further crash. */
-  readonly crashBackoffMs: number;
-  /** The longest such pause. */
-  readonly maxCrashBackoffMs: number;
-  /** How long tasks wait for a tool that no process on the store has; then they fail. */
-  readonly unregisteredGraceMs: number;
-}
-
 const hour = 3_600_000;
 
-export const defaultOptions: RuntimeOptions = {
-  roles: ["serve", "work"],
-  keepMs: 24 * hour,
-  ttlMs: undefined,
-  requestedTtl: "result",
-  minTtlMs: 1_000,
-  maxTtlMs: 30 * 24 * hour,
-  maxRunMs: 365 * 24 * hour,
-  inputTimeoutMs: null,
-  pollIntervalMs: 1_000,
-  concurrency: 64,
-  cancelGraceMs: 5_000,
-  maxLeakedHandlers: 16,
-  maxParkedFrames: 10_000,
-  expiredVisibleMs: 60_000,
-  stopDeadlineMs: 10_000,
-  maxUnfinishedPerPrincipal: 1_000,
-  maxUnfinished: 10_000,
-  maxRetainedPerPrincipal: 20_000,
-  maxRetained: 1_000_000,
-  maxInputsPerTask: 1_000,
-  maxEventsPerTask: 1_000,
-  maxJournalEntries: 50_000,
-  maxJournalBytes: 256 * 1024 * 1024,
-  maxBodyBytes: 4 * 1024 * 1024,
-  maxNesting: 128,
-  maxNodes: 200_000,
-  maxLogLines: 1_000,
-  maxLogBytes: 256 * 1024,
-  maxOutputBlocks: 1_000,
-  maxOutputBytes: 1024 * 1024,
-  maxDeliveries: 100_000,
-  maxCrashes: 5,
-  crashBackoffMs: 1_000,
-  maxCrashBackoffMs: 60_000,
-  unregisteredGraceMs: 60_000,
-};
+/** Options of how tasks run. Times are in milliseconds, sizes in bytes of UTF-8 JSON text. */
+export class RuntimeOptions {
+  /**
+   * What this process does, if several share a store: `serve` takes requests, `work` runs handlers. A process that only serves leaves its
+   * tasks to those that work. One that only works takes no requests. One that does both runs the tasks that it created as long as it lives.
+   * Default `serve` and `work`.
+   */
+  readonly roles?: readonly Role[] = choices(["serve", "work"], {
+    default: ["serve", "work"],
+    variable: "HOLDFAST_ROLES",
+  });
+  /** Handlers that run at the same time. One that waits for an answer, an event or a sleep does not count. Default 64. */
+  readonly concurrency?: number = number({ min: 1, default: 64, variable: "HOLDFAST_CONCURRENCY" });
+  /** How long a task is kept after its end, unless a ttl or its client says otherwise. Default 1 day. */
+  // In less than a second a result would be gone before anybody reads it.
+  readonly keepMs?: number = time({ min: 1_000, default: 24 * hour, variable: "HOLDFAST_KEEP" });
+  /**
+   * The life of every task, counted from its creation. When it is over, an unfinished task fails and a finished one is deleted. `null`: tasks
+   * are kept forever. Left out, a task may take `maxRunMs` and is kept for `keepMs` after its end.
+   */
+  readonly ttlMs?: number | null = time({ min: 0, orNull: true, variable: "HOLDFAST_TTL" });
+  /**
+   * What the ttl that a client of protocol 2025-11-25 asks for applies to. `result`: how long the task is kept after its end. `task`: the
+   * life of the whole task, instead of `ttlMs`. Default `result`.
+   */
+  readonly requestedTtl?: RequestedTtl = choice(["result", "task"], { default: "result" });
+  /** The shortest ttl that a client can ask for. It does not limit `ttlMs`. Default 1 second. */
+  readonly minTtlMs?: number = time({ min: 0, default: 1_000, variable: "HOLDFAST_MIN_TTL" });
+  /** The longest ttl that a client can ask for. It does not limit `ttlMs`. Default 30 days. */
+  readonly maxTtlMs?: number = time({ min: 1, default: 30 * 24 * hour, variable: "HOLDFAST_MAX_TTL" });
+  /** How long a task without a ttl may take, counted from its creation, waits included. Default 365 days. */
+  readonly maxRunMs?: number = time({ min: 1, default: 365 * 24 * hour, variable: "HOLDFAST_MAX_RUN" });
+  /**
+   * How long a question waits for its answer. Then the call in the handler rejects with `input_timeout`. `null`: as long as the task lives.
+   * Default `null`.
+   */
+  readonly inputTimeoutMs?: number | null = time({
+    min: 0,
+    orNull: true,
+    default: null,
+    variable: "HOLDFAST_INPUT_TIMEOUT",
+  });
+  /** How long clients are told to wait between two polls. Default 1 second. */
+  readonly pollIntervalMs?: number = time({ min: 0, default: 1_000, variable: "HOLDFAST_POLL_INTERVAL" });
+  /**
+   * How long a handler may keep running after its task was cancelled. Then the task ends as cancelled anyway. A handler that still runs this
+   * long after its signal aborted counts as leaked once its task has ended, and no longer counts towards `concurrency`. Default 5 seconds.
+   */
+  readonly cancelGraceMs?: number = time({ min: 0, default: 5_000, variable: "HOLDFAST_CANCEL_GRACE" });
+  /** How long an orderly stop waits for running handlers before it gives their tasks back to the store. Default 10 seconds. */
+  readonly stopDeadlineMs?: number = time({ min: 0, default: 10_000, variable: "HOLDFAST_STOP_DEADLINE" });
+  /**
+   * Maximum number of leaked handlers of one tool: those that outlive their tasks. At this number its tasks wait until some of them have
+   * ended. Default 16.
+   */
+  readonly maxLeakedHandlers?: number = number({
+    min: 1,
+    default: 16,
+    variable: "HOLDFAST_MAX_LEAKED_HANDLERS",
+  });
+  /**
+   * Handlers that may stay in memory while they wait for an answer, an event or a sleep. Above this number, and after ten minutes in any
+   * case, the handler that has waited longest is dropped from memory. It runs again with its journal when its wait ends. Default 10,000.
+   */
+  readonly maxParkedFrames?: number = number({
+    min: 0,
+    default: 10_000,
+    variable: "HOLDFAST_MAX_PARKED_FRAMES",
+  });
+  /** How long a task that expired unfinished is shown as failed. Default 1 minute. */
+  readonly expiredVisibleMs?: number = time({
+    min: 0,
+    default: 60_000,
+    variable: "HOLDFAST_EXPIRED_VISIBLE",
+  });
+  /** Maximum number of unfinished tasks of one principal, the caller that `authenticate` identified. `null`: no limit. Default 1,000. */
+  readonly maxUnfinishedPerPrincipal?: number | null = number({
+    min: 1,
+    orNull: true,
+    default: 1_000,
+    variable: "HOLDFAST_MAX_UNFINISHED_PER_PRINCIPAL",
+  });
+  /** Maximum number of unfinished tasks in total, including those of unidentified callers. `null`: no limit. Default 10,000. */
+  readonly maxUnfinished?: number | null = number({
+    min: 1,
+    orNull: true,
+    default: 10_000,
+    variable: "HOLDFAST_MAX_UNFINISHED",
+  });
+  /** Maximum number of stored tasks of one principal, finished ones included. `null`: no limit. Default 20,000. */
+  readonly maxRetainedPerPrincipal?: number | null = number({
+    min: 1,
+    orNull: true,
+    default: 20_000,
+    variable: "HOLDFAST_MAX_RETAINED_PER_PRINCIPAL",
+  });
+  /** Maximum number of stored tasks in total. `null`: no limit. Default 1,000,000. */
+  readonly maxRetained?: number | null = number({
+    min: 1,
+    orNull: true,
+    default: 1_000_000,
+    variable: "HOLDFAST_MAX_RETAINED",
+  });
+  /** Maximum number of questions of one task. One more rejects in its handler. Default 1,000. */
+  readonly maxInputsPerTask?: number = number({
+    min: 1,
+    default: 1_000,
+    variable: "HOLDFAST_MAX_INPUTS_PER_TASK",
+  });
+  /** Maximum number of events stored for one task until its handler takes them. Sending one more is refused. Default 1,000. */
+  readonly maxEventsPerTask?: number = number({
+    min: 1,
+    default: 1_000,
+    variable: "HOLDFAST_MAX_EVENTS_PER_TASK",
+  });
+  /**
+   * Maximum number of steps, questions, sleeps, tool calls and waits for events of one task. One more rejects in its handler. Default 50,000.
+   */
+  readonly maxJournalEntries?: number = number({
+    min: 1,
+    default: 50_000,
+    variable: "HOLDFAST_MAX_JOURNAL_ENTRIES",
+  });
+  /**
+   * Total size of the step results, questions, answers and events of one task. A step or question that would exceed it rejects in its
+   * handler. Default 256 MiB.
+   */
+  readonly maxJournalBytes?: number = size({
+    min: 1,
+    default: 256 * 1024 ** 2,
+    variable: "HOLDFAST_MAX_JOURNAL_BYTES",
+  });
+  /** Maximum size of each of: arguments, a result, a step result, a question, an answer, an event. Default 4 MiB. */
+  readonly maxBodyBytes?: number = size({
+    min: 1,
+    default: 4 * 1024 ** 2,
+    variable: "HOLDFAST_MAX_BODY_BYTES",
+  });
+  /** Maximum JSON nesting depth of a message. A deeper one is refused. Default 128. */
+  // Schemas and hashes go down a message by recursion.
+  readonly maxNesting?: number = number({
+    min: 1,
+    max: 1_000,
+    default: 128,
+    variable: "HOLDFAST_MAX_NESTING",
+  });
+  /**
+   * Maximum number of JSON values in a message, objects and arrays included. A message with more is refused before it is parsed. So is a
+   * message with a single object of more members than a tenth of this number, if these are more than 1,000. Default 200,000.
+   */
+  readonly maxNodes?: number = number({ min: 1, default: 200_000, variable: "HOLDFAST_MAX_NODES" });
+  /** Maximum number of lines in the log of a task. Above it, the oldest are dropped. Default 1,000. */
+  readonly maxLogLines?: number = number({ min: 1, default: 1_000, variable: "HOLDFAST_MAX_LOG_LINES" });
+  /** Maximum total size of these lines. Default 256 KiB. */
+  readonly maxLogBytes?: number = size({
+    min: 1,
+    default: 256 * 1024,
+    variable: "HOLDFAST_MAX_LOG_BYTES",
+  });
+  /** Maximum number of content blocks in the output of a task. Above it, `task.output` throws. Default 1,000. */
+  readonly maxOutputBlocks?: number = number({
+    min: 1,
+    default: 1_000,
+    variable: "HOLDFAST_MAX_OUTPUT_BLOCKS",
+  });
+  /** Maximum total size of these blocks. Default 1 MiB. */
+  readonly maxOutputBytes?: number = size({
+    min: 1,
+    default: 1024 ** 2,
+    variable: "HOLDFAST_MAX_OUTPUT_BYTES",
+  });
+  /** Maximum number of webhook messages waiting in the store. Above it, the oldest are dropped within a minute. Default 100,000. */
+  readonly maxDeliveries?: number = number({ min: 1, default: 100_000, variable: "HOLDFAST_MAX_DELIVERIES" });
+  /** Crashes in a row, without progress between them, after which a task fails. Default 5. */
+  readonly maxCrashes?: number = number({ min: 1, default: 5, variable: "HOLDFAST_MAX_CRASHES" });
+  /** The pause before a task runs again after its second crash in a row. It doubles with each further crash. Default 1 second. */
+  readonly crashBackoffMs?: number = time({ min: 0, default: 1_000, variable: "HOLDFAST_CRASH_BACKOFF" });
+  /** The longest such pause. Default 1 minute. */
+  readonly maxCrashBackoffMs?: number = time({
+    min: 0,
+    default: 60_000,
+    variable: "HOLDFAST_MAX_CRASH_BACKOFF",
+  });
+  /** How long tasks wait for a tool that no process on the store has. Then they fail. Default 1 minute. */
+  readonly unregisteredGraceMs?: number = time({
+    min: 0,
+    default: 60_000,
+    variable: "HOLDFAST_UNREGISTERED_GRACE",
+  });
+}
+
+export const runtimeOptions = tableOf(RuntimeOptions);
+
+/** The options with their defaults. */
+export type RuntimeSettings = Settings<RuntimeOptions, "ttlMs">;
+
+/** The options with their defaults. Throws `configuration` for those that do not fit together; each was checked before. */
+export function runtimeSettings(given: RuntimeOptions): RuntimeSettings {
+  const settings = settingsOf<RuntimeOptions, "ttlMs">(runtimeOptions, given);
+  const { minTtlMs, maxTtlMs } = settings;
+  if (minTtlMs <= maxTtlMs) return settings;
+  const message = `minTtlMs is ${minTtlMs}, which is more than maxTtlMs (${maxTtlMs}).`;
+  throw new HoldfastError("configuration", message);
+}
+
+export const defaultSettings = runtimeSettings({});

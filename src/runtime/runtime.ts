@@ -7,7 +7,7 @@ import type { Outcome } from "../task/outcome.ts";
 import type { GenerationName } from "../task/generations.ts";
 import type { Origin, TaskMethod, TaskRecord } from "../task/record.ts";
 import type { Clock } from "./clock.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { RuntimeSettings } from "./options.ts";
 import type { CallExtras } from "./tool/credentials.ts";
 import type { TaskTraces } from "./telemetry/task-traces.ts";
 import type { ServerTelemetry } from "./telemetry/telemetry.ts";
@@ -121,7 +121,7 @@ export interface Runtime {
   readonly registry: Registry;
   /** Write to it only through this object; changes made past it are not reported here. */
   readonly store: TaskStore;
-  readonly options: RuntimeOptions;
+  readonly options: RuntimeSettings;
   readonly clock: Clock;
   /** The store's sessions, if it has them. Use them between `start` and `stop`. */
   readonly sessions: SessionStore | undefined;

@@ -1,7 +1,7 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { ServerEvents } from "./events/server-events.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { RuntimeSettings } from "./options.ts";
 import type { ProcessCounts } from "./reports/process-counts.ts";
 import type { TaskTraces } from "./telemetry/task-traces.ts";
 import type { ServerTelemetry } from "./telemetry/telemetry.ts";
@@ -16,7 +16,7 @@ export type OnStepRun = (taskId: string, key: string) => void;
 export interface Services {
   readonly store: TaskStore;
   readonly registry: Registry;
-  readonly options: RuntimeOptions;
+  readonly options: RuntimeSettings;
   readonly clock: Clock;
   /** Receives faults that no caller is told about. */
   readonly onError: (error: unknown) => void;

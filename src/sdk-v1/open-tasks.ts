@@ -2,7 +2,7 @@ import type { TaskMessageQueue, TaskStore } from "@modelcontextprotocol/sdk/expe
 import { systemClock, type Clock } from "../runtime/clock.ts";
 import { Ownership } from "../runtime/dispatch/ownership.ts";
 import { Sweeper } from "../runtime/dispatch/sweeper.ts";
-import { defaultOptions } from "../runtime/options.ts";
+import { defaultSettings } from "../runtime/options.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { MessageQueues } from "../store/message-queues.ts";
 import type { TaskStore as HoldfastStore } from "../store/store.ts";
@@ -26,10 +26,10 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
   const { store, onError } = options;
   const messages = queuesOf(store);
   const unreadable = new UnreadableTasks(onError);
-  const sweeper = new Sweeper({ store, clock, unreadable, onError, options: defaultOptions });
+  const sweeper = new Sweeper({ store, clock, unreadable, onError, options: defaultSettings });
   const inheritance = new Inheritance({ store, clock, sweeper, unreadable, onError }, options.onRestart);
   const ownership = new Ownership(
-    { store, clock, unreadable, onError, options: defaultOptions },
+    { store, clock, unreadable, onError, options: defaultSettings },
     sweeper,
     inheritance.look,
   );

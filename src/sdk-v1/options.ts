@@ -1,5 +1,5 @@
 import { errorReporter } from "../runtime/error-reporter.ts";
-import { defaultOptions } from "../runtime/options.ts";
+import { defaultSettings } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
@@ -50,8 +50,8 @@ export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options>
   return {
     store: given.store,
     onRestart: given.onRestart ?? "fail",
-    ttlMs: validTtl("ttlMs", given.ttlMs, defaultOptions.keepMs),
-    maxTtlMs: validTtl("maxTtlMs", given.maxTtlMs, defaultOptions.maxTtlMs),
+    ttlMs: validTtl("ttlMs", given.ttlMs, defaultSettings.keepMs),
+    maxTtlMs: validTtl("maxTtlMs", given.maxTtlMs, defaultSettings.maxTtlMs),
     owner: given.owner ?? ((sessionId) => sessionId),
     onError: errorReporter(given.onError),
   };
@@ -72,7 +72,7 @@ export function resolveTtl(
   const longest = maxTtlMs ?? latestTime;
   // NaN counts as null.
   if (ttl === null || Number.isNaN(ttl)) return maxTtlMs;
-  return Math.min(Math.max(Math.ceil(ttl), defaultOptions.minTtlMs), longest);
+  return Math.min(Math.max(Math.ceil(ttl), defaultSettings.minTtlMs), longest);
 }
 
 /** What the task store and the message queue share. */

@@ -24,7 +24,7 @@ import { readMethod } from "./task-resources.ts";
 import type { TaskServer } from "./task-server.ts";
 import { ServerIdentity } from "./server-identity.ts";
 import { loopDelay } from "./rates/loop-delay.ts";
-import type { RateOptions } from "./rates/rate-options.ts";
+import type { RateSettings } from "./rates/rate-options.ts";
 import { Rates } from "./rates/rates.ts";
 import { PollingTools } from "./plain/polling-tools.ts";
 import { PlainCalls } from "./plain/plain-calls.ts";
@@ -50,7 +50,7 @@ export interface TaskServerSetup {
   readonly legacyErrorCodes: boolean;
   readonly requireTasks: boolean;
   readonly listRequiredTools: boolean;
-  readonly rates: RateOptions;
+  readonly rates: RateSettings;
   readonly maxListensPerPrincipal: number;
   readonly maxIdsPerListen: number;
   readonly policies: PlainPolicies;

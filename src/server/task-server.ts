@@ -8,7 +8,7 @@ import type { Admin } from "../admin/admin.ts";
 import type { TaskListening } from "../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { ServerEvents } from "../runtime/events/server-events.ts";
-import type { RuntimeOptions } from "../runtime/options.ts";
+import type { RuntimeSettings } from "../runtime/options.ts";
 import type { SessionStore } from "../store/session-store.ts";
 import type { Dispatcher } from "./2026-07-28/dispatcher.ts";
 import type { Answer } from "./answer.ts";
@@ -25,7 +25,7 @@ import type { RequestTracing } from "./tracing/request-tracing.ts";
 
 /** Your servers with the task tools added, for `serveHttp`, `serveStdio` and mounted handlers. */
 export interface TaskServer {
-  readonly options: RuntimeOptions;
+  readonly options: RuntimeSettings;
   /** The operators' actions, for an endpoint that authenticates operators. */
   readonly admin: Admin;
   readonly onError: OnError;
@@ -99,7 +99,7 @@ function isTaskServer(server: unknown): server is TaskServer {
 }
 
 /** Throws `configuration` for tasks without the role `serve`. */
-export function assertServes({ roles }: RuntimeOptions): void {
+export function assertServes({ roles }: RuntimeSettings): void {
   if (roles.includes("serve")) return;
   throw new HoldfastError(
     "configuration",

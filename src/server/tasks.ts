@@ -1,90 +1,24 @@
 import type { Admin } from "../admin/admin.ts";
 import { createAdmin } from "../admin/create-admin.ts";
 import type { McpServer, Server, StandardSchemaV1 } from "@modelcontextprotocol/server";
+import { assertOptions, settingsOf } from "../options/options.ts";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
-import type { ServerEvent } from "../runtime/events/server-event.ts";
-import { defaultOptions, type RuntimeOptions } from "../runtime/options.ts";
-import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
-import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
-import type { PlainPolicy, ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
-import type { WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
+import type { ToolArguments, ToolConfig, ToolHandler } from "../runtime/tool/tool.ts";
 import type { DurableTool } from "../runtime/tool/durable-tool.ts";
-import type { TaskStore } from "../store/store.ts";
 import type { ServerFactory } from "./author-server.ts";
-import { PlainPolicies, type CompanionNames } from "./plain/plain-policies.ts";
-import { defaultListenLimits } from "./listen/listen-slots.ts";
-import { resolveRates, type RateOptions } from "./rates/rate-options.ts";
+import { PlainPolicies } from "./plain/plain-policies.ts";
+import { rateOptions } from "./rates/rate-options.ts";
+import { sendOptions, tasksOptions, type SendOptions, type TasksOptions } from "./tasks-options.ts";
 import { observersOf } from "./observers.ts";
 import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { registrars } from "./durable/registrations.ts";
 import { keepInside } from "./inside-tasks.ts";
 import { createTaskServer } from "./create-task-server.ts";
 import { assertServes, type TaskServer } from "./task-server.ts";
-
-/** Options of `createTasks`. All but `store` have defaults. */
-export interface TasksOptions extends Partial<RuntimeOptions> {
-  /** Where tasks are stored: `sqliteStore("tasks.db")`, or `memoryStore()` for tasks that end with the process. */
-  readonly store: TaskStore;
-  /** Called with errors that no caller is told about. Default: prints a line to stderr. */
-  readonly onError?: (error: unknown) => void;
-  /**
-   * Called with each event of this process (of its tasks, requests and store) after the change is committed. Nothing waits for it, and if
-   * it throws, the error goes to `onError`. `pinoEvents` of `holdfast/pino` writes events to a log. Default: none, at no cost.
-   */
-  readonly onEvent?: (event: ServerEvent) => unknown;
-  /** Traces and measures this process: `openTelemetry()` of `holdfast/opentelemetry`. Default: none, at no cost. */
-  readonly telemetry?: ServerTelemetry;
-  /** Answers a call that lacks a capability with -32003, as in early drafts, instead of -32021. Default false. */
-  readonly legacyErrorCodes?: boolean;
-  /**
-   * In protocol 2025-11-25, refuses calls that could ask for a task but do not, with -32600. Clients without tasks then cannot call such
-   * tools. Default false.
-   */
-  readonly requireTasks?: boolean;
-  /**
-   * In protocol 2026-07-28, also lists `required` tools to clients without tasks, which cannot call them. Default false. Earlier revisions
-   * always list all tools, because the list says which tools take tasks.
-   */
-  readonly listRequiredTools?: boolean;
-  /**
-   * How the server answers clients without tasks when they call an optional tool. `wait`: when the work is done. `ticket`: when the work is
-   * done, or after `plainDeadlineMs` with a reference that the model uses to fetch the result later. Default `ticket`, or `wait` for tools
-   * with an output schema. A tool can override it.
-   */
-  readonly plain?: PlainPolicy;
-  /** How long such a call waits before it gets a ticket, in milliseconds. Default 45 seconds. */
-  readonly plainDeadlineMs?: number;
-  /**
-   * How long the task of such a call continues after its client timed out, in milliseconds, so that a repeated call finds it. Then the task
-   * is cancelled. 0 cancels it at once. Default 10 minutes.
-   */
-  readonly plainGraceMs?: number;
-  /**
-   * Names of the polling tools that come with tickets. Default: `task_result` for `result` and `task_cancel` for `cancel`. `answer` and
-   * `list` exist only if you name them.
-   */
-  readonly companions?: Partial<CompanionNames>;
-  /** Rate limits of one principal. Limits that you leave out keep their defaults. */
-  readonly rates?: Partial<RateOptions>;
-  /** Streams on which one principal may listen to tasks at the same time. Default 100. */
-  readonly maxListensPerPrincipal?: number;
-  /** Maximum number of tasks that one such stream may name. Default 1,000. */
-  readonly maxIdsPerListen?: number;
-  /**
-   * Services to notify when a task is created, changes its status, or is deleted early. Messages contain no arguments, results or texts.
-   * Each is stored with the change and retried for up to three days. Default: none, at no cost.
-   */
-  readonly webhooks?: readonly WebhookOptions[];
-}
-
-export interface SendOptions {
-  /** Identifies the event, at most 255 characters. Another event with the same id has no effect as long as the task lives. */
-  readonly dedupeId?: string;
-}
 
 /** The durable tools of a process. */
 export interface Tasks {
@@ -189,19 +123,16 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     onError: report,
     onEvent,
     telemetry,
-    legacyErrorCodes = false,
-    requireTasks = false,
-    listRequiredTools = false,
     plain,
-    plainDeadlineMs = 45_000,
-    plainGraceMs = 600_000,
-    companions = {},
-    rates = {},
-    maxListensPerPrincipal = defaultListenLimits.maxListensPerPrincipal,
-    maxIdsPerListen = defaultListenLimits.maxIdsPerListen,
     webhooks,
-    ...options
-  } = given;
+    ...settings
+  } = settingsOf<
+    TasksOptions,
+    "ttlMs" | "plain" | "companions" | "rates" | "onError" | "onEvent" | "telemetry" | "webhooks"
+  >(tasksOptions, given);
+  const { plainDeadlineMs, plainGraceMs, companions = {}, rates = {} } = settings;
+  const { legacyErrorCodes, requireTasks, listRequiredTools } = settings;
+  const { maxListensPerPrincipal, maxIdsPerListen } = settings;
   const onError = errorReporter(report);
   const { clock = systemClock } = testedBy;
   const { events, served, counts } = observersOf({ onEvent, telemetry, clock, onError });
@@ -211,7 +142,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     legacyErrorCodes,
     requireTasks,
     listRequiredTools,
-    rates: resolveRates(rates),
+    rates: settingsOf(rateOptions, rates),
     maxListensPerPrincipal,
     maxIdsPerListen,
     policies,
@@ -220,7 +151,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
   const runtime = createRuntime({
     store,
     registry,
-    options,
+    options: given,
     onError,
     events,
     counts,
@@ -246,9 +177,9 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
       assertServes(runtime.options);
       return serverOf(factory);
     },
-    async sendEvent(id, name, value, sendOptions = {}) {
-      assertOptionNames("tasks.sendEvent", sendOptions, sendOptionNames);
-      return runtime.sendEvent(id, { name, value, dedupeId: sendOptions.dedupeId });
+    async sendEvent(id, name, value, options = {}) {
+      assertOptions("tasks.sendEvent", options, sendOptions);
+      return runtime.sendEvent(id, { name, value, dedupeId: options.dedupeId });
     },
     admin,
     async start() {
@@ -261,26 +192,6 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
   return { tasks, serverOf };
 }
 
-const sendOptionNames: OptionNames<SendOptions> = { dedupeId: true };
-
-const ownOptions: OptionNames<Omit<TasksOptions, keyof RuntimeOptions>> = {
-  store: true,
-  onError: true,
-  onEvent: true,
-  telemetry: true,
-  legacyErrorCodes: true,
-  requireTasks: true,
-  listRequiredTools: true,
-  plain: true,
-  plainDeadlineMs: true,
-  plainGraceMs: true,
-  companions: true,
-  rates: true,
-  maxListensPerPrincipal: true,
-  maxIdsPerListen: true,
-  webhooks: true,
-};
-
 /** JavaScript callers can pass anything: says what is missing, and shows the right form. */
 function assertTasksOptions(given: unknown): void {
   const { store } = (given ?? {}) as { store?: unknown };
@@ -290,5 +201,5 @@ function assertTasksOptions(given: unknown): void {
       `createTasks needs a store${store === undefined ? "" : `, not ${typeof store}`}: createTasks({ store: sqliteStore("tasks.db") }).`,
     );
   }
-  assertOptionNames("createTasks", given, { ...defaultOptions, ...ownOptions });
+  assertOptions("createTasks", given, tasksOptions);
 }

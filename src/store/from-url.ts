@@ -1,29 +1,29 @@
 import { HoldfastError } from "../task/fault.ts";
-import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
+import { assertOptions, options as optionsOf, tableOf } from "../options/options.ts";
 import type { StoredTasks } from "./export-journal.ts";
 import { memoryStore } from "./memory/memory-store.ts";
-import type { PostgresStoreOptions } from "./postgres/options.ts";
+import { isPostgresUrl, postgresStoreOptions, type PostgresStoreOptions } from "./postgres/options.ts";
 import { postgresStore } from "./postgres/postgres-store.ts";
 import { readPostgres } from "./postgres/read-postgres.ts";
 import { readDatabase } from "./sqlite/read-database.ts";
-import type { SqliteStoreOptions } from "./sqlite/options.ts";
+import { sqliteStoreOptions, type SqliteStoreOptions } from "./sqlite/options.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import type { TaskStore } from "./store.ts";
 
 /** Options of the stores that a URL can name. Only those of the named store are used. */
-export interface StoreUrlOptions {
-  readonly sqlite?: SqliteStoreOptions;
-  readonly postgres?: Omit<PostgresStoreOptions, "schema">;
+export class StoreUrlOptions {
+  readonly sqlite?: SqliteStoreOptions = optionsOf(sqliteStoreOptions);
+  readonly postgres?: Omit<PostgresStoreOptions, "schema"> = optionsOf(postgresStoreOptions);
 }
 
-const optionNames: OptionNames<StoreUrlOptions> = { sqlite: true, postgres: true };
+const storeUrlOptions = tableOf(StoreUrlOptions);
 
 /**
  * The store of a URL: `memory:`; `sqlite:PATH` with a relative or absolute path, which is not decoded; or `postgres://…` with the
  * parameters of `pg`, and `schema` for that of the store. Throws `store_url` for anything else, and `configuration` for invalid options.
  */
 export function storeFromUrl(url: string, options: StoreUrlOptions = {}): TaskStore {
-  assertOptionNames("storeFromUrl", options, optionNames);
+  assertOptions("storeFromUrl", options, storeUrlOptions);
   if (url === "memory:") return memoryStore();
   const path = sqlitePath(url);
   if (path !== undefined) return sqliteStore(path, options.sqlite);
@@ -107,10 +107,6 @@ function sqlitePath(url: string, platform = process.platform): string | undefine
   if (!rest.startsWith("///")) return undefined;
   // In `sqlite:///C:/data/tasks.db` the path begins with the drive.
   return platform === "win32" && /^[a-z]:[/\\]/i.test(rest.slice(3)) ? rest.slice(3) : rest.slice(2);
-}
-
-export function isPostgresUrl(given: string): boolean {
-  return /^postgres(?:ql)?:\/\//i.test(given) && URL.canParse(given);
 }
 
 interface PostgresPlace {

@@ -2,7 +2,7 @@ import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import type { McpServer, Server } from "@modelcontextprotocol/server";
 import type { ServerFactory } from "../server/author-server.ts";
 import type { Identity } from "../server/http/http-options.ts";
-import type { TasksOptions } from "../server/tasks.ts";
+import type { TasksOptions } from "../server/tasks-options.ts";
 import type { DurableFactory, Register } from "./test-process.ts";
 
 const testedVersions = ["2026-07-28", "2025-11-25"] as const;

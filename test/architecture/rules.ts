@@ -16,35 +16,37 @@ export interface LayerRule {
 /** `task ← generation`, `task ← store ← runtime ← server`, `task ← client ← cli`. */
 export const layers: Readonly<Record<string, LayerRule>> = {
   task: { from: ["task"], packages: [], pure: true },
+  // How options are declared, checked and read; each layer declares its own.
+  options: { from: ["task", "options"], packages: [], pure: true },
   generation: {
     from: ["task", "generation"],
     packages: ["@modelcontextprotocol/", "zod"],
     pure: true,
     apart: true,
   },
-  store: { from: ["task", "store"], apart: true },
-  runtime: { from: ["task", "store", "runtime"] },
+  store: { from: ["task", "options", "store"], apart: true },
+  runtime: { from: ["task", "options", "store", "runtime"] },
   // What operators do, with the store alone: beside a server and without one.
-  admin: { from: ["task", "store", "runtime", "admin"] },
+  admin: { from: ["task", "options", "store", "runtime", "admin"] },
   "sdk-v1": {
-    from: ["task", "runtime", "sdk-v1"],
+    from: ["task", "options", "runtime", "sdk-v1"],
     typesFrom: ["store"],
     packages: ["@modelcontextprotocol/sdk/"],
   },
-  server: { from: ["task", "generation", "runtime", "admin", "server"], typesFrom: ["store"] },
+  server: { from: ["task", "options", "generation", "runtime", "admin", "server"], typesFrom: ["store"] },
   // A client that takes a server's questions as tasks runs them as servers do.
   client: {
-    from: ["task", "generation", "runtime", "client"],
+    from: ["task", "options", "generation", "runtime", "client"],
     typesFrom: ["store"],
     forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/,
   },
   // Beside servers it reads the files of stores, and serves the page that shows them.
-  cli: { from: ["task", "generation", "store", "admin", "client", "server", "cli"] },
+  cli: { from: ["task", "options", "generation", "store", "admin", "client", "server", "cli"] },
   // What operators set, as options of what is served.
-  env: { from: ["task", "store", "runtime", "server", "env"], packages: ["node:fs"] },
+  env: { from: ["task", "options", "store", "runtime", "server", "env"], packages: ["node:fs"] },
   // By OpenTelemetry's API alone: which SDK exports what is traced is the author's choice.
   telemetry: {
-    from: ["task", "runtime", "telemetry"],
+    from: ["task", "options", "runtime", "telemetry"],
     typesFrom: ["client"],
     packages: ["@opentelemetry/api"],
   },
@@ -55,7 +57,7 @@ export const layers: Readonly<Record<string, LayerRule>> = {
   },
   // For authors of stores and of tools, whatever their test runner: it brings none, and asserts with what Node has.
   testing: {
-    from: ["task", "store", "runtime", "server", "client", "testing"],
+    from: ["task", "options", "store", "runtime", "server", "client", "testing"],
     packages: ["@modelcontextprotocol/", "node:"],
   },
 };

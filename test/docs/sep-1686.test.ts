@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { addRenderJob, type JobSystem } from "../../examples/job-front/add-render-job.ts";
-import { defaultOptions } from "../../src/runtime/options.ts";
+import { defaultSettings } from "../../src/runtime/options.ts";
 import { text } from "../kit/messages.ts";
 import { InMemorySession } from "../kit/in-memory-session.ts";
 import { startServer } from "../kit/server.ts";
@@ -17,7 +17,7 @@ it("shows code that is compiled", async () => {
 
 it("says how long tasks are kept, how many there may be, and where nobody is told apart [S-088 S-093]", async () => {
   const page = (await read("docs/sep-1686.md")).replaceAll(/\s+/g, " ");
-  const { minTtlMs, maxTtlMs, maxRunMs, maxUnfinishedPerPrincipal } = defaultOptions;
+  const { minTtlMs, maxTtlMs, maxRunMs, maxUnfinishedPerPrincipal } = defaultSettings;
   expect({ minTtlMs, maxTtlMs, maxRunMs }).toEqual({
     minTtlMs: 1_000,
     maxTtlMs: 30 * day,

@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 /** A runtime on the file, all of whose times are as far away as its options let them be. */
-async function started(options: Partial<RuntimeOptions>) {
+async function started(options: RuntimeOptions) {
   const registry = new Registry();
   const reached = Promise.withResolvers<void>();
   registry.add("ends", {}, () => text("done"));
@@ -53,7 +53,7 @@ async function started(options: Partial<RuntimeOptions>) {
   return { runtime, store, errors, call, reached: reached.promise };
 }
 
-it.each<[string, Partial<RuntimeOptions>, number]>([
+it.each<[string, RuntimeOptions, number]>([
   ["as options are by default, which refuse such waits", {}, 0],
   [
     "as far as options go",

@@ -20,7 +20,7 @@ export type Handler = ToolHandler<Record<string, unknown>>;
 
 export interface Setup {
   readonly tools: Record<string, Handler | { config: ToolConfig<undefined>; handler: Handler }>;
-  readonly options?: Partial<RuntimeOptions>;
+  readonly options?: RuntimeOptions;
   /** Comes before each call that the runtime makes of its store; `process.store` goes past it. */
   readonly before?: BeforeCall;
   /** That of a store which tells one process of work, and not all. */

@@ -18,7 +18,7 @@ const nap: Handler = async ({ ms }, task) => {
 const asks: Handler = async ({ ms }, task) =>
   text((await task.elicit("ask", question, ms === undefined ? {} : { timeoutMs: Number(ms) })).action);
 
-function setup(options: Partial<RuntimeOptions> = {}) {
+function setup(options: RuntimeOptions = {}) {
   const short = { config: { ttlMs: minute }, handler: nap };
   return { tools: { nap, asks, short, hangs: () => never, quick: () => text("quick") }, options };
 }

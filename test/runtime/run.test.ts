@@ -3,7 +3,7 @@ import { errorReporter } from "../../src/runtime/error-reporter.ts";
 import type { HeldTask } from "../../src/runtime/journal/held-task.ts";
 import { Run } from "../../src/runtime/journal/run.ts";
 import { TaskLines } from "../../src/runtime/journal/task-lines.ts";
-import { resolveOptions } from "../../src/runtime/resolve-options.ts";
+import { defaultSettings } from "../../src/runtime/options.ts";
 import type { Services } from "../../src/runtime/services.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
@@ -18,7 +18,7 @@ const names = {
   attempt: 1,
   versions: { task: 1, code: 1 },
   maxBodyBytes: 1_000,
-  lines: new TaskLines({ limits: resolveOptions({}) }),
+  lines: new TaskLines({ limits: defaultSettings }),
 };
 
 async function services(): Promise<Services> {
@@ -29,7 +29,7 @@ async function services(): Promise<Services> {
   return {
     store,
     registry: new Registry(),
-    options: resolveOptions({}),
+    options: defaultSettings,
     clock: new FakeClock(),
     onError,
     unreadable,

@@ -31,7 +31,7 @@ export interface UnsteadySetup {
   readonly programs: readonly Program[];
   /** Whether the task of each program may be parked. */
   readonly parks: readonly boolean[];
-  readonly options: Partial<RuntimeOptions>;
+  readonly options: RuntimeOptions;
   readonly delay: Delays;
 }
 

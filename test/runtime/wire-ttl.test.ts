@@ -24,7 +24,7 @@ const ms = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 1_000, max: 5_000 }) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 2_000 * hour }) },
 );
-const options: fc.Arbitrary<Partial<RuntimeOptions>> = fc.record(
+const options: fc.Arbitrary<RuntimeOptions> = fc.record(
   {
     keepMs: ms.map((n) => Math.max(n, 1_000)),
     ttlMs: fc.oneof(ms, fc.constant(null)),

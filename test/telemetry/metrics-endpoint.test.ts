@@ -117,9 +117,9 @@ it("serves beside the admin endpoint, under a path of its own", async () => {
 it("needs an authentication, a source and tasks, and takes no path that nobody can ask for", () => {
   const { tasks, source } = measured();
   const wrong: [given: object, message: string][] = [
-    [{ source }, "has an authentication of its own"],
-    [{ authenticate }, "needs a source"],
-    [{ authenticate, source, path: "metrics" }, "has to be one such as /metrics"],
+    [{ source }, "needs authenticate: a function that identifies operators"],
+    [{ authenticate }, "needs source: what prometheusMetrics()"],
+    [{ authenticate, source, path: "metrics" }, 'path must be a path such as "/ops", not "metrics".'],
     [{ authenticate, source, token }, "token"],
   ];
   for (const [given, message] of wrong)

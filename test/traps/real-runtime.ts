@@ -23,7 +23,7 @@ export class RealRuntime {
   readonly errors: unknown[] = [];
   readonly #firstError = Promise.withResolvers<unknown>();
 
-  constructor(store: TaskStore, tools: RealTools, options: Partial<RuntimeOptions> = {}) {
+  constructor(store: TaskStore, tools: RealTools, options: RuntimeOptions = {}) {
     this.store = store;
     const registry = new Registry();
     for (const [name, tool] of Object.entries(tools)) {
@@ -45,7 +45,7 @@ export class RealRuntime {
   static async started(
     store: TaskStore,
     tools: RealTools,
-    options?: Partial<RuntimeOptions>,
+    options?: RuntimeOptions,
   ): Promise<RealRuntime> {
     const started = new RealRuntime(store, tools, options);
     await started.runtime.start();

@@ -32,7 +32,7 @@ export function hookOf(receiver: Receiver, options: Partial<WebhookOptions> = {}
 
 export interface HookedSetup {
   readonly webhooks: readonly WebhookOptions[];
-  readonly options?: Partial<RuntimeOptions>;
+  readonly options?: RuntimeOptions;
   readonly database?: ReturnType<typeof memoryDatabase>;
   readonly clock?: FakeClock;
   readonly handler?: (task: TaskContext) => Promise<void>;

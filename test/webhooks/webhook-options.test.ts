@@ -8,18 +8,23 @@ import { secret } from "./hooked-process.ts";
 const good: WebhookOptions = { name: "main", url: "https://hooks.example/in", secret };
 
 test.each<[string, object, RegExp]>([
-  ["a name", { name: "a b" }, /has to be 1 to 32 letters/],
-  ["a url of http", { url: "http://hooks.example" }, /has to begin with https/],
+  ["a name", { name: "a b" }, /name must be 1 to 32 letters/],
+  ["a url of http", { url: "http://hooks.example" }, /must begin with https/],
   ["another scheme", { url: "file:///etc/passwd", allowHttp: true }, /https:\/\/ or http:\/\//],
-  ["no url", { url: "hooks" }, /its url is not a URL/],
-  ["a password", { url: "https://a:b@hooks.example" }, /has a user, a password or a fragment/],
+  ["no url", { url: "hooks" }, /url must be an "https:\/\/" URL\./],
+  ["a password", { url: "https://a:b@hooks.example" }, /must not contain a user, a password or a fragment/],
   ["a private address", { url: "https://10.0.0.1" }, /10\.0\.0\.1 is not a public internet address/],
   ["a short secret", { secret: "whsec_c2hvcnQ=" }, /24 to 64 bytes in base64/],
   ["a secret of another form", { secret: "topsecretvalue" }, /24 to 64 bytes in base64/],
-  ["no secret", { secret: [] }, /needs a secret/],
-  ["an event", { events: ["task.done"] }, /events has to be a list of task\.created/],
-  ["a number", { concurrency: 0 }, /concurrency has to be a whole number from 1 to 100/],
-  ["a time limit", { timeoutMs: 1 }, /timeoutMs has to be/],
+  ["no secret", { secret: [] }, /secret must be "whsec_"/],
+  [
+    "an event",
+    { events: ["task.done"] },
+    /events must be one or more of "task\.created", .*not \["task\.done"\]/,
+  ],
+  ["a number", { concurrency: 0 }, /concurrency must be a whole number from 1 to 100, not 0/],
+  ["a time limit", { timeoutMs: 1 }, /timeoutMs must be/],
+  ["a range of another form", { allowPrivate: ["10.0.0.0/40"] }, /allowPrivate must be addresses/],
   ["an option that is none", { uri: "x" }, /has no option "uri"/],
 ])("refuses %s that could not work, without showing a secret", (_, wrong, message) => {
   const resolve = (): unknown => resolveWebhooks([{ ...good, ...wrong }]);
@@ -38,7 +43,7 @@ test("refuses two of the same name, and a store that keeps nothing for them", ()
 });
 
 test("signs as Standard Webhooks say", () => {
-  const key = secretKey("test", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+  const key = secretKey("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
   const message = {
     id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
     timestamp: 1_614_265_330,

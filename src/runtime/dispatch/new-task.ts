@@ -2,7 +2,7 @@ import type { NewTask } from "../../task/new-task.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRequest } from "../../task/record.ts";
 import { taskId } from "../../task/task-id.ts";
-import type { RuntimeOptions } from "../options.ts";
+import type { RuntimeSettings } from "../options.ts";
 import { storedHash, type StoredHash } from "../request-hash.ts";
 import type { TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
@@ -61,7 +61,7 @@ export function newTask(
 function lifeOf(
   call: TaskCall,
   tool: Tool,
-  options: RuntimeOptions,
+  options: RuntimeSettings,
   now: number,
 ): Pick<NewTask, "runUntil" | "expiry"> {
   const runUntil = now + (tool.maxRunMs ?? options.maxRunMs);
@@ -84,7 +84,7 @@ function lifeOf(
 }
 
 /** What the requestor asked for, within bounds. */
-function requestedMs({ ttlMs }: TaskCall, { minTtlMs, maxTtlMs }: RuntimeOptions): number | undefined {
+function requestedMs({ ttlMs }: TaskCall, { minTtlMs, maxTtlMs }: RuntimeSettings): number | undefined {
   if (ttlMs === undefined) return undefined;
   if (!Number.isFinite(ttlMs) || ttlMs < 0) {
     throw new HoldfastError("invalid_params", "A ttl is a number of milliseconds of at least 0.");

@@ -1,7 +1,7 @@
 import type { CommandResult } from "../../task/command-result.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { nextTurn } from "../next-turn.ts";
-import type { RuntimeOptions } from "../options.ts";
+import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 import type { PausedTools } from "./paused-tools.ts";
 import type { Sweeper } from "./sweeper.ts";
@@ -17,7 +17,7 @@ export interface OwnershipServices extends Pick<
   Services,
   "store" | "clock" | "onError" | "unreadable" | "events"
 > {
-  readonly options: Pick<RuntimeOptions, "crashBackoffMs" | "maxCrashBackoffMs" | "maxCrashes">;
+  readonly options: Pick<RuntimeSettings, "crashBackoffMs" | "maxCrashBackoffMs" | "maxCrashes">;
 }
 
 /** Holds the store for this process, and takes over from processes that are gone. */

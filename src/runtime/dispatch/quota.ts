@@ -1,11 +1,11 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { Quota } from "../../task/quota.ts";
-import type { RuntimeOptions } from "../options.ts";
+import type { RuntimeSettings } from "../options.ts";
 
 /** When to try again if a limit is reached, in ms. */
 const retryAfterMs = 5_000;
 
-export function quotaOf(options: RuntimeOptions): Quota {
+export function quotaOf(options: RuntimeSettings): Quota {
   return {
     perPrincipal: {
       unfinished: options.maxUnfinishedPerPrincipal,

@@ -2,7 +2,7 @@ import { hasExpired } from "../../task/expiry.ts";
 import { errorOutcome, type Outcome } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { versionOf } from "../../task/tool-version.ts";
-import type { RuntimeOptions } from "../options.ts";
+import type { RuntimeSettings } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-versions.ts";
 
@@ -22,7 +22,7 @@ type Failure = Extract<ClaimPlan, { do: "fail" }>;
 export function planClaimed(
   task: TaskRecord,
   tool: Tool,
-  { maxCrashes }: Pick<RuntimeOptions, "maxCrashes">,
+  { maxCrashes }: Pick<RuntimeSettings, "maxCrashes">,
   now: number,
 ): ClaimPlan {
   if (hasExpired(task, now)) return { do: "end" };

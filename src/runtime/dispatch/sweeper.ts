@@ -4,7 +4,7 @@ import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
 import { errorOutcome } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import type { RuntimeOptions } from "../options.ts";
+import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 
 const batch = 200;
@@ -18,7 +18,7 @@ const callerLeft = "The caller left and did not call again.";
 
 /** The services that it needs, so that others can sweep too. */
 export interface SweeperServices extends Pick<Services, "store" | "clock" | "onError" | "unreadable"> {
-  readonly options: Pick<RuntimeOptions, "expiredVisibleMs">;
+  readonly options: Pick<RuntimeSettings, "expiredVisibleMs">;
 }
 
 export interface SweeperListeners {

@@ -1,14 +1,14 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { Clock } from "../clock.ts";
 import type { ServerEvents } from "../events/server-events.ts";
-import type { RuntimeOptions } from "../options.ts";
+import type { RuntimeSettings } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
 import { waitFor, whenAborted } from "../wait-for.ts";
 import type { Run } from "../journal/run.ts";
 
 export interface LeakedHandlersSetup {
   readonly clock: Clock;
-  readonly options: Pick<RuntimeOptions, "cancelGraceMs" | "maxLeakedHandlers">;
+  readonly options: Pick<RuntimeSettings, "cancelGraceMs" | "maxLeakedHandlers">;
   readonly onError: (error: unknown) => void;
   readonly events?: ServerEvents | undefined;
 }

@@ -1,9 +1,9 @@
 import type { ListedEntry } from "../../store/store.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd } from "../../task/journal.ts";
-import type { RuntimeOptions } from "../options.ts";
+import type { RuntimeSettings } from "../options.ts";
 
-export type JournalLimits = Pick<RuntimeOptions, "maxJournalEntries" | "maxJournalBytes">;
+export type JournalLimits = Pick<RuntimeSettings, "maxJournalEntries" | "maxJournalBytes">;
 
 /** The size of a task's journal, and its limit. */
 export class JournalSize {

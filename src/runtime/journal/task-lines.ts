@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
-import type { RuntimeOptions } from "../options.ts";
+import type { RuntimeSettings } from "../options.ts";
 import { LineAppends } from "./line-appends.ts";
 
-type LineLimits = Pick<RuntimeOptions, "maxLogLines" | "maxLogBytes" | "maxOutputBlocks" | "maxOutputBytes">;
+type LineLimits = Pick<RuntimeSettings, "maxLogLines" | "maxLogBytes" | "maxOutputBlocks" | "maxOutputBytes">;
 
 /** One run of code that appends lines: of the handler itself, or a try of a step. */
 export interface LineSource {

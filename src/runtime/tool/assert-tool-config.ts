@@ -1,7 +1,8 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import { assertOptions } from "../resolve-options.ts";
+import { assertOptions } from "../../options/options.ts";
+import { runtimeOptions } from "../options.ts";
 import { retryProblem } from "./retry-policy.ts";
 import type { ToolConfig } from "./tool.ts";
 
@@ -72,7 +73,7 @@ export function assertToolConfig(
     throw wrong(name, `${option} has to be ${allowed.map((choice) => JSON.stringify(choice)).join(" or ")}`);
   }
   const { ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs, promoteAfterMs } = config;
-  assertOptions({ ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs });
+  assertOptions(`Tool "${name}"`, { ttlMs, maxRunMs, inputTimeoutMs, pollIntervalMs }, runtimeOptions);
   if (promoteAfterMs !== undefined && !(Number.isFinite(promoteAfterMs) && promoteAfterMs >= 0)) {
     throw wrong(name, "promoteAfterMs has to be a number of at least 0");
   }

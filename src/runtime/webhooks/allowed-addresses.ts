@@ -19,19 +19,18 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
 ) => void;
 
-/** Ranges, addresses and host names from the configuration; throws `configuration` for anything else. */
-export function allowedAddresses(what: string, given: readonly string[]): AllowedAddresses {
-  const ranges: Range[] = [];
-  const hosts = new Set<string>();
-  if (!Array.isArray(given)) throw wrong(what, given);
-  for (const each of given as readonly unknown[]) {
-    if (typeof each !== "string") throw wrong(what, each);
-    const range = rangeOf(each);
-    if (range !== undefined) ranges.push(range);
-    else if (/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i.test(each)) hosts.add(each.toLowerCase());
-    else throw wrong(what, each);
-  }
-  return { ranges, hosts };
+const hostName = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
+
+/** Whether it is a range, an address or a host name. */
+export function isAllowable(given: string): boolean {
+  return rangeOf(given) !== undefined || hostName.test(given);
+}
+
+/** Ranges, addresses and host names. */
+export function allowedAddresses(given: readonly string[]): AllowedAddresses {
+  const ranges = given.map(rangeOf).filter((range) => range !== undefined);
+  const hosts = given.filter((each) => rangeOf(each) === undefined).map((host) => host.toLowerCase());
+  return { ranges, hosts: new Set(hosts) };
 }
 
 function rangeOf(text: string): Range | undefined {

@@ -1,36 +1,77 @@
+import { listKind, textKind } from "../../options/kind.ts";
+import {
+  assertOptions,
+  choices,
+  flag,
+  list,
+  number,
+  row,
+  settingsOf,
+  tableOf,
+  text,
+  time,
+} from "../../options/options.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { DeliveryEvent } from "../../task/delivery.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import { allowedAddresses, refusalOfHost, type AllowedAddresses } from "./allowed-addresses.ts";
-import { secretKey } from "./signature.ts";
+import { allowedAddresses, isAllowable, refusalOfHost, type AllowedAddresses } from "./allowed-addresses.ts";
+import { isSecret, secretKey } from "./signature.ts";
 
 /** What a webhook can report: that a task was created, that its status changed, or that it was deleted early. */
 export type WebhookEvent = `task.${DeliveryEvent}`;
 
+const events = [
+  "task.created",
+  "task.working",
+  "task.input_required",
+  "task.completed",
+  "task.failed",
+  "task.cancelled",
+  "task.deleted",
+] as const satisfies readonly WebhookEvent[];
+
+const secrets = listKind("`whsec_` and 24 to 64 bytes in base64", textKind("", isSecret));
+
 /** A service to notify of task changes. Only the operator sets it: nothing that callers send decides where a message goes. */
-export interface WebhookOptions {
-  /** Its name in the store and in events, which it keeps when its URL changes: up to 32 letters, digits, `-` and `_`. */
-  readonly name: string;
-  /** An `https` URL without a user, a password or a fragment. */
-  readonly url: string;
-  /**
-   * Signs its messages as in Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. To rotate secrets, pass several: each of them signs.
-   */
-  readonly secret: string | readonly string[];
+export class WebhookOptions {
+  /** Its name in the store and in events. Keep it when the URL changes. */
+  readonly name: string = text(
+    "1 to 32 letters, digits, `-` and `_`",
+    (name) => /^[A-Za-z0-9_-]{1,32}$/.test(name),
+    { required: true },
+  );
+  /** Where messages go: an `https` URL without a user, a password or a fragment. */
+  // The URL itself may be a secret, as those of chats are.
+  readonly url: string = text("an `https://` URL", (url) => URL.canParse(url), {
+    required: true,
+    variable: "HOLDFAST_WEBHOOK_URL",
+    secret: true,
+  });
+  /** Signs messages as in Standard Webhooks. To rotate secrets, pass several: each of them signs. */
+  readonly secret: string | readonly string[] = row(
+    {
+      ...secrets,
+      accepts: (given) => secrets.accepts([given].flat()) && [given].flat().length > 0,
+      inCode: 'such as "whsec_" + randomBytes(32).toString("base64"), or a list of them',
+    },
+    { required: true, variable: "HOLDFAST_WEBHOOK_SECRET", secret: true },
+  );
   /** The events to send. Default: all. */
-  readonly events?: readonly WebhookEvent[];
-  /** Whether its URL may use `http`, which others on the network can read. Default false. */
-  readonly allowHttp?: boolean;
-  /**
-   * Addresses outside the public internet that it may send to: ranges (`10.0.0.0/8`), addresses, and host names, whose addresses are then
-   * not checked. Default: none.
-   */
-  readonly allowPrivate?: readonly string[];
+  readonly events?: readonly WebhookEvent[] = choices(events, { variable: "HOLDFAST_WEBHOOK_EVENTS" });
+  /** Whether its URL may use `http`, which others on the network can read. Default `false`. */
+  readonly allowHttp?: boolean = flag({ default: false, variable: "HOLDFAST_WEBHOOK_ALLOW_HTTP" });
+  /** Addresses outside the public internet that it may send to. Addresses behind a host name are then not checked. Default: none. */
+  readonly allowPrivate?: readonly string[] = list(
+    "addresses, ranges such as `10.0.0.0/8`, or host names",
+    isAllowable,
+    { variable: "HOLDFAST_WEBHOOK_ALLOW_PRIVATE" },
+  );
   /** Messages sent to it at the same time. Default 4. */
-  readonly concurrency?: number;
-  /** How long it may take to answer, in milliseconds. Default 10 seconds. */
-  readonly timeoutMs?: number;
+  readonly concurrency?: number = number({ min: 1, max: 100, default: 4 });
+  /** How long it may take to answer. Default 10 seconds. */
+  readonly timeoutMs?: number = time({ min: 100, max: 60_000, default: 10_000 });
 }
+
+export const webhookOptions = tableOf(WebhookOptions);
 
 /** A webhook with all defaults filled in. */
 export interface Webhook {
@@ -43,59 +84,26 @@ export interface Webhook {
   readonly timeoutMs: number;
 }
 
-const eventNames: Readonly<Record<WebhookEvent, true>> = {
-  "task.created": true,
-  "task.working": true,
-  "task.input_required": true,
-  "task.completed": true,
-  "task.failed": true,
-  "task.cancelled": true,
-  "task.deleted": true,
-};
-
-export function isWebhookEvent(event: unknown): event is WebhookEvent {
-  return typeof event === "string" && Object.hasOwn(eventNames, event);
-}
-
-const names: OptionNames<WebhookOptions> = {
-  name: true,
-  url: true,
-  secret: true,
-  events: true,
-  allowHttp: true,
-  allowPrivate: true,
-  concurrency: true,
-  timeoutMs: true,
-};
-
 /** Throws `configuration` for invalid options. No message contains a secret. */
 export function resolveWebhooks(given: readonly WebhookOptions[]): readonly Webhook[] {
-  if (!Array.isArray(given)) throw wrong("webhooks has to be a list");
   const hooks = given.map(resolveWebhook);
   const twice = hooks.find(({ name }, index) => hooks.findIndex((each) => each.name === name) < index);
-  if (twice !== undefined) throw wrong(`two webhooks have the name ${twice.name}`);
+  if (twice !== undefined) throw wrong(`Two webhooks have the name ${twice.name}`);
   return hooks;
 }
 
 function resolveWebhook(given: WebhookOptions): Webhook {
-  assertOptionNames("A webhook", given, names);
-  const { name, secret, events, concurrency = 4, timeoutMs = 10_000 } = given;
-  if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,32}$/.test(name))
-    throw wrong(
-      `the name of a webhook has to be 1 to 32 letters, digits, - and _, not ${JSON.stringify(name) as string | undefined}`,
-    );
-  const what = `webhook ${name}`;
-  const allowed = allowedAddresses(what, given.allowPrivate ?? []);
-  const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
-  if (secrets.length === 0) throw wrong(`${what} needs a secret`);
-  assertEvents(what, events);
-  assertWhole(`${what}: concurrency`, concurrency, 1, 100);
-  assertWhole(`${what}: timeoutMs`, timeoutMs, 100, 60_000);
+  const { name: called } = (given ?? {}) as { name?: unknown };
+  const what = typeof called === "string" && called !== "" ? `Webhook ${called}` : "A webhook";
+  assertOptions(what, given, webhookOptions);
+  const settings = settingsOf<WebhookOptions, "events" | "allowPrivate">(webhookOptions, given);
+  const { name, secret, concurrency, timeoutMs, events: chosen, allowPrivate = [] } = settings;
+  const allowed = allowedAddresses(allowPrivate);
   return {
     name,
-    url: urlOf(what, given, allowed),
-    keys: secrets.map((each) => secretKey(what, each)),
-    tells: (event) => events === undefined || events.includes(`task.${event}`),
+    url: urlOf(what, settings, allowed),
+    keys: [secret].flat().map(secretKey),
+    tells: (event) => chosen === undefined || chosen.includes(`task.${event}`),
     allowed,
     concurrency,
     timeoutMs,
@@ -104,32 +112,19 @@ function resolveWebhook(given: WebhookOptions): Webhook {
 
 function urlOf(
   what: string,
-  { url: given, allowHttp = false }: WebhookOptions,
+  { url: given, allowHttp }: { readonly url: string; readonly allowHttp: boolean },
   allowed: AllowedAddresses,
 ): URL {
-  const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
-  // The URL itself may be a secret, as those of chats are.
-  if (url === undefined) throw wrong(`${what}: its url is not a URL`);
+  const url = new URL(given);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && allowHttp))
-    throw wrong(`${what}: its url has to begin with https://${allowHttp ? " or http://" : ""}`);
+    throw wrong(`${what}: url must begin with https://${allowHttp ? " or http://" : ""}`);
   if (url.username !== "" || url.password !== "" || url.hash !== "")
-    throw wrong(`${what}: its url has a user, a password or a fragment`);
+    throw wrong(`${what}: url must not contain a user, a password or a fragment`);
   const refusal = refusalOfHost(url.hostname, allowed);
   if (refusal !== undefined) throw wrong(`${what}: ${refusal}`);
   return url;
 }
 
-function assertEvents(what: string, events: unknown): void {
-  if (events === undefined) return;
-  if (Array.isArray(events) && events.length > 0 && events.every(isWebhookEvent)) return;
-  throw wrong(`${what}: events has to be a list of ${Object.keys(eventNames).join(", ")}`);
-}
-
-function assertWhole(what: string, value: unknown, min: number, max: number): void {
-  if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) return;
-  throw wrong(`${what} has to be a whole number from ${min} to ${max}`);
-}
-
 function wrong(problem: string): HoldfastError {
-  return new HoldfastError("configuration", `${problem[0]?.toUpperCase()}${problem.slice(1)}.`);
+  return new HoldfastError("configuration", `${problem}.`);
 }

@@ -8,7 +8,7 @@ import {
   serverTasksCapability as sepTasksCapability,
 } from "../../generation/sep-1686/negotiate.ts";
 import { withTaskLines } from "../../generation/task-lines.ts";
-import type { RuntimeOptions } from "../../runtime/options.ts";
+import type { RuntimeSettings } from "../../runtime/options.ts";
 import type { OtherRequest, Registry } from "../../runtime/tool/registry.ts";
 import type { PlainPolicies } from "../plain/plain-policies.ts";
 
@@ -39,7 +39,7 @@ export interface SessionCapabilities {
  */
 export function recognisedMs(
   registry: Registry,
-  { keepMs, ttlMs: serverTtlMs = keepMs }: Pick<RuntimeOptions, "keepMs" | "ttlMs">,
+  { keepMs, ttlMs: serverTtlMs = keepMs }: Pick<RuntimeSettings, "keepMs" | "ttlMs">,
 ): number {
   const lives = registry
     .all()
@@ -54,7 +54,7 @@ export function recognisedMs(
  */
 export function recognisedMsOfAsked(
   registry: Registry,
-  options: Pick<RuntimeOptions, "keepMs" | "ttlMs" | "maxTtlMs">,
+  options: Pick<RuntimeSettings, "keepMs" | "ttlMs" | "maxTtlMs">,
 ): number {
   return Math.min(recognisedMs(registry, options), options.maxTtlMs);
 }
@@ -62,7 +62,7 @@ export function recognisedMsOfAsked(
 /** What `server/discover` declares about tasks, and about repeating a call under its idempotency key (A-48). */
 export function extensions(
   registry: Registry,
-  options: Pick<RuntimeOptions, "keepMs" | "ttlMs">,
+  options: Pick<RuntimeSettings, "keepMs" | "ttlMs">,
 ): Record<string, Record<string, number>> {
   return { [extensionId]: {}, [idempotencyKeyMeta]: { ...recognition(recognisedMs(registry, options)) } };
 }

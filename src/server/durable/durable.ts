@@ -1,7 +1,8 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { ServerFactory } from "../author-server.ts";
 import type { TaskServer } from "../task-server.ts";
-import { openTasks, type Tasks, type TasksOptions, type TestedBy } from "../tasks.ts";
+import type { TasksOptions } from "../tasks-options.ts";
+import { openTasks, type Tasks, type TestedBy } from "../tasks.ts";
 import { DurableTools } from "./durable-tools.ts";
 
 /** A server with its tasks, for `serveHttp`, `serveStdio` and mounted handlers. */

@@ -22,8 +22,8 @@ export class AllowedNames {
   constructor(options: FetchHandlerOptions, cors: Cors | undefined) {
     const { allowedHosts = localhostAllowedHostnames() } = options;
     const { allowedOrigins = localhostAllowedOrigins() } = options;
-    this.#hosts = allowedHosts === "any" ? "any" : [...allowedHosts];
-    this.#origins = allowedOrigins === "any" ? "any" : [...allowedOrigins];
+    this.#hosts = allowedHosts === "any" ? "any" : allowedHosts.map(inHeaders);
+    this.#origins = allowedOrigins === "any" ? "any" : allowedOrigins.map(inHeaders);
     this.#cors = cors;
   }
 
@@ -51,6 +51,9 @@ export class AllowedNames {
     return ok ? undefined : forbidden(originFault(origin));
   }
 }
+
+/** A host name as parsed URLs have it. */
+const inHeaders = (name: string): string => name.toLowerCase();
 
 function hostFault(host: string | null): string {
   if (host === null) return "The request has no Host header.";

@@ -1,19 +1,13 @@
 import type { RequestListener } from "node:http";
 import { HoldfastError } from "../../task/fault.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { TaskServer } from "../task-server.ts";
-import type { AdminEndpointOptions } from "./admin/admin-options.ts";
 import { AdminRequests } from "./admin/admin-requests.ts";
-import { dashboardEndpointOptions } from "./dashboard/dashboard-options.ts";
 import { DashboardRequests } from "./dashboard/dashboard-requests.ts";
 import type { HttpOptions } from "./http-options.ts";
-import { metricsEndpointOptions } from "./metrics/metrics-options.ts";
 import { MetricsRequests } from "./metrics/metrics-requests.ts";
 import { pathnameOf } from "./node-request.ts";
 import type { OpenWork } from "./open-work.ts";
 import { operatorEndpoint, type OperatorEndpoint } from "./operator-endpoint.ts";
-
-const adminEndpointOptions: OptionNames<AdminEndpointOptions> = { path: true, authenticate: true };
 
 /** The endpoints for operators of a server that listens itself, under the names that its MCP endpoint has: those that were asked for. */
 export function endpointsBesideMcp(server: TaskServer, options: HttpOptions): readonly OperatorEndpoint[] {
@@ -35,16 +29,13 @@ export function endpointsBesideMcp(server: TaskServer, options: HttpOptions): re
     endpoints.push(endpoint);
   };
   if (admin !== undefined) {
-    assertOptionNames("admin", admin, adminEndpointOptions);
     const requests = new AdminRequests(server, { ...admin, ...names, ...timeout });
     add("admin", operatorEndpoint(requests, server.onError));
   }
   if (metrics !== undefined) {
-    assertOptionNames("metrics", metrics, metricsEndpointOptions);
     add("metrics", operatorEndpoint(new MetricsRequests(server, { ...metrics, ...names }), server.onError));
   }
   if (dashboard !== undefined) {
-    assertOptionNames("dashboard", dashboard, dashboardEndpointOptions);
     const authenticate = dashboard.authenticate ?? admin?.authenticate;
     if (authenticate === undefined) throw withoutAuthentication();
     const requests = new DashboardRequests(server, { ...dashboard, authenticate, ...names, ...timeout });
@@ -71,6 +62,6 @@ export function listenerOf(
 
 function withoutAuthentication(): HoldfastError {
   const message =
-    "The dashboard asks who its operators are: give dashboard.authenticate, or the option admin, whose operators it has by default.";
+    "The dashboard needs to identify its operators: set dashboard.authenticate, or set admin, whose operators it then shares.";
   return new HoldfastError("configuration", message);
 }

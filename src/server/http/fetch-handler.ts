@@ -1,9 +1,8 @@
 import type { ServerNotifier } from "@modelcontextprotocol/server";
-import { assertOptionNames } from "../../task/option-names.ts";
+import { assertOptions } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { createHandler } from "./handler.ts";
-import { fetchHandlerOptions } from "./http-option-names.ts";
-import type { FetchHandlerOptions, RequestContext } from "./http-options.ts";
+import { fetchHandlerOptions, type FetchHandlerOptions, type RequestContext } from "./http-options.ts";
 import { OpenWork } from "./open-work.ts";
 import { isStream } from "./sse.ts";
 import { isListen } from "./task-listeners.ts";
@@ -38,7 +37,7 @@ export interface FetchHandler {
  */
 export function createFetchHandler(server: TaskServer, options: FetchHandlerOptions = {}): FetchHandler {
   assertTaskServer("createFetchHandler", server);
-  assertOptionNames("createFetchHandler", options, fetchHandlerOptions);
+  assertOptions("createFetchHandler", options, fetchHandlerOptions);
   const handler = createHandler(server, options);
   const open = new OpenWork(server, handler);
   return {

@@ -10,10 +10,10 @@ import { BodyReads } from "./body-reads.ts";
 import { corsOf } from "./cors.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import { FastPath } from "./fast-path.ts";
-import type { FetchHandlerOptions } from "./http-options.ts";
+import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
 import { isHttpRefusal, tellHttpRefusal } from "./http-refusals.ts";
 import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
-import { batchLimit, bodyReadLimits, unreadLimit } from "./limits.ts";
+import { bodyReadLimits } from "./limits.ts";
 import { Messages } from "./messages.ts";
 import { pathOf } from "./node-request.ts";
 import { Probes } from "./probes.ts";
@@ -60,15 +60,16 @@ export interface Handler {
 
 /** Throws `configuration` for options that contradict each other. */
 export function createHandler(server: TaskServer, options: FetchHandlerOptions): Handler {
-  const path = endpointPath(options);
+  assertOneAuthentication(options);
   const limits = bodyReadLimits(server, options);
   const bodies = new BodyReads(limits);
   const { maxNesting, maxNodes } = server.options;
-  const form = { maxNesting, maxNodes, maxBatch: batchLimit(options) };
+  const { path, maxBatch, maxOutgoingBytes } = httpSettings(options);
+  const form = { maxNesting, maxNodes, maxBatch };
   const resource = protectedResource(options);
   const cors = corsOf(options);
   const admission = new Admission(server, options, resource);
-  const unread = new UnreadBytes(unreadLimit(options));
+  const unread = new UnreadBytes(maxOutgoingBytes);
   const messages = new Messages(server, options, limits.maxBytes, unread);
   const names = new AllowedNames(options, cors);
   const plainHeaders = jsonHeaders(cors);
@@ -178,16 +179,10 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   };
 }
 
-function endpointPath({ path = "/mcp", authenticate, anonymous }: FetchHandlerOptions): string {
-  if (!path.startsWith("/"))
-    throw new HoldfastError("configuration", `path "${path}" has to begin with a slash.`);
-  if (authenticate !== undefined && anonymous !== undefined) {
-    throw new HoldfastError(
-      "configuration",
-      "Give authenticate or anonymous: with both, nobody is anonymous.",
-    );
-  }
-  return path;
+function assertOneAuthentication({ authenticate, anonymous }: FetchHandlerOptions): void {
+  if (authenticate === undefined || anonymous === undefined) return;
+  const message = "Set authenticate or anonymous, not both: with authenticate, no caller is anonymous.";
+  throw new HoldfastError("configuration", message);
 }
 
 const stopping = "The server is stopping.";

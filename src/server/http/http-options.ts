@@ -1,10 +1,33 @@
 import type { IncomingMessage } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/server";
+import {
+  choice,
+  flag,
+  isFunction,
+  isObject,
+  listOrAny,
+  number,
+  options,
+  settingsOf,
+  size,
+  tableOf,
+  text,
+  time,
+  value,
+  type Settings,
+} from "../../options/options.ts";
 import type { Access } from "../request.ts";
 import type { OnError } from "../faults.ts";
-import type { AdminEndpointOptions } from "./admin/admin-options.ts";
-import type { DashboardEndpointOptions } from "./dashboard/dashboard-options.ts";
-import type { MetricsEndpointOptions } from "./metrics/metrics-options.ts";
+import {
+  adminEndpointOptions,
+  dashboardEndpointOptions,
+  metricsEndpointOptions,
+  type AdminEndpointOptions,
+  type DashboardEndpointOptions,
+  type MetricsEndpointOptions,
+} from "./operator-options.ts";
+import { isOrigin } from "./origin.ts";
+import { longestMs, RequestOptions } from "./request-options.ts";
 
 /** Who sent a request: the owner of its tasks, and what the SDK passes to your own tools. */
 export interface Identity {
@@ -73,114 +96,199 @@ export interface ProtectedResource {
 export type Anonymous = "isolated" | "shared" | "refused";
 
 /** Which web pages may read the server's answers. */
-export interface CorsOptions {
+export class CorsOptions {
   /**
-   * Origins as browsers write them, such as `https://app.example.com`: scheme, host, and a port other than the scheme's default. They also
-   * pass the Origin check, whatever `allowedOrigins` says. `any` needs `allowedOrigins: "any"`.
+   * Origins whose web pages may read answers, as browsers write them: `https://app.example.com`, with a port other than the scheme's
+   * default. They also pass the Origin check, whatever `allowedOrigins` says. `any` needs `allowedOrigins: "any"`.
    */
-  readonly origins: readonly string[] | "any";
+  readonly origins: readonly string[] | "any" = listOrAny(
+    "origins such as `https://app.example.com`",
+    isOrigin,
+    { required: true, variable: "HOLDFAST_CORS_ORIGINS" },
+  );
   /** How long browsers may cache a preflight answer, in seconds. Default 600. */
-  readonly maxAgeS?: number;
-  /** Whether browsers send cookies, for an `authenticate` that reads them. Default false. */
-  readonly credentials?: boolean;
+  readonly maxAgeS?: number = number({ min: 0, default: 600 });
+  /** Whether browsers send cookies, for an `authenticate` that reads them. Default `false`. */
+  readonly credentials?: boolean = flag({ default: false });
 }
 
-export interface FetchHandlerOptions {
+export const corsOptions = tableOf(CorsOptions);
+
+export class FetchHandlerOptions extends RequestOptions {
   /** The full path of the MCP endpoint, wherever the handler is mounted. Default `/mcp`. */
-  readonly path?: string;
-  /** Your own function, or the result of `oauthResource` from `holdfast/auth`. */
-  readonly authenticate?: Authenticate | ProtectedResource;
-  /** How to treat callers that no framework authenticated. Default `isolated`. Cannot be combined with `authenticate`. */
-  readonly anonymous?: Anonymous;
-  /**
-   * Accepted `Host` names, without port; others get 403, which protects local servers from DNS rebinding. Default: the
-   * names of this machine. `any` turns the check off.
-   */
-  readonly allowedHosts?: readonly string[] | "any";
-  /** Accepted host names in `Origin`; others get 403. Default: the names of this machine. `any` turns the check off. */
-  readonly allowedOrigins?: readonly string[] | "any";
+  readonly path?: string = text("a path that begins with `/`", isPath, {
+    default: "/mcp",
+    variable: "HOLDFAST_PATH",
+  });
+  /** Identifies the caller of a request: your own function, or the result of `oauthResource` from `holdfast/auth`. */
+  readonly authenticate?: Authenticate | ProtectedResource = value(
+    "a function, or what oauthResource() of holdfast/auth returns",
+    isAuthentication,
+  );
+  /** How to treat callers that no framework authenticated. Cannot be combined with `authenticate`. Default `isolated`. */
+  readonly anonymous?: Anonymous = choice(["isolated", "shared", "refused"], { default: "isolated" });
   /** Web pages of other origins that may read answers. Default: none. */
-  readonly cors?: CorsOptions;
-  /** Maximum size of a request body in bytes; larger ones get 413. Default: `maxBodyBytes` of the tasks plus 64 KiB. */
-  readonly maxRequestBodySize?: number;
-  /** How long a client may take to send a request, in milliseconds; slower ones get 408. Default one minute. */
-  readonly requestTimeoutMs?: number;
-  /** Total bytes of requests that are being received. Above it, the slowest gets 503. Default 256 MiB. */
-  readonly maxPendingBytes?: number;
+  readonly cors?: CorsOptions = options(corsOptions);
   /**
-   * Total bytes of responses that clients have not read yet. Above it, of the principal that holds most, the connection that has read
-   * nothing for longest is closed. One response counts as at most half of the limit. With `createFetchHandler`, the framework holds
-   * responses itself; only data waiting on streams counts. Default 256 MiB.
+   * Total size of responses that clients have not read yet. Above it, of the principal that holds most, the connection that has read nothing
+   * for longest is closed. One response counts as at most half of the limit. With `createFetchHandler`, the framework holds responses
+   * itself; only data waiting on streams counts. Default 256 MiB.
    */
-  readonly maxOutgoingBytes?: number;
+  readonly maxOutgoingBytes?: number = size({
+    min: 1,
+    default: 256 * 1024 ** 2,
+    variable: "HOLDFAST_MAX_OUTGOING_BYTES",
+  });
   /** Maximum number of messages in one batch (protocol 2025-03-26 and before); more get 400. Default 50. */
-  readonly maxBatch?: number;
+  readonly maxBatch?: number = number({ min: 1, default: 50, variable: "HOLDFAST_MAX_BATCH" });
   /**
-   * Whether clients of protocol 2025-11-25 and before get a session. Default true. A session has a stream for notifications and questions,
-   * and replays what a client missed when a stream broke: the newest 1,000 messages or 4 MiB, whichever is less. All sessions together hold
-   * 256 MiB; above that, the principal that holds most loses its oldest messages first. A session survives a restart of its server: the
-   * factory makes a new server, which gets the client's handshake, log level and subscriptions, up to 64 KiB. Other state that the old
-   * server had in memory for the session is lost. A session belongs to one process at a time, so a load balancer has to route it there.
-   * Without sessions each request stands alone, GET and DELETE get 405, and the server cannot ask the client anything.
+   * Whether clients of protocol 2025-11-25 and before get a session. A session has a stream for notifications and questions, and replays
+   * what a client missed when a stream broke: the newest 1,000 messages or 4 MiB, whichever is less. All sessions together hold 256 MiB;
+   * above that, the principal that holds most loses its oldest messages first. A session survives a restart of its server: the factory
+   * makes a new server, which gets the client's handshake, log level and subscriptions, up to 64 KiB. Other state that the old server had in
+   * memory for the session is lost. A session belongs to one process at a time, so a load balancer has to route it there. Without sessions
+   * each request stands alone, GET and DELETE get 405, and the server cannot ask the client anything. Default `true`.
    */
-  readonly sessions?: boolean;
-  /** How long a session may have no open request or stream before it ends, in milliseconds. Its tasks continue. Default 30 minutes. */
-  readonly sessionIdleMs?: number;
+  readonly sessions?: boolean = flag({ default: true });
+  /** How long a session may have no open request or stream before it ends. Its tasks continue. Default 30 minutes. */
+  readonly sessionIdleMs?: number = time({
+    min: 1,
+    default: 30 * 60_000,
+    variable: "HOLDFAST_SESSION_IDLE",
+  });
   /**
-   * How long a session may stay unused after its handshake before it ends, in milliseconds. Once `maxSessions` are open, a session that was
-   * idle for this long makes room for a new one. Default one minute.
+   * How long a session may stay unused after its handshake before it ends. Once `maxSessions` are open, a session that was idle for this
+   * long makes room for a new one. Default 1 minute.
    */
-  readonly unusedSessionMs?: number;
+  readonly unusedSessionMs?: number = time({
+    min: 1,
+    default: 60_000,
+    variable: "HOLDFAST_UNUSED_SESSION",
+  });
   /**
    * Maximum number of sessions at the same time. A new one above the limit ends a session of the principal that has most, idle ones first,
    * if that has more than the new session's principal; otherwise one that was idle for `unusedSessionMs`. If there is none, the new session
    * gets 503. Default 10,000.
    */
-  readonly maxSessions?: number;
+  readonly maxSessions?: number = number({ min: 1, default: 10_000, variable: "HOLDFAST_MAX_SESSIONS" });
   /** Maximum number of sessions of one principal. One more ends an idle one, or gets 429. Default 1,000. */
-  readonly maxSessionsPerPrincipal?: number;
+  readonly maxSessionsPerPrincipal?: number = number({
+    min: 1,
+    default: 1_000,
+    variable: "HOLDFAST_MAX_SESSIONS_PER_PRINCIPAL",
+  });
   /**
-   * How long a request of a session is held after its connection broke, so that the client can resume its stream, in milliseconds. After
-   * that a wait for a task ends; the task continues. Above 10,000 such requests in all sessions, those of the principal with most of them
-   * end first. Default one minute.
+   * How long a request of a session is held after its connection broke, so that the client can resume its stream. After that a wait for a
+   * task ends; the task continues. Above 10,000 such requests in all sessions, those of the principal with most of them end first. Default
+   * 1 minute.
    */
-  readonly resumeMs?: number;
+  readonly resumeMs?: number = time({ min: 1, default: 60_000, variable: "HOLDFAST_RESUME" });
   /** Maximum number of unanswered requests of one session; one more gets 429. Default 500. */
-  readonly maxOpenRequestsPerSession?: number;
+  readonly maxOpenRequestsPerSession?: number = number({
+    min: 1,
+    default: 500,
+    variable: "HOLDFAST_MAX_OPEN_REQUESTS_PER_SESSION",
+  });
   /**
    * Maximum number of open requests of one principal, with and without sessions; one more gets 429. As many requests again may be held for
    * `resumeMs`, where the oldest make room, and as many streams may be open. Default 1,000.
    */
-  readonly maxOpenRequestsPerPrincipal?: number;
+  readonly maxOpenRequestsPerPrincipal?: number = number({
+    min: 1,
+    default: 1_000,
+    variable: "HOLDFAST_MAX_OPEN_REQUESTS_PER_PRINCIPAL",
+  });
 }
 
-export interface NodeHandlerOptions extends FetchHandlerOptions {
-  /** How long a client may leave waiting data unread before its connection is closed, in milliseconds. Default one minute. */
-  readonly stallTimeoutMs?: number;
+export const fetchHandlerOptions = tableOf(FetchHandlerOptions);
+
+export class NodeHandlerOptions extends FetchHandlerOptions {
+  /** How long a client may leave waiting data unread before its connection is closed. Default 1 minute. */
+  readonly stallTimeoutMs?: number = time({
+    min: 1,
+    max: longestMs,
+    default: 60_000,
+    variable: "HOLDFAST_STALL_TIMEOUT",
+  });
   /** Maximum number of headers of one request; more get 431. Default 100. */
-  readonly maxHeaders?: number;
+  readonly maxHeaders?: number = number({ min: 1, default: 100, variable: "HOLDFAST_MAX_HEADERS" });
 }
 
-export interface HttpOptions extends NodeHandlerOptions {
-  /** The port. 0 takes a free one. Default 3000. */
-  readonly port?: number;
+export const nodeHandlerOptions = tableOf(NodeHandlerOptions);
+
+export class HttpOptions extends NodeHandlerOptions {
+  /** The port. 0 takes a free one. Default 3,000. */
+  readonly port?: number = number({ min: 0, max: 65_535, default: 3000, variable: "HOLDFAST_PORT" });
   /**
-   * The address to listen on. Default `127.0.0.1`: this machine only. Any other needs `authenticate`, or an explicit `anonymous`;
-   * `allowedHosts` then defaults to `any`.
+   * The address to listen on. Any but one of this machine's own needs `authenticate`, or an explicit `anonymous`. Default `127.0.0.1`: this
+   * machine only.
    */
-  readonly host?: string;
-  /** How long a client may take to send the headers of a request, in milliseconds; default 15 seconds. */
-  readonly headersTimeoutMs?: number;
-  /** How long a connection stays open between two requests, in milliseconds; default 5 seconds. */
-  readonly keepAliveTimeoutMs?: number;
+  readonly host?: string = text("an address or a name of this machine", (name) => name !== "", {
+    default: "127.0.0.1",
+    variable: "HOLDFAST_HOST",
+  });
+  /** How long a client may take to send the headers of a request. Default 15 seconds. */
+  readonly headersTimeoutMs?: number = time({
+    min: 1,
+    max: longestMs,
+    default: 15_000,
+    variable: "HOLDFAST_HEADERS_TIMEOUT",
+  });
+  /** How long a connection stays open between two requests. Default 5 seconds. */
+  readonly keepAliveTimeoutMs?: number = time({
+    min: 1,
+    max: longestMs,
+    default: 5_000,
+    variable: "HOLDFAST_KEEP_ALIVE_TIMEOUT",
+  });
   /** Maximum number of connections at the same time; one more is closed at once. Default 10,000. */
-  readonly maxConnections?: number;
-  /** Maximum total bytes of the headers of one request; more get 431. Default 16 KiB. */
-  readonly maxHeaderBytes?: number;
+  readonly maxConnections?: number = number({
+    min: 1,
+    default: 10_000,
+    variable: "HOLDFAST_MAX_CONNECTIONS",
+  });
+  /** Maximum total size of the headers of one request; more get 431. Default 16 KiB. */
+  readonly maxHeaderBytes?: number = size({
+    min: 1,
+    default: 16 * 1024,
+    variable: "HOLDFAST_MAX_HEADER_BYTES",
+  });
   /** An endpoint for operators on the same host and port. Default: none. */
-  readonly admin?: AdminEndpointOptions;
+  readonly admin?: AdminEndpointOptions = options(adminEndpointOptions);
   /** An endpoint for systems that collect metrics, such as Prometheus, on the same host and port. Default: none. */
-  readonly metrics?: MetricsEndpointOptions;
+  readonly metrics?: MetricsEndpointOptions = options(metricsEndpointOptions);
   /** A dashboard for operators, on the same host and port. Default: none. */
-  readonly dashboard?: DashboardEndpointOptions;
+  readonly dashboard?: DashboardEndpointOptions = options(dashboardEndpointOptions);
+}
+
+export const httpOptions = tableOf(HttpOptions);
+
+type WithoutDefault =
+  | "allowedHosts"
+  | "allowedOrigins"
+  | "maxRequestBodySize"
+  | "authenticate"
+  | "cors"
+  | "admin"
+  | "metrics"
+  | "dashboard";
+
+/** The options with their defaults. */
+export type HttpSettings = Settings<HttpOptions, WithoutDefault>;
+
+export function httpSettings(given: HttpOptions): HttpSettings {
+  return settingsOf<HttpOptions, WithoutDefault>(httpOptions, given);
+}
+
+function isAuthentication(given: unknown): boolean {
+  // JavaScript callers may give a verifier alone, which would refuse everybody at the first request only.
+  return (
+    isFunction(given) || (isObject(given) && isFunction((given as Partial<ProtectedResource>).authenticate))
+  );
+}
+
+/** Whether requests can have such a path. */
+function isPath(path: string): boolean {
+  const url = `http://localhost${path}`;
+  return path.startsWith("/") && URL.canParse(url) && new URL(url).pathname === path;
 }

@@ -1,7 +1,12 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { RuntimeOptions } from "../../runtime/options.ts";
+import type { RuntimeSettings } from "../../runtime/options.ts";
 import type { BodyReadLimits } from "./body-reads.ts";
-import type { FetchHandlerOptions, HttpOptions, NodeHandlerOptions } from "./http-options.ts";
+import {
+  httpSettings,
+  type FetchHandlerOptions,
+  type HttpOptions,
+  type NodeHandlerOptions,
+} from "./http-options.ts";
 import type { SessionsSetup } from "./sessions/sessions.ts";
 
 /** What an HTTP server allows its connections; times in milliseconds. */
@@ -27,121 +32,57 @@ export interface OpenRequestsLimits {
   readonly maxStreams: number;
 }
 
-/** The limits by default. */
-export const defaultHttpLimits = {
-  requestTimeoutMs: 60_000,
-  maxPendingBytes: 256 * 1024 * 1024,
-  maxOutgoingBytes: 256 * 1024 * 1024,
-  maxBatch: 50,
-  sessionIdleMs: 30 * 60_000,
-  unusedSessionMs: 60_000,
-  maxSessions: 10_000,
-  maxSessionsPerPrincipal: 1_000,
-  resumeMs: 60_000,
-  maxOpenRequestsPerSession: 500,
-  maxOpenRequestsPerPrincipal: 1_000,
-  headersTimeoutMs: 15_000,
-  keepAliveTimeoutMs: 5_000,
-  stallTimeoutMs: 60_000,
-  maxConnections: 10_000,
-  maxHeaderBytes: 16 * 1024,
-  maxHeaders: 100,
-};
-
 const slackBytes = 64 * 1024;
 
-/** Node takes a longer timer for one of a millisecond. */
-const longestMs = 2 ** 31 - 1;
-
-/** Throws `configuration` for a limit that is not more than 0. */
-function checkPositive(limits: Readonly<Record<string, number>>): void {
-  for (const [name, value] of Object.entries(limits)) {
-    // A NaN would switch the limit off.
-    if (!(value > 0))
-      throw new HoldfastError("configuration", `${name} has to be more than 0, not ${value}.`);
-  }
-}
-
-function checkTimes(times: Readonly<Record<string, number>>): void {
-  checkPositive(times);
-  for (const [name, value] of Object.entries(times)) {
-    if (!Number.isInteger(value) || value > longestMs) {
-      throw new HoldfastError("configuration", `${name} has to be a whole number up to ${longestMs}.`);
-    }
-  }
-}
-
-/** What may be received: the largest arguments, and the message around them. */
+/** What may be received: the largest arguments, and the message around them. Throws `configuration`. */
 export function bodyReadLimits(
-  { options: { maxBodyBytes } }: { readonly options: Pick<RuntimeOptions, "maxBodyBytes"> },
+  { options: { maxBodyBytes } }: { readonly options: Pick<RuntimeSettings, "maxBodyBytes"> },
   options: FetchHandlerOptions,
 ): BodyReadLimits {
   const { maxRequestBodySize = maxBodyBytes + slackBytes } = options;
-  const { requestTimeoutMs = defaultHttpLimits.requestTimeoutMs } = options;
-  const { maxPendingBytes = Math.max(defaultHttpLimits.maxPendingBytes, maxRequestBodySize) } = options;
-  checkPositive({ maxRequestBodySize, maxPendingBytes });
-  checkTimes({ requestTimeoutMs });
+  const { requestTimeoutMs, maxPendingBytes: byDefault } = httpSettings({});
+  const { maxPendingBytes = Math.max(byDefault, maxRequestBodySize) } = options;
   if (maxPendingBytes < maxRequestBodySize) {
-    const message = `maxPendingBytes has to be at least maxRequestBodySize, which is ${maxRequestBodySize}.`;
+    const message = `maxPendingBytes must be at least maxRequestBodySize, which is ${maxRequestBodySize}.`;
     throw new HoldfastError("configuration", message);
   }
-  return { maxBytes: maxRequestBodySize, maxMs: requestTimeoutMs, maxPendingBytes };
+  return {
+    maxBytes: maxRequestBodySize,
+    maxMs: options.requestTimeoutMs ?? requestTimeoutMs,
+    maxPendingBytes,
+  };
 }
 
 export function sessionLimits(
   options: FetchHandlerOptions,
 ): Omit<SessionsSetup, "server" | "clock" | "unread" | "limits" | "memoryBytes"> {
-  const { sessionIdleMs, unusedSessionMs, maxSessions, ...others } = withDefaults(options);
-  const { maxSessionsPerPrincipal, resumeMs, maxOpenRequestsPerSession, maxOpenRequestsPerPrincipal } =
-    others;
+  const { sessionIdleMs, unusedSessionMs, resumeMs, ...others } = httpSettings(options);
+  const { maxSessions, maxSessionsPerPrincipal } = others;
+  const { maxOpenRequestsPerSession, maxOpenRequestsPerPrincipal } = others;
   const requests = { maxOpenRequestsPerSession, maxOpenRequestsPerPrincipal };
-  const places = { maxSessions, maxSessionsPerPrincipal };
-  const limits = { sessionIdleMs, unusedSessionMs, resumeMs, ...places, ...requests };
-  checkPositive(limits);
-  return limits;
+  return { sessionIdleMs, unusedSessionMs, resumeMs, maxSessions, maxSessionsPerPrincipal, ...requests };
 }
 
 export function connectionLimits(options: HttpOptions): ConnectionLimits {
-  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, ...others } = withDefaults(options);
-  const times = { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs };
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, ...others } = httpSettings(options);
   const { maxConnections, maxHeaderBytes, maxHeaders } = others;
-  const counts = { maxConnections, maxHeaderBytes, maxHeaders };
-  checkTimes(times);
-  checkPositive(counts);
-  return { ...times, ...counts };
+  return {
+    headersTimeoutMs,
+    requestTimeoutMs,
+    keepAliveTimeoutMs,
+    maxConnections,
+    maxHeaderBytes,
+    maxHeaders,
+  };
 }
 
-/** Throws `configuration`. */
 export function nodeRequestLimits(options: NodeHandlerOptions): NodeRequestLimits {
-  const { stallTimeoutMs, maxHeaders } = withDefaults(options);
-  checkTimes({ stallTimeoutMs });
-  checkPositive({ maxHeaders });
+  const { stallTimeoutMs, maxHeaders } = httpSettings(options);
   return { stallTimeoutMs, maxHeaders };
 }
 
-/** Messages in one body; throws `configuration`. */
-export function batchLimit(options: FetchHandlerOptions): number {
-  const { maxBatch } = withDefaults(options);
-  checkPositive({ maxBatch });
-  return maxBatch;
-}
-
-/** Bytes that wait for clients; throws `configuration`. */
-export function unreadLimit(options: FetchHandlerOptions): number {
-  const { maxOutgoingBytes } = withDefaults(options);
-  checkPositive({ maxOutgoingBytes });
-  return maxOutgoingBytes;
-}
-
-/** What one principal may have open; throws `configuration`. */
+/** What one principal may have open. */
 export function openRequestsLimits(options: FetchHandlerOptions): OpenRequestsLimits {
-  const { maxOpenRequestsPerPrincipal: maxRequests, maxSessionsPerPrincipal } = withDefaults(options);
-  checkPositive({ maxOpenRequestsPerPrincipal: maxRequests, maxSessionsPerPrincipal });
+  const { maxOpenRequestsPerPrincipal: maxRequests, maxSessionsPerPrincipal } = httpSettings(options);
   return { maxRequests, maxStreams: maxSessionsPerPrincipal + maxRequests };
-}
-
-/** What is given as undefined is not given. */
-function withDefaults(options: HttpOptions): typeof defaultHttpLimits {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return { ...defaultHttpLimits, ...(Object.fromEntries(given) as Partial<typeof defaultHttpLimits>) };
 }

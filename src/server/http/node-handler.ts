@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerNotifier } from "@modelcontextprotocol/server";
 import { listenMethod } from "../../generation/2026-07-28/listen.ts";
-import { assertOptionNames } from "../../task/option-names.ts";
+import { assertOptions } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { createHandler, type Handler } from "./handler.ts";
-import { nodeHandlerOptions } from "./http-option-names.ts";
-import type { NodeHandlerOptions, RequestContext } from "./http-options.ts";
+import { nodeHandlerOptions, type NodeHandlerOptions, type RequestContext } from "./http-options.ts";
 import { nodeRequestLimits } from "./limits.ts";
 import { fromNode, pathnameOf, wasRead, type ReceivedMessage } from "./node-request.ts";
 import { NodeRequests } from "./node-requests.ts";
@@ -46,7 +45,7 @@ export type NextFunction = (error?: unknown) => void;
  */
 export function createNodeHandler(server: TaskServer, options: NodeHandlerOptions = {}): NodeHandler {
   assertTaskServer("createNodeHandler", server);
-  assertOptionNames("createNodeHandler", options, nodeHandlerOptions);
+  assertOptions("createNodeHandler", options, nodeHandlerOptions);
   return nodeHandler(server, options).handle;
 }
 

@@ -3,7 +3,8 @@ import type { OnError } from "../faults.ts";
 import { adaptedRefusal } from "./admin/admin-answers.ts";
 import { withAnswerHeaders } from "./answer-headers.ts";
 import type { RequestContext } from "./http-options.ts";
-import { nodeRequestLimits, unreadLimit } from "./limits.ts";
+import { httpSettings } from "./http-options.ts";
+import { nodeRequestLimits } from "./limits.ts";
 import type { NextFunction } from "./node-handler.ts";
 import { pathnameOf, wasRead, type ReceivedMessage } from "./node-request.ts";
 import { NodeRequests } from "./node-requests.ts";
@@ -40,7 +41,7 @@ export function operatorEndpoint(requests: OperatorRequests, onError: OnError): 
       fetch: (request, { parsed, upstream } = {}) =>
         requests.fetch(request, parsed, upstream?.incoming?.socket.remoteAddress),
       holderOf: () => null,
-      unread: new UnreadBytes(unreadLimit({})),
+      unread: new UnreadBytes(httpSettings({}).maxOutgoingBytes),
     },
     limits: nodeRequestLimits({}),
     inForm: async (refused) => withAnswerHeaders(await adaptedRefusal(refused), null, undefined),

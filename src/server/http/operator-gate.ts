@@ -1,12 +1,10 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { adaptedRefusal, refusal } from "./admin/admin-answers.ts";
-import type { AuthenticateOperator, Operator } from "./admin/admin-options.ts";
+import type { AuthenticateOperator, Operator } from "./operator-options.ts";
+import type { NameOptions } from "./request-options.ts";
 import { AllowedNames } from "./allowed-names.ts";
-import type { FetchHandlerOptions } from "./http-options.ts";
-import { isOperatorPath } from "./operator-path.ts";
 
-export interface OperatorGateOptions extends Pick<FetchHandlerOptions, "allowedHosts" | "allowedOrigins"> {
-  readonly path: string;
+export interface OperatorGateOptions extends NameOptions {
   readonly authenticate: AuthenticateOperator;
 }
 
@@ -17,18 +15,8 @@ export class OperatorGate {
   readonly #names: AllowedNames;
   #closed = false;
 
-  /** Throws `configuration` for options that would admit everyone, or no one. */
-  constructor(
-    endpoint: "admin" | "metrics" | "dashboard",
-    { path, authenticate, ...names }: OperatorGateOptions,
-  ) {
+  constructor(endpoint: "admin" | "metrics" | "dashboard", { authenticate, ...names }: OperatorGateOptions) {
     this.#endpoint = endpoint;
-    if (!isOperatorPath(path))
-      throw wrong(`path "${path}" of the ${endpoint} endpoint has to be one such as /${endpoint}.`);
-    if (typeof authenticate !== "function") {
-      const advice = "give authenticate, such as adminToken(process.env.ADMIN_TOKEN)";
-      throw wrong(`The ${endpoint} endpoint has an authentication of its own: ${advice}.`);
-    }
     this.#authenticate = authenticate;
     this.#names = new AllowedNames(names, undefined);
   }

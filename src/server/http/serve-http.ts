@@ -1,11 +1,10 @@
 import type { Server } from "node:http";
 import { HoldfastError } from "../../task/fault.ts";
-import { assertOptionNames } from "../../task/option-names.ts";
+import { assertOptions } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { endpointsBesideMcp, listenerOf } from "./beside-mcp.ts";
 import type { FetchHandler } from "./fetch-handler.ts";
-import { httpOptions } from "./http-option-names.ts";
-import type { HttpOptions } from "./http-options.ts";
+import { httpOptions, httpSettings, type HttpOptions } from "./http-options.ts";
 import { connectionLimits } from "./limits.ts";
 import { isLoopback, listen, urlOf } from "./listen.ts";
 import { nodeHandler } from "./node-handler.ts";
@@ -36,8 +35,8 @@ export interface HttpServer {
  */
 export async function serveHttp(server: TaskServer, options: HttpOptions = {}): Promise<HttpServer> {
   assertTaskServer("serveHttp", server);
-  assertOptionNames("serveHttp", options, httpOptions);
-  const { host = "127.0.0.1", port = 3000, path = "/mcp" } = options;
+  assertOptions("serveHttp", options, httpOptions);
+  const { host, port, path } = httpSettings(options);
   const withHosts = withHostDefault(options, host);
   const endpoints = endpointsBesideMcp(server, withHosts);
   const { handle, handler, open } = nodeHandler(server, withHosts);
@@ -83,7 +82,7 @@ function withHostDefault(options: HttpOptions, host: string): HttpOptions {
   if (options.authenticate === undefined && options.anonymous === undefined) {
     throw new HoldfastError(
       "configuration",
-      `Others can reach ${host}. Give authenticate, or say with anonymous: "isolated" that anyone may call.`,
+      `Other machines can reach ${host}, so callers must be identified. Set authenticate, or set anonymous: "isolated" to let anyone call.`,
     );
   }
   return { allowedHosts: "any", ...options };

@@ -1,8 +1,4 @@
-import { maxTaskIds } from "../../generation/2026-07-28/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
-
-/** The default limits on listening. */
-export const defaultListenLimits = { maxListensPerPrincipal: 100, maxIdsPerListen: maxTaskIds } as const;
 
 /** When a stream may have ended, in ms. */
 const retryAfterMs = 5_000;

@@ -1,25 +1,16 @@
+import { settingsOf, type Settings } from "../../options/options.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
-import { assertPlainMs } from "../../runtime/tool/assert-tool-config.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { companionNames, type CompanionNames } from "../tasks-options.ts";
 
 /** The polling tools, which a model uses after a ticket to get the result, cancel, answer a question or list calls. */
 const pollingToolKinds = ["result", "cancel", "answer", "list"] as const;
 
 export type PollingToolKind = (typeof pollingToolKinds)[number];
 
-/**
- * The names of the polling tools. The tools for `answer` and `list` exist only if you name them. Without the tool for `answer`, the tool
- * for `result` takes answers too.
- */
-export interface CompanionNames {
-  readonly result: string;
-  readonly cancel: string;
-  readonly answer?: string;
-  readonly list?: string;
-}
-
-const defaultNames: CompanionNames = { result: "task_result", cancel: "task_cancel" };
+/** The names of those that exist. */
+export type PollingToolNames = Settings<CompanionNames, "answer" | "list">;
 
 /** How the server answers clients without tasks. */
 export interface PlainOptions {
@@ -27,12 +18,12 @@ export interface PlainOptions {
   readonly plain: PlainPolicy | undefined;
   readonly plainDeadlineMs: number;
   readonly plainGraceMs: number;
-  readonly companions: Partial<CompanionNames>;
+  readonly companions: CompanionNames;
 }
 
 /** How each tool answers clients without tasks. */
 export class PlainPolicies {
-  readonly names: CompanionNames;
+  readonly names: PollingToolNames;
   readonly #named: readonly (readonly [kind: PollingToolKind, name: string])[];
   readonly #registry: Registry;
   readonly #options: PlainOptions;
@@ -42,11 +33,6 @@ export class PlainPolicies {
 
   /** Throws `configuration` for invalid options. */
   constructor(registry: Registry, options: PlainOptions) {
-    if (options.plain !== undefined && options.plain !== "wait" && options.plain !== "ticket") {
-      throw new HoldfastError("configuration", 'plain has to be "wait" or "ticket".');
-    }
-    assertPlainMs("plainDeadlineMs", options.plainDeadlineMs);
-    assertPlainMs("plainGraceMs", options.plainGraceMs);
     this.#registry = registry;
     this.#options = options;
     this.names = namesFrom(options.companions);
@@ -115,20 +101,12 @@ export class PlainPolicies {
   }
 }
 
-/** Throws `configuration` for names that are invalid or equal. JavaScript callers can pass anything. */
-function namesFrom(companions: Readonly<Record<string, unknown>>): CompanionNames {
-  const given = Object.entries(companions).filter(([, name]) => name !== undefined);
-  const names: Readonly<Record<string, unknown>> = { ...defaultNames, ...Object.fromEntries(given) };
-  const all = Object.values(names);
-  const known = Object.keys(names).every((kind) => pollingToolKinds.some((each) => each === kind));
-  const fit = all.every((name) => typeof name === "string" && /^[\w.-]{1,128}$/.test(name) && !(name in {}));
-  if (!fit || !known || new Set(all).size < all.length) {
-    throw new HoldfastError(
-      "configuration",
-      "Each of the polling tools in companions needs a name of its own.",
-    );
-  }
-  return { ...defaultNames, ...names };
+/** Throws `configuration` for two equal names. */
+function namesFrom(companions: CompanionNames): PollingToolNames {
+  const names = settingsOf<CompanionNames, "answer" | "list">(companionNames, companions);
+  const all = Object.values(names).filter((name) => name !== undefined);
+  if (new Set(all).size === all.length) return names;
+  throw new HoldfastError("configuration", "companions gives two polling tools the same name.");
 }
 
 /** The fault of a server that has a tool with the name of a polling tool. */

@@ -1,11 +1,11 @@
 import { fromJsonSchema, type ToolAnnotations } from "@modelcontextprotocol/server";
 import { describeIssues } from "../../runtime/describe-issues.ts";
-import type { CompanionNames, PollingToolKind } from "./plain-policies.ts";
+import type { PollingToolNames, PollingToolKind } from "./plain-policies.ts";
 
 type JsonSchema = Parameters<typeof fromJsonSchema>[0];
 
 interface Definition {
-  readonly description: (names: CompanionNames) => string;
+  readonly description: (names: PollingToolNames) => string;
   readonly inputSchema: JsonSchema;
   readonly annotations: ToolAnnotations;
 }
@@ -77,7 +77,7 @@ const definitions: Readonly<Record<PollingToolKind | "result_and_answer", Defini
 };
 
 /** A polling tool as it is listed. Without a tool for answers, that for results takes them. */
-export function definitionOf(kind: PollingToolKind, { answer: name }: CompanionNames): Definition {
+export function definitionOf(kind: PollingToolKind, { answer: name }: PollingToolNames): Definition {
   return definitions[kind === "result" && name === undefined ? "result_and_answer" : kind];
 }
 

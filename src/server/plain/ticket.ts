@@ -2,7 +2,7 @@ import type { JsonObject } from "../../generation/json-object.ts";
 import type { InputRequest } from "../../task/input.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { statusOf } from "../../task/status.ts";
-import type { CompanionNames } from "./plain-policies.ts";
+import type { PollingToolNames } from "./plain-policies.ts";
 import { describeQuestion, type DescribedQuestion } from "./question-text.ts";
 import type { WorkSoFar } from "./work-so-far.ts";
 
@@ -12,7 +12,7 @@ export interface TicketParts {
   readonly question: InputRequest | undefined;
   /** Undefined if the model must handle the question first. */
   readonly work: WorkSoFar | undefined;
-  readonly names: CompanionNames;
+  readonly names: PollingToolNames;
   /** How long `task_result` waits, in ms. */
   readonly deadlineMs: number;
 }
@@ -47,7 +47,7 @@ export function ticket(parts: TicketParts): JsonObject {
 }
 
 /** The call that gets the result of a task. */
-export function resultCall({ wireId }: TaskRecord, names: CompanionNames): JsonObject {
+export function resultCall({ wireId }: TaskRecord, names: PollingToolNames): JsonObject {
   return { tool: names.result, arguments: { reference: wireId } };
 }
 

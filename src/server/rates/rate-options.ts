@@ -1,45 +1,53 @@
-import { HoldfastError } from "../../task/fault.ts";
-import { assertOptionNames } from "../../task/option-names.ts";
+import { number, tableOf, time, type Settings } from "../../options/options.ts";
 
-/**
- * Rate limits of one principal; `null`: no limit. For callers without a principal, only the limits on polls of a task and on the load of
- * the process apply.
- */
-export interface RateOptions {
-  /** `tools/call` of any tool. */
-  readonly callsPerMinute: number | null;
-  /** `tasks/list`, and calls of `task_list`. */
-  readonly listsPerMinute: number | null;
+/** Rate limits of one principal. For callers without a principal, only the limits on polls of a task and on the load of the process apply. */
+export class RateOptions {
+  /** Maximum number of `tools/call` of one principal in a minute. `null`: no limit. Default 6,000. */
+  readonly callsPerMinute?: number | null = number({
+    min: 1,
+    orNull: true,
+    default: 6_000,
+    variable: "HOLDFAST_CALLS_PER_MINUTE",
+  });
+  /** The same for `tasks/list`, together with calls of `task_list`. Default 600. */
+  readonly listsPerMinute?: number | null = number({
+    min: 1,
+    orNull: true,
+    default: 600,
+    variable: "HOLDFAST_LISTS_PER_MINUTE",
+  });
   /**
-   * Lookups of unknown tasks and of other principals' tasks, also by polling tools. More are refused for the rest of the minute; lookups of
-   * the caller's own tasks never are.
+   * Maximum number of lookups in a minute of tasks that do not exist or belong to other principals, also by polling tools. More are refused
+   * for the rest of the minute; lookups of the caller's own tasks never are. `null`: no limit. Default 100.
    */
-  readonly missesPerMinute: number | null;
-  /** `tasks/get` of one task by one principal within the interval that the last answer advertised. */
-  readonly pollsPerInterval: number | null;
+  readonly missesPerMinute?: number | null = number({
+    min: 1,
+    orNull: true,
+    default: 100,
+    variable: "HOLDFAST_MISSES_PER_MINUTE",
+  });
   /**
-   * The event loop delay in milliseconds (90th percentile) above which new calls are refused. Requests about existing tasks
-   * are still answered.
+   * Maximum number of `tasks/get` of one task by one principal within the poll interval that the last answer advertised. `null`: no limit.
+   * Default 20.
    */
-  readonly maxLoopDelayMs: number | null;
+  readonly pollsPerInterval?: number | null = number({
+    min: 1,
+    orNull: true,
+    default: 20,
+    variable: "HOLDFAST_POLLS_PER_INTERVAL",
+  });
+  /**
+   * The delay of the event loop (90th percentile) above which the process refuses new calls. It still answers requests about existing
+   * tasks. `null`: no limit. Default 1 second.
+   */
+  readonly maxLoopDelayMs?: number | null = time({
+    min: 1,
+    orNull: true,
+    default: 1_000,
+    variable: "HOLDFAST_MAX_LOOP_DELAY",
+  });
 }
 
-export const defaultRates: RateOptions = {
-  callsPerMinute: 6_000,
-  listsPerMinute: 600,
-  missesPerMinute: 100,
-  pollsPerInterval: 20,
-  maxLoopDelayMs: 1_000,
-};
+export const rateOptions = tableOf(RateOptions);
 
-/** The rates with their defaults. Throws `configuration` for an invalid rate. */
-export function resolveRates(given: Partial<RateOptions>): RateOptions {
-  assertOptionNames("rates", given, defaultRates);
-  const rates = { ...defaultRates, ...given };
-  for (const [name, value] of Object.entries(rates)) {
-    const fits = value === null || (Number.isSafeInteger(value) && value >= 1);
-    if (!fits)
-      throw new HoldfastError("configuration", `rates.${name} has to be a whole number from 1 on, or null.`);
-  }
-  return rates;
-}
+export type RateSettings = Settings<RateOptions>;

@@ -5,7 +5,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { PollingToolKind } from "../plain/plain-policies.ts";
 import { taskResourceOf } from "../task-resources.ts";
 import type { LoopDelay } from "./loop-delay.ts";
-import type { RateOptions } from "./rate-options.ts";
+import type { RateSettings } from "./rate-options.ts";
 
 /** Maximum number of tasks with a non-default poll interval; above it, the oldest get the default again. */
 const maxIntervals = 10_000;
@@ -14,7 +14,7 @@ const maxIntervals = 10_000;
 const calmAfterMs = 1_000;
 
 export interface RatesSetup {
-  readonly rates: RateOptions;
+  readonly rates: RateSettings;
   /** The default poll interval, in ms. */
   readonly pollIntervalMs: number;
   readonly loopDelay: LoopDelay;

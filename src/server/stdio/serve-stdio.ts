@@ -4,22 +4,22 @@ import { STDIO_DEFAULT_MAX_BUFFER_SIZE, type RequestId } from "@modelcontextprot
 import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { HoldfastError } from "../../task/fault.ts";
 import { onePipe } from "../streams.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import { assertOptions, isObject, number, settingsOf, tableOf, value } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { BoundedInput } from "./bounded-input.ts";
 import { ListenTransport } from "./listen-transport.ts";
-import { assertMaxOpenRequests, RatedTransport } from "../transport/rated-transport.ts";
+import { RatedTransport } from "../transport/rated-transport.ts";
 
-export interface StdioOptions {
+export class StdioOptions {
   /** The stream of incoming messages. Default `process.stdin`. */
-  readonly stdin?: Readable;
+  readonly stdin?: Readable = value("a stream", isObject);
   /** The stream of outgoing messages. Nothing else may write to it. Default `process.stdout`. */
-  readonly stdout?: Writable;
+  readonly stdout?: Writable = value("a stream", isObject);
   /** Maximum number of unanswered requests of the client; one more is refused with -32000. Default 1,000. */
-  readonly maxOpenRequests?: number;
+  readonly maxOpenRequests?: number = number({ min: 1, default: 1_000 });
 }
 
-const stdioOptions: OptionNames<StdioOptions> = { stdin: true, stdout: true, maxOpenRequests: true };
+export const stdioOptions = tableOf(StdioOptions);
 
 /** A server on stdin and stdout. */
 export interface StdioServer {
@@ -44,9 +44,9 @@ const principal = "local";
  */
 export async function serveStdio(server: TaskServer, options: StdioOptions = {}): Promise<StdioServer> {
   assertTaskServer("serveStdio", server);
-  assertOptionNames("serveStdio", options, stdioOptions);
-  const { stdin = process.stdin, stdout, maxOpenRequests = 1_000 } = options;
-  assertMaxOpenRequests(maxOpenRequests);
+  assertOptions("serveStdio", options, stdioOptions);
+  const { stdin = process.stdin, stdout } = options;
+  const { maxOpenRequests } = settingsOf<StdioOptions, "stdin" | "stdout">(stdioOptions, options);
   await server.start(); // what comes in meanwhile waits in the pipe
   // A message over the limit closes the connection, so it leaves room for the largest arguments, escaped.
   const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);

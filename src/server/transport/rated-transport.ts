@@ -85,8 +85,3 @@ export class RatedTransport implements Transport {
     return new HoldfastError("limit_reached", message, { data: { retryAfterMs } });
   }
 }
-
-export function assertMaxOpenRequests(value: number): void {
-  if (value > 0) return;
-  throw new HoldfastError("configuration", `maxOpenRequests has to be more than 0, not ${value}.`);
-}

@@ -1,31 +1,30 @@
 import type { AuthInfo, Transport } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import { assertOptions, isObject, number, settingsOf, tableOf, value } from "../../options/options.ts";
 import type { Identity } from "../http/http-options.ts";
 import { authInfoOf } from "../http/sessions/incoming.ts";
 import { senderFrom, senderOf, type Sender } from "../http/identify.ts";
 import { onePipe } from "../streams.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { CallerTransport } from "./caller-transport.ts";
-import { assertMaxOpenRequests, RatedTransport } from "./rated-transport.ts";
+import { RatedTransport } from "./rated-transport.ts";
 
-export interface TransportOptions {
+export class TransportOptions {
   /**
    * The caller that your authentication found, such as `req.auth`. Its tasks belong to the same subject as in `createNodeHandler`. Messages
    * that arrive as HTTP requests need the same caller.
    */
-  readonly authInfo?: AuthInfo | undefined;
+  readonly authInfo?: AuthInfo | undefined = value("an AuthInfo of the SDK", isObject);
   /** The caller, for a transport with its own authentication: an identity, or just the principal's name. */
-  readonly identity?: Identity | string;
+  readonly identity?: Identity | string = value(
+    "an identity, or the name of a principal",
+    (given) => typeof given === "string" || isObject(given),
+  );
   /** Maximum number of unanswered requests of the client; one more is refused with -32000. Default 1,000. */
-  readonly maxOpenRequests?: number;
+  readonly maxOpenRequests?: number = number({ min: 1, default: 1_000 });
 }
 
-const transportOptions: OptionNames<TransportOptions> = {
-  authInfo: true,
-  identity: true,
-  maxOpenRequests: true,
-};
+const transportOptions = tableOf(TransportOptions);
 
 /** A connection over a transport. */
 export interface TransportConnection {
@@ -51,9 +50,11 @@ export async function serveTransport(
   options: TransportOptions = {},
 ): Promise<TransportConnection> {
   assertTaskServer("serveTransport", server);
-  assertOptionNames("serveTransport", options, transportOptions);
-  const { maxOpenRequests = 1_000 } = options;
-  assertMaxOpenRequests(maxOpenRequests);
+  assertOptions("serveTransport", options, transportOptions);
+  const { maxOpenRequests } = settingsOf<TransportOptions, "authInfo" | "identity">(
+    transportOptions,
+    options,
+  );
   const sender = senderIn(options);
   const { principal } = sender;
   await server.start();

@@ -31,12 +31,16 @@ export type Names = Readonly<Record<(typeof tables)[number], string>> & {
 
 export const defaultSchema = "holdfast";
 
+export function isSchema(name: string): boolean {
+  return /^[a-z_][a-z0-9_]{0,47}$/.test(name);
+}
+
 /** Throws `configuration` for an invalid name. */
 export function namesIn(schema: string): Names {
-  if (!/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
+  if (!isSchema(schema)) {
     throw new HoldfastError(
       "configuration",
-      `schema ${JSON.stringify(schema)} has to begin with a letter or _, and to have only lower-case letters, digits and _.`,
+      `schema ${JSON.stringify(schema)} must begin with a letter or _, and contain only lower-case letters, digits and _.`,
     );
   }
   const quoted = `"${schema}"`;

@@ -1,34 +1,68 @@
+import {
+  assertOptions,
+  flag,
+  number,
+  settingsOf as withDefaults,
+  tableOf,
+  text,
+  time,
+} from "../../options/options.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import { defaultSchema } from "./names.ts";
+import { defaultSchema, isSchema } from "./names.ts";
 
-export interface PostgresStoreOptions {
-  /** The schema with the store's tables: lower-case letters, digits and `_`. Default `holdfast`. */
-  readonly schema?: string;
+/** A week: far below the limits of timers and the database, which treat longer times as none. */
+const longestMs = 7 * 24 * 3_600_000;
+
+export class PostgresStoreOptions {
+  /** The schema with the store's tables. Several stores can share a database. Default `holdfast`. */
+  readonly schema?: string = text("up to 48 lower-case letters, digits and `_`", isSchema, {
+    default: defaultSchema,
+  });
   /**
-   * A URL that bypasses a pooler such as PgBouncer in transaction mode, for LISTEN and the queue. Default: the store's URL, which must then
-   * not be a pooler's. `null`: no direct connection; the store then polls for changes by other processes.
+   * A URL that bypasses a pooler such as PgBouncer in transaction mode, for `LISTEN` and the queue. `null`: no direct connection; the store
+   * then polls for changes by other processes once a second. Default: the store's URL, which must then not be a pooler's.
    */
-  readonly directUrl?: string | null;
-  /** Maximum number of connections of this process, not counting one or two direct ones. Default 10. */
-  readonly maxConnections?: number;
-  /** How long the database may take to answer, in milliseconds; after that a call fails with `store_failed`. Default 5000. */
-  readonly timeoutMs?: number;
+  readonly directUrl?: string | null = text("`postgres://HOST/DATABASE`", isPostgresUrl, {
+    orNull: true,
+    variable: "HOLDFAST_POSTGRES_DIRECT_URL",
+    secret: true,
+  });
+  /** Maximum number of connections of this process, besides one that listens and three of the queue. Default 10. */
+  readonly maxConnections?: number = number({
+    min: 2,
+    default: 10,
+    variable: "HOLDFAST_POSTGRES_MAX_CONNECTIONS",
+  });
+  /** How long the database may take to answer. After that a call fails with `store_failed`. Default 5 seconds. */
+  readonly timeoutMs?: number = time({
+    min: 1,
+    max: longestMs,
+    default: 5_000,
+    variable: "HOLDFAST_POSTGRES_TIMEOUT",
+  });
   /**
-   * How long a process may be silent before others take it for dead, in milliseconds. Default 15,000. Use the same value in all processes.
+   * How long after its last heartbeat a process counts as dead, so that others take over its tasks. Use the same value in all processes.
+   * Default 15 seconds.
    */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number = time({
+    min: 1_000,
+    max: longestMs,
+    default: 15_000,
+    variable: "HOLDFAST_POSTGRES_LEASE",
+  });
   /**
-   * Whether new tasks wake one process of several, by jobs of graphile-worker in the schema `<schema>_queue`; otherwise all processes look
-   * for them. Default: true if that package is installed and `directUrl` is not null.
+   * Whether a new task wakes only one of several processes, by jobs of graphile-worker in the schema `<schema>_queue`; otherwise all
+   * processes look for it. Use the same value in all processes. Default: `true` if that package is installed and `directUrl` is not `null`.
    */
-  readonly queue?: boolean;
+  readonly queue?: boolean = flag({ variable: "HOLDFAST_POSTGRES_QUEUE" });
   /**
-   * Whether opening the store upgrades its schema. Default true. Set false for roles without that permission, and run `holdfast migrate`
-   * first.
+   * Whether opening the store upgrades its schema. Set `false` for database roles without that permission, and run `holdfast migrate` first.
+   * Default `true`.
    */
-  readonly migrate?: boolean;
+  readonly migrate?: boolean = flag({ default: true, variable: "HOLDFAST_MIGRATE" });
 }
+
+export const postgresStoreOptions = tableOf(PostgresStoreOptions);
 
 export interface Settings {
   readonly schema: string;
@@ -41,47 +75,19 @@ export interface Settings {
   readonly queue: boolean | undefined;
 }
 
-const names: OptionNames<PostgresStoreOptions> = {
-  schema: true,
-  directUrl: true,
-  maxConnections: true,
-  timeoutMs: true,
-  leaseMs: true,
-  migrate: true,
-  queue: true,
-};
-
 /** Throws `configuration` for invalid options. */
 export function settingsOf(url: string, options: PostgresStoreOptions): Settings {
-  assertOptionNames("postgresStore", options, names);
-  if (options.queue === true && options.directUrl === null) {
+  assertOptions("postgresStore", options, postgresStoreOptions);
+  const settings = withDefaults<PostgresStoreOptions, "directUrl" | "queue">(postgresStoreOptions, options);
+  const { directUrl = url, queue } = settings;
+  if (queue === true && directUrl === null)
     throw new HoldfastError(
       "configuration",
-      "queue needs a connection to the database itself: set directUrl.",
+      "queue needs a direct connection to the database: set directUrl.",
     );
-  }
-  const { schema = defaultSchema, directUrl = url, migrate = true } = options;
-  return {
-    schema,
-    directUrl,
-    migrate,
-    queue: directUrl === null ? false : options.queue,
-    maxConnections: atLeast("maxConnections", options.maxConnections ?? 10, 2),
-    timeoutMs: atLeast("timeoutMs", options.timeoutMs ?? 5_000, 1, longestMs),
-    leaseMs: atLeast("leaseMs", options.leaseMs ?? 15_000, 1_000, longestMs),
-  };
+  return { ...settings, directUrl, queue: directUrl === null ? false : queue };
 }
 
-/** A week: far below the limits of timers and the database, which treat longer times as none. */
-const longestMs = 7 * 24 * 3_600_000;
-
-function atLeast(
-  name: keyof PostgresStoreOptions,
-  value: number,
-  least: number,
-  most = Number.MAX_SAFE_INTEGER,
-): number {
-  if (Number.isFinite(value) && value >= least && value <= most) return value;
-  const end = most === Number.MAX_SAFE_INTEGER ? "" : `, and at most ${most}`;
-  throw new HoldfastError("configuration", `${name} has to be a number of at least ${least}${end}.`);
+export function isPostgresUrl(given: string): boolean {
+  return /^postgres(?:ql)?:\/\//i.test(given) && URL.canParse(given);
 }

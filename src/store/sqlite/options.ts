@@ -1,14 +1,31 @@
-import { HoldfastError } from "../../task/fault.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import {
+  assertOptions,
+  flag,
+  settingsOf as withDefaults,
+  size,
+  tableOf,
+  time,
+} from "../../options/options.ts";
 
-export interface SqliteStoreOptions {
-  /** How long a write waits for another program that locks the file, such as a backup, in milliseconds. Default 5000. */
-  readonly busyTimeoutMs?: number;
-  /** Maximum size of the database file in bytes, without its log; writes beyond it fail. Default: no limit. */
-  readonly maxBytes?: number;
-  /** Whether opening the store may create the file, or upgrade an older schema. Default true; with false both are `store_unusable`. */
-  readonly migrate?: boolean;
+export class SqliteStoreOptions {
+  /** How long a write waits for another program that locks the file, such as a backup. Default 5 seconds. */
+  // SQLite takes at most 24 days.
+  readonly busyTimeoutMs?: number = time({
+    min: 1,
+    max: 7 * 24 * 3_600_000,
+    default: 5_000,
+    variable: "HOLDFAST_SQLITE_BUSY_TIMEOUT",
+  });
+  /** Maximum size of the database file, without its log. Writes beyond it fail. Default: no limit. */
+  readonly maxBytes?: number = size({ min: 1, variable: "HOLDFAST_SQLITE_MAX_BYTES" });
+  /**
+   * Whether opening the store may create what is missing, or upgrade an older schema. If not, the store is `store_unusable` until somebody
+   * else did. Default `true`.
+   */
+  readonly migrate?: boolean = flag({ default: true, variable: "HOLDFAST_MIGRATE" });
 }
+
+export const sqliteStoreOptions = tableOf(SqliteStoreOptions);
 
 export interface Settings {
   readonly busyTimeoutMs: number;
@@ -16,24 +33,12 @@ export interface Settings {
   readonly migrate: boolean;
 }
 
-const names: OptionNames<SqliteStoreOptions> = { busyTimeoutMs: true, maxBytes: true, migrate: true };
-
 /** Throws `configuration` for invalid options. */
 export function settingsOf(options: SqliteStoreOptions): Settings {
-  assertOptionNames("sqliteStore", options, names);
-  const { busyTimeoutMs = 5000, maxBytes, migrate = true } = options;
-  return {
-    busyTimeoutMs: positive("busyTimeoutMs", busyTimeoutMs, longestMs),
-    maxBytes: maxBytes === undefined ? null : positive("maxBytes", maxBytes),
-    migrate,
-  };
-}
-
-/** A week: SQLite accepts at most 24 days. */
-const longestMs = 7 * 24 * 3_600_000;
-
-function positive(name: keyof SqliteStoreOptions, value: number, most = Number.MAX_SAFE_INTEGER): number {
-  if (Number.isFinite(value) && value > 0 && value <= most) return value;
-  const end = most === Number.MAX_SAFE_INTEGER ? "" : `, and at most ${most}`;
-  throw new HoldfastError("configuration", `${name} has to be a number above 0${end}.`);
+  assertOptions("sqliteStore", options, sqliteStoreOptions);
+  const { maxBytes = null, ...others } = withDefaults<SqliteStoreOptions, "maxBytes">(
+    sqliteStoreOptions,
+    options,
+  );
+  return { ...others, maxBytes };
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { defaultOptions } from "../../../src/runtime/options.ts";
+import { defaultSettings } from "../../../src/runtime/options.ts";
 
 const page = async (): Promise<string> => {
   const text = await readFile(new URL("../../../docs/guarantees.md", import.meta.url), "utf8");
@@ -15,7 +15,7 @@ it("says where the id is the only key, and what to do about it [C-122]", async (
 });
 
 it("says how long a ttl can be, and how many tasks run at a time [C-127]", async () => {
-  const { minTtlMs, maxTtlMs, keepMs, concurrency } = defaultOptions;
+  const { minTtlMs, maxTtlMs, keepMs, concurrency } = defaultSettings;
   expect({ minTtlMs, maxTtlMs, keepMs }).toEqual({ minTtlMs: 1_000, maxTtlMs: 30 * day, keepMs: day });
   const text = await page();
   expect(text).toContain("between `minTtlMs` and `maxTtlMs`: 1 second and 30 days by default");

@@ -68,7 +68,7 @@ it("serves beside an MCP endpoint as middleware, below a mount and after a parse
 });
 
 it("serves as a function from request to response, and as the listener of a server", async () => {
-  const handler = await handlerOf({ allowedHosts: ["ops.example.com"] });
+  const handler = await handlerOf({ allowedHosts: ["Ops.example.com"] });
   const get = (host: string, path = "/admin/counts"): Request =>
     new Request(`https://${host}${path}`, { headers: { Authorization: `Bearer ${token}`, Host: host } });
   expect((await handler.fetch(get("ops.example.com"))).status).toBe(200);

@@ -1,6 +1,6 @@
 import { InMemoryTransport, type JSONRPCMessage } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
-import { defaultOptions } from "../../../src/runtime/options.ts";
+import { defaultSettings } from "../../../src/runtime/options.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { DispatchTransport } from "../../../src/server/dispatch/dispatch-transport.ts";
 import { PlainPolicies } from "../../../src/server/plain/plain-policies.ts";
@@ -21,7 +21,7 @@ it.each(["tools/list", "initialize"])(
       companions: {},
     });
     // It needs no more of them to amend an answer.
-    const runtime = { registry, options: defaultOptions };
+    const runtime = { registry, options: defaultSettings };
     const services = { runtime, policies, subscriptions: {} } as unknown as SessionServices;
     const [client, wire] = InMemoryTransport.createLinkedPair();
     const transport = new DispatchTransport(

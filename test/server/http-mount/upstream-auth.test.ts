@@ -146,6 +146,6 @@ it("refuses whom nobody authenticated, if it is told to", async () => {
 
 it("does not take a slip for the default", () => {
   expect(() => handlerOf({ http: { anonymous: "refuse" as never } })).toThrow(
-    'anonymous has to be "isolated", "shared" or "refused", not "refuse".',
+    'anonymous must be "isolated", "shared" or "refused", not "refuse".',
   );
 });

@@ -8,7 +8,8 @@ import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { createTaskServer } from "../../../src/server/create-task-server.ts";
 import { PlainPolicies, type PlainOptions } from "../../../src/server/plain/plain-policies.ts";
-import { defaultRates } from "../../../src/server/rates/rate-options.ts";
+import { settingsOf } from "../../../src/options/options.ts";
+import { rateOptions } from "../../../src/server/rates/rate-options.ts";
 import { RequestForwarder } from "../../../src/server/sep-1686/forwarded-requests.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
@@ -54,7 +55,7 @@ export async function clockedServer(
     legacyErrorCodes: false,
     requireTasks: false,
     listRequiredTools: false,
-    rates: { ...defaultRates, maxLoopDelayMs: null },
+    rates: { ...settingsOf(rateOptions, {}), maxLoopDelayMs: null },
     maxListensPerPrincipal: 1,
     maxIdsPerListen: 1,
     policies: new PlainPolicies(registry, { ...options, ...plain }),

@@ -59,7 +59,7 @@ it.each([
   { results: "fetch_result" },
 ])("refuses polling tools that do not each have a valid name of its own: %j", (companions) => {
   expect(() => createTasks({ store: memoryStore(), companions: companions as object })).toThrow(
-    "a name of its own",
+    /the same name|companions\.result must be a name of 1 to 128 letters|companions has no option "results"/,
   );
 });
 

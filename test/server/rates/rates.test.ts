@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { defaultRates, resolveRates, type RateOptions } from "../../../src/server/rates/rate-options.ts";
+import type { RateSettings } from "../../../src/server/rates/rate-options.ts";
 import type { HoldfastError } from "../../../src/task/fault.ts";
 import { Rates } from "../../../src/server/rates/rates.ts";
 
-const off: RateOptions = {
+const off: RateSettings = {
   callsPerMinute: null,
   listsPerMinute: null,
   missesPerMinute: null,
@@ -17,7 +17,7 @@ const hour = 3_600_000;
 /** Alice has the tasks whose names begin with `own`. */
 const finds = async (message: object): Promise<boolean> => JSON.stringify(message).includes('"own');
 
-function ratesOf(given: Partial<RateOptions>, loopDelay = () => 0): Rates {
+function ratesOf(given: Partial<RateSettings>, loopDelay = () => 0): Rates {
   return new Rates({ rates: { ...off, ...given }, pollIntervalMs: hour, loopDelay, finds });
 }
 
@@ -143,15 +143,4 @@ it("passes over what is no message", async () => {
   ]) {
     expect(await rates.refusal(body, "alice")).toBeUndefined();
   }
-});
-
-it("has its defaults, takes null, and refuses what is no rate", () => {
-  expect(resolveRates({})).toEqual(defaultRates);
-  expect(resolveRates(off)).toEqual(off);
-  for (const value of [0, -1, 1.5, Number.NaN, "7"]) {
-    expect(() => resolveRates({ callsPerMinute: value as number })).toThrow("rates.callsPerMinute");
-  }
-  expect(() => resolveRates({ callsPerHour: 7 } as Partial<RateOptions>)).toThrow(
-    'rates has no option "callsPerHour"',
-  );
 });

@@ -26,7 +26,7 @@ interface Shared extends Omit<SharedRuntime, "release"> {
 const inUse = new WeakMap<TaskStore, Shared>();
 
 /** Questions wait for people: many run at once, and they survive any number of restarts. */
-const runtimeOptions: Partial<RuntimeOptions> = {
+const runtimeOptions: RuntimeOptions = {
   requestedTtl: "task", // after its own ttl, a server no longer waits for the answer
   concurrency: 10_000,
   maxLeakedHandlers: 10_000,

@@ -3,9 +3,9 @@ import { matchRoute } from "../../../admin/endpoint/match-route.ts";
 import { documentPath, openApiDocument } from "../../../admin/endpoint/openapi.ts";
 import { Query } from "../../../admin/endpoint/query.ts";
 import type { ServerEvents } from "../../../runtime/events/server-events.ts";
-import type { RuntimeOptions } from "../../../runtime/options.ts";
+import type { RuntimeSettings } from "../../../runtime/options.ts";
 import { HoldfastError } from "../../../task/fault.ts";
-import { assertOptionNames } from "../../../task/option-names.ts";
+import { assertOptions } from "../../../options/options.ts";
 import type { OnError } from "../../faults.ts";
 import { withAnswerHeaders } from "../answer-headers.ts";
 import { BodyReads } from "../body-reads.ts";
@@ -16,14 +16,13 @@ import type { OperatorRequests } from "../operator-endpoint.ts";
 import { OperatorGate } from "../operator-gate.ts";
 import { readBody, type BodyForm, type ParsedBody } from "../read-body.ts";
 import { adaptedRefusal, refusal, refusalOf } from "./admin-answers.ts";
-import { adminHandlerOptions, type AdminHandlerOptions } from "./admin-handler-options.ts";
-import type { Operator } from "./admin-options.ts";
+import { adminHandlerOptions, type AdminHandlerOptions, type Operator } from "../operator-options.ts";
 import { EventStreams } from "./event-streams.ts";
 
 /** What an admin endpoint administers. */
 export interface Administered {
   readonly admin: Admin;
-  readonly options: Pick<RuntimeOptions, "maxBodyBytes" | "maxNesting" | "maxNodes">;
+  readonly options: Pick<RuntimeSettings, "maxBodyBytes" | "maxNesting" | "maxNodes">;
   readonly onError: OnError;
   /** Told of unauthenticated requests. */
   readonly events: ServerEvents | undefined;
@@ -40,11 +39,11 @@ export class AdminRequests implements OperatorRequests {
 
   /** Throws `configuration` for options that would admit everyone, or no one. */
   constructor(administered: Administered, options: AdminHandlerOptions) {
-    assertOptionNames("createAdminHandler", options, adminHandlerOptions);
+    assertOptions("createAdminHandler", options, adminHandlerOptions);
     const { path = "/admin", authenticate, ...http } = options;
     this.path = path;
     this.#administered = administered;
-    this.#gate = new OperatorGate("admin", { path, authenticate, ...http });
+    this.#gate = new OperatorGate("admin", { authenticate, ...http });
     this.#bodies = new BodyReads(bodyReadLimits(administered, http));
     this.#streams = new EventStreams(administered.onError);
     const { maxNesting, maxNodes } = administered.options;

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { HoldfastError } from "../../../task/fault.ts";
-import type { AuthenticateOperator, Operator } from "./admin-options.ts";
+import type { AuthenticateOperator, Operator } from "../operator-options.ts";
 
 /**
  * Authenticates one operator by a bearer token, compared in constant time. Use a random token: `openssl rand -hex 32`. Throws

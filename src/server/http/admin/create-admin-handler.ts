@@ -2,7 +2,7 @@ import { HoldfastError } from "../../../task/fault.ts";
 import { insideOf } from "../../inside-tasks.ts";
 import type { Tasks } from "../../tasks.ts";
 import { operatorEndpoint, type OperatorEndpoint } from "../operator-endpoint.ts";
-import type { AdminHandlerOptions } from "./admin-handler-options.ts";
+import type { AdminHandlerOptions } from "../operator-options.ts";
 import { AdminRequests } from "./admin-requests.ts";
 
 /**

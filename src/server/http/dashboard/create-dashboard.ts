@@ -1,11 +1,11 @@
 import type { Admin } from "../../../admin/admin.ts";
 import { errorReporter } from "../../../runtime/error-reporter.ts";
-import { defaultOptions } from "../../../runtime/options.ts";
+import { defaultSettings } from "../../../runtime/options.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import { insideOf } from "../../inside-tasks.ts";
 import type { Tasks } from "../../tasks.ts";
 import { operatorEndpoint, type OperatorEndpoint } from "../operator-endpoint.ts";
-import type { DashboardOptions } from "./dashboard-handler-options.ts";
+import type { DashboardOptions } from "../operator-options.ts";
 import { DashboardRequests, type Shown } from "./dashboard-requests.ts";
 
 /**
@@ -29,7 +29,7 @@ function shownOf(source: Tasks | Admin): Shown {
     return { admin: source.admin, options: runtime.options, onError, events };
   }
   if (isAdmin(source)) {
-    return { admin: source, options: defaultOptions, onError: errorReporter(undefined), events: undefined };
+    return { admin: source, options: defaultSettings, onError: errorReporter(undefined), events: undefined };
   }
   const message =
     "createDashboard takes what createTasks returns, or an Admin: createDashboard(tasks, { authenticate }).";

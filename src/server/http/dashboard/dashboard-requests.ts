@@ -1,9 +1,9 @@
 import { systemClock } from "../../../runtime/clock.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import { packageVersion } from "../../../task/package-version.ts";
-import { assertOptionNames } from "../../../task/option-names.ts";
+import { assertOptions } from "../../../options/options.ts";
 import { adaptedRefusal, refusal, refusalOf } from "../admin/admin-answers.ts";
-import type { Operator } from "../admin/admin-options.ts";
+import { type Operator, dashboardOptions, type DashboardOptions } from "../operator-options.ts";
 import { AdminRequests, type Administered } from "../admin/admin-requests.ts";
 import { AllowedNames } from "../allowed-names.ts";
 import { BodyReads } from "../body-reads.ts";
@@ -15,7 +15,6 @@ import { OperatorGate } from "../operator-gate.ts";
 import type { ParsedBody } from "../read-body.ts";
 import { csrfCookie, noCookie, operatorCookie, strictCookie } from "./cookies.ts";
 import { csrfIn, newCsrf, repeatsCsrf } from "./csrf.ts";
-import { dashboardOptions, type DashboardOptions } from "./dashboard-handler-options.ts";
 import { Login } from "./login.ts";
 import { PageFiles } from "./page-files.ts";
 import { withPageHeaders } from "./page-headers.ts";
@@ -44,7 +43,7 @@ export class DashboardRequests implements OperatorRequests {
 
   /** Throws `configuration` for options that would admit everyone, or no one, and if the page was not built. */
   constructor(shown: Shown, options: DashboardOptions) {
-    assertOptionNames("createDashboard", options, dashboardOptions);
+    assertOptions("createDashboard", options, dashboardOptions);
     const { path = "/holdfast", authenticate, traceUrl, allowedHosts, allowedOrigins, ...limits } = options;
     this.path = path;
     this.#shown = shown;
@@ -53,12 +52,12 @@ export class DashboardRequests implements OperatorRequests {
       undefined,
     );
     const any = { allowedHosts: "any", allowedOrigins: "any" } as const;
-    this.#gate = new OperatorGate("dashboard", { path, authenticate, ...any });
+    this.#gate = new OperatorGate("dashboard", { authenticate, ...any });
     // Nobody is known yet who logs in, and his form is small.
     this.#bodies = new BodyReads({ ...bodyReadLimits(shown, limits), maxBytes: mostLoginBytes });
     this.#login = new Login({ path, gate: this.#gate, bodies: this.#bodies, now: () => systemClock.now() });
     this.#files = new PageFiles(path);
-    this.#traceUrl = traceUrl === undefined ? null : checkedTraceUrl(traceUrl);
+    this.#traceUrl = traceUrl ?? null;
     const { admin, options: forms, onError } = shown;
     this.#api = new AdminRequests(
       { admin, options: forms, onError, events: undefined },
@@ -182,12 +181,4 @@ function strange(): HoldfastError {
   const message =
     "The X-CSRF-Token header is missing or does not match the cookie of the page: reload the page.";
   return new HoldfastError("insufficient_scope", message);
-}
-
-function checkedTraceUrl(url: string): string {
-  // It becomes a link of the page.
-  if (/^https?:\/\//.test(url) && URL.canParse(url) && url.includes("{traceId}")) return url;
-  const message =
-    "traceUrl is a URL such as https://traces.example.com/trace/{traceId}, with {traceId} in it.";
-  throw new HoldfastError("configuration", message);
 }

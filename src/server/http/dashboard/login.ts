@@ -1,4 +1,4 @@
-import type { Operator } from "../admin/admin-options.ts";
+import type { Operator } from "../operator-options.ts";
 import type { BodyReads } from "../body-reads.ts";
 import type { OperatorGate } from "../operator-gate.ts";
 import type { ParsedBody } from "../read-body.ts";

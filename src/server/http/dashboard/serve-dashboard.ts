@@ -1,7 +1,7 @@
 import type { Admin } from "../../../admin/admin.ts";
-import { defaultOptions } from "../../../runtime/options.ts";
+import { defaultSettings } from "../../../runtime/options.ts";
 import type { OnError } from "../../faults.ts";
-import type { Operator } from "../admin/admin-options.ts";
+import type { Operator } from "../operator-options.ts";
 import { adminToken } from "../admin/admin-token.ts";
 import { connectionLimits } from "../limits.ts";
 import { isLoopback, listen, urlOf } from "../listen.ts";
@@ -32,7 +32,7 @@ export interface ServedDashboard {
 /** Serves a dashboard until it is closed. Rejects with `configuration` and `address_in_use`. */
 export async function serveDashboard(own: OwnDashboard): Promise<ServedDashboard> {
   const { admin, operator, token, host, port, path, onError } = own;
-  const shown = { admin, options: defaultOptions, onError, events: undefined, linksLogIn: true };
+  const shown = { admin, options: defaultSettings, onError, events: undefined, linksLogIn: true };
   const requests = new DashboardRequests(shown, {
     path,
     authenticate: adminToken(token, operator),

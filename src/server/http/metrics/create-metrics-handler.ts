@@ -2,7 +2,7 @@ import { HoldfastError } from "../../../task/fault.ts";
 import { insideOf } from "../../inside-tasks.ts";
 import type { Tasks } from "../../tasks.ts";
 import { operatorEndpoint, type OperatorEndpoint } from "../operator-endpoint.ts";
-import type { MetricsHandlerOptions } from "./metrics-handler-options.ts";
+import type { MetricsHandlerOptions } from "../operator-options.ts";
 import { MetricsRequests } from "./metrics-requests.ts";
 
 /**

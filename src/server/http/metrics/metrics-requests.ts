@@ -1,6 +1,5 @@
 import type { ServerEvents } from "../../../runtime/events/server-events.ts";
-import { HoldfastError } from "../../../task/fault.ts";
-import { assertOptionNames } from "../../../task/option-names.ts";
+import { assertOptions } from "../../../options/options.ts";
 import type { OnError } from "../../faults.ts";
 import { refusal, refusalOf } from "../admin/admin-answers.ts";
 import { withAnswerHeaders } from "../answer-headers.ts";
@@ -8,8 +7,7 @@ import { tellHttpRefusal } from "../http-refusals.ts";
 import { pathOf } from "../node-request.ts";
 import type { OperatorRequests } from "../operator-endpoint.ts";
 import { OperatorGate } from "../operator-gate.ts";
-import { metricsHandlerOptions, type MetricsHandlerOptions } from "./metrics-handler-options.ts";
-import type { MetricsText } from "./metrics-options.ts";
+import { metricsHandlerOptions, type MetricsHandlerOptions, type MetricsText } from "../operator-options.ts";
 
 export interface MetricsListeners {
   readonly onError: OnError;
@@ -26,16 +24,11 @@ export class MetricsRequests implements OperatorRequests {
 
   /** Throws `configuration` for options that would admit everyone, or no one. */
   constructor(listeners: MetricsListeners, options: MetricsHandlerOptions) {
-    assertOptionNames("createMetricsHandler", options, metricsHandlerOptions);
+    assertOptions("createMetricsHandler", options, metricsHandlerOptions);
     const { path = "/metrics", source, authenticate, ...names } = options;
     this.path = path;
     this.#listeners = listeners;
-    this.#gate = new OperatorGate("metrics", { path, authenticate, ...names });
-    if (typeof source?.text !== "function") {
-      const message =
-        "The metrics endpoint needs a source: what prometheusMetrics of holdfast/prometheus gives.";
-      throw new HoldfastError("configuration", message);
-    }
+    this.#gate = new OperatorGate("metrics", { authenticate, ...names });
     this.#source = source;
   }
 

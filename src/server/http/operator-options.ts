@@ -1,0 +1,100 @@
+import { isFunction, isObject, joined, tableOf, text, value } from "../../options/options.ts";
+import { nameOptions, requestOptions, type NameOptions, type RequestOptions } from "./request-options.ts";
+
+/** The operator who sends a request to an admin endpoint. */
+export interface Operator {
+  /** The name recorded with actions, not empty. */
+  readonly actor: string;
+  /** Whether the operator may change things, or only read. Default `write`. */
+  readonly role?: "read" | "write";
+}
+
+/** Identifies the operator of a request by its headers; `undefined` refuses the request with 401. */
+export type AuthenticateOperator = (request: Request) => Promise<Operator | undefined>;
+
+const authentication = "a function that identifies operators, such as adminToken(process.env.ADMIN_TOKEN)";
+
+/** Whether an endpoint of operators can be served at a path: a request comes with it as it is, and its routes stand below it. */
+export function isOperatorPath(path: string): boolean {
+  return /^(?:\/[\w.~-]+)+$/.test(path) && new URL(path, "http://localhost").pathname === path;
+}
+
+export const operatorPath = "a path such as `/ops`";
+
+/** An admin endpoint next to an MCP endpoint. */
+export class AdminEndpointOptions {
+  /** The full path of the endpoint, wherever the handler is mounted. Default `/admin`. */
+  readonly path?: string = text(operatorPath, isOperatorPath, {
+    default: "/admin",
+    variable: "HOLDFAST_ADMIN_PATH",
+  });
+  /** Separate from clients' authentication: permission to call tools does not make an operator. `adminToken` creates one. */
+  readonly authenticate: AuthenticateOperator = value(authentication, isFunction, { required: true });
+}
+
+export const adminEndpointOptions = tableOf(AdminEndpointOptions);
+
+export interface AdminHandlerOptions extends AdminEndpointOptions, RequestOptions {}
+
+export const adminHandlerOptions = joined(adminEndpointOptions, requestOptions);
+
+/** Metrics as text: the result of `prometheusMetrics` from `holdfast/prometheus`. */
+export interface MetricsText {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+/** An endpoint for metrics next to an MCP endpoint. */
+export class MetricsEndpointOptions {
+  /** The full path of the endpoint, wherever the handler is mounted. Default `/metrics`. */
+  readonly path?: string = text(operatorPath, isOperatorPath, {
+    default: "/metrics",
+    variable: "HOLDFAST_METRICS_PATH",
+  });
+  /** What to serve: the result of `prometheusMetrics`. */
+  readonly source: MetricsText = value(
+    "what prometheusMetrics() of holdfast/prometheus returns",
+    (given) => isObject(given) && isFunction((given as Partial<MetricsText>).text),
+    { required: true },
+  );
+  /** Separate from clients' authentication: callers of tools must not see how much others use. `adminToken` creates one. */
+  readonly authenticate: AuthenticateOperator = value(authentication, isFunction, { required: true });
+}
+
+export const metricsEndpointOptions = tableOf(MetricsEndpointOptions);
+
+export interface MetricsHandlerOptions extends MetricsEndpointOptions, NameOptions {}
+
+export const metricsHandlerOptions = joined(metricsEndpointOptions, nameOptions);
+
+/** A dashboard for operators next to an MCP endpoint. */
+export class DashboardEndpointOptions {
+  /** The full path of the page, wherever the handler is mounted. Default `/holdfast`. */
+  readonly path?: string = text(operatorPath, isOperatorPath, { default: "/holdfast" });
+  /** Identifies operators. Default: that of the same server's admin endpoint. */
+  readonly authenticate?: AuthenticateOperator = value(authentication, isFunction);
+  /** The URL of a trace, with `{traceId}` in place of its id. Default: tasks show only the id of their trace. */
+  // It becomes a link of the page.
+  readonly traceUrl?: string = text(
+    "an http: or https: URL with `{traceId}` in it",
+    (url) => /^https?:\/\/.*\{traceId\}/.test(url) && URL.canParse(url),
+    { variable: "HOLDFAST_DASHBOARD_TRACE_URL" },
+  );
+}
+
+export const dashboardEndpointOptions = tableOf(DashboardEndpointOptions);
+
+/** A dashboard by itself, which has no admin endpoint to take its operators from. */
+export class DashboardPageOptions extends DashboardEndpointOptions {
+  /**
+   * Identifies operators by the headers of a request. If a request has no `Authorization`, the token with which the operator logged in is
+   * added as `Authorization: Bearer …`. `adminToken` creates one.
+   */
+  override readonly authenticate: AuthenticateOperator = value(authentication, isFunction, {
+    required: true,
+  });
+}
+
+export interface DashboardOptions extends DashboardPageOptions, RequestOptions {}
+
+export const dashboardOptions = joined(tableOf(DashboardPageOptions), requestOptions);

@@ -1,0 +1,111 @@
+import { maxTaskIds } from "../generation/2026-07-28/listen.ts";
+import {
+  callback,
+  choice,
+  flag,
+  isObject,
+  number,
+  options,
+  tableOf,
+  text,
+  time,
+  value,
+} from "../options/options.ts";
+import type { ServerEvent } from "../runtime/events/server-event.ts";
+import { RuntimeOptions } from "../runtime/options.ts";
+import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
+import type { PlainPolicy } from "../runtime/tool/tool.ts";
+import type { WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
+import type { TaskStore } from "../store/store.ts";
+import { RateOptions, rateOptions } from "./rates/rate-options.ts";
+
+const isToolName = (name: string): boolean => /^[\w.-]{1,128}$/.test(name) && !(name in {});
+const toolName = "a name of 1 to 128 letters, digits and `_.-`";
+
+/** Names of the polling tools, which a model uses after a ticket. */
+export class CompanionNames {
+  /** The tool that fetches a result. Without a tool for `answer`, it takes answers too. Default `task_result`. */
+  readonly result?: string = text(toolName, isToolName, { default: "task_result" });
+  /** The tool that cancels a call. Default `task_cancel`. */
+  readonly cancel?: string = text(toolName, isToolName, { default: "task_cancel" });
+  /** A tool that answers a question. Default: none. */
+  readonly answer?: string = text(toolName, isToolName, {});
+  /** A tool that lists calls. Default: none. */
+  readonly list?: string = text(toolName, isToolName, {});
+}
+
+export const companionNames = tableOf(CompanionNames);
+
+/** Options of `createTasks`. All but `store` have defaults. */
+export class TasksOptions extends RuntimeOptions {
+  /** Where tasks are stored: `sqliteStore("tasks.db")`, or `memoryStore()` for tasks that end with the process. */
+  readonly store: TaskStore = value('a store, such as sqliteStore("tasks.db")', isObject, { required: true });
+  /** Called with errors that no caller is told about. Default: prints a line to stderr. */
+  readonly onError?: (error: unknown) => void = callback();
+  /**
+   * Called with each event of this process (of its tasks, requests and store) after the change is committed. Nothing waits for it, and if
+   * it throws, the error goes to `onError`. `pinoEvents` of `holdfast/pino` writes events to a log. Default: none, at no cost.
+   */
+  readonly onEvent?: (event: ServerEvent) => unknown = callback();
+  /** Traces and measures this process: `openTelemetry()` of `holdfast/opentelemetry`. Default: none, at no cost. */
+  readonly telemetry?: ServerTelemetry = value("what openTelemetry() returns", isObject);
+  /** Answers a call that lacks a capability with -32003, as in early drafts, instead of -32021. Default `false`. */
+  readonly legacyErrorCodes?: boolean = flag({ default: false });
+  /**
+   * In protocol 2025-11-25, refuses calls that could ask for a task but do not, with -32600. Clients without tasks then cannot call such
+   * tools. Default `false`.
+   */
+  readonly requireTasks?: boolean = flag({ default: false });
+  /**
+   * In protocol 2026-07-28, also lists `required` tools to clients without tasks, which cannot call them. Earlier revisions always list all
+   * tools, because the list says which tools take tasks. Default `false`.
+   */
+  readonly listRequiredTools?: boolean = flag({ default: false });
+  /**
+   * How the server answers clients without tasks when they call an optional tool. `wait`: when the work is done. `ticket`: when the work is
+   * done, or after `plainDeadlineMs` with a reference that the model uses to fetch the result later. A tool can override it. Default:
+   * `ticket`, or `wait` for tools with an output schema.
+   */
+  readonly plain?: PlainPolicy = choice(["wait", "ticket"]);
+  /** How long such a call waits before it gets a ticket. A tool can override it. Default 45 seconds. */
+  readonly plainDeadlineMs?: number = time({ min: 0, default: 45_000 });
+  /**
+   * How long the task of such a call continues after its client timed out, so that a repeated call finds it. Then the task is cancelled. 0
+   * cancels it at once. Default 10 minutes.
+   */
+  readonly plainGraceMs?: number = time({ min: 0, default: 600_000 });
+  /**
+   * Names of the tools with which a model uses a ticket. Those for `answer` and `list` exist only if you name them. Default: `task_result`
+   * and `task_cancel`.
+   */
+  readonly companions?: CompanionNames = options(companionNames);
+  /** Rate limits of one principal. Limits that you leave out keep their defaults. */
+  readonly rates?: RateOptions = options(rateOptions);
+  /** Streams on which one principal may listen to tasks at the same time. Default 100. */
+  readonly maxListensPerPrincipal?: number = number({
+    min: 1,
+    default: 100,
+    variable: "HOLDFAST_MAX_LISTENS_PER_PRINCIPAL",
+  });
+  /** Maximum number of tasks, logs and outputs that one such stream may name. Default 1,000. */
+  readonly maxIdsPerListen?: number = number({
+    min: 1,
+    default: maxTaskIds,
+    variable: "HOLDFAST_MAX_IDS_PER_LISTEN",
+  });
+  /**
+   * Services to notify when a task is created, changes its status, or is deleted early. Messages contain no arguments, results or texts.
+   * Each is stored with the change and retried for up to three days. Default: none, at no cost.
+   */
+  readonly webhooks?: readonly WebhookOptions[] = value("a list of webhooks", Array.isArray);
+}
+
+export const tasksOptions = tableOf(TasksOptions);
+
+/** An event that a handler waits for. */
+export class SendOptions {
+  /** Identifies the event, at most 255 characters. Another event with the same id has no effect as long as the task lives. */
+  readonly dedupeId?: string = value("a string", (given) => typeof given === "string");
+}
+
+export const sendOptions = tableOf(SendOptions);
