@@ -42,11 +42,7 @@ export class RealRuntime {
     return this.#firstError.promise;
   }
 
-  static async started(
-    store: TaskStore,
-    tools: RealTools,
-    options?: RuntimeOptions,
-  ): Promise<RealRuntime> {
+  static async started(store: TaskStore, tools: RealTools, options?: RuntimeOptions): Promise<RealRuntime> {
     const started = new RealRuntime(store, tools, options);
     await started.runtime.start();
     return started;

@@ -42,7 +42,7 @@ it.each<[string, TransportOptions, RegExp]>([
   ["both ways to say who calls", { authInfo, identity: "ann" }, /authInfo or identity/],
   ["a token without a subject", { authInfo }, /no subject/],
   ["a principal without a name", { identity: "" }, /without a principal/],
-  ["no open requests", { maxOpenRequests: 0 }, /more than 0/],
+  ["no open requests", { maxOpenRequests: 0 }, /maxOpenRequests must be a whole number of at least 1/],
   ["an unknown option", { principle: "ann" } as TransportOptions, /no option "principle"/],
 ])("refuses %s", async (_, options, message) => {
   const [, far] = InMemoryTransport.createLinkedPair();
