@@ -5,9 +5,15 @@ const long = [
   // It collects the garbage of all its process again and again, which takes ten times as long once other files have filled that.
   "/test/client/watch-lifetime.test.ts",
   "/test/contract/",
-  "/test/model/",
-  "/test/bench/",
   "/test/fuzz/guided.test.ts",
+  "/test/cli/screens/",
+  "/test/model/",
+  "/test/peers/",
+  "/test/conformance/",
+  "/test/crash/",
+  "/test/browser/many-tasks.test.ts",
+  "/test/cli/init.test.ts",
+  "/test/bench/",
 ];
 
 /**
