@@ -12,7 +12,7 @@ import {
 } from "../src/server/http/operator-options.ts";
 import { rateOptions } from "../src/server/rates/rate-options.ts";
 import { stdioOptions } from "../src/server/stdio/serve-stdio.ts";
-import { companionNames, tasksOptions } from "../src/server/tasks-options.ts";
+import { pollingToolOptions, tasksOptions } from "../src/server/tasks-options.ts";
 import { postgresStoreOptions } from "../src/store/postgres/options.ts";
 import { sqliteStoreOptions } from "../src/store/sqlite/options.ts";
 
@@ -21,7 +21,7 @@ const declared: ReadonlyMap<Table<object>, string> = new Map<Table<object>, stri
   [environmentOptions, "EnvironmentOptions"],
   [tasksOptions, "TasksOptions"],
   [rateOptions, "RateOptions"],
-  [companionNames, "CompanionNames"],
+  [pollingToolOptions, "PollingToolOptions"],
   [webhookOptions, "WebhookOptions"],
   [httpOptions, "HttpOptions"],
   [corsOptions, "CorsOptions"],

@@ -26,7 +26,7 @@ export type {
   WebhookBacklog,
 } from "./admin/admin.ts";
 export type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
-export type { CompanionNames, SendOptions, TasksOptions } from "./server/tasks-options.ts";
+export type { PollingToolOptions, SendOptions, TasksOptions } from "./server/tasks-options.ts";
 export { serveTransport } from "./server/transport/serve-transport.ts";
 export type { TransportConnection, TransportOptions } from "./server/transport/serve-transport.ts";
 export { durable } from "./server/durable/durable.ts";

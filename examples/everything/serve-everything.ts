@@ -10,7 +10,7 @@ import type { Telemetry } from "./telemetry.ts";
 import { addTaskTools } from "./tools/add-task-tools.ts";
 
 const options: Omit<TasksOptions, "store"> = {
-  companions: { answer: "task_answer", list: "task_list" },
+  pollingTools: { answer: "task_answer", list: "task_list" },
   ttlMs: 3_600_000,
   requestedTtl: "task",
   pollIntervalMs: 200,

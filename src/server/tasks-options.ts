@@ -23,7 +23,7 @@ const isToolName = (name: string): boolean => /^[\w.-]{1,128}$/.test(name) && !(
 const toolName = "a name of 1 to 128 letters, digits and `_.-`";
 
 /** Names of the polling tools, which a model uses after a ticket. */
-export class CompanionNames {
+export class PollingToolOptions {
   /** The tool that fetches a result. Without a tool for `answer`, it takes answers too. Default `task_result`. */
   readonly result?: string = text(toolName, isToolName, { default: "task_result" });
   /** The tool that cancels a call. Default `task_cancel`. */
@@ -34,7 +34,7 @@ export class CompanionNames {
   readonly list?: string = text(toolName, isToolName, {});
 }
 
-export const companionNames = tableOf(CompanionNames);
+export const pollingToolOptions = tableOf(PollingToolOptions);
 
 /** Options of `createTasks`. All but `store` have defaults. */
 export class TasksOptions extends RuntimeOptions {
@@ -78,7 +78,7 @@ export class TasksOptions extends RuntimeOptions {
    * Names of the tools with which a model uses a ticket. Those for `answer` and `list` exist only if you name them. Default: `task_result`
    * and `task_cancel`.
    */
-  readonly companions?: CompanionNames = options(companionNames);
+  readonly pollingTools?: PollingToolOptions = options(pollingToolOptions);
   /** Rate limits of one principal. Limits that you leave out keep their defaults. */
   readonly rates?: RateOptions = options(rateOptions);
   /** Streams on which one principal may listen to tasks at the same time. Default 100. */

@@ -128,16 +128,16 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     ...settings
   } = settingsOf<
     TasksOptions,
-    "ttlMs" | "plain" | "companions" | "rates" | "onError" | "onEvent" | "telemetry" | "webhooks"
+    "ttlMs" | "plain" | "pollingTools" | "rates" | "onError" | "onEvent" | "telemetry" | "webhooks"
   >(tasksOptions, given);
-  const { plainDeadlineMs, plainGraceMs, companions = {}, rates = {} } = settings;
+  const { plainDeadlineMs, plainGraceMs, pollingTools = {}, rates = {} } = settings;
   const { legacyErrorCodes, requireTasks, listRequiredTools } = settings;
   const { maxListensPerPrincipal, maxIdsPerListen } = settings;
   const onError = errorReporter(report);
   const { clock = systemClock } = testedBy;
   const { events, served, counts } = observersOf({ onEvent, telemetry, clock, onError });
   const registry = new Registry();
-  const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, plainGraceMs, companions });
+  const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, plainGraceMs, pollingTools });
   const setup = {
     legacyErrorCodes,
     requireTasks,

@@ -42,7 +42,7 @@ export async function bothPaths(): Promise<{
     maxBodyBytes: 100_000,
     plain: "ticket",
     plainDeadlineMs: 20,
-    companions: { answer: "task_answer", list: "task_list" },
+    pollingTools: { answer: "task_answer", list: "task_list" },
     rates: { pollsPerInterval: null, maxLoopDelayMs: null, callsPerMinute: null, missesPerMinute: null },
     onError: () => undefined,
   });

@@ -27,7 +27,7 @@ export function tools(tasks: Tasks): void {
 export const tickets = {
   plain: "ticket",
   plainDeadlineMs: 20,
-  companions: { answer: "task_answer", list: "task_list" },
+  pollingTools: { answer: "task_answer", list: "task_list" },
 } as const;
 
 /** What a client knows that is in the middle of something, so that requests can be about it. */

@@ -30,8 +30,8 @@ async function earlier(url: string, who: string): Promise<Call> {
 }
 
 async function stage(http: HttpOptions): Promise<string> {
-  const companions = { answer: "task_answer", list: "task_list" };
-  const options = { plain: "ticket", plainDeadlineMs: 20, companions } as const;
+  const pollingTools = { answer: "task_answer", list: "task_list" };
+  const options = { plain: "ticket", plainDeadlineMs: 20, pollingTools } as const;
   return (await serve({ tools, http, options })).http.url;
 }
 

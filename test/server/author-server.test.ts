@@ -10,7 +10,7 @@ import { FakeClock } from "../../src/testing/fake-clock.ts";
 import { text } from "../kit/messages.ts";
 
 const nobody = { principal: null, session: undefined };
-const plain = { plain: "ticket", plainDeadlineMs: 1_000, plainGraceMs: 0, companions: {} } as const;
+const plain = { plain: "ticket", plainDeadlineMs: 1_000, plainGraceMs: 0, pollingTools: {} } as const;
 const makeServer = (): McpServer => new McpServer({ name: "jobs", version: "1.0.0" });
 
 const fail = (error: unknown): never => {
@@ -81,8 +81,8 @@ it("lists the tools on each server, and makes the JSON form of their schemas onc
 it("lists no tasks to a caller of whom nothing is known", async () => {
   const registry = new Registry();
   registry.add("report", {}, () => text("done"));
-  const companions = { list: "task_list" };
-  const servers = serversOf(registry, makeServer, { ...plain, companions });
+  const pollingTools = { list: "task_list" };
+  const servers = serversOf(registry, makeServer, { ...plain, pollingTools });
   for (const [principal, expected] of [
     [null, false],
     ["ann", true],

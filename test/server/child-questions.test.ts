@@ -143,7 +143,7 @@ it("are put in rounds of a call of a client without tasks in 2026-07-28", async 
 });
 
 it("are put by a ticket, and answered with the polling tool", async () => {
-  const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
+  const plain = { plain: "ticket", plainDeadlineMs: 20, pollingTools: fourTools } as const;
   const { server, errors } = await startServer(tools, { ...options, ...plain });
   const session = await InMemorySession.open(server);
   const called = (name: string, args: object): Promise<Message> => session.result(session.call(name, args));

@@ -41,7 +41,7 @@ it("lists a tool as the SDK does", async () => {
     server.registerTool("report", { ...config, ...rest, inputSchema: z.object(shape) }, () => text("x"));
     server.registerTool("bare", { ...config }, () => text("x"));
   };
-  const plain = createTasks({ store: memoryStore(), companions: {} });
+  const plain = createTasks({ store: memoryStore(), pollingTools: {} });
   const before = await serveHttp(plain.server(making((server) => register(server, {}))), { port: 0 });
   onTestFinished(() => before.close());
   const after = await serveDurable(making((server) => register(server, { task: "optional" })));

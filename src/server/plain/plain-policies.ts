@@ -2,7 +2,7 @@ import { settingsOf, type Settings } from "../../options/options.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { companionNames, type CompanionNames } from "../tasks-options.ts";
+import { pollingToolOptions, type PollingToolOptions } from "../tasks-options.ts";
 
 /** The polling tools, which a model uses after a ticket to get the result, cancel, answer a question or list calls. */
 const pollingToolKinds = ["result", "cancel", "answer", "list"] as const;
@@ -10,7 +10,7 @@ const pollingToolKinds = ["result", "cancel", "answer", "list"] as const;
 export type PollingToolKind = (typeof pollingToolKinds)[number];
 
 /** The names of those that exist. */
-export type PollingToolNames = Settings<CompanionNames, "answer" | "list">;
+export type PollingToolNames = Settings<PollingToolOptions, "answer" | "list">;
 
 /** How the server answers clients without tasks. */
 export interface PlainOptions {
@@ -18,7 +18,7 @@ export interface PlainOptions {
   readonly plain: PlainPolicy | undefined;
   readonly plainDeadlineMs: number;
   readonly plainGraceMs: number;
-  readonly companions: CompanionNames;
+  readonly pollingTools: PollingToolOptions;
 }
 
 /** How each tool answers clients without tasks. */
@@ -35,7 +35,7 @@ export class PlainPolicies {
   constructor(registry: Registry, options: PlainOptions) {
     this.#registry = registry;
     this.#options = options;
-    this.names = namesFrom(options.companions);
+    this.names = namesFrom(options.pollingTools);
     const look = (): void => {
       this.#hasTickets ||= registry.all().some((tool) => this.of(tool) === "ticket");
     };
@@ -102,18 +102,18 @@ export class PlainPolicies {
 }
 
 /** Throws `configuration` for two equal names. */
-function namesFrom(companions: CompanionNames): PollingToolNames {
-  const names = settingsOf<CompanionNames, "answer" | "list">(companionNames, companions);
+function namesFrom(pollingTools: PollingToolOptions): PollingToolNames {
+  const names = settingsOf<PollingToolOptions, "answer" | "list">(pollingToolOptions, pollingTools);
   const all = Object.values(names).filter((name) => name !== undefined);
   if (new Set(all).size === all.length) return names;
-  throw new HoldfastError("configuration", "companions gives two polling tools the same name.");
+  throw new HoldfastError("configuration", "pollingTools gives two polling tools the same name.");
 }
 
 /** The fault of a server that has a tool with the name of a polling tool. */
 export function nameTaken(kind: PollingToolKind, name: string, cause?: unknown): HoldfastError {
   return new HoldfastError(
     "configuration",
-    `Tool "${name}" is named like a polling tool. Rename it, or set companions.${kind}.`,
+    `Tool "${name}" is named like a polling tool. Rename it, or set pollingTools.${kind}.`,
     { cause },
   );
 }

@@ -139,7 +139,7 @@ describe("SEP-1686, a task whose tool needs a scope", () => {
 
 describe("a call with a ticket whose tool needs a scope", () => {
   it("is waited for, answered, stopped and listed with that scope only", async () => {
-    const { url, as } = await guarded({ plain: "ticket", plainDeadlineMs: 20, companions: fourTools });
+    const { url, as } = await guarded({ plain: "ticket", plainDeadlineMs: 20, pollingTools: fourTools });
     const peer = new StatelessClient(url);
     const [ann, weak] = [await as("ann", full), await as("ann", less)];
     const plain = { capabilities: {} };

@@ -18,7 +18,7 @@ it.each(["tools/list", "initialize"])(
       plain: "wait",
       plainDeadlineMs: 0,
       plainGraceMs: 0,
-      companions: {},
+      pollingTools: {},
     });
     // It needs no more of them to amend an answer.
     const runtime = { registry, options: defaultSettings };

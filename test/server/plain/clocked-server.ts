@@ -38,7 +38,7 @@ export async function clockedServer(
   const onError = (error: unknown): void => void errors.push(error);
   const registry = new Registry();
   const runtime = createRuntime({ store, registry, clock, onError });
-  const options = { plain: undefined, plainDeadlineMs: 45_000, plainGraceMs: 600_000, companions: {} };
+  const options = { plain: undefined, plainDeadlineMs: 45_000, plainGraceMs: 600_000, pollingTools: {} };
   const admin = createAdmin({
     store: runtime.store,
     now: () => clock.now(),

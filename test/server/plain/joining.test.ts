@@ -10,7 +10,7 @@ import { SessionClient } from "../../kit/session-client.ts";
 import { StatelessClient } from "../../kit/stateless-client.ts";
 import { fourTools, Job, ticketOf } from "./job.ts";
 
-const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
+const plain = { plain: "ticket", plainDeadlineMs: 20, pollingTools: fourTools } as const;
 const without = { capabilities: {} };
 const key = { "holdfast/idempotencyKey": "k".repeat(22) };
 

@@ -62,7 +62,7 @@ it("cancels a task without a ticket when all callers that waited have left", asy
   const { http } = await serve({
     tools: (tasks) => job.add(tasks, { plain: "ticket", joinCalls: true }),
     http: shared,
-    options: { companions: fourTools },
+    options: { pollingTools: fourTools },
   });
   const peer = new StatelessClient(http.url);
   const callers = [new AbortController(), new AbortController()];

@@ -38,8 +38,8 @@ it.each([
   ["2025-11-25", "task_answer", fourTools],
 ] as const)(
   "a model that follows the texts to the letter completes a call with a question, on %s, with %s",
-  async (version, answers, companions) => {
-    const { server }: StartedServer = await startServer(addReport, { ...options, companions });
+  async (version, answers, pollingTools) => {
+    const { server }: StartedServer = await startServer(addReport, { ...options, pollingTools });
     const session = await InMemorySession.open(server, { version, streams: new FakeStreams() });
     const model = new LiteralModel(
       {

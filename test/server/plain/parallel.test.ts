@@ -148,7 +148,7 @@ it("joins a call with a ticket, unless its caller waits in task_result", async (
         return text("stopped");
       });
     },
-    { plain: "ticket", companions: fourTools },
+    { plain: "ticket", pollingTools: fourTools },
   );
   const session = await InMemorySession.open(server, { capabilities: {} });
   const call = async (name: string, args = {}): Promise<string> =>

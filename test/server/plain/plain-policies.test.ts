@@ -25,8 +25,8 @@ it.each<[string, Partial<ToolConfig>]>([
 });
 
 it("refuses a polling tool's name that a tool of the author has, at the start and on the author's server", async () => {
-  const withTool = (name: string, companions = {}): Promise<StartedServer> =>
-    startServer((tasks) => tasks.tool(name, {}, () => text("a")), { ...plain, companions });
+  const withTool = (name: string, pollingTools = {}): Promise<StartedServer> =>
+    startServer((tasks) => tasks.tool(name, {}, () => text("a")), { ...plain, pollingTools });
   await expect(withTool("task_cancel")).rejects.toMatchObject({ code: "configuration" });
   await withTool("task_list"); // there is no polling tool of that name
   await expect(withTool("task_list", { list: "task_list" })).rejects.toMatchObject({ code: "configuration" });
@@ -36,12 +36,12 @@ it("refuses a polling tool's name that a tool of the author has, at the start an
   });
   const { server, errors } = await startServer(
     (tasks) => tasks.tool("job", {}, () => text("a")),
-    { ...plain, companions: { answer: "task_answer" } },
+    { ...plain, pollingTools: { answer: "task_answer" } },
     (mcp) => void mcp.registerTool("task_answer", {}, () => text("own")),
   );
   await expect(server.create({ era: "legacy" }, { principal: "ann" })).rejects.toMatchObject({
     code: "configuration",
-    message: expect.stringContaining("companions.answer") as unknown,
+    message: expect.stringContaining("pollingTools.answer") as unknown,
   });
   expect(errors).toHaveLength(1);
 });
@@ -57,17 +57,17 @@ it.each([
   { result: null },
   { result: "get result" },
   { results: "fetch_result" },
-])("refuses polling tools that do not each have a valid name of its own: %j", (companions) => {
-  expect(() => createTasks({ store: memoryStore(), companions: companions as object })).toThrow(
-    /the same name|companions\.result must be a name of 1 to 128 letters|companions has no option "results"/,
+])("refuses polling tools that do not each have a valid name of its own: %j", (pollingTools) => {
+  expect(() => createTasks({ store: memoryStore(), pollingTools: pollingTools as object })).toThrow(
+    /the same name|pollingTools\.result must be a name of 1 to 128 letters|pollingTools has no option "results"/,
   );
 });
 
 it("uses the default for a name that is undefined", async () => {
-  const companions = { result: undefined } as object;
+  const pollingTools = { result: undefined } as object;
   const peer = await StatelessClient.of({
     tools: (tasks) => new Job().add(tasks, { plain: "ticket" }),
-    options: { companions },
+    options: { pollingTools },
   });
   const { tools } = await peer.result("tools/list", {}, { capabilities: {} });
   expect((tools as { name: string }[]).map(({ name }) => name)).toContain("task_result");
@@ -77,7 +77,7 @@ it("gives the polling tools the names that the author chose", async () => {
   const job = new Job();
   const { server } = await startServer((tasks) => job.add(tasks), {
     ...plain,
-    companions: { result: "fetch_it" },
+    pollingTools: { result: "fetch_it" },
   });
   const session = await InMemorySession.open(server);
   const { text: said, reference } = ticketOf(await session.result(session.call("job")));
@@ -104,7 +104,7 @@ it("gives tickets by default, but for tools with an output schema, whose calls w
       { task: "required" },
     ];
     for (const [index, config] of configs.entries()) registry.add(`t${index}`, config, () => text("a"));
-    const options = { plain: given, plainDeadlineMs: 0, plainGraceMs: 0, companions: {} };
+    const options = { plain: given, plainDeadlineMs: 0, plainGraceMs: 0, pollingTools: {} };
     const all = new PlainPolicies(registry, options);
     return registry.all().map((tool) => all.of(tool));
   };

@@ -9,7 +9,7 @@ import { serve, startServer } from "../../kit/server.ts";
 import { StatelessClient } from "../../kit/stateless-client.ts";
 import { fourTools, Job } from "./job.ts";
 
-const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
+const plain = { plain: "ticket", plainDeadlineMs: 20, pollingTools: fourTools } as const;
 const without = { capabilities: {} };
 
 interface Config {
@@ -32,7 +32,7 @@ function noting(): { mcp: McpServer; schemas: unknown[] } {
 it.each(["legacy", "modern"] as const)(
   "registers the same schema objects with all %s servers, since the SDK keeps what it makes of each",
   async (era) => {
-    const tasks = createTasks({ store: memoryStore(), companions: fourTools });
+    const tasks = createTasks({ store: memoryStore(), pollingTools: fourTools });
     tasks.tool("job", {}, () => text("done"));
     const made: unknown[][] = [];
     const server = tasks.server(() => {

@@ -27,7 +27,7 @@ async function twoServers(http: HttpOptions): Promise<{
       stopDeadlineMs: 50,
       plain: "ticket",
       plainDeadlineMs: 10_000,
-      companions: fourTools,
+      pollingTools: fourTools,
     });
     tasks.tool("report", {}, async (_args, task) => {
       const rows = await task.step("rows", () => ++steps);

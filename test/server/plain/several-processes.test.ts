@@ -266,7 +266,7 @@ it.each(["arrives", "is lost"])(
 );
 
 it("joins a call with a ticket from another process, unless its caller waits in task_result there", async () => {
-  const run = await processes({}, { plain: "ticket", plainDeadlineMs: minute, companions: fourTools });
+  const run = await processes({}, { plain: "ticket", plainDeadlineMs: minute, pollingTools: fourTools });
   const [here, there] = [
     await InMemorySession.open(run.here.server),
     await InMemorySession.open(run.there.server),

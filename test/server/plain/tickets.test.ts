@@ -6,7 +6,7 @@ import { type StartedServer, startServer } from "../../kit/server.ts";
 import { StatelessClient } from "../../kit/stateless-client.ts";
 import { addConfirm, fourTools, Job, ticketOf } from "./job.ts";
 
-const plain = { plain: "ticket", plainDeadlineMs: 20, companions: fourTools } as const;
+const plain = { plain: "ticket", plainDeadlineMs: 20, pollingTools: fourTools } as const;
 const without = { capabilities: {} };
 
 function tickets(job: Job): Promise<StartedServer> {
@@ -273,7 +273,7 @@ it("takes the answer by task_result, which then waits, if there is no tool for a
 it.each([
   ["task_result", {}],
   ["task_answer", fourTools],
-])("answers no later question by a call of %s that is repeated", async (tool, companions) => {
+])("answers no later question by a call of %s that is repeated", async (tool, pollingTools) => {
   const yes = {
     type: "object" as const,
     properties: { yes: { type: "boolean" as const } },
@@ -287,7 +287,7 @@ it.each([
         return text(`${first.action}, ${second.action}`);
       });
     },
-    { plainDeadlineMs: 10_000, companions },
+    { plainDeadlineMs: 10_000, pollingTools },
   );
   const session = await InMemorySession.open(server);
   const { reference, data } = ticketOf(await called(session, "wipe"));

@@ -111,8 +111,8 @@ it("answers for the caller's own tasks, however often it guessed", async () => {
 });
 
 it("limits lookups by polling tools too, but not those of the caller's own calls", async () => {
-  const companions = { answer: "task_answer" };
-  const options = { plainDeadlineMs: 20, companions, rates: { missesPerMinute: 2 } } as const;
+  const pollingTools = { answer: "task_answer" };
+  const options = { plainDeadlineMs: 20, pollingTools, rates: { missesPerMinute: 2 } } as const;
   const { http } = await serve({ tools, http: { authenticate }, options });
   const peer = new StatelessClient(http.url);
   const guess = (name: string, who: string): Promise<WireResponse> =>
