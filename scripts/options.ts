@@ -2,6 +2,7 @@
 import { glob, readFile, writeFile } from "node:fs/promises";
 import { format, resolveConfig } from "prettier";
 import { environmentOptions, serverVariables, variableTables } from "../src/env/variables.ts";
+import { connectOptions, receiveTasksOptions } from "../src/client/connect-options.ts";
 import type { Row, Table } from "../src/options/options.ts";
 import { webhookOptions } from "../src/runtime/webhooks/webhook-options.ts";
 import { corsOptions, httpOptions } from "../src/server/http/http-options.ts";
@@ -29,6 +30,8 @@ const declared: ReadonlyMap<Table<object>, string> = new Map<Table<object>, stri
   [metricsEndpointOptions, "MetricsEndpointOptions"],
   [dashboardEndpointOptions, "DashboardEndpointOptions"],
   [stdioOptions, "StdioOptions"],
+  [connectOptions, "ConnectOptions"],
+  [receiveTasksOptions, "ReceiveTasksOptions"],
   [sqliteStoreOptions, "SqliteStoreOptions"],
   [postgresStoreOptions, "PostgresStoreOptions"],
 ]);
@@ -37,6 +40,7 @@ const declared: ReadonlyMap<Table<object>, string> = new Map<Table<object>, stri
 export const pages: ReadonlyMap<string, readonly Table<object>[]> = new Map([
   ["configuration", [tasksOptions, httpOptions, stdioOptions, sqliteStoreOptions, postgresStoreOptions]],
   ["operations", [webhookOptions]],
+  ["client", [connectOptions]],
 ]);
 
 /** An option with its comment in the source: what it means, and the words about its default. */

@@ -16,145 +16,141 @@ import type { ClientEvent } from "./client-events.ts";
 import type { ClientTelemetry } from "./client-telemetry.ts";
 import type { OnInput, OnInputError } from "./question/input-request.ts";
 import type { TaskStore } from "../store/store.ts";
-import { optionProblem, type OptionNames } from "../task/option-names.ts";
+import {
+  callback,
+  choice,
+  flag,
+  isFunction,
+  isObject,
+  optionProblem,
+  options,
+  tableOf,
+  text,
+  time,
+  value,
+} from "../options/options.ts";
+
+const isObjectOrText = (given: unknown): boolean => typeof given === "string" || isObject(given);
+
+/** How the client accepts a server's questions as tasks of its own, in protocol 2025-11-25 and SEP-1686. */
+export class ReceiveTasksOptions {
+  /**
+   * Where they are stored: `sqliteStore("client-tasks.db")` for questions that stay open after a restart of this process, or
+   * `memoryStore()`. Concurrent connections can share a store. It closes with the last of them and cannot be opened again.
+   */
+  readonly store: TaskStore = value('a store, such as sqliteStore("client-tasks.db")', isObject, {
+    required: true,
+  });
+  /**
+   * The life of a task, from its creation; in SEP-1686, how long it is kept after its end. A server may ask for another
+   * value of up to 30 days. Default: a question waits for its answer for up to a year, and is then kept for a day.
+   */
+  readonly ttlMs?: number | null = time({ min: 0, orNull: true });
+  /** The poll interval that the server is asked to keep. Default 1 second. */
+  readonly pollIntervalMs?: number = time({ min: 0, default: 1_000 });
+  /** Whether to refuse questions that do not ask for a task, with -32600. Has no effect in SEP-1686. Default `false`. */
+  readonly required?: boolean = flag({ default: false });
+  /** Called with errors that reach no caller. Default: prints a line to stderr. */
+  readonly onError?: (error: unknown) => void = callback();
+}
+
+export const receiveTasksOptions = tableOf(ReceiveTasksOptions);
 
 /** Options of `connect`. */
-export interface ConnectOptions {
+export class ConnectOptions {
   /** Answers the server's questions, before a task exists and while one runs. */
-  readonly onInput?: OnInput;
+  readonly onInput?: OnInput = callback();
   /** Called with questions that could not be answered. Decides what happens to their task. */
-  readonly onInputError?: OnInputError;
+  readonly onInputError?: OnInputError = callback();
   /** Called with each event of the client, for logs and traces. Errors that it throws are ignored. */
-  readonly onEvent?: (event: ClientEvent) => unknown;
+  readonly onEvent?: (event: ClientEvent) => unknown = callback();
   /**
    * Traces and measures this client: `openTelemetry()` of `holdfast/opentelemetry`. Each request becomes a span, whose context is sent in
    * its `_meta`. Default: none, at no cost.
    */
-  readonly telemetry?: ClientTelemetry;
+  readonly telemetry?: ClientTelemetry = value("what openTelemetry() returns", isObject);
   /**
    * The capabilities to declare. Default: `{ elicitation: { form: {} } }` with `onInput`, none without. Declare `sampling`
    * or `roots` only if `onInput` answers them. Capabilities for tasks are always added.
    */
-  readonly capabilities?: ClientCapabilities;
+  readonly capabilities?: ClientCapabilities = value("an object", isObject);
   /**
    * Accepts the server's elicitation and sampling requests as durable tasks, in protocol 2025-11-25 and in SEP-1686, so that the user can
    * answer after the connection or this process was restarted. They go to `onInput` like all questions, if `capabilities` declare them. Has
    * no effect in other protocols.
    */
-  readonly receiveTasks?: ReceiveTasksOptions;
+  readonly receiveTasks?: ReceiveTasksOptions = options(receiveTasksOptions);
   /**
    * Where calls and the answers to their questions are stored, from before a call is sent until its outcome is delivered, so that
    * `client.pending()` finds them after a crash of this process: `fileHandles(folder)`, or just the folder's path, or `memoryHandles()`. It
    * contains the arguments of calls and gives access to their tasks: use one store per user. Default: nothing is stored.
    */
-  readonly handles?: HandleStore | string;
-  /** The name and version that the client sends. Default: holdfast and its version. */
-  readonly clientInfo?: Implementation;
+  readonly handles?: HandleStore | string = value(
+    "a store of handles, such as fileHandles(folder), or the path of a folder",
+    isObjectOrText,
+  );
+  /** The name and version that the client sends. Default: `holdfast` and its version. */
+  readonly clientInfo?: Implementation = value("an object with name and version", isObject);
   /**
    * The only protocol version to speak. Default: 2026-07-28 if the server supports it, otherwise the latest that it supports.
    * Name an earlier one to save the round trip that asks for 2026-07-28, or for servers that fail on it.
    */
-  readonly protocolVersion?: ProtocolVersion;
+  readonly protocolVersion?: ProtocolVersion = choice(protocolVersions as readonly ProtocolVersion[]);
   /**
    * `"sep-1686"` uses the tasks of the original proposal in protocol 2025-11-25 too. Before that version they are always used; later
    * versions are then not used. Servers need not declare them: one without tasks answers the call directly. Default: the tasks of the
    * protocol version.
    */
-  readonly generation?: "sep-1686";
+  readonly generation?: "sep-1686" = choice(askableGenerations as readonly "sep-1686"[]);
   /**
    * The server's name in task references. Default: its URL; for a process, its command line; for a transport,
    * `"transport"`. Set it if that changes while the tasks stay, or if different servers would share it.
    */
-  readonly serverName?: string;
+  readonly serverName?: string = text("a text that is not empty", (name) => name !== "", {});
   /** Headers of every HTTP request. Have no effect on other connections. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> = value("an object of headers", isObject);
   /** A bearer token, or a function that returns one and is called before each HTTP request. */
-  readonly token?: string | (() => string | undefined | Promise<string | undefined>);
+  readonly token?: string | (() => string | undefined | Promise<string | undefined>) = value(
+    "a text, or a function that returns one",
+    (given) => typeof given === "string" || isFunction(given),
+    { secret: true },
+  );
   /**
    * How to get access tokens by OAuth 2.1, instead of a `token`: a login store, such as `fileLogins(folder)`, with a login by `logIn` or
    * `holdfast login`; or an OAuth provider of the SDK, such as its `ClientCredentialsProvider`. If the server refuses a token, it is
    * renewed once for all requests, which are then sent again. Tokens go to the server's origin only.
    */
-  readonly auth?: LoginStore | OAuthClientProvider;
+  readonly auth?: LoginStore | OAuthClientProvider = value(
+    "a login store, such as fileLogins(folder), or an OAuth provider of the SDK",
+    isObject,
+  );
   /**
    * Sends the HTTP requests. Default: Node's HTTP client, without time limits. With the global `fetch` a call fails when
    * its server sends nothing for 300 seconds.
    */
-  readonly fetch?: FetchLike;
+  readonly fetch?: FetchLike = callback();
   /** Aborts connecting, and ends a process that was started for it. No effect once connected. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal = value("an AbortSignal", isObject);
   /**
    * Whether to open a stream on which the server pushes the states of tasks. Polls are then the fallback: four intervals apart, at least 15
-   * seconds and at most a minute. Default true.
+   * seconds and at most a minute. Default `true`.
    */
-  readonly listen?: boolean;
-  /** The shortest poll interval in milliseconds, whatever the server asks for. Default 250. */
-  readonly pollFloorMs?: number;
+  readonly listen?: boolean = flag({ default: true });
+  /** The shortest poll interval, whatever the server asks for. Default 250 ms. */
+  readonly pollFloorMs?: number = time({ min: 0, fractions: true, default: 250 });
 }
 
-/** How the client accepts a server's questions as tasks of its own, in protocol 2025-11-25 and SEP-1686. */
-export interface ReceiveTasksOptions {
-  /**
-   * Where they are stored: `sqliteStore("client-tasks.db")` for questions that stay open after a restart of this process, or
-   * `memoryStore()`. Concurrent connections can share a store. It closes with the last of them and cannot be opened again.
-   */
-  readonly store: TaskStore;
-  /**
-   * The life of a task, in milliseconds from its creation; in SEP-1686, how long it is kept after its end. A server may ask for another
-   * value of up to 30 days. Default: a question waits for its answer for up to a year, and is then kept for a day.
-   */
-  readonly ttlMs?: number | null;
-  /** The poll interval that the server is told to keep, in milliseconds. Default 1000. */
-  readonly pollIntervalMs?: number;
-  /** Whether to refuse questions that do not ask for a task, with -32600. Has no effect in SEP-1686. Default false. */
-  readonly required?: boolean;
-  /** Called with errors that reach no caller. Default: prints a line to stderr. */
-  readonly onError?: (error: unknown) => void;
-}
-
-const connectOptions: OptionNames<ConnectOptions> = {
-  onInput: true,
-  onInputError: true,
-  onEvent: true,
-  telemetry: true,
-  capabilities: true,
-  receiveTasks: true,
-  handles: true,
-  clientInfo: true,
-  protocolVersion: true,
-  generation: true,
-  serverName: true,
-  headers: true,
-  token: true,
-  auth: true,
-  fetch: true,
-  signal: true,
-  listen: true,
-  pollFloorMs: true,
-};
+export const connectOptions = tableOf(ConnectOptions);
 
 /** Throws a RangeError for invalid options. */
-export function assertConnectOptions(options: ConnectOptions): void {
-  const problem = optionProblem("connect", options, connectOptions);
+export function assertConnectOptions(given: ConnectOptions): void {
+  const problem = optionProblem("connect", given, connectOptions);
   if (problem !== undefined) throw new RangeError(problem);
-  const { pollFloorMs = 0, protocolVersion, generation, auth, token, headers = {} } = options;
+  const { protocolVersion, generation, auth, token, headers = {} } = given;
   const hasHeader = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   if (auth !== undefined && (token !== undefined || hasHeader)) {
-    throw new RangeError("auth cannot be combined with a token, or with a header Authorization.");
+    throw new RangeError("auth cannot be combined with a token or an Authorization header.");
   }
-  if (!Number.isFinite(pollFloorMs) || pollFloorMs < 0) {
-    throw new RangeError(`pollFloorMs has to be a number of at least 0, not ${pollFloorMs}.`);
-  }
-  if (protocolVersion !== undefined && !protocolVersions.includes(protocolVersion)) {
-    const known = protocolVersions.join(", ");
-    throw new RangeError(`protocolVersion has to be one of ${known}, not ${String(protocolVersion)}.`);
-  }
-  if (generation === undefined) return;
-  if (!askableGenerations.includes(generation)) {
-    const known = askableGenerations.map((name) => JSON.stringify(name)).join(" or ");
-    throw new RangeError(`generation has to be ${known}, not ${JSON.stringify(generation)}.`);
-  }
-  if (protocolVersion !== undefined && !isSpokenIn(generation, protocolVersion)) {
+  if (generation !== undefined && protocolVersion !== undefined && !isSpokenIn(generation, protocolVersion))
     throw new RangeError(`Protocol ${protocolVersion} has no tasks of ${generation}.`);
-  }
 }

@@ -6,7 +6,12 @@ import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
 import type { StoredCall } from "./handles/handle-store.ts";
-import { assertConnectOptions, type ConnectOptions, type ReceiveTasksOptions } from "./connect-options.ts";
+import {
+  assertConnectOptions,
+  connectOptions,
+  type ConnectOptions,
+  type ReceiveTasksOptions,
+} from "./connect-options.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { ClientEvents } from "./client-events.ts";
 import {
@@ -18,6 +23,7 @@ import {
 } from "./generations.ts";
 import { assertNodeVersion } from "../task/node-version.ts";
 import { packageVersion } from "../task/package-version.ts";
+import { settingsOf } from "../options/options.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ServerTarget } from "./transport/server-connection.ts";
 import { openConnection } from "./transport/open-connection.ts";
@@ -70,7 +76,11 @@ export async function connectWith(
 ): Promise<TaskClient> {
   assertNodeVersion(process.versions.node);
   assertConnectOptions(options);
-  const { onInput, onInputError, signal, pollFloorMs = 250, listen = true, handles } = options;
+  const { onInput, onInputError, signal, handles } = options;
+  const { pollFloorMs, listen } = settingsOf<Pick<ConnectOptions, "pollFloorMs" | "listen">>(
+    connectOptions,
+    options,
+  );
   signal?.throwIfAborted();
   const clientInfo = options.clientInfo ?? { name: "holdfast", version: packageVersion };
   const capabilities = options.capabilities ?? defaultCapabilities(onInput !== undefined);

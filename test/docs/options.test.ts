@@ -26,12 +26,3 @@ it("says in each comment, which editors show, the default that is used", () => {
     expect([name, said.slice(0, used.length)]).toEqual([name, used]);
   }
 });
-
-it("lists every option of connect", async () => {
-  const page = await readFile(new URL("../../docs/guides/client.md", import.meta.url), "utf8");
-  const source = await readFile(new URL("../../src/client/connect-options.ts", import.meta.url), "utf8");
-  const [, body = ""] = /export interface ConnectOptions {\n([^]*?)\n}\n/.exec(source) ?? [];
-  const members = [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member = ""]) => member);
-  expect(members.length).toBeGreaterThan(10);
-  expect(members.filter((name) => !page.includes(`| \`${name}\` `))).toEqual([]);
-});
