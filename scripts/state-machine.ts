@@ -1,7 +1,7 @@
 // Makes docs/state-machine.md from the transition table: npm run docs:state-machine
 import { writeFile } from "node:fs/promises";
 import { format } from "prettier";
-import { isTerminal, taskStates, type TaskState } from "../src/task/status.ts";
+import { isTerminal, taskStates, type TaskState } from "../src/task/outcome.ts";
 import { nextState, transitions, type TaskEvent } from "../src/task/transition.ts";
 
 const events = Object.keys(transitions) as TaskEvent[];

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { nodeVersionProblem } from "./task/node-version.ts";
+import { nodeVersionProblem } from "./task/package.ts";
 
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {

@@ -34,16 +34,16 @@ export type { DurableServer } from "./server/durable/durable.ts";
 export type { DurableContext, TaskSettings } from "./server/durable/register-tool.ts";
 export type { ServerFactory } from "./server/author-server.ts";
 export type { TaskServer } from "./server/task-server.ts";
-export type { TaskCaller } from "./runtime/tool/caller.ts";
+export type { TaskCaller } from "./runtime/tool/task-context.ts";
 export type { RequestedTtl, Role, RuntimeOptions } from "./runtime/options.ts";
 export type { WebhookEvent, WebhookOptions } from "./runtime/webhooks/webhook-options.ts";
 export type { EventError, ServerEvent } from "./runtime/events/server-event.ts";
-export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
+export type { PrepareContext } from "./runtime/tool/task-context.ts";
 export type { Backoff } from "./runtime/backoff.ts";
-export type { DurableTool, ToolChanges } from "./runtime/tool/durable-tool.ts";
-export type { RetryPolicy } from "./runtime/tool/retry-policy.ts";
-export { NonRetryableError } from "./runtime/tool/non-retryable-error.ts";
-export { TaskCallError } from "./runtime/tool/task-call-error.ts";
+export type { DurableTool, ToolChanges } from "./runtime/tool/tool.ts";
+export type { RetryPolicy } from "./runtime/tool/tool.ts";
+export { NonRetryableError } from "./runtime/tool/tool-errors.ts";
+export { TaskCallError } from "./runtime/tool/tool-errors.ts";
 export type {
   EventOptions,
   StepContext,
@@ -62,19 +62,14 @@ export type {
   ToolConfig,
   ToolHandler,
 } from "./runtime/tool/tool.ts";
-export type {
-  StructuredContent,
-  ToolInput,
-  ToolReference,
-  ToolResult,
-} from "./runtime/tool/tool-reference.ts";
+export type { StructuredContent, ToolInput, ToolReference, ToolResult } from "./runtime/tool/task-context.ts";
 export type {
   AllOptions,
   CallArguments,
   CalledTool,
   CallResult,
   ToolCall,
-} from "./runtime/tool/tool-reference.ts";
+} from "./runtime/tool/task-context.ts";
 export type { JournalKey } from "./task/journal.ts";
 export type { LogLevel } from "./task/task-line.ts";
 export { HoldfastError } from "./task/fault.ts";

@@ -1,14 +1,11 @@
 import { answersByTask, openQuestions } from "../runtime/questions/open-questions.ts";
 import { judgeAnswers } from "../runtime/questions/answers.ts";
 import type { TaskStore } from "../store/store.ts";
-import type { ActionBy } from "../task/action.ts";
-import type { CommandResult } from "../task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../task/command.ts";
+import { type ActionBy, type TaskRecord, taskId } from "../task/record.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import { HoldfastError } from "../task/fault.ts";
-import type { TaskRecord } from "../task/record.ts";
-import { isSealed } from "../task/sealed.ts";
-import { taskId } from "../task/task-id.ts";
-import { isTerminal } from "../task/status.ts";
+import { isSealed } from "../task/stored-text.ts";
+import { isTerminal } from "../task/outcome.ts";
 import type { AdminActs, RetryOptions, TaskSummary } from "./admin.ts";
 import { bulk } from "./bulk.ts";
 import { encrypted, refusal, unfinished, unknown } from "./refusals.ts";

@@ -1,10 +1,8 @@
 import type { DeliveryEvent } from "../task/delivery.ts";
 import type { Activity, NodeSummary } from "./activity.ts";
-import type { InputMethod } from "../task/input.ts";
-import type { JournalKind } from "../task/journal.ts";
+import type { InputMethod, JournalKind } from "../task/journal.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
-import type { GenerationName } from "../task/generations.ts";
-import type { Progress, TaskMethod } from "../task/record.ts";
+import type { GenerationName, Progress, TaskMethod } from "../task/record.ts";
 import type { TaskAttempt } from "../task/attempts.ts";
 
 /**

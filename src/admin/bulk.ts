@@ -1,6 +1,6 @@
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError, isStoreFault } from "../task/fault.ts";
-import { isTerminal } from "../task/status.ts";
+import { isTerminal } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { AdminActs, BulkAction, BulkOptions, BulkResult, TaskSelection } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";

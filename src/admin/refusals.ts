@@ -1,4 +1,4 @@
-import type { Refused } from "../task/command-result.ts";
+import type { Refused } from "../task/command.ts";
 import { HoldfastError } from "../task/fault.ts";
 
 /** A task cannot be changed for a while, although the store works: the process that runs it is gone. */

@@ -1,10 +1,9 @@
 import { isOfPrepare } from "../runtime/execution/prepare-in-task.ts";
 import { storedHash, type HashingStore } from "../runtime/request-hash.ts";
 import type { TaskStore } from "../store/store.ts";
-import type { NewTask } from "../task/new-task.ts";
+import type { NewTask, TaskRecord, TaskRequest } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { JournalEntry } from "../task/journal.ts";
-import type { TaskRecord, TaskRequest } from "../task/record.ts";
 import type { RetryOptions } from "./admin.ts";
 
 /** The maximum size of the journal that a rerun starts with, since it is stored in one write. */

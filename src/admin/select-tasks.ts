@@ -1,7 +1,6 @@
 import type { AdminStore, EndedAs, TaskRange } from "../store/admin-store.ts";
-import { generationNames } from "../task/generations.ts";
-import type { TaskRecord } from "../task/record.ts";
-import { encryptedText } from "../task/sealed.ts";
+import { generationNames, type TaskRecord } from "../task/record.ts";
+import { encryptedText } from "../task/stored-text.ts";
 import type { TaskSelection, TaskStanding } from "./admin.ts";
 import { encrypted } from "./refusals.ts";
 import { standingOf } from "./summary.ts";

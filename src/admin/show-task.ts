@@ -1,8 +1,7 @@
 import type { TaskStore } from "../store/store.ts";
-import type { StoredAction } from "../task/action.ts";
+import type { StoredAction, TaskRecord } from "../task/record.ts";
 import type { StoredDelivery } from "../task/delivery.ts";
 import type { JournalHead } from "../task/journal.ts";
-import type { TaskRecord } from "../task/record.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
 import type { AdminAction, ShownLine, TaskDelivery, TaskDetails, TimelineEntry } from "./admin.ts";
 import { errorText, parsed, summaryOf } from "./summary.ts";

@@ -1,8 +1,7 @@
-import { cutText } from "../task/cut-text.ts";
+import { cutText, encryptedText, isSealed } from "../task/stored-text.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { latestTime } from "../task/time.ts";
-import { encryptedText, isSealed } from "../task/sealed.ts";
 import type { TaskStanding, TaskSummary } from "./admin.ts";
 
 /** A task's state for operators. */

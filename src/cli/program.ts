@@ -12,7 +12,7 @@ import {
 import { addDashboardCommand } from "./dashboard-program.ts";
 import { addAdminCommands } from "./admin-program.ts";
 import { restoreId } from "./arguments/rewrite-argv.ts";
-import { packageVersion } from "../task/package-version.ts";
+import { packageVersion } from "../task/package.ts";
 import type { AnswerOptions } from "./command/answer.ts";
 import type { CallOptions } from "./command/call.ts";
 import type { ExportOptions } from "./command/journal.ts";

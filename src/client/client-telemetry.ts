@@ -1,4 +1,4 @@
-import type { TraceContext } from "../task/trace-context.ts";
+import type { TraceContext } from "../task/record.ts";
 import type { WaitOutcome } from "./client-events.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { ReadResourceResult } from "@modelcontextprotocol/client";
 import { generationAt, type WireGenerationName } from "../generation/generations.ts";
-import type { JsonObject } from "../generation/json-object.ts";
+import type { JsonObject } from "../generation/message.ts";
 import { plainRead } from "./call/read.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
@@ -21,8 +21,7 @@ import {
   PreparedGenerations,
   type LoadedReceiving,
 } from "./generations.ts";
-import { assertNodeVersion } from "../task/node-version.ts";
-import { packageVersion } from "../task/package-version.ts";
+import { assertNodeVersion, packageVersion } from "../task/package.ts";
 import { settingsOf } from "../options/options.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ServerTarget } from "./transport/server-connection.ts";

@@ -1,5 +1,5 @@
 import type { ClientCapabilities, Implementation, JSONRPCMessage } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../generation/json-object.ts";
+import type { JsonObject } from "../generation/message.ts";
 import type { ClientClock } from "./clock.ts";
 import type { ConnectOptions } from "./connect-options.ts";
 import type { UserCallbacks } from "./question/ask-user.ts";

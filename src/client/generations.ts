@@ -1,8 +1,8 @@
 import type { ClientCapabilities, JSONRPCMessage } from "@modelcontextprotocol/client";
-import { generation as coreName } from "../generation/2025-11-25/name.ts";
-import { generation as extensionName } from "../generation/2026-07-28/name.ts";
+import { generation as coreName } from "../generation/2025-11-25.ts";
+import { generation as extensionName } from "../generation/2026-07-28.ts";
 import { isWireGeneration, wireGenerations, type WireGenerationName } from "../generation/generations.ts";
-import { generation as sepName } from "../generation/sep-1686/name.ts";
+import { generation as sepName } from "../generation/sep-1686.ts";
 import { core } from "./2025-11-25/generation.ts";
 import { extension } from "./2026-07-28/generation.ts";
 import type { Caller, ClientGeneration, PreparedGeneration, ProtocolParts } from "./generation.ts";

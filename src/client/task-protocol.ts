@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../generation/json-object.ts";
+import type { JsonObject } from "../generation/message.ts";
 import type { InputResult } from "./question/input-request.ts";
 import type { TaskPage, TaskSummary } from "./task/listed-task.ts";
 import type { OpenQuestion, RemoteTask } from "./task/remote-task.ts";

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import type { ClientTracing } from "./client-telemetry.ts";
-import { traceContextIn, traceContextKeys, type TraceContext } from "../task/trace-context.ts";
+import { traceContextIn, traceContextKeys, type TraceContext } from "../task/record.ts";
 
 /** The trace context that a message came with. */
 export function traceOf(params: JsonObject | undefined): TraceContext | undefined {

@@ -1,8 +1,8 @@
-import type { GenerationName } from "../task/generations.ts";
-import { generation as core } from "./2025-11-25/name.ts";
-import { generation as extension } from "./2026-07-28/name.ts";
-import { generation as sep } from "./sep-1686/name.ts";
-import type { CapabilityPlace } from "./task-lines.ts";
+import type { GenerationName } from "../task/record.ts";
+import { generation as core } from "./2025-11-25.ts";
+import { generation as extension } from "./2026-07-28.ts";
+import { generation as sep } from "./sep-1686.ts";
+import type { CapabilityPlace } from "./extensions.ts";
 
 /** The wire form of a generation of tasks. */
 interface WireGeneration {

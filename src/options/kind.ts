@@ -1,4 +1,4 @@
-import { millisecondsOf } from "../task/time-span.ts";
+import { millisecondsOf } from "../task/time.ts";
 
 /** What an option or a variable accepts. Words are in English, with code between backticks. */
 export interface Kind {

@@ -1,13 +1,12 @@
 import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
-import type { TaskSnapshot } from "../task/snapshot.ts";
-import type { CommandResult } from "../task/command-result.ts";
+import type { TaskSnapshot, Origin, TaskRecord } from "../task/record.ts";
+import type { CommandResult } from "../task/command.ts";
 import { HoldfastError, unknownTask } from "../task/fault.ts";
-import type { InputAnswer } from "../task/input.ts";
+import type { InputAnswer } from "../task/journal.ts";
 import { errorResult, type Outcome } from "../task/outcome.ts";
-import type { Origin, TaskRecord } from "../task/record.ts";
 import type { TaskLine } from "../task/task-line.ts";
-import { shownTask } from "../task/ttl.ts";
+import { shownTask } from "../task/expiry.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { errorReporter } from "./error-reporter.ts";
 import type { ServerEvents } from "./events/server-events.ts";

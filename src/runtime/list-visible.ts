@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../task/record.ts";
-import { hasScopes } from "../task/required-scopes.ts";
+import { hasScopes } from "../task/scopes.ts";
 import type { ListPage, Requestor } from "./runtime.ts";
 import type { Services } from "./services.ts";
 

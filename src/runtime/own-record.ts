@@ -1,8 +1,7 @@
 import { hasExpired, isOver } from "../task/expiry.ts";
 import { unknownTask } from "../task/fault.ts";
-import type { TaskRecord } from "../task/record.ts";
-import { assertScopes, hasScopes } from "../task/required-scopes.ts";
-import type { TaskSnapshot } from "../task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
+import { assertScopes, hasScopes } from "../task/scopes.ts";
 import type { Sweeper } from "./dispatch/sweeper.ts";
 import type { Requestor } from "./runtime.ts";
 import type { Services } from "./services.ts";

@@ -16,7 +16,7 @@ import type { Services } from "./services.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { Reporter } from "./reports/reporter.ts";
 import { Timers } from "./timers.ts";
-import { Credentials } from "./tool/credentials.ts";
+import { Credentials } from "./tool/received-request.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 import { Watchers } from "./watchers.ts";
 

@@ -1,14 +1,12 @@
 import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { LineList, TaskLine } from "../task/task-line.ts";
-import type { TaskSnapshot } from "../task/snapshot.ts";
-import type { InputAnswer } from "../task/input.ts";
+import type { TaskSnapshot, GenerationName, Origin, TaskMethod, TaskRecord } from "../task/record.ts";
+import type { InputAnswer } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
-import type { GenerationName } from "../task/generations.ts";
-import type { Origin, TaskMethod, TaskRecord } from "../task/record.ts";
 import type { Clock } from "./clock.ts";
 import type { RuntimeSettings } from "./options.ts";
-import type { CallExtras } from "./tool/credentials.ts";
+import type { CallExtras } from "./tool/received-request.ts";
 import type { TaskTraces } from "./telemetry/task-traces.ts";
 import type { ServerTelemetry } from "./telemetry/telemetry.ts";
 import type { Registry } from "./tool/registry.ts";

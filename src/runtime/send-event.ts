@@ -1,6 +1,6 @@
 import { isOver } from "../task/expiry.ts";
 import { HoldfastError, unknownTask } from "../task/fault.ts";
-import { encodeJson } from "../task/json.ts";
+import { encodeJson } from "../task/stored-text.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { Sweeper } from "./dispatch/sweeper.ts";
 import { assertDedupeId, assertEventName } from "./event-name.ts";

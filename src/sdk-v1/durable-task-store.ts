@@ -1,7 +1,6 @@
 import type { CreateTaskOptions, TaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
 import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk/types.js";
-import type { CommandResult } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
+import type { CommandResult, TaskCommand } from "../task/command.ts";
 import { isOver } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";

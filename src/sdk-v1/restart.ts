@@ -5,9 +5,8 @@ import { nextTurn } from "../runtime/next-turn.ts";
 import type { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError, isUnreadable } from "../task/fault.ts";
-import { errorOutcome } from "../task/outcome.ts";
+import { errorOutcome, isTerminal } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { isTerminal } from "../task/status.ts";
 import { isSdkV1Handler, isSdkV1Task, token, type StoredRequest } from "./task-commands.ts";
 
 /** A task that a lost process left unfinished. */

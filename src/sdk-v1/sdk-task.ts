@@ -1,8 +1,7 @@
 import type { Task, Result } from "@modelcontextprotocol/sdk/types.js";
-import type { TaskRecord } from "../task/record.ts";
+import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { JsonRpcError } from "../task/outcome.ts";
-import type { TaskSnapshot } from "../task/snapshot.ts";
 import { noResult } from "./task-commands.ts";
 
 /** A record as a task of SDK v1, with the same members as in the SDK's own store. */

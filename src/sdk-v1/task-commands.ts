@@ -3,10 +3,8 @@ import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk
 import type { Clock } from "../runtime/clock.ts";
 import { storedHash, type HashingStore } from "../runtime/request-hash.ts";
 import type { TaskCommand } from "../task/command.ts";
-import type { GenerationName } from "../task/generations.ts";
-import type { HandlerName } from "../task/owner.ts";
-import type { TaskMethod, TaskRecord } from "../task/record.ts";
-import { taskId } from "../task/task-id.ts";
+import { type GenerationName, type TaskMethod, type TaskRecord, taskId } from "../task/record.ts";
+import type { HandlerName } from "../task/queue.ts";
 import { errorOutcome } from "../task/outcome.ts";
 
 /** The scope of records of SDK v1 servers. Their work runs outside Holdfast, so no runtime may claim them. */

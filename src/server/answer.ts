@@ -1,6 +1,5 @@
-import { completeResult } from "../generation/2026-07-28/complete-result.ts";
-import { wireError } from "../generation/2026-07-28/wire-task.ts";
-import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
+import { completeResult, wireError } from "../generation/2026-07-28.ts";
+import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import type { JsonRpcError, Outcome } from "../task/outcome.ts";
 
 /** What a request is answered with on the wire. */

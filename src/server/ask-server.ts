@@ -1,5 +1,5 @@
 import { InMemoryTransport, type McpServer } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../generation/json-object.ts";
+import { isJsonObject } from "../generation/message.ts";
 
 /** The result of one request to a server that is not connected, which it is not afterwards either; undefined for an error. */
 export async function askServer(mcp: McpServer, method: string, params: object = {}): Promise<unknown> {

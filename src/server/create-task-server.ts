@@ -1,9 +1,8 @@
 import { McpServer, type Server } from "@modelcontextprotocol/server";
 import type { Admin } from "../admin/admin.ts";
-import { listenMethod } from "../generation/2026-07-28/listen.ts";
-import { taskMethods } from "../generation/2026-07-28/methods.ts";
-import { readCapabilities } from "../generation/2026-07-28/negotiate.ts";
-import { isJsonObject } from "../generation/json-object.ts";
+import { listenMethod } from "../generation/2026-07-28-listen.ts";
+import { taskMethods, readCapabilities } from "../generation/2026-07-28.ts";
+import { isJsonObject } from "../generation/message.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { Runtime } from "../runtime/runtime.ts";

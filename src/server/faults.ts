@@ -1,4 +1,4 @@
-import { notRepeatableData } from "../generation/idempotency-key.ts";
+import { notRepeatableData } from "../generation/extensions.ts";
 import { waitFor } from "../runtime/wait-for.ts";
 import {
   HoldfastError,

@@ -1,8 +1,7 @@
-import { encodeCursor, readCursor } from "../generation/cursor.ts";
+import { encodeCursor, readCursor } from "../generation/message.ts";
 import type { ListPage, Requestor, Runtime } from "../runtime/runtime.ts";
 import { isUnknownTask } from "../task/fault.ts";
-import type { TaskRecord } from "../task/record.ts";
-import type { TaskSnapshot } from "../task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
 
 /** Tasks on one page of `tasks/list`. */
 const pageSize = 50;

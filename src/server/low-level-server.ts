@@ -12,7 +12,7 @@ import {
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
-import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import { askServer } from "./ask-server.ts";
 
 const listMethod = "tools/list";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../generation/json-object.ts";
+import type { JsonObject } from "../generation/message.ts";
 import { HoldfastError } from "../task/fault.ts";
 
 /**

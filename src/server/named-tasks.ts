@@ -1,8 +1,7 @@
-import { listenMethod, taskListening } from "../generation/2026-07-28/listen.ts";
-import { isJsonObject } from "../generation/json-object.ts";
-import { relatedTaskOf } from "../generation/sep-1686/related-task.ts";
-import { generation as sep } from "../generation/sep-1686/name.ts";
-import type { TaskResource } from "../generation/task-lines.ts";
+import { listenMethod, taskListening } from "../generation/2026-07-28-listen.ts";
+import { isJsonObject } from "../generation/message.ts";
+import { relatedTaskOf, generation as sep } from "../generation/sep-1686.ts";
+import type { TaskResource } from "../generation/extensions.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { generation as plain, scopeOf } from "./plain/plain-call.ts";
 import { readReference } from "./plain/references.ts";

@@ -5,8 +5,7 @@ import {
   PROTOCOL_VERSION_META_KEY,
   type AuthInfo,
 } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../generation/json-object.ts";
-import { metaOf } from "../generation/meta.ts";
+import { type JsonObject, metaOf } from "../generation/message.ts";
 import { isReader, storedMetaKeys, type ReceivedRequest } from "../runtime/tool/received-request.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import type { ReceivedPart } from "../task/record.ts";

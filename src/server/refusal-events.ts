@@ -1,5 +1,5 @@
 import type { ServerEventData } from "../runtime/events/server-event.ts";
-import { cutText } from "../task/cut-text.ts";
+import { cutText } from "../task/stored-text.ts";
 import { HoldfastError, jsonRpcCodeOf } from "../task/fault.ts";
 
 type Refusal = Extract<ServerEventData, { readonly type: "request.refused" }>;

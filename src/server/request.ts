@@ -1,13 +1,11 @@
-import type { Capabilities } from "../generation/2026-07-28/negotiate.ts";
-import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
-import { metaOf } from "../generation/meta.ts";
+import type { Capabilities } from "../generation/2026-07-28.ts";
+import { isJsonObject, type JsonObject, metaOf } from "../generation/message.ts";
 import type { MessageExtraInfo } from "@modelcontextprotocol/server";
 import type { Registry } from "../runtime/tool/registry.ts";
-import { taskCaller, type TaskCaller } from "../runtime/tool/caller.ts";
+import { taskCaller, type TaskCaller } from "../runtime/tool/task-context.ts";
 import { receivedBy, unstoredParts, type TransportInfo } from "./received.ts";
-import { encodeJson } from "../task/json.ts";
-import type { CallerDetails, Origin } from "../task/record.ts";
-import { traceContextIn } from "../task/trace-context.ts";
+import { encodeJson } from "../task/stored-text.ts";
+import { type CallerDetails, type Origin, traceContextIn } from "../task/record.ts";
 import type { LogLevel } from "../task/task-line.ts";
 import type { RequestTrace } from "./tracing/request-trace.ts";
 

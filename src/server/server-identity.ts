@@ -1,5 +1,5 @@
 import type { McpServer } from "@modelcontextprotocol/server";
-import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { askServer } from "./ask-server.ts";
 

@@ -1,9 +1,8 @@
-import { isJsonObject, type JsonObject } from "../generation/json-object.ts";
-import { linesMimeType, taskResourceAt, type TaskResource } from "../generation/task-lines.ts";
+import { isJsonObject, type JsonObject } from "../generation/message.ts";
+import { linesMimeType, taskResourceAt, type TaskResource } from "../generation/extensions.ts";
 import type { Requestor, Runtime } from "../runtime/runtime.ts";
 import { HoldfastError, isUnknownTask } from "../task/fault.ts";
-import { generations as known, type GenerationName } from "../task/generations.ts";
-import type { TaskRecord } from "../task/record.ts";
+import { generations as known, type GenerationName, type TaskRecord } from "../task/record.ts";
 import { shownLine } from "../task/task-line.ts";
 import { scopeOf, type PlainOwner } from "./plain/plain-call.ts";
 

@@ -5,7 +5,7 @@ import type {
   MessageExtraInfo,
 } from "@modelcontextprotocol/server";
 import type { Admin } from "../admin/admin.ts";
-import type { TaskListening } from "../generation/2026-07-28/listen.ts";
+import type { TaskListening } from "../generation/2026-07-28-listen.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { RuntimeSettings } from "../runtime/options.ts";

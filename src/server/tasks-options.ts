@@ -1,4 +1,4 @@
-import { maxTaskIds } from "../generation/2026-07-28/listen.ts";
+import { maxTaskIds } from "../generation/2026-07-28-listen.ts";
 import {
   callback,
   choice,

@@ -1,4 +1,4 @@
-import type { Action, StoredAction } from "../task/action.ts";
+import type { Action, StoredAction } from "../task/record.ts";
 import type { PausedTool } from "./admin-store.ts";
 import { columnsOf, integer, text, textOrNull, type Row } from "./row.ts";
 

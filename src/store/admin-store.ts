@@ -1,7 +1,5 @@
-import type { StoredAction } from "../task/action.ts";
+import type { StoredAction, GenerationName, TaskRecord } from "../task/record.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
-import type { GenerationName } from "../task/generations.ts";
-import type { TaskRecord } from "../task/record.ts";
 import type { QueueLength } from "./queue-length.ts";
 
 /** How a task ended. */

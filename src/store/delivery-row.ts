@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryEvent, StoredDelivery } from "../task/delivery.ts";
 import type { WaitingDeliveries } from "./outbox.ts";
-import { generations } from "../task/generations.ts";
+import { generations } from "../task/record.ts";
 import { columnsOf, integer, integerOrNull, oneOf, text, textOrNull, type Row } from "./row.ts";
 
 /** The columns of a new delivery. */

@@ -1,9 +1,8 @@
 import { HoldfastError } from "../task/fault.ts";
 import type { JournalEntry, JournalHead, JournalKind } from "../task/journal.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
-import type { CallerDetails, TaskRecord, TaskRequest } from "../task/record.ts";
-import { isSealed } from "../task/sealed.ts";
-import type { TaskSnapshot } from "../task/snapshot.ts";
+import type { CallerDetails, TaskRecord, TaskRequest, TaskSnapshot } from "../task/record.ts";
+import { isSealed } from "../task/stored-text.ts";
 import type { TaskStore } from "./store.ts";
 
 /** The parts of a store needed to read tasks. */

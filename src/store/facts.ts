@@ -1,10 +1,8 @@
-import type { UnreadableTask } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
+import type { UnreadableTask, TaskCommand } from "../task/command.ts";
 import type { StoredDelivery } from "../task/delivery.ts";
 import type { JournalEntry } from "../task/journal.ts";
-import type { Usage } from "../task/quota.ts";
+import { type Usage, noTurns } from "../task/queue.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { noTurns } from "../task/turns.ts";
 import type { DeliveryQuery, ExcessQuery } from "./outbox.ts";
 import type { FairlyTaken, FairQuery } from "./fair-order.ts";
 import { concernsChildren, concernsParents, type Relatives } from "./relatives.ts";

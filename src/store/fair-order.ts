@@ -1,5 +1,12 @@
-import { hasHandler, type ClaimingHandler, type HandlerName } from "../task/owner.ts";
-import { afterTurn, lanesFrom, type Round, type Turns } from "../task/turns.ts";
+import {
+  hasHandler,
+  type ClaimingHandler,
+  type HandlerName,
+  afterTurn,
+  lanesFrom,
+  type Round,
+  type Turns,
+} from "../task/queue.ts";
 import type { QueueLane } from "../task/record.ts";
 import { HandlerQueue } from "./handler-queue.ts";
 import { ReadyLine, sooner, type Next, type ReadyTask, type ReadyTasks } from "./ready-line.ts";

@@ -1,5 +1,4 @@
-import type { ClaimingHandler, HandlerName } from "../task/owner.ts";
-import { compareNames, type LimitedTurn } from "../task/turns.ts";
+import { type ClaimingHandler, type HandlerName, compareNames, type LimitedTurn } from "../task/queue.ts";
 import type { QueueLane } from "../task/record.ts";
 import { sooner, type Next, type ReadyLine, type ReadyTask } from "./ready-line.ts";
 

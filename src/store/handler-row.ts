@@ -1,4 +1,4 @@
-import type { HandlerName } from "../task/owner.ts";
+import type { HandlerName } from "../task/queue.ts";
 import type { TaskMethod } from "../task/record.ts";
 import { columnsOf, oneOf, text, type Row } from "./row.ts";
 

@@ -1,5 +1,4 @@
-import type { InputMethod } from "../task/input.ts";
-import type { JournalEnd, JournalEntry, JournalHead, JournalKind } from "../task/journal.ts";
+import type { InputMethod, JournalEnd, JournalEntry, JournalHead, JournalKind } from "../task/journal.ts";
 import type { ListedEntry } from "./store.ts";
 import {
   columnsOf,

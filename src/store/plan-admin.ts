@@ -1,6 +1,5 @@
-import type { Refusal } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
-import { extended } from "../task/extend.ts";
+import type { Refusal, TaskCommand } from "../task/command.ts";
+import { extended } from "../task/expiry.ts";
 import type { Facts } from "./facts.ts";
 import type { Plan } from "./table-write.ts";
 

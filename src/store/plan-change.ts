@@ -1,7 +1,7 @@
 import { decide, type Decision, type TaskChangeCommand } from "../task/decide.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { isTerminal } from "../task/status.ts";
+import { isTerminal } from "../task/outcome.ts";
 import type { Facts } from "./facts.ts";
 import { tellingOf } from "./plan-outbox.ts";
 import { changesOfRelatives } from "./relatives.ts";

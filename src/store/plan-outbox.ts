@@ -1,7 +1,5 @@
-import type { CommandResult } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
+import type { CommandResult, TaskCommand, DeliveryCommands } from "../task/command.ts";
 import { deliveriesOf, deliveriesOfDeleted, type Delivery } from "../task/delivery.ts";
-import type { DeliveryCommands } from "../task/delivery-command.ts";
 import type { Decision } from "../task/decide.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { storable } from "../task/time.ts";

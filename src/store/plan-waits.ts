@@ -1,5 +1,4 @@
-import type { Refusal } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
+import type { Refusal, TaskCommand } from "../task/command.ts";
 import { createRecord } from "../task/create-record.ts";
 import { decide } from "../task/decide.ts";
 import type { JournalEntry } from "../task/journal.ts";

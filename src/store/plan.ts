@@ -1,13 +1,9 @@
-import type { CommandResult, Refusal } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
-import { joined, left } from "../task/callers.ts";
+import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
+import { joined, left, decide, type Decision } from "../task/decide.ts";
 import { createRecord, isSameCall } from "../task/create-record.ts";
-import { decide, type Decision } from "../task/decide.ts";
-import { hasRoom } from "../task/quota.ts";
+import { hasRoom, hasHandler, noTurns } from "../task/queue.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { hasHandler } from "../task/owner.ts";
-import { isTerminal } from "../task/status.ts";
-import { noTurns } from "../task/turns.ts";
+import { isTerminal } from "../task/outcome.ts";
 import { storable } from "../task/time.ts";
 import type { Facts } from "./facts.ts";
 import { callTool, sendEvent, waitForEvent } from "./plan-waits.ts";

@@ -1,5 +1,4 @@
-import type { HandlerName } from "../task/owner.ts";
-import { compareNames, lanesFrom } from "../task/turns.ts";
+import { type HandlerName, compareNames, lanesFrom } from "../task/queue.ts";
 import type { QueueLane } from "../task/record.ts";
 
 /** The known data of a task before it is taken. */

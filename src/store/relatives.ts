@@ -1,9 +1,8 @@
-import { callEndOf } from "../task/call-failure.ts";
+import { callEndOf, isTerminal } from "../task/outcome.ts";
 import type { TaskCommandName } from "../task/command.ts";
 import { decide, type Circumstances, type Decision, type TaskChangeCommand } from "../task/decide.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { isTerminal } from "../task/status.ts";
 
 /** The tasks around a task that a change of it can affect. Missing and unreadable tasks are left out. */
 export interface Relatives {

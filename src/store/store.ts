@@ -1,13 +1,10 @@
 import type { JournalEnd, JournalEntry, JournalHead } from "../task/journal.ts";
-import type { GenerationName } from "../task/generations.ts";
-import type { TaskRecord, TaskRequest } from "../task/record.ts";
-import type { TaskSnapshot } from "../task/snapshot.ts";
-import type { CommandResult } from "../task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../task/command.ts";
+import type { GenerationName, TaskRecord, TaskRequest, TaskSnapshot } from "../task/record.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { AdminStore } from "./admin-store.ts";
 import type { MessageQueues } from "./message-queues.ts";
 import type { NodeReports } from "./node-reports.ts";
-import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/owner.ts";
+import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/queue.ts";
 import type { Outbox } from "./outbox.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { TaskLogs } from "./task-logs.ts";

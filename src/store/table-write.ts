@@ -1,8 +1,7 @@
-import type { Action } from "../task/action.ts";
-import type { CommandResult } from "../task/command-result.ts";
+import type { Action, TaskRecord, TaskRequest } from "../task/record.ts";
+import type { CommandResult } from "../task/command.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
-import type { TaskRecord, TaskRequest } from "../task/record.ts";
 import type { TaskLine } from "../task/task-line.ts";
 import type { PausedTool } from "./admin-store.ts";
 import type { OutboxWrite } from "./outbox.ts";

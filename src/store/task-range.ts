@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../task/record.ts";
-import { isTerminal } from "../task/status.ts";
+import { isTerminal } from "../task/outcome.ts";
 import type { EndedAs, TaskRange } from "./admin-store.ts";
 
 /** Whether a task is in a range. */

@@ -1,5 +1,5 @@
 import type { JournalEntry } from "../task/journal.ts";
-import type { Usage } from "../task/quota.ts";
+import type { Usage } from "../task/queue.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { FairQuery } from "./fair-order.ts";
 import type {

@@ -1,5 +1,4 @@
-import { cutText } from "./cut-text.ts";
-import { isSealed } from "./sealed.ts";
+import { cutText, isSealed } from "./stored-text.ts";
 import type { Outcome } from "./outcome.ts";
 import type { TaskEvent } from "./transition.ts";
 
@@ -38,8 +37,10 @@ interface Change {
 
 /** How many attempts a record keeps: every change of the task writes them again. */
 const mostAttempts = 10;
+
 /** In code points. */
 const longestError = 500;
+
 const longestStack = 4_000;
 
 const processGone = "The process that ran it is gone.";

@@ -1,16 +1,9 @@
-import type { ActionBy } from "./action.ts";
-import type { CrashBackoff } from "./crash-backoff.ts";
-import type { DeliveryCommands } from "./delivery-command.ts";
-import type { InputAnswer, InputRequest } from "./input.ts";
-import type { JournalEntry } from "./journal.ts";
+import type { ActionBy, TaskRequest, NewTask, TaskChanges, TaskRecord } from "./record.ts";
+import type { CrashBackoff, ClaimingHandler, Quota, Turns, Rest } from "./queue.ts";
+import type { InputAnswer, InputRequest, JournalEntry } from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
-import type { ClaimingHandler } from "./owner.ts";
-import type { Quota } from "./quota.ts";
-import type { TaskRequest } from "./record.ts";
-import type { Turns } from "./turns.ts";
-import type { NewTask, TaskChanges } from "./new-task.ts";
 import type { TaskLine } from "./task-line.ts";
-import type { Rest } from "./waiting.ts";
+import type { StoredDelivery } from "./delivery.ts";
 
 /**
  * Every change that a store makes, as plain data: one command is one atomic change, named after the event of the transition table that
@@ -270,4 +263,110 @@ export type TaskCommand<N extends TaskCommandName = TaskCommandName> = {
     /** Recorded with the change, if an operator makes it. */
     readonly by?: ActionBy;
   } & TaskCommands[K];
+}[N];
+
+/**
+ * Changes of webhook deliveries. A process takes a delivery until a given time; after that, others may take it. So a message may be sent
+ * twice, but is never lost.
+ */
+export interface DeliveryCommands {
+  /** Takes up to `limit` due deliveries of a webhook, earliest first, to be sent until `until` (epoch ms). */
+  claim_deliveries: { readonly hook: string; readonly limit: number; readonly until: number };
+  /**
+   * A delivery was accepted, or must not be sent. Changes nothing if another process has taken it since: `tries` is its count when it was
+   * taken.
+   */
+  end_delivery: { readonly seq: number; readonly tries: number };
+  /** The same for a delivery to be sent again at `at` (epoch ms); `null`: it is given up. With `problem`, it failed. */
+  retry_delivery: {
+    readonly seq: number;
+    readonly tries: number;
+    readonly at: number | null;
+    readonly problem: string | null;
+  };
+  /** Makes up to `limit` given-up deliveries of a webhook due again. */
+  resend_deliveries: { readonly hook: string; readonly limit: number };
+  /** Deletes, oldest first, up to `limit` deliveries of changes before `before` (epoch ms), and of those beyond the newest `most`. */
+  trim_deliveries: { readonly most: number; readonly before: number; readonly limit: number };
+}
+
+/** Why a command changed nothing. None of these is a fault: callers decide what each means. */
+export type Refusal =
+  /** no such task */
+  | "unknown"
+  /** the task is finished; the first settlement won */
+  | "finished"
+  /** the token is not the one that holds the task */
+  | "fenced"
+  /** the state does not allow it, for a reason other than these */
+  | "state"
+  /** the journal already contains the key */
+  | "duplicate"
+  /** the limit on the number of tasks is reached */
+  | "quota"
+  /** the idempotency key belongs to another call */
+  | "conflict"
+  /** another task has the id, or the wire id in this generation and scope */
+  | "taken"
+  /** callers at another owner wait for the task, or may come back for it */
+  | "awaited"
+  /** the time of the event has not come yet */
+  | "not_due";
+
+export type Refused = { readonly ok: false; readonly reason: Refusal };
+
+type Changed = { readonly ok: true; readonly task: TaskRecord };
+
+/** A task whose record cannot be read: damaged, or not written by a store. */
+export interface UnreadableTask {
+  readonly id: string;
+  /** What is wrong with it, as a sentence. */
+  readonly problem: string;
+}
+
+interface SpecialResults {
+  /** `created: false`: the same call was made before under its idempotency key, and `task` is that call's task. */
+  create: (Changed & { readonly created: boolean }) | Refused;
+  /** `accepted`: the keys of the accepted answers; empty if no question was open. */
+  answer_inputs: (Changed & { readonly accepted: readonly string[] }) | Refused;
+  /** `isNew`: no event with its `dedupeId` came before. `ended`: the key of the wait that it ended. */
+  send_event: (Changed & { readonly isNew: boolean; readonly ended: string | null }) | Refused;
+  /** `unheld`: its handler had started, and no attempt that could react to the cancel held it. */
+  cancel: (Changed & { readonly unheld: boolean }) | Refused;
+  claim: {
+    readonly ok: true;
+    /** Now running, each under its token. */
+    readonly tasks: readonly TaskRecord[];
+    readonly unreadable: readonly UnreadableTask[];
+    /** Pass these to the next claim. */
+    readonly turns: Turns;
+    /** True if tasks with a handler here may wait because their handler's limit is reached. */
+    readonly heldBack: boolean;
+  };
+  wake: { readonly ok: true; readonly woken: number; readonly unreadable: readonly UnreadableTask[] };
+  reclaim:
+    | {
+        readonly ok: true;
+        readonly reclaimed: number;
+        readonly unreadable: readonly UnreadableTask[];
+        /** Where the next page begins; null on the last page. */
+        readonly next: string | null;
+      }
+    | Refused;
+  delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
+  release_key: { readonly ok: true } | Refused;
+  delete: { readonly ok: true } | Refused;
+  pause_tool: { readonly ok: true };
+  resume_tool: { readonly ok: true };
+  /** As they are after they were taken. */
+  claim_deliveries: { readonly ok: true; readonly deliveries: readonly StoredDelivery[] };
+  end_delivery: { readonly ok: true };
+  retry_delivery: { readonly ok: true };
+  resend_deliveries: { readonly ok: true; readonly resent: number };
+  trim_deliveries: { readonly ok: true; readonly dropped: number };
+  keep_secret: { readonly ok: true; readonly value: string | null };
+}
+
+export type CommandResult<N extends TaskCommandName = TaskCommandName> = {
+  [K in N]: K extends keyof SpecialResults ? SpecialResults[K] : Changed | Refused;
 }[N];

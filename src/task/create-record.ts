@@ -3,7 +3,7 @@ import type { TaskCommand } from "./command.ts";
 import { expiresAt, storableExpiry } from "./expiry.ts";
 import type { ParentTask, TaskRecord } from "./record.ts";
 import { storable } from "./time.ts";
-import { ready, working } from "./waiting.ts";
+import { ready, working } from "./queue.ts";
 
 /** The record that an owner's `create` command makes. */
 export function createRecord(

@@ -1,21 +1,24 @@
 import { attemptsAfter } from "./attempts.ts";
-import { isWanted } from "./callers.ts";
-import type { Refusal } from "./command-result.ts";
-import type { TaskCommand, TaskCommandName } from "./command.ts";
-import type { DeliveryCommands } from "./delivery-command.ts";
-import { crashPause } from "./crash-backoff.ts";
-import { endsAt, storableExpiry } from "./expiry.ts";
+import type { Refusal, TaskCommand, TaskCommandName, DeliveryCommands } from "./command.ts";
+import {
+  crashPause,
+  givenBack,
+  isToWake,
+  pausing,
+  ready,
+  resting,
+  roused,
+  working,
+  type Waiting,
+} from "./queue.ts";
+import { endsAt, storableExpiry, deletableAt } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
 import { journalChange, type JournalCommand, type JournalFacts } from "./journal-changes.ts";
-import type { Outcome } from "./outcome.ts";
-import { furthest } from "./progress.ts";
-import type { TaskRecord } from "./record.ts";
-import { isTerminal } from "./status.ts";
+import { type Outcome, isTerminal } from "./outcome.ts";
+import type { TaskRecord, Progress } from "./record.ts";
 import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 import type { LineList, TaskLine } from "./task-line.ts";
-import { deletableAt } from "./ttl.ts";
-import { givenBack, isToWake, pausing, ready, resting, roused, working, type Waiting } from "./waiting.ts";
 
 /** Commands about several tasks, a new task, an ended task, or callers of a task. */
 type OtherName =
@@ -284,4 +287,75 @@ function nothing(task: TaskRecord): Decision {
 
 function refuse(reason: Refusal): Refuse {
   return { ok: false, reason };
+}
+
+/**
+ * Who wants the result of a task, apart from requests with its id: callers without task support that wait for it (`awaitedBy`: the
+ * processes where they wait), and callers that were told how to come back (`promised`). A dead process does not wait.
+ *
+ * | the task                                  | the same call                   | when the last caller cancels   | when its time is over    |
+ * | ----------------------------------------- | ------------------------------- | ------------------------------ | ------------------------ |
+ * | is awaited                                | creates another task            | it is cancelled                | it is, after the grace   |
+ * | is awaited, and may be by several callers | joins                           | it is cancelled                | it is, after the grace   |
+ * | is not awaited                            | joins                           |                                |                          |
+ * | is promised                               | as above                        | it continues                   | it continues             |
+ * | has ended and is awaited                  | waits until the result arrives, | nothing                        | nothing                  |
+ * |                                           | or joins if it does not         |                                |                          |
+ *
+ * All callers in one process count as one here; the process tells them apart itself.
+ */
+interface Callers {
+  /** Owners at which callers wait, in order of their arrival. */
+  readonly awaitedBy: readonly string[];
+  readonly promised: boolean;
+}
+
+/** Other owners where callers wait: living ones, without the command's owner. */
+type Others = readonly string[];
+
+/** The task once a caller of `owner` waits: earlier callers that left no longer cancel it. */
+export function joined(
+  task: TaskRecord,
+  { key, alone }: TaskCommand<"join">,
+  owner: string,
+  others: Others,
+): TaskRecord | Refusal {
+  if (key !== undefined && key !== task.idempotencyKey) return "state";
+  if (others.length > 0 && (alone || isTerminal(task.state))) return "awaited";
+  return unscheduled({ ...task, awaitedBy: [...others, owner] });
+}
+
+/** The task once all or some callers of `owner` have stopped waiting. */
+export function left(
+  task: TaskRecord,
+  { stays, promised, cancelBy }: TaskCommand<"leave">,
+  owner: string,
+  others: Others,
+): TaskRecord {
+  const awaitedBy = stays ? [...others, owner] : others;
+  const now = { ...task, awaitedBy, promised: task.promised || promised };
+  return cancelBy === null || isWanted(now, awaitedBy) ? now : scheduled(now, storable(cancelBy));
+}
+
+/** Whether the result is wanted; callers wait at `others`. */
+export function isWanted({ promised }: Pick<Callers, "promised">, others: Others): boolean {
+  return promised || others.length > 0;
+}
+
+/** Changes nothing after a cancel request, which cancels the task anyway. */
+function scheduled(task: TaskRecord, cancelBy: number | null): TaskRecord {
+  if (isTerminal(task.state) || task.cancelRequestedAt !== null) return task;
+  return { ...task, cancelBy, sweepAt: endsAt({ ...task, cancelBy }) };
+}
+
+function unscheduled(task: TaskRecord): TaskRecord {
+  return task.cancelBy === null ? task : scheduled(task, null);
+}
+
+/**
+ * The report that is further; if both are equal, the newer one, whose total and message may differ. Branches of a handler report in
+ * parallel, and a run after a crash starts over, but the progress that clients see must not go back.
+ */
+export function furthest(last: Progress | null, report: Progress): Progress {
+  return last !== null && report.progress < last.progress ? last : report;
 }

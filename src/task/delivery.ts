@@ -1,6 +1,5 @@
-import type { GenerationName } from "./generations.ts";
-import type { TaskRecord } from "./record.ts";
-import { statusOf } from "./status.ts";
+import type { GenerationName, TaskRecord } from "./record.ts";
+import { statusOf } from "./outcome.ts";
 
 /** What webhooks report: that a task was created, that its status changed, or that it was deleted early. */
 export type DeliveryEvent =

@@ -1,5 +1,3 @@
-import type { InputMethod } from "./input.ts";
-
 export type JournalKind = "step" | "input" | "sleep" | "call" | "event";
 
 /** Whether entries of this kind are ended by something else than the attempt: a client, another task of the server, or an event. */
@@ -66,4 +64,87 @@ export type JournalKey = string | readonly (string | number)[];
 /** The stored and wire form of a key: a string as it is, an array as JSON. */
 export function encodeJournalKey(key: JournalKey): string {
   return typeof key === "string" ? key : JSON.stringify(key);
+}
+
+/** The requests that a task can send to its client while it runs (X-028). */
+export const inputMethods = ["elicitation/create", "sampling/createMessage", "roots/list"] as const;
+
+export type InputMethod = (typeof inputMethods)[number];
+
+type Capabilities = Readonly<Record<string, unknown>>;
+
+/**
+ * The client capabilities that a question needs and the client did not declare, in the form in which capabilities are declared; undefined
+ * if it can be asked. No question is asked without its capability (X-B-011, A-24).
+ */
+export function missingForInput(
+  method: InputMethod,
+  params: Capabilities,
+  declared: Capabilities,
+): Capabilities | undefined {
+  switch (method) {
+    case "sampling/createMessage":
+      return declared["sampling"] === undefined ? { sampling: {} } : undefined;
+    case "roots/list":
+      return declared["roots"] === undefined ? { roots: {} } : undefined;
+    case "elicitation/create":
+      return missingForElicitation(params["mode"] === "url" ? "url" : "form", declared["elicitation"]);
+  }
+}
+
+/** A client that names no mode can show forms: the first revision of elicitation had only those. */
+function missingForElicitation(mode: "form" | "url", declared: unknown): Capabilities | undefined {
+  const modes = typeof declared === "object" && declared !== null ? declared : undefined;
+  if (modes === undefined) return { elicitation: mode === "url" ? { url: {} } : {} };
+  const namesModes = "form" in modes || "url" in modes;
+  if (mode in modes || (mode === "form" && !namesModes)) return undefined;
+  return { elicitation: { [mode]: {} } };
+}
+
+/** A question to the client. `key` is unique for the whole life of its task and never used again. */
+export interface InputRequest {
+  readonly key: string;
+  readonly method: InputMethod;
+  /** Raw JSON text of the request's params; `{}` if it has none. */
+  readonly params: string;
+  /** For a question of a task below the one that shows it: further scopes needed to answer it. Left out: none. */
+  readonly requiredScopes?: readonly string[];
+}
+
+/**
+ * An answer. `value` is the raw JSON text of the method's result object, `error` that of the JSON-RPC error (`{ code, message, data? }`)
+ * with which a client answered a nested request.
+ */
+export type InputAnswer =
+  { readonly key: string; readonly value: string } | { readonly key: string; readonly error: string };
+
+/** Identifies a task's question on the root of its tree. */
+export interface ChildInput {
+  /** The task that asks. */
+  readonly taskId: string;
+  /** The question's key there. */
+  readonly key: string;
+}
+
+/** The prefix of such keys, which the root's own questions do not have. */
+const reserved = "holdfast/call";
+
+/** The key of a question on the root. */
+export function childInputKey({ taskId, key }: ChildInput): string {
+  return JSON.stringify([reserved, taskId, key]);
+}
+
+/** The question behind a key on the root; undefined for one of the root's own. */
+export function childInputOf(rootKey: string): ChildInput | undefined {
+  if (!rootKey.startsWith(`["${reserved}",`)) return undefined;
+  let parts: unknown;
+  try {
+    parts = JSON.parse(rootKey);
+  } catch {
+    return undefined; // the key can be anything that a client sends
+  }
+  if (!Array.isArray(parts) || parts.length !== 3) return undefined;
+  const taskId: unknown = parts[1];
+  const key: unknown = parts[2];
+  return typeof taskId === "string" && typeof key === "string" ? { taskId, key } : undefined;
 }

@@ -1,3 +1,33 @@
+/**
+ * The internal state of a task. `queued`: no attempt holds it. `running`: an attempt holds it under its token. `settled` and `cancelled`
+ * are final.
+ */
+export type TaskState = "queued" | "running" | "settled" | "cancelled";
+
+/**
+ * The state of a task as seen from outside, before a generation translates it. `input_required` is not stored: it is an unfinished task
+ * with open inputs.
+ */
+export type TaskStatus = "working" | "input_required" | "settled" | "cancelled";
+
+export const taskStates: readonly TaskState[] = ["queued", "running", "settled", "cancelled"];
+
+export function isTerminal(state: TaskState): boolean {
+  return state === "settled" || state === "cancelled";
+}
+
+/** The external status of a record with this state and this number of open inputs. */
+export function statusOf(task: { readonly state: TaskState; readonly openInputs: number }): TaskStatus {
+  switch (task.state) {
+    case "settled":
+    case "cancelled":
+      return task.state;
+    case "queued":
+    case "running":
+      return task.openInputs > 0 ? "input_required" : "working";
+  }
+}
+
 /** A JSON-RPC error object, as on the wire. */
 export interface JsonRpcError {
   readonly code: number;
@@ -35,4 +65,41 @@ export function kindOfResult(result: object): Extract<OutcomeKind, "result" | "e
 
 export function errorOutcome(error: JsonRpcError): Outcome {
   return { kind: "error", body: JSON.stringify(error) };
+}
+
+/** How a tool call by a task failed, as stored in the task's journal. */
+export type CallFailure =
+  /** with a result with `isError`, or with an error */
+  | { readonly reason: "failed"; readonly result: unknown }
+  | { readonly reason: "failed" | "expired"; readonly error: JsonRpcError }
+  | { readonly reason: "cancelled" };
+
+/** What the calling task's journal stores: exactly one of `value` and `error`, raw JSON. */
+export interface CallEnd {
+  readonly value: string | null;
+  readonly error: string | null;
+}
+
+/** The end of a call, from its task. A null outcome means that it was cancelled. The outcome's text stays unchanged. */
+export function callEndOf(outcome: Outcome | null, expired: boolean): CallEnd {
+  if (outcome === null) return { value: null, error: '{"reason":"cancelled"}' };
+  const { kind, body } = outcome;
+  if (kind === "result") return { value: body, error: null };
+  const reason = expired ? "expired" : "failed";
+  const member = kind === "error_result" ? "result" : "error";
+  return { value: null, error: `{"reason":"${reason}","${member}":${body}}` };
+}
+
+const mark = "holdfast/expired";
+
+/** The error of a task that reached its end of life unfinished (A-30). Its data tells it from other failures. */
+export const expiredError = {
+  code: -32603,
+  message: "The task expired before it ended.",
+  data: { [mark]: true },
+} as const satisfies JsonRpcError;
+
+/** Whether a task's error is this one, from any server. */
+export function isExpiredError({ data }: JsonRpcError): boolean {
+  return typeof data === "object" && data !== null && mark in data && data[mark] === true;
 }

@@ -1,9 +1,6 @@
 import type { TaskAttempt } from "./attempts.ts";
-import type { Expiry } from "./expiry.ts";
-import type { GenerationName } from "./generations.ts";
-import type { OutcomeKind } from "./outcome.ts";
-import type { TaskState } from "./status.ts";
-import type { TraceContext } from "./trace-context.ts";
+import type { OutcomeKind, TaskState, Outcome } from "./outcome.ts";
+import type { InputRequest } from "./journal.ts";
 
 /**
  * Request types that a task can represent; a list, so that more can be added. `other` is a type that only the server behind
@@ -178,4 +175,195 @@ export interface TaskRequest {
   readonly arguments: string;
   /** Raw JSON text of what the tool's `prepare` returned; null for a tool without one, and if it returned nothing. */
   readonly prepared: string | null;
+}
+
+/**
+ * How long a task is kept, in ms. From `created`, it also limits the task's run. From `terminal`, the task's end, it does not: the record's
+ * `runUntil` does. `null`: no end.
+ */
+export interface Expiry {
+  readonly from: "created" | "terminal";
+  readonly ms: number | null;
+}
+
+/** How generations of tasks differ, apart from their wire forms. */
+interface Generation {
+  /** Whether clients see a ttl that counts from the creation of a task, and grows if the task is kept from its end. */
+  readonly showsTtl: boolean;
+  /** From when a ttl counts that a handler sets. */
+  readonly handlerTtlFrom: Expiry["from"];
+  /** Whether requestors choose the names of their tasks, instead of learning their ids. */
+  readonly requestorsNameTasks: boolean;
+  /**
+   * The fault of a handler that asks for something that the client did not declare: a protocol error if there is one, otherwise a tool
+   * result that reports it.
+   */
+  readonly undeclared: "missing_capability" | "input_failed";
+}
+
+/**
+ * The generations of tasks, one wire form each, newest first; then `plain` for callers without task support, and `child` for tasks that
+ * other tasks made, which requestors do not see. Code for both sides of the wire is in `src/generation`.
+ */
+export const generations = {
+  "2026-07-28": {
+    showsTtl: true,
+    handlerTtlFrom: "created",
+    requestorsNameTasks: false,
+    undeclared: "missing_capability",
+  },
+  "2025-11-25": {
+    showsTtl: true,
+    handlerTtlFrom: "created",
+    requestorsNameTasks: false,
+    undeclared: "input_failed",
+  },
+  "sep-1686": {
+    showsTtl: false, // its `keepAlive` counts from the end
+    handlerTtlFrom: "terminal",
+    requestorsNameTasks: true,
+    undeclared: "input_failed",
+  },
+  plain: {
+    showsTtl: false,
+    handlerTtlFrom: "created",
+    requestorsNameTasks: true,
+    undeclared: "input_failed",
+  },
+  child: {
+    showsTtl: false,
+    handlerTtlFrom: "created",
+    requestorsNameTasks: false,
+    undeclared: "input_failed",
+  },
+} as const satisfies Readonly<Record<string, Generation>>;
+
+/**
+ * One wire form of tasks. `plain` is for callers without task support, and `child` for tasks that other tasks made, which requestors do not
+ * see.
+ */
+export type GenerationName = keyof typeof generations;
+
+export const generationNames = Object.keys(generations) as readonly GenerationName[];
+
+/** A W3C Trace Context, as `_meta` carries it and a task stores it. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+  readonly baggage?: string;
+}
+
+/** The keys of `_meta` that carry it. */
+export const traceContextKeys = ["traceparent", "tracestate", "baggage"] as const;
+
+/** Versions after 00 may append more fields. */
+const traceparentForm =
+  /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-[\da-f-]{0,100})?$/;
+
+/** The length that W3C requires to be propagated at least, in bytes; stored with each task. */
+const longestTracestate = 512;
+
+const longestBaggage = 8_192;
+
+/** The trace context in a request's `_meta`; undefined if it is missing or invalid. */
+export function traceContextIn(meta: Readonly<Record<string, unknown>>): TraceContext | undefined {
+  const { traceparent, tracestate, baggage } = meta;
+  if (typeof traceparent !== "string" || !traceparentForm.test(traceparent)) return undefined;
+  return {
+    traceparent,
+    ...(isShort(tracestate, longestTracestate) && { tracestate }),
+    ...(isShort(baggage, longestBaggage) && { baggage }),
+  };
+}
+
+function isShort(value: unknown, most: number): value is string {
+  return typeof value === "string" && value.length <= most;
+}
+
+/**
+ * A task id: 12 hexadecimal digits of time, so that new rows are adjacent in the index and ids sort by age, then 128 random bits, so that
+ * ids cannot be guessed or enumerated (X-104). 34 characters, all URL-safe.
+ */
+export function taskId(now: number, randomBytes: (size: number) => Uint8Array): string {
+  const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0");
+  return time + Buffer.from(randomBytes(16)).toString("base64url");
+}
+
+/** Whether an id is impossible to guess. */
+export function isTaskId(id: string): boolean {
+  return /^[\da-f]{12}[\w-]{22}$/.test(id);
+}
+
+/** The part of a record that its creator decides; the rest follows from it. */
+export type NewTask = Pick<
+  TaskRecord,
+  | "id"
+  | "wireId"
+  | "generation"
+  | "scope"
+  | "principal"
+  | "method"
+  | "tool"
+  | "idempotencyKey"
+  | "requestHash"
+  | "requiredScopes"
+  | "expiry"
+  | "runUntil"
+  | "pollIntervalMs"
+  | "statusMessage"
+  | "notifies"
+>;
+
+/** What the handler can change while it runs. Members that are left out stay unchanged. */
+export interface TaskChanges {
+  readonly statusMessage?: string | null;
+  readonly pollIntervalMs?: number;
+  readonly expiry?: Expiry;
+  /** Ignored, with its total and message, if it is lower than the task's own; an equal one replaces these two. */
+  readonly progress?: Progress;
+  /** Whether the task waits for its client because of questions outside the journal. */
+  readonly waiting?: boolean;
+}
+
+/** A task as one consistent read: every generation's answer is derived from it. */
+export interface TaskSnapshot {
+  readonly task: TaskRecord;
+  /** Open inputs in the order in which they were asked; empty on a finished task. */
+  readonly inputs: readonly InputRequest[];
+  readonly outcome: Outcome | null;
+}
+
+/** The tool version with which a task started, once it has started: 1, that of tools that declare none, if the claim named none. */
+export function versionOf({ toolVersion }: Pick<TaskRecord, "toolVersion">): number {
+  return toolVersion ?? 1;
+}
+
+/** An operator's action on tasks, recorded in the same write as the change. */
+export interface ActionBy {
+  /** The operator's name, from authentication. */
+  readonly actor: string;
+  /** The action, in one word: `cancel`, `retry`. */
+  readonly action: string;
+  /** The task that it affects, if that is not the command's task. */
+  readonly taskId?: string;
+  /** Further details as plain JSON data. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** A recorded action. */
+export interface Action {
+  readonly at: number;
+  readonly actor: string;
+  readonly action: string;
+  /** The task that it affects; null for an action on a tool. */
+  readonly taskId: string | null;
+  readonly tool: string | null;
+  /** Raw JSON. */
+  readonly detail: string | null;
+}
+
+/** A stored action. */
+export interface StoredAction extends Action {
+  /** Grows in the order of actions. */
+  readonly seq: number;
 }

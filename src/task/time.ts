@@ -5,3 +5,33 @@ export const latestTime = 8_640_000_000_000_000;
 export function storable(ms: number): number {
   return Math.max(-latestTime, Math.min(ms, latestTime));
 }
+
+const units: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** A length of time: milliseconds, or a number with a unit: `"90s"`, `"5m"`, `"48h"`, `"7d"`. */
+export type TimeSpan = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+
+/** A `TimeSpan` in milliseconds. Throws a TypeError if it is invalid. */
+export function millisecondsOf(span: string | number): number {
+  const [, amount, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(span)) ?? [];
+  const ms = typeof span === "number" ? span : Number(amount) * (units[unit] ?? NaN);
+  if (Number.isFinite(ms) && ms >= 0) return ms;
+  throw new TypeError(
+    `${JSON.stringify(span)} is no length of time: give "90s", "5m", "48h", "7d", or milliseconds from 0 on.`,
+  );
+}
+
+/** The shortest text for a length of time, rounded up to whole seconds. */
+export function timeSpanOf(ms: number): TimeSpan {
+  for (const unit of ["d", "h", "m"] as const) {
+    const amount = ms / (units[unit] ?? NaN);
+    if (Number.isInteger(amount) && amount > 0) return `${amount}${unit}`;
+  }
+  return `${Math.ceil(ms / 1_000)}s`;
+}

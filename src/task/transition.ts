@@ -1,4 +1,4 @@
-import type { TaskState } from "./status.ts";
+import type { TaskState } from "./outcome.ts";
 
 /** What can cause an event. Each kind of writer is guarded differently. */
 export type TaskActor = "requestor" | "server" | "attempt" | "child" | "dispatch" | "recovery" | "sweeper";

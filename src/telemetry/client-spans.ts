@@ -18,11 +18,16 @@ import type {
   TracedClientRequest,
   TracedClientWait,
 } from "../client/client-telemetry.ts";
-import type { TraceContext } from "../task/trace-context.ts";
-import { attribute } from "./attributes.ts";
-import { failSpan, type ErrorText } from "./span-errors.ts";
-import { contextOf, traceContextOf } from "./trace-context.ts";
-import { endSpan, startSpan } from "./unfailing.ts";
+import type { TraceContext } from "../task/record.ts";
+import {
+  attribute,
+  failSpan,
+  type ErrorText,
+  contextOf,
+  traceContextOf,
+  endSpan,
+  startSpan,
+} from "./spans.ts";
 
 export interface ClientSpansSetup {
   readonly tracer: Tracer;

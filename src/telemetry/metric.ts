@@ -1,5 +1,5 @@
 import type { Counter, Histogram, Meter, ObservableGauge, ObservableUpDownCounter } from "@opentelemetry/api";
-import { unfailing } from "./unfailing.ts";
+import { unfailing } from "./spans.ts";
 
 /** A metric's name, kind and unit. */
 interface Metric {
@@ -13,8 +13,10 @@ interface Metric {
 
 /** As the MCP conventions recommend for seconds. */
 const seconds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+
 /** Tasks take from milliseconds to days. */
 const lifetimes = [...seconds, 900, 3_600, 14_400, 86_400, 604_800];
+
 const shortSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 /**

@@ -12,7 +12,7 @@ import { ClientSpans } from "./client-spans.ts";
 import { histogramOf, metric } from "./metric.ts";
 import { ServerMeters } from "./server-meters.ts";
 import { ServerSpans } from "./server-spans.ts";
-import type { ErrorText } from "./span-errors.ts";
+import type { ErrorText } from "./spans.ts";
 
 export interface OpenTelemetryOptions {
   /** Creates spans. Default: the provider registered with OpenTelemetry's API. */

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import type { CommandResult } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
-import { assertMembers } from "./assert-members.ts";
-import { createRunning, noon, owner } from "./sample-task.ts";
-import { ownerCases, storeCases } from "./store-case.ts";
-import { changesOf } from "./told-changes.ts";
+import type { CommandResult, TaskCommand } from "../task/command.ts";
+import { assertMembers, ownerCases, storeCases } from "./store-case.ts";
+import { createRunning, noon, owner, changesOf } from "./sample-task.ts";
 
 const id = "task-a";
+
 const about = { now: noon, id };
+
 const lives = { expiry: { from: "created", ms: 100 } } as const;
 
 /** A running task, with a caller of the store's owner waiting for it. */

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import type { NewTask } from "../task/new-task.ts";
+import type { NewTask } from "../task/record.ts";
 import { createRecord } from "../task/create-record.ts";
-import { assertMembers } from "./assert-members.ts";
-import { createQueued, createRunning, noon, owner, sampleRequest } from "./sample-task.ts";
-import { storeCases, type StoreUnderTest } from "./store-case.ts";
-import { wholeJournal } from "./whole-journal.ts";
+import { assertMembers, storeCases, type StoreUnderTest } from "./store-case.ts";
+import { createQueued, createRunning, noon, owner, sampleRequest, wholeJournal } from "./sample-task.ts";
+import type { TaskCommand } from "../task/command.ts";
+import { resultOutcome } from "../task/outcome.ts";
+import type { Allowance } from "../task/queue.ts";
 
 function otherCallUnderTheKey(members: Partial<NewTask>): (under: StoreUnderTest) => Promise<void> {
   return async ({ store }) => {
@@ -201,5 +202,115 @@ export const createCases = storeCases("create", {
     assertMembers(await store.write(createQueued("b", { idempotencyKey: "i" })), { created: true });
     const unknown = { ...release, id: "task-x" };
     assert.deepEqual(await store.write(unknown), { ok: false, reason: "unknown" });
+  },
+});
+
+const any: Allowance = { unfinished: null, retained: null };
+
+/** Creates a task if the quota has room for it, and returns whether it had. */
+async function fits(
+  { store }: StoreUnderTest,
+  name: string,
+  quota: { perPrincipal?: Partial<Allowance>; total?: Partial<Allowance> },
+  members: Partial<NewTask> = {},
+): Promise<boolean> {
+  const command: TaskCommand<"create"> = {
+    ...createRunning(name, members),
+    quota: { perPrincipal: { ...any, ...quota.perPrincipal }, total: { ...any, ...quota.total } },
+  };
+  const result = await store.write(command);
+  if (!result.ok) assert.deepEqual(result, { ok: false, reason: "quota" });
+  assert.equal((await store.get(`task-${name}`)) !== undefined, result.ok);
+  return result.ok;
+}
+
+const end = { type: "settle", now: noon, token: "t1", outcome: resultOutcome({ content: [] }) } as const;
+
+export const quotaCases = storeCases("quota", {
+  "a principal's unfinished tasks are counted, whatever their generation": async (under) => {
+    const quota = { perPrincipal: { unfinished: 2 } };
+    await under.store.write(createQueued("a", { generation: "2025-11-25" }));
+    assert.equal(await fits(under, "b", quota), true);
+    assert.equal(await fits(under, "c", quota), false);
+    assert.equal(await fits(under, "c", quota, { principal: "bob" }), true);
+    await under.store.write({ ...end, id: "task-b" });
+    assert.equal(await fits(under, "d", quota), true);
+  },
+
+  "a cancelled task is a finished one": async (under) => {
+    await under.store.write(createQueued("a"));
+    await under.store.write({ type: "cancel", now: noon, id: "task-a" });
+    assert.equal(await fits(under, "b", { perPrincipal: { unfinished: 1 } }), true);
+    assert.equal(await fits(under, "c", { total: { unfinished: 1 } }), false);
+  },
+
+  "kept tasks count until they are deleted": async (under) => {
+    const quota = { perPrincipal: { retained: 1 } };
+    await under.store.write(createRunning("a"));
+    await under.store.write({ ...end, id: "task-a" });
+    assert.equal(await fits(under, "b", quota), false);
+    await under.store.write({ type: "delete_expired", now: noon + 60_000, limit: 10 });
+    assert.equal(await fits(under, "b", quota), true);
+  },
+
+  "the total counts everybody, and callers who are not told apart only there": async (under) => {
+    const anonymous = { principal: null };
+    assert.equal(await fits(under, "a", { perPrincipal: { unfinished: 0 } }, anonymous), true);
+    assert.equal(await fits(under, "b", { total: { unfinished: 2 } }, anonymous), true);
+    assert.equal(await fits(under, "c", { total: { unfinished: 2 } }), false);
+    assert.equal(await fits(under, "c", { total: { retained: 2 } }), false);
+    assert.equal(await fits(under, "c", { total: { retained: 3 } }), true);
+  },
+
+  "a call that is repeated under its idempotency key has its room already": async (under) => {
+    const quota = { perPrincipal: { unfinished: 1 } };
+    assert.equal(await fits(under, "a", quota, { idempotencyKey: "i" }), true);
+    const again = {
+      ...createRunning("b", { idempotencyKey: "i" }),
+      quota: { perPrincipal: any, total: any },
+    };
+    const repeated = await under.store.write(again);
+    assert.equal(repeated.ok && repeated.created, false);
+    assert.equal(await fits(under, "c", quota), false);
+  },
+
+  "what was counted is still counted after a reopen": async (under) => {
+    await under.store.write(createQueued("a"));
+    const store = await under.reopen();
+    const kept = (await store.get("task-a")) !== undefined;
+    assert.equal(await fits({ ...under, store }, "b", { perPrincipal: { retained: 1 } }), !kept);
+  },
+});
+
+const id = "task-a";
+
+export const orderCases = storeCases("order", {
+  "writes that are made at once take effect one after the other, as they were called": async ({ store }) => {
+    const results = await Promise.all([
+      store.write(createQueued("a")),
+      store.write({ type: "start", now: noon, id, token: "t1" }),
+      store.write({ type: "start", now: noon, id, token: "t2" }),
+      store.write({ type: "cancel", now: noon, id }),
+    ]);
+    assertMembers(results, [
+      { ok: true, task: { version: 1 } },
+      { ok: true, task: { version: 2, token: "t1" } },
+      { ok: false, reason: "state" },
+      { ok: true, task: { version: 3, state: "cancelled" } },
+    ]);
+  },
+
+  "a read that is asked after an acknowledgement shows the change, however many write": async ({ store }) => {
+    const readBack = async (name: string): Promise<void> => {
+      await store.write(createQueued(name));
+      for (let attempt = 1; attempt <= 10; attempt++) {
+        const token = `t${attempt}`;
+        await store.write({ type: "start", now: noon, id: `task-${name}`, token });
+        assertMembers(await store.snapshot(`task-${name}`), { task: { state: "running", attempt, token } });
+        await store.write({ type: "release", now: noon, id: `task-${name}`, token });
+        assertMembers(await store.get(`task-${name}`), { state: "queued", attempt });
+      }
+    };
+    await Promise.all(["a", "b", "c", "d", "e"].map(readBack));
   },
 });

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import { assertMembers } from "./assert-members.ts";
-import { reclaimGone } from "./reclaim-gone.ts";
-import { askAs, callDown, settleAs } from "./sample-call.ts";
-import { createQueued, createRunning, noon } from "./sample-task.ts";
-import { storeCases } from "./store-case.ts";
-import { wholeJournal } from "./whole-journal.ts";
+import { assertMembers, storeCases, type StoreCase } from "./store-case.ts";
+import {
+  reclaimGone,
+  askAs,
+  callDown,
+  settleAs,
+  createQueued,
+  createRunning,
+  noon,
+  wholeJournal,
+  sampleRequest,
+} from "./sample-task.ts";
 
 const id = "task-a";
 
@@ -14,7 +20,7 @@ async function allOf(store: TaskStore): Promise<readonly unknown[]> {
   return [await store.snapshot(id), await store.request(id), await wholeJournal(store, id)];
 }
 
-function step(key: string) {
+function stepUnder(key: string) {
   return { type: "record_step", now: noon, id, token: "t1", key, value: "1", error: null } as const;
 }
 
@@ -31,13 +37,13 @@ function question(key: string) {
   } as const;
 }
 
-const outcome = { kind: "result", body: '{ "a":1.0, "s":"\\ud800" }' } as const;
+const awkwardOutcome = { kind: "result", body: '{ "a":1.0, "s":"\\ud800" }' } as const;
 
 /** For stores that keep what they acknowledged: each case checks through a second store. */
 export const durableCases = storeCases("reopen", {
   "a second store in the same place finds what was kept": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
-    await store.write(step("k"));
+    await store.write(stepUnder("k"));
     const before = await allOf(store);
     assert.deepEqual(await allOf(await reopen()), before);
   },
@@ -53,16 +59,16 @@ export const durableCases = storeCases("reopen", {
     await store.write(createRunning("a"));
     const second = await reopen();
     assertMembers(await second.unfinished("", 10), [{ id, state: "running", token: "t1", crashes: 0 }]);
-    assert.deepEqual(await second.write({ ...step("k"), token: "t2" }), { ok: false, reason: "fenced" });
-    assertMembers(await second.write(step("k")), { ok: true });
+    assert.deepEqual(await second.write({ ...stepUnder("k"), token: "t2" }), { ok: false, reason: "fenced" });
+    assertMembers(await second.write(stepUnder("k")), { ok: true });
   },
 
   "the journal goes on where it stood": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
-    for (const command of [question("z"), step("m"), question("y")]) await store.write(command);
+    for (const command of [question("z"), stepUnder("m"), question("y")]) await store.write(command);
     const second = await reopen();
-    assert.deepEqual(await second.write(step("m")), { ok: false, reason: "duplicate" });
-    await second.write(step("b"));
+    assert.deepEqual(await second.write(stepUnder("m")), { ok: false, reason: "duplicate" });
+    await second.write(stepUnder("b"));
     const answers = [{ key: "y", value: "{}" }];
     assertMembers(await second.write({ type: "answer_inputs", now: noon, id, answers }), { accepted: ["y"] });
     const keys = (await wholeJournal(second, id)).map(({ key }) => key);
@@ -72,13 +78,13 @@ export const durableCases = storeCases("reopen", {
 
   "a finished task stays finished, with its outcome": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
-    await store.write({ type: "settle", now: noon, id, token: "t1", outcome });
+    await store.write({ type: "settle", now: noon, id, token: "t1", outcome: awkwardOutcome });
     const before = await allOf(store);
     const second = await reopen();
     const again = await second.write({ type: "cancel", now: noon + 1, id });
     assert.deepEqual(again, { ok: false, reason: "finished" });
     assert.deepEqual(await allOf(second), before);
-    assert.deepEqual((await second.snapshot(id))?.outcome, outcome);
+    assert.deepEqual((await second.snapshot(id))?.outcome, awkwardOutcome);
   },
 
   "a call that is repeated finds its task": async ({ store, reopen }) => {
@@ -160,12 +166,153 @@ export const durableCases = storeCases("reopen", {
   "what was refused left nothing behind": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
     const before = await allOf(store);
-    await store.write({ ...step("k"), token: "t2" });
-    await store.write({ type: "settle", now: noon, id, token: "t2", outcome });
+    await store.write({ ...stepUnder("k"), token: "t2" });
+    await store.write({ type: "settle", now: noon, id, token: "t2", outcome: awkwardOutcome });
     await store.write({ type: "start", now: noon, id, token: "t2" });
     await store.write(createQueued("b", { wireId: id }));
     const second = await reopen();
     assert.deepEqual(await allOf(second), before);
     assert.equal(await second.request("task-b"), undefined);
+  },
+});
+
+/** For stores that keep nothing: keeping a part would be worse than nothing. */
+export const forgettingCases = storeCases("reopen", {
+  "a second store in the same place finds nothing": async ({ store, reopen }) => {
+    await store.write(createRunning("a"));
+    const step = { type: "record_step", now: noon, id: "task-a", token: "t1", key: "k" } as const;
+    await store.write({ ...step, value: "1", error: null });
+    const second = await reopen();
+    assert.equal(await second.snapshot("task-a"), undefined);
+    assert.equal(await second.request("task-a"), undefined);
+    assert.deepEqual(await wholeJournal(second, "task-a"), []);
+    assert.deepEqual(await second.unfinished("", 10), []);
+    assert.equal(await second.nextSweepAt(noon), null);
+  },
+});
+
+const held = { now: noon, id, token: "t1" };
+
+/** Texts that a store might repair, shorten or compare loosely. */
+const awkward = [
+  "",
+  " ",
+  "null",
+  "a\u0000b",
+  "\u0000",
+  "\ud800",
+  "\udfff",
+  "x\ud800y",
+  "\ufffd",
+  "\ufffe",
+  "\ufeffbom",
+  "\uffff",
+  '\ufffe"quoted"',
+  "é",
+  "e\u0301",
+  "K",
+  "k",
+  "🙂",
+  "' OR 1=1 --",
+];
+
+function comesBack(text: string): StoreCase["check"] {
+  return async ({ store }) => {
+    const names = { wireId: text, scope: text, principal: text, idempotencyKey: text, statusMessage: text };
+    const request = {
+      origin: { session: text, capabilities: { [text]: text } },
+      arguments: text,
+      prepared: text,
+    };
+    await store.write({ ...createRunning("a", names), request });
+    const progress = { progress: 1, message: text };
+    await store.write({ type: "update", ...held, changes: { progress } });
+    assertMembers(await store.get(id), { ...names, progress });
+    assert.deepEqual(await store.request(id), request);
+    const outcome = { kind: "result", body: text } as const;
+    await store.write({ type: "settle", ...held, outcome });
+    assert.deepEqual((await store.snapshot(id))?.outcome, outcome);
+  };
+}
+
+export const textCases = storeCases("text", {
+  "journal keys are told apart as JavaScript does, and come back as they were": async ({ store }) => {
+    await store.write(createRunning("a"));
+    for (const key of awkward) {
+      const step = { type: "record_step", ...held, key, value: key, error: null } as const;
+      assertMembers(await store.write(step), { ok: true });
+    }
+    const entries = await wholeJournal(store, id);
+    assert.deepEqual(
+      entries.map(({ key }) => key),
+      awkward,
+    );
+    assert.deepEqual(
+      entries.map(({ value }) => value),
+      awkward,
+    );
+    for (const key of awkward) assertMembers(await store.journalEntry(id, key), { key });
+  },
+
+  ...Object.fromEntries(
+    awkward.map((text) => [
+      `every text of a task comes back as it was: ${JSON.stringify(text)}`,
+      comesBack(text),
+    ]),
+  ),
+
+  "JSON is kept as text: order, doubled keys, number forms and spaces survive": async ({ store }) => {
+    const body = '{ "b":1, "a":1.0,"a":1e2, "n":12345678901234567890, "s":"\\u0000\\ud800" }\n';
+    await store.write({ ...createRunning("a"), request: { ...sampleRequest, arguments: body } });
+    await store.write({ type: "settle", ...held, outcome: { kind: "error", body } });
+    assert.equal((await store.request(id))?.arguments, body);
+    assert.equal((await store.snapshot(id))?.outcome?.body, body);
+  },
+
+  "a body of 2 MiB comes back whole": async ({ store }) => {
+    const body = JSON.stringify({ text: "häh🙂".repeat(2 ** 18) });
+    await store.write({ ...createRunning("a"), request: { ...sampleRequest, arguments: body } });
+    await store.write({ type: "record_step", ...held, key: "k", value: body, error: body });
+    await store.write({ type: "settle", ...held, outcome: { kind: "result", body } });
+    // Compared as a whole: a message with both texts would not help.
+    const entry = await store.journalEntry(id, "k");
+    assert.ok((await store.request(id))?.arguments === body, "the arguments differ");
+    assert.ok(entry?.value === body && entry.error === body, "the journal entry differs");
+    assert.ok((await store.snapshot(id))?.outcome?.body === body, "the outcome differs");
+  },
+
+  "large times and counts keep their value": async ({ store }) => {
+    const now = 2 ** 52 + 1;
+    const ms = 2 ** 31 + 1;
+    await store.write({ ...createRunning("a", { expiry: { from: "created", ms } }), now });
+    assertMembers(await store.get(id), { createdAt: now, sweepAt: now + ms });
+  },
+});
+
+export const secretCases = storeCases("secret", {
+  "the first value of a name is kept, for whoever asks": async ({ store }) => {
+    const keep = (name: string, value: string) =>
+      store.write({ type: "keep_secret", now: noon, name, value });
+    assert.deepEqual(await keep("one", "first"), { ok: true, value: "first" });
+    assert.deepEqual(await keep("one", "second"), { ok: true, value: "first" });
+    assert.deepEqual(await keep("two", "second"), { ok: true, value: "second" });
+  },
+
+  "whoever gives no value learns of the one that is kept": async ({ store }) => {
+    const keep = (name: string, value: string | null) =>
+      store.write({ type: "keep_secret", now: noon, name, value });
+    assert.deepEqual(await keep("one", null), { ok: true, value: null });
+    assert.deepEqual(await keep("one", "first"), { ok: true, value: "first" });
+    assert.deepEqual(await keep("one", null), { ok: true, value: "first" });
+  },
+
+  "of two values at the same time one is kept, and both callers get it": async ({ store }) => {
+    const values = await Promise.all(
+      ["first", "second"].map((value) => store.write({ type: "keep_secret", now: noon, name: "one", value })),
+    );
+    assert.deepEqual(values, [
+      { ok: true, value: "first" },
+      { ok: true, value: "first" },
+    ]);
   },
 });

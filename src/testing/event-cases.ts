@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import type { CommandResult } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
+import type { CommandResult, TaskCommand } from "../task/command.ts";
 import { latestTime } from "../task/time.ts";
-import { assertMembers } from "./assert-members.ts";
-import { createQueued, createRunning, noon } from "./sample-task.ts";
-import { ownerCases, storeCases } from "./store-case.ts";
-import { changesOf } from "./told-changes.ts";
-import { wholeJournal } from "./whole-journal.ts";
+import { assertMembers, ownerCases, storeCases } from "./store-case.ts";
+import { createQueued, createRunning, noon, changesOf, wholeJournal } from "./sample-task.ts";
 
 const id = "task-a";
+
 const held = { now: noon + 1, id, token: "t1" } as const;
 
 function wait(key: string, how: Partial<TaskCommand<"wait_event">> = {}): TaskCommand<"wait_event"> {

@@ -1,17 +1,35 @@
 import assert from "node:assert/strict";
-import type { TaskCommand } from "../task/command.ts";
-import { assertMembers } from "./assert-members.ts";
-import { callTool, settleAs, startTask } from "./sample-call.ts";
-import { aHandler, createQueued, createRunning, noon, owner } from "./sample-task.ts";
-import { ownerCases, storeCases } from "./store-case.ts";
-import { listedJournal, wholeJournal } from "./whole-journal.ts";
+import type { TaskCommand, CommandResult } from "../task/command.ts";
+import { assertMembers, ownerCases, storeCases } from "./store-case.ts";
+import {
+  callTool,
+  settleAs,
+  startTask,
+  aHandler,
+  createQueued,
+  createRunning,
+  noon,
+  owner,
+  listedJournal,
+  wholeJournal,
+  changesOf,
+} from "./sample-task.ts";
+import type { TaskStore } from "../store/store.ts";
+import type { LineList, TaskLine } from "../task/task-line.ts";
+import type { NodeReports } from "../store/node-reports.ts";
 
-const id = "task-a";
-const held = { now: noon + 1, id, token: "t1" } as const;
-const first = { number: 1, owner, startedAt: noon, endedAt: null, end: null } as const;
+const taskA = "task-a";
+
+const held = { now: noon + 1, id: taskA, token: "t1" } as const;
+
+const firstAttempt = { number: 1, owner, startedAt: noon, endedAt: null, end: null } as const;
+
 const retry = { ...held, type: "retry", until: noon, statusMessage: "Attempt 1 of 3 failed: é" } as const;
+
 const wake = { type: "wake", now: noon + 1, limit: 9 } as const;
+
 const claim = { type: "claim", now: noon + 2, handlers: [aHandler], tokens: ["t1"] } as const;
+
 const step = { ...held, type: "record_step", key: "k", value: "1", error: null } as const;
 
 function opened(key: string): readonly TaskCommand<"open_input" | "sleep" | "wait_event">[] {
@@ -27,23 +45,23 @@ export const historyCases = [
   ...storeCases("attempts", {
     "a record has the attempts of its task, who ran them, and how they ended": async ({ store }) => {
       await store.write(createQueued("a"));
-      assertMembers(await store.get(id), { attempts: [] });
+      assertMembers(await store.get(taskA), { attempts: [] });
       await store.write(claim);
-      const begun = { ...first, startedAt: noon + 2 };
-      assertMembers(await store.get(id), { attempts: [begun] });
+      const begun = { ...firstAttempt, startedAt: noon + 2 };
+      assertMembers(await store.get(taskA), { attempts: [begun] });
       await store.write({ ...retry, now: noon + 3 });
       const retried = { ...begun, endedAt: noon + 3, end: "retried", error: retry.statusMessage };
-      assertMembers(await store.get(id), { attempts: [retried] });
+      assertMembers(await store.get(taskA), { attempts: [retried] });
       await store.write({ ...wake, now: noon + 4 });
       await store.write({ ...claim, now: noon + 5 });
       const released = { ...held, type: "release", now: noon + 6 } as const;
-      const second = { ...first, number: 2, startedAt: noon + 5, endedAt: noon + 6, end: "released" };
+      const second = { ...firstAttempt, number: 2, startedAt: noon + 5, endedAt: noon + 6, end: "released" };
       assertMembers(await store.write(released), { task: { attempts: [retried, second] } });
       await store.write({ ...claim, now: noon + 7 });
       await store.write(settleAs("a"));
-      const third = { ...first, number: 3, startedAt: noon + 7, endedAt: noon + 9, end: "settled" };
-      assertMembers(await store.get(id), { attempts: [retried, second, third] });
-      assertMembers(await store.snapshot(id), { task: { attempts: [retried, second, third] } });
+      const third = { ...firstAttempt, number: 3, startedAt: noon + 7, endedAt: noon + 9, end: "settled" };
+      assertMembers(await store.get(taskA), { attempts: [retried, second, third] });
+      assertMembers(await store.snapshot(taskA), { task: { attempts: [retried, second, third] } });
       assertMembers(await store.list({ generation: "2026-07-28" }, null, 9, noon), [
         { attempts: [retried, second, third] },
       ]);
@@ -52,25 +70,27 @@ export const historyCases = [
     "the last attempt that threw says where": async ({ store }) => {
       const stack = "Error: \u0000 é\n    at send (send.ts:4:11)";
       await store.write(createRunning("a"));
-      const threw = { ...first, endedAt: noon + 1, end: "retried", error: retry.statusMessage };
+      const threw = { ...firstAttempt, endedAt: noon + 1, end: "retried", error: retry.statusMessage };
       await store.write({ ...retry, stack });
-      assertMembers(await store.get(id), { attempts: [{ ...threw, stack }] });
+      assertMembers(await store.get(taskA), { attempts: [{ ...threw, stack }] });
       await store.write(wake);
       await store.write(claim);
       const outcome = { kind: "error_result", body: "{}" } as const;
       await store.write({ ...held, type: "settle", now: noon + 3, outcome, stack: "Error: no" });
       const failed = { number: 2, owner, startedAt: noon + 2, endedAt: noon + 3, end: "failed" };
-      const task = await store.get(id);
+      const task = await store.get(taskA);
       assert.deepEqual(task?.attempts, [threw, { ...failed, stack: "Error: no" }]);
     },
 
     "a task that runs at once has its first": async ({ store }) => {
-      assertMembers(await store.write(createRunning("a")), { task: { attempts: [first] } });
-      assertMembers(await store.get(id), { attempts: [first] });
+      assertMembers(await store.write(createRunning("a")), { task: { attempts: [firstAttempt] } });
+      assertMembers(await store.get(taskA), { attempts: [firstAttempt] });
       await store.write(step);
-      assertMembers(await store.get(id), { attempts: [first] });
-      await store.write({ type: "cancel", now: noon + 2, id });
-      assertMembers(await store.get(id), { attempts: [{ ...first, endedAt: noon + 2, end: "cancelled" }] });
+      assertMembers(await store.get(taskA), { attempts: [firstAttempt] });
+      await store.write({ type: "cancel", now: noon + 2, id: taskA });
+      assertMembers(await store.get(taskA), {
+        attempts: [{ ...firstAttempt, endedAt: noon + 2, end: "cancelled" }],
+      });
     },
 
     "the first and the last nine of them stay": async ({ store }) => {
@@ -80,11 +100,11 @@ export const historyCases = [
         await store.write(wake);
         await store.write(claim);
       }
-      const attempts = (await store.get(id))?.attempts ?? [];
+      const attempts = (await store.get(taskA))?.attempts ?? [];
       const numbers = attempts.map(({ number }) => number);
       assert.deepEqual(numbers, [1, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
       assert.deepEqual(attempts[1], {
-        ...first,
+        ...firstAttempt,
         number: 5,
         startedAt: noon + 2,
         endedAt: noon + 1,
@@ -107,10 +127,10 @@ export const historyCases = [
       await store.write({ type: "reclaim", now: noon + 1, owner: gone, after: "", limit: 9, backoff });
       await store.write(claim);
       const error = "The process that ran it is gone.";
-      assertMembers(await store.get(id), {
+      assertMembers(await store.get(taskA), {
         attempts: [
-          { ...first, owner: gone, endedAt: noon + 1, end: "lost", error },
-          { ...first, number: 2, startedAt: noon + 2 },
+          { ...firstAttempt, owner: gone, endedAt: noon + 1, end: "lost", error },
+          { ...firstAttempt, number: 2, startedAt: noon + 2 },
         ],
       });
     },
@@ -123,37 +143,203 @@ export const historyCases = [
         await store.write<"open_input" | "sleep" | "wait_event">(command);
       await store.write(callTool("a", "b"));
       const begunAt = Array.from({ length: 4 }, () => ({ begunAt: noon + 1, doneAt: null }));
-      assertMembers(await wholeJournal(store, id), begunAt);
-      assertMembers(await listedJournal(store, id), begunAt);
+      assertMembers(await wholeJournal(store, taskA), begunAt);
+      assertMembers(await listedJournal(store, taskA), begunAt);
       await store.write({ ...held, now: noon + 5, type: "end_sleep", key: "first-sleep" });
       const answers = [{ key: "first-input", value: "{}" }];
-      await store.write({ type: "answer_inputs", now: noon + 6, id, answers });
+      await store.write({ type: "answer_inputs", now: noon + 6, id: taskA, answers });
       const event = { name: "paid", value: "1", dedupeId: null, limit: 9 };
-      await store.write({ type: "send_event", now: noon + 7, id, ...event });
+      await store.write({ type: "send_event", now: noon + 7, id: taskA, ...event });
       await store.write(startTask("b"));
       await store.write(settleAs("b"));
       const done = [noon + 6, noon + 5, noon + 7, noon + 9].map((doneAt) => ({ begunAt: noon + 1, doneAt }));
-      assertMembers(await listedJournal(store, id), done);
+      assertMembers(await listedJournal(store, taskA), done);
       // An earlier event ends the wait as it begins.
-      await store.write({ type: "send_event", now: noon + 8, id, ...event });
+      await store.write({ type: "send_event", now: noon + 8, id: taskA, ...event });
       const wait = { ...held, type: "wait_event", name: "paid", requestHash: "h", deadlineAt: null } as const;
       await store.write({ ...wait, now: noon + 9, key: "kept" });
-      assertMembers(await store.journalEntry(id, "kept"), { begunAt: noon + 9, doneAt: noon + 9 });
+      assertMembers(await store.journalEntry(taskA, "kept"), { begunAt: noon + 9, doneAt: noon + 9 });
     },
 
     "a step says when its function was first called, whatever comes of it": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write({ ...step, begunAt: noon - 5 });
-      assertMembers(await store.journalEntry(id, "k"), { begunAt: noon - 5, doneAt: noon + 1 });
+      assertMembers(await store.journalEntry(taskA, "k"), { begunAt: noon - 5, doneAt: noon + 1 });
       const fails = { ...held, type: "retry_step", key: "again", error: "{}", until: noon + 9 } as const;
       await store.write({ ...fails, tries: 1, begunAt: noon - 3 });
-      assertMembers(await store.journalEntry(id, "again"), { begunAt: noon - 3, doneAt: null });
+      assertMembers(await store.journalEntry(taskA, "again"), { begunAt: noon - 3, doneAt: null });
       await store.write({ ...fails, tries: 2, begunAt: noon + 1 });
       await store.write({ ...step, key: "again", begunAt: noon + 1 });
-      assertMembers(await store.journalEntry(id, "again"), { begunAt: noon - 3, tries: 2, doneAt: noon + 1 });
+      assertMembers(await store.journalEntry(taskA, "again"), {
+        begunAt: noon - 3,
+        tries: 2,
+        doneAt: noon + 1,
+      });
       await store.write({ ...step, key: "silent" });
       const begun = [noon - 5, noon - 3, null].map((begunAt) => ({ begunAt }));
-      assertMembers(await listedJournal(store, id), begun);
+      assertMembers(await listedJournal(store, taskA), begun);
+    },
+  }),
+];
+
+function line(list: LineList, seq: number, body = `{"n":${seq}}`): TaskLine {
+  return { list, seq, at: noon + seq, step: seq % 2 === 0 ? "step" : "", place: seq - 1, body };
+}
+
+function append(
+  store: TaskStore,
+  lines: readonly TaskLine[],
+  forget: readonly number[] = [],
+  token = "t1",
+): Promise<CommandResult<"append">> {
+  return store.write({ type: "append", now: noon + 1, id: taskA, token, lines, forget });
+}
+
+const read = async (store: TaskStore, list: LineList, after = 0, limit = 99): Promise<readonly TaskLine[]> =>
+  (await store.logs?.read(taskA, list, after, limit)) ?? [];
+
+export const lineCases = storeCases("lines", {
+  "lines of the log and the output are kept apart, by their numbers, and the record counts them": async ({
+    store,
+  }) => {
+    if (store.logs === undefined) return;
+    await store.write(createRunning("a"));
+    const seen = changesOf(store);
+    const [one, two, three] = [line("log", 1), line("output", 1, '{ "n":1.0 }'), line("log", 2)];
+    assertMembers(await append(store, [one, two, three]), {
+      ok: true,
+      task: { logged: 2, outputs: 1, version: 2, state: "running" },
+    });
+    assert.deepEqual(seen, [{ id: taskA, version: 2 }]);
+    assert.deepEqual(await read(store, "log"), [one, three]);
+    assert.deepEqual(await read(store, "output"), [two]);
+    assertMembers(await append(store, [line("output", 2)]), { task: { logged: 2, outputs: 2 } });
+    assert.deepEqual(await read(store, "output", 1), [line("output", 2)]);
+  },
+  "a page begins after a number, and has no more lines than it may": async ({ store }) => {
+    if (store.logs === undefined) return;
+    await store.write(createRunning("a"));
+    const lines = Array.from({ length: 12 }, (_, index) => line("log", index + 1));
+    await append(store, lines);
+    assert.deepEqual(await read(store, "log", 0, 3), lines.slice(0, 3));
+    assert.deepEqual(await read(store, "log", 9, 2), lines.slice(9, 11));
+    assert.deepEqual(await read(store, "log", 12), []);
+  },
+  "lines of the log are forgotten, and none of the output": async ({ store }) => {
+    if (store.logs === undefined) return;
+    await store.write(createRunning("a"));
+    await append(store, [
+      line("log", 1),
+      line("log", 2),
+      line("log", 3),
+      line("output", 1),
+      line("output", 2),
+    ]);
+    assertMembers(await append(store, [line("log", 4)], [1, 3, 9]), { task: { logged: 4, outputs: 2 } });
+    assert.deepEqual(await read(store, "log"), [line("log", 2), line("log", 4)]);
+    assert.deepEqual(await read(store, "output"), [line("output", 1), line("output", 2)]);
+  },
+  "a line that is appended once more under its number is there once": async ({ store }) => {
+    if (store.logs === undefined) return;
+    await store.write(createRunning("a"));
+    await Promise.all([append(store, [line("log", 1)]), append(store, [line("log", 1), line("log", 2)])]);
+    assertMembers(await store.get(taskA), { logged: 2 });
+    assert.deepEqual(await read(store, "log"), [line("log", 1), line("log", 2)]);
+  },
+  "any text can be a line": async ({ store }) => {
+    if (store.logs === undefined) return;
+    await store.write(createRunning("a"));
+    const odd = { ...line("log", 1), step: "\ud800 \u0000", body: '"\ud83d \u0000 \\u0000 \ufffe"' };
+    await append(store, [odd]);
+    assert.deepEqual(await read(store, "log"), [odd]);
+  },
+  "only the attempt that holds the task appends": async ({ store }) => {
+    if (store.logs === undefined) return;
+    await store.write(createRunning("a"));
+    assert.deepEqual(await append(store, [line("log", 1)], [], "t2"), { ok: false, reason: "fenced" });
+    await store.write(createQueued("b"));
+    assert.deepEqual(await read(store, "log"), []);
+    assertMembers(await store.get(taskA), { logged: 0, version: 1 });
+  },
+  "lines outlive the end of their task, and go with it": async ({ store }) => {
+    if (store.logs === undefined) return;
+    await store.write(createRunning("a"));
+    await append(store, [line("log", 1), line("output", 1)]);
+    const outcome = { kind: "result", body: "{}" } as const;
+    await store.write({ type: "settle", now: noon + 2, id: taskA, token: "t1", outcome });
+    assert.deepEqual(await append(store, [line("log", 2)]), { ok: false, reason: "finished" });
+    assert.deepEqual(await read(store, "log"), [line("log", 1)]);
+    await store.write({ type: "delete", now: noon + 3, id: taskA });
+    assert.deepEqual([await read(store, "log"), await read(store, "output")], [[], []]);
+    await store.write(createRunning("a"));
+    assert.deepEqual(await read(store, "log"), []);
+  },
+});
+
+/** The reports of all minutes, as `owner minute body`, in the order in which they are read. */
+async function said(reports: NodeReports, first = 0, last = 1_000, limit = 99): Promise<readonly string[]> {
+  const found = await reports.between(first, last, limit);
+  return found.map(({ owner: reporter, minute, body }) => `${reporter} ${minute} ${body}`);
+}
+
+export const reportCases = [
+  ...storeCases("reports", {
+    "an owner's last report of each minute is kept, newest minute first": async ({ store }) => {
+      const { reports } = store;
+      if (reports === undefined) return;
+      assert.deepEqual(await said(reports), []);
+      await reports.write({ minute: 100, body: '"a"' }, 0);
+      await reports.write({ minute: 102, body: '"c \\u0000\ud83d\ude00"' }, 0);
+      await reports.write({ minute: 101, body: '"b"' }, 0);
+      await reports.write({ minute: 101, body: '"b2"' }, 0);
+      const all = ['owner-1 102 "c \\u0000\ud83d\ude00"', 'owner-1 101 "b2"', 'owner-1 100 "a"'];
+      assert.deepEqual(await said(reports), all);
+      assert.deepEqual(await said(reports, 100, 101), all.slice(1));
+      assert.deepEqual(await said(reports, 100, 101, 1), all.slice(1, 2));
+      assert.deepEqual(await said(reports, 103, 200), []);
+    },
+    "reports of minutes before the oldest one are forgotten": async ({ store }) => {
+      const { reports } = store;
+      if (reports === undefined) return;
+      for (const minute of [100, 101, 102]) await reports.write({ minute, body: "{}" }, 0);
+      await reports.write({ minute: 103, body: "{}" }, 102);
+      assert.deepEqual(await said(reports), ["owner-1 103 {}", "owner-1 102 {}"]);
+    },
+    "the owner lives, and has so many running tasks": async ({ store }) => {
+      const { reports } = store;
+      if (reports === undefined) return;
+      assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 0 }]);
+      await store.write(createQueued("a"));
+      for (const name of ["b", "c", "d"]) await store.write(createRunning(name));
+      assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 3 }]);
+      const [reporter] = await reports.owners(2);
+      assert.ok((reporter?.running ?? 9) <= 2);
+    },
+  }),
+  ...ownerCases("reports", {
+    "owners say what they say side by side, and all hear of it": async ({ store, join }) => {
+      const { reports } = store;
+      if (reports === undefined) return;
+      const other = await join();
+      assert.ok(other.store.reports);
+      await reports.write({ minute: 100, body: '"a"' }, 0);
+      await other.store.reports.write({ minute: 100, body: '"b"' }, 0);
+      const both = ['owner-1 100 "a"', `${other.owner} 100 "b"`].toSorted();
+      assert.deepEqual((await said(reports)).toSorted(), both);
+      assert.deepEqual((await said(other.store.reports)).toSorted(), both);
+    },
+    "an owner that is gone does not live, and what it said stays": async ({ store, join, kill }) => {
+      const { reports } = store;
+      if (reports === undefined) return;
+      const other = await join();
+      await other.store.reports?.write({ minute: 100, body: "{}" }, 0);
+      await other.store.write(createRunning("b"));
+      const ids = async (): Promise<readonly string[]> =>
+        (await reports.owners(99)).map(({ id, running }) => `${id} ${running}`).toSorted();
+      assert.deepEqual(await ids(), ["owner-1 0", `${other.owner} 1`].toSorted());
+      await kill(other.owner);
+      assert.deepEqual(await ids(), ["owner-1 0"]);
+      assert.deepEqual(await said(reports), [`${other.owner} 100 {}`]);
     },
   }),
 ];

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import type { InputRequest } from "../task/input.ts";
+import type { InputRequest } from "../task/journal.ts";
 import type { TaskCommand } from "../task/command.ts";
-import { assertMembers } from "./assert-members.ts";
-import { createRunning, noon } from "./sample-task.ts";
-import { storeCases } from "./store-case.ts";
-import { listedJournal, wholeJournal } from "./whole-journal.ts";
+import { assertMembers, storeCases } from "./store-case.ts";
+import { createRunning, noon, listedJournal, wholeJournal } from "./sample-task.ts";
 
 const id = "task-a";
 

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import type { CommandResult } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
-import { assertMembers } from "./assert-members.ts";
+import type { CommandResult, TaskCommand } from "../task/command.ts";
+import { assertMembers, ownerCases, storeCases, type StoresUnderTest } from "./store-case.ts";
 import { aHandler, createQueued, createRunning, noon } from "./sample-task.ts";
-import { ownerCases, storeCases, type StoresUnderTest } from "./store-case.ts";
 
 /** For a tool whose tasks are not parked. */
 const rest = { runAfter: null, open: 0 };
+
 const backoff = { baseMs: 1_000, maxMs: 3_000, maxCrashes: 6 };
 
 function reclaim(

@@ -1,13 +1,18 @@
 import type { JournalRecording, RecordedEntry } from "../store/export-journal.ts";
 import type { JournalPage, ListedEntry, TaskStore } from "../store/store.ts";
-import type { TaskCommand, TaskCommandName } from "../task/command.ts";
-import type { CommandResult } from "../task/command-result.ts";
+import type { TaskCommand, TaskCommandName, CommandResult } from "../task/command.ts";
 import { createRecord } from "../task/create-record.ts";
 import { HoldfastError } from "../task/fault.ts";
-import type { InputRequest } from "../task/input.ts";
-import { isEndedByOthers, type JournalEnd, type JournalEntry } from "../task/journal.ts";
-import type { TaskRecord, TaskRequest } from "../task/record.ts";
-import type { TaskSnapshot } from "../task/snapshot.ts";
+import {
+  type InputRequest,
+  isEndedByOthers,
+  type JournalEnd,
+  type JournalEntry,
+  encodeJournalKey,
+  type JournalKey,
+} from "../task/journal.ts";
+import type { TaskRecord, TaskRequest, TaskSnapshot } from "../task/record.ts";
+import { Run } from "../runtime/journal/run.ts";
 
 /** The token of the run that replays the recording. */
 const token = "replay";
@@ -155,4 +160,94 @@ function textsOf({ request, value, error }: RecordedEntry): Texts {
 
 function textOf(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);
+}
+
+/** A key under which the code does something other than the recording. */
+export interface ChangedKey {
+  readonly key: string;
+  /** The error message that the handler gets. */
+  readonly problem: string;
+}
+
+/** A run that reports the keys that its handler uses. */
+export class ReplayedRun extends Run {
+  readonly #reached = new Set<string>();
+
+  get reached(): ReadonlySet<string> {
+    return this.#reached;
+  }
+
+  /** Accepts a key that begins nothing. */
+  pass(key: JournalKey): void {
+    super.claim(key);
+  }
+
+  override claim(key: JournalKey): string {
+    const claimed = super.claim(key);
+    this.#reached.add(claimed);
+    return claimed;
+  }
+}
+
+/** A handler's calls on its task: which ones are open, and what was wrong with them. */
+export class ReplayedCalls {
+  readonly #open = new Set<Promise<unknown>>();
+  readonly #changed = new Map<string, ChangedKey>();
+  #moves = 0;
+  #onMove: () => void = () => undefined;
+
+  /** How many calls wait for something that never comes. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  get changed(): readonly ChangedKey[] {
+    return [...this.#changed.values()];
+  }
+
+  /** Grows whenever a call begins or ends. */
+  get moves(): number {
+    return this.#moves;
+  }
+
+  /** Calls `listener` at the next move. */
+  onMove(listener: () => void): void {
+    this.#onMove = listener;
+  }
+
+  /** The same calls, observed. */
+  watch<T extends object>(calls: T): T {
+    return new Proxy(calls, {
+      get: (target, name, receiver) => {
+        const member: unknown = Reflect.get(target, name, receiver);
+        if (typeof member !== "function") return member;
+        return (...args: readonly unknown[]): unknown => {
+          const returned: unknown = Reflect.apply(member, target, args);
+          if (returned instanceof Promise) this.#follow(returned, args[0]);
+          return returned;
+        };
+      },
+    });
+  }
+
+  #follow(call: Promise<unknown>, key: unknown): void {
+    this.#open.add(call);
+    this.#move();
+    const ended = (): void => {
+      this.#open.delete(call);
+      this.#move();
+    };
+    call.then(ended, (error: unknown) => {
+      if (error instanceof HoldfastError && error.code === "replay_mismatch") {
+        const encoded = encodeJournalKey(key as JournalKey); // a key, because it has an entry
+        this.#changed.set(encoded, { key: encoded, problem: error.message });
+      }
+      ended();
+    });
+  }
+
+  #move(): void {
+    this.#moves++;
+    this.#onMove();
+  }
 }

@@ -1,16 +1,26 @@
 import assert from "node:assert/strict";
 import type { TaskCommand } from "../task/command.ts";
-import { assertMembers } from "./assert-members.ts";
-import { callTool, startTask } from "./sample-call.ts";
-import { aHandler, createQueued, createRunning, noon, owner } from "./sample-task.ts";
-import { ownerCases, storeCases } from "./store-case.ts";
-import { changesOf } from "./told-changes.ts";
-import { wholeJournal } from "./whole-journal.ts";
+import { assertMembers, ownerCases, storeCases } from "./store-case.ts";
+import {
+  callTool,
+  startTask,
+  aHandler,
+  createQueued,
+  createRunning,
+  noon,
+  owner,
+  changesOf,
+  wholeJournal,
+} from "./sample-task.ts";
 
 const id = "task-a";
+
 const held = { now: noon + 1, id, token: "t1" } as const;
+
 const retry = { ...held, type: "retry", until: noon + 50, statusMessage: "Attempt 1 of 3 failed" } as const;
+
 const claim = { type: "claim", now: noon + 60, handlers: [aHandler], tokens: ["c1"] } as const;
+
 const pauses = { state: "queued", lane: null, waiting: false, runAfter: noon + 50 } as const;
 
 function step(key: string, error: string | null = null): TaskCommand<"record_step"> {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { SessionNews, SessionStore, StoredSession } from "../store/session-store.ts";
 import type { TaskStore } from "../store/store.ts";
-import { createQueued, createRunning, noon } from "./sample-task.ts";
+import { createQueued, createRunning, noon, reclaimGone, changesOf } from "./sample-task.ts";
 import { ownerCases, storeCases, type StoreUnderTest } from "./store-case.ts";
+import type { MessageQueues, NewMessage } from "../store/message-queues.ts";
 
 const room = { ofPrincipal: 100, total: 100 };
 
@@ -212,3 +213,124 @@ export const sharedSessionCases = ownerCases("sessions", {
     assert.equal(await here.get("a"), undefined);
   },
 });
+
+const taskA = "task-a";
+
+const ok = { ok: true } as const;
+
+function message(body: string): NewMessage {
+  return { body, bound: false };
+}
+
+/** A case for the optional part, with a task whose queue is empty; a store without it passes. */
+function withQueues(
+  check: (queues: MessageQueues, under: StoreUnderTest) => Promise<void>,
+): (under: StoreUnderTest) => Promise<void> {
+  return async (under) => {
+    const { messages } = under.store;
+    if (messages === undefined) return;
+    await under.store.write(createRunning("a"));
+    await check(messages, under);
+  };
+}
+
+const casesOfOne = storeCases("messages", {
+  "come out once, in the order in which they went in, to the letter": withQueues(async (queues) => {
+    const bodies = ["1", '{ "a":1.0 }', '"\ud800"', "\ufffe", "1"];
+    for (const body of bodies) assert.deepEqual(await queues.put(taskA, message(body), null), ok);
+    assert.deepEqual(await queues.take(taskA, 2), bodies.slice(0, 2));
+    assert.deepEqual(await queues.take(taskA, 0), []);
+    assert.deepEqual(await queues.put(taskA, message("6"), null), ok);
+    assert.deepEqual(await queues.take(taskA, null), [...bodies.slice(2), "6"]);
+    assert.deepEqual(await queues.take(taskA, null), []);
+  }),
+
+  "of many takers at once each message has one": withQueues(async (queues) => {
+    const bodies = Array.from({ length: 30 }, (_, index) => String(index));
+    await Promise.all(bodies.map((body) => queues.put(taskA, message(body), null)));
+    const takes = await Promise.all(bodies.map(() => queues.take(taskA, 1)));
+    assert.deepEqual(takes.flat(), bodies);
+  }),
+
+  "belong to their task": withQueues(async (queues, { store }) => {
+    await store.write(createRunning("b"));
+    await queues.put(taskA, message("a1"), null);
+    await queues.put("task-b", message("b1"), null);
+    assert.deepEqual(await queues.take("task-b", null), ["b1"]);
+    assert.deepEqual(await queues.take(taskA, null), ["a1"]);
+    assert.deepEqual(await queues.put("task-x", message("x"), null), { ok: false, reason: "unknown" });
+    assert.deepEqual(await queues.take("task-x", null), []);
+  }),
+
+  "fill a queue up to its size, and no further": withQueues(async (queues) => {
+    const puts = ["1", "2", "3"].map((body) => queues.put(taskA, message(body), 2));
+    assert.deepEqual(await Promise.all(puts), [ok, ok, { ok: false, reason: "full" }]);
+    await queues.take(taskA, 1);
+    assert.deepEqual(await queues.put(taskA, message("4"), 2), ok);
+    assert.deepEqual(await queues.put(taskA, message("5"), null), ok);
+    assert.deepEqual(await queues.take(taskA, null), ["2", "4", "5"]);
+  }),
+
+  "are no change of the task, and outlive its end": withQueues(async (queues, { store }) => {
+    const before = await store.snapshot(taskA);
+    const changes = changesOf(store);
+    await queues.put(taskA, message("1"), null);
+    assert.deepEqual(await store.snapshot(taskA), before);
+    assert.deepEqual(changes, []);
+    await store.write({ type: "cancel", now: noon, id: taskA });
+    await queues.put(taskA, message("2"), null);
+    assert.deepEqual(await queues.take(taskA, null), ["1", "2"]);
+  }),
+
+  "go with their task, whether its time is over or it is deleted before": withQueues(
+    async (queues, { store }) => {
+      await store.write(createRunning("b", { expiry: { from: "created", ms: 10 } }));
+      for (const of of [taskA, "task-b"]) {
+        await queues.put(of, message("1"), null);
+        await store.write({ type: "cancel", now: noon, id: of });
+      }
+      await store.write({ type: "delete", now: noon, id: taskA });
+      await store.write({ type: "delete_expired", now: noon + 10, limit: 1 });
+      for (const name of ["a", "b"]) {
+        assert.deepEqual(await queues.take(`task-${name}`, null), []);
+        await store.write(createRunning(name));
+        assert.deepEqual(await queues.take(`task-${name}`, null), []);
+      }
+    },
+  ),
+
+  "that are bound to a process stand in line with the others there": withQueues(async (queues) => {
+    for (const [index, bound] of [true, false, true].entries()) {
+      await queues.put(taskA, { body: String(index), bound }, 3);
+    }
+    assert.deepEqual(await queues.put(taskA, message("3"), 3), { ok: false, reason: "full" });
+    assert.deepEqual(await queues.take(taskA, null), ["0", "1", "2"]);
+  }),
+
+  "are refused by a store that was closed": withQueues(async (queues, { store }) => {
+    await store.close();
+    await assert.rejects(queues.put(taskA, message("1"), null), { code: "store_closed" });
+    await assert.rejects(queues.take(taskA, null), { code: "store_closed" });
+  }),
+});
+
+const casesOfSeveral = ownerCases("messages", {
+  "that are bound to one owner are taken by no other, and go with it": async ({ store, join, kill }) => {
+    const { store: other, owner } = await join();
+    const { messages } = store;
+    if (messages === undefined || other.messages === undefined) return;
+    await store.write(createRunning("a"));
+    for (const [index, bound] of [true, false, true].entries()) {
+      await other.messages.put(taskA, { body: String(index), bound }, null);
+    }
+    await messages.put(taskA, { body: "3", bound: true }, null);
+    assert.deepEqual(await other.messages.take(taskA, 1), ["0"]);
+    assert.deepEqual(await messages.take(taskA, null), ["1", "3"]);
+    await kill(owner);
+    await reclaimGone(store);
+    assert.deepEqual(await messages.put(taskA, message("4"), 1), ok);
+    assert.deepEqual(await messages.take(taskA, null), ["4"]);
+  },
+});
+
+export const messageCases = [...casesOfOne, ...casesOfSeveral];

@@ -1,4 +1,7 @@
+import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
+import { aHandler } from "./sample-task.ts";
+import { HoldfastError, type FaultCode } from "../task/fault.ts";
 
 /** Where a store keeps its tasks. Each case of the contract gets a new, empty one. */
 export interface StorePlace {
@@ -37,6 +40,7 @@ export interface StoresUnderTest extends StoreUnderTest {
 }
 
 type Check = (under: StoreUnderTest) => Promise<void>;
+
 type OwnersCheck = (under: StoresUnderTest) => Promise<void>;
 
 /** Something that every store must do. `check` rejects if the store does not. */
@@ -58,4 +62,72 @@ export function ownerCases(
   checks: Readonly<Record<string, OwnersCheck>>,
 ): readonly StoreCase[] {
   return Object.entries(checks).map(([says, check]) => ({ name: `${area}: ${says}`, check, owners: true }));
+}
+
+/** Runs one case on its own store, and cleans up. */
+export async function runCase(place: StorePlace, { check }: StoreCase): Promise<void> {
+  const stores: TaskStore[] = [];
+  let owners = 0;
+  const another = (): TaskStore => {
+    const store = place.store();
+    stores.push(store);
+    return store;
+  };
+  const closeAll = async (): Promise<void> => {
+    for (const store of stores) await store.close();
+  };
+  const join = async (): Promise<OpenStore> => {
+    const store = another();
+    const owner = `owner-${++owners}`;
+    await store.open({ id: owner, handlers: [aHandler] });
+    return { store, owner };
+  };
+  const reopen = async (): Promise<TaskStore> => {
+    await closeAll();
+    return (await join()).store;
+  };
+  const kill = async (owner: string): Promise<void> => place.kill?.(owner);
+  try {
+    await check({ store: (await join()).store, another, reopen, join, kill });
+  } finally {
+    await closeAll();
+    await place.remove();
+  }
+}
+
+/**
+ * Asserts that `actual` has the members that `expected` names, at every depth. Arrays must have the same length; anything but an object
+ * must be equal. (Node's own `partialDeepStrictEqual` is experimental in Node 22.)
+ */
+export function assertMembers(actual: unknown, expected: unknown): void {
+  assert.deepStrictEqual(onlyMembersOf(expected, actual), expected);
+}
+
+/** `actual` without the members that `expected` lacks, so that a failure shows only what matters. */
+function onlyMembersOf(expected: unknown, actual: unknown): unknown {
+  if (isArray(expected) && isArray(actual)) {
+    return actual.map((element, index) =>
+      index in expected ? onlyMembersOf(expected[index], element) : element,
+    );
+  }
+  if (!isObject(expected) || !isObject(actual) || isArray(actual)) return actual;
+  const named = Object.keys(expected).filter((name) => Object.hasOwn(actual, name));
+  return Object.fromEntries(named.map((name) => [name, onlyMembersOf(expected[name], actual[name])]));
+}
+
+function isArray(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+/** Asserts that `call` rejects with a `HoldfastError` of this code. */
+export async function assertRejects(call: () => Promise<unknown>, code: FaultCode): Promise<void> {
+  await assert.rejects(call, (error) => {
+    assert.ok(error instanceof HoldfastError, `expected a HoldfastError, and not ${String(error)}`);
+    assert.equal(error.code, code);
+    return true;
+  });
 }

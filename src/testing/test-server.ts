@@ -1,9 +1,63 @@
-import type { Tasks } from "../server/tasks.ts";
+import type { ClientCapabilities, FetchLike } from "@modelcontextprotocol/client";
+import { McpServer, type Server } from "@modelcontextprotocol/server";
+import type { ServerFactory } from "../server/author-server.ts";
+import type { Identity } from "../server/http/http-options.ts";
+import type { TasksOptions } from "../server/tasks-options.ts";
+import { type Tasks, createTasksWith, type TestedBy } from "../server/tasks.ts";
 import type { MemoryDatabase } from "../store/memory/memory-database.ts";
-import type { CrashPoints } from "./crash-points.ts";
-import { CrashableStore } from "./crashable-store.ts";
-import { LocalNetwork } from "./local-network.ts";
-import { TestProcess, type ProcessSetup } from "./test-process.ts";
+import { type CrashPoints, CrashableStore } from "./crashable-store.ts";
+import { createFetchHandler, type FetchHandler } from "../server/http/fetch-handler.ts";
+import { durableWith } from "../server/durable/durable.ts";
+import type { TaskServer } from "../server/task-server.ts";
+import type { OnStepRun } from "../runtime/services.ts";
+import { type FakeClock, ProcessClock } from "./clocks.ts";
+import { unlessAborted } from "../client/unless-aborted.ts";
+import { nextTurn } from "../runtime/next-turn.ts";
+
+const testedVersions = ["2026-07-28", "2025-11-25"] as const;
+
+/** Options of `testTasks`: those of `createTasks` without the store, and these. */
+export interface TestOptions extends Omit<TasksOptions, "store"> {
+  /** Makes the server around the tools, as for `tasks.server`. Default: a server with nothing else. */
+  readonly server?: ServerFactory<McpServer | Server>;
+  /** The caller, as `authenticate` would return it. Default: callers are not told apart. */
+  readonly caller?: Identity | string;
+  /** The client's capabilities. Default: all that a tool can ask for. */
+  readonly capabilities?: ClientCapabilities;
+  /** The client's protocol version. Default 2026-07-28. (In versions before these two, clients name their tasks themselves.) */
+  readonly protocolVersion?: (typeof testedVersions)[number];
+  /** How long a handler may work before `clock.advance` moves time anyway, in ms of real time. Default 1,000. */
+  readonly settleMs?: number;
+  /**
+   * How long a wait lasts while nothing happens, in ms of real time. Then it rejects and says what the task waits for: an answer, or time.
+   * Default 2,000.
+   */
+  readonly patienceMs?: number;
+}
+
+/** JavaScript callers can pass anything: throws a TypeError that says what to pass. */
+export function assertTested(
+  tested: Register | DurableFactory,
+  { server, protocolVersion = "2026-07-28" }: TestOptions,
+): asserts tested is Register | DurableFactory {
+  if (!testedVersions.includes(protocolVersion)) {
+    throw new TypeError(
+      `protocolVersion of testTasks is one of ${testedVersions.join(" and ")}, not ${String(protocolVersion)}.`,
+    );
+  }
+  if (typeof tested === "function") return;
+  if (typeof tested !== "object" || tested === null || typeof tested.durable !== "function") {
+    const isServer = typeof tested === "object" && tested !== null && "tasks" in tested;
+    throw new TypeError(
+      isServer
+        ? "testTasks makes the server itself, anew for each start, on a store and a clock of its own: testTasks({ durable: makeServer }, options)."
+        : `testTasks takes a function that adds tools, since each start of the server calls it: testTasks((tasks) => addReport(tasks)), or testTasks({ durable: makeServer }). This is ${tested === null ? "null" : typeof tested}.`,
+    );
+  }
+  if (server !== undefined) {
+    throw new TypeError("testTasks has two servers here: durable makes it, so leave out the option server.");
+  }
+}
 
 /** The server of a test: one process after another on a store that outlives them, and the connection to the live one. */
 export class TestServer {
@@ -69,4 +123,140 @@ export class TestServer {
     this.#process = undefined;
     this.network.disconnect();
   }
+}
+
+/** Adds tools to the tasks of a process, as its main module does at the start. */
+export type Register = (tasks: Tasks) => unknown;
+
+/** A server on the SDK whose tools are durable. */
+export interface DurableFactory {
+  /** Makes the server, as for `durable`. */
+  readonly durable: ServerFactory;
+  /** Adds to `durable(…).tasks` what the server function does not. */
+  readonly register?: Register;
+}
+
+/** The parts of each process of a test. */
+export interface ProcessSetup {
+  readonly tested: Register | DurableFactory;
+  readonly options: Omit<TasksOptions, "store">;
+  readonly factory?: ServerFactory<McpServer | Server> | undefined;
+  readonly caller?: Identity | string | undefined;
+  readonly clock: FakeClock;
+  readonly onStepRun: OnStepRun;
+}
+
+/** Disables rate limits, since the clock of a test stands still. */
+const unlimited = {
+  callsPerMinute: null,
+  listsPerMinute: null,
+  missesPerMinute: null,
+  pollsPerInterval: null,
+  maxLoopDelayMs: null,
+};
+
+/** One life of a server: its tools, its timers, and a store that outlives it. */
+export class TestProcess {
+  readonly tasks: Tasks;
+  readonly handler: FetchHandler;
+  readonly #clock: ProcessClock;
+
+  private constructor(tasks: Tasks, handler: FetchHandler, clock: ProcessClock) {
+    this.tasks = tasks;
+    this.handler = handler;
+    this.#clock = clock;
+  }
+
+  static async start(
+    { tested, options, factory, caller, clock: time, onStepRun }: ProcessSetup,
+    { store }: CrashableStore,
+  ): Promise<TestProcess> {
+    const clock = new ProcessClock(time);
+    const rates = { ...unlimited, ...options.rates };
+    const all = { stopDeadlineMs: 1_000, ...options, rates, store };
+    const { tasks, server } = await made(tested, factory, all, { clock, onStepRun });
+    const handler = createFetchHandler(server, {
+      allowedHosts: "any",
+      ...(caller !== undefined && { authenticate: async () => caller }),
+    });
+    await server.start();
+    return new TestProcess(tasks, handler, clock);
+  }
+
+  /** Its timers stop with it. */
+  die(): void {
+    this.#clock.end();
+  }
+
+  /** Stops in order, like a server on SIGTERM. */
+  async stop(): Promise<void> {
+    await this.handler.close();
+    this.#clock.end();
+  }
+}
+
+async function made(
+  tested: Register | DurableFactory,
+  factory: ServerFactory<McpServer | Server> | undefined,
+  options: TasksOptions,
+  testedBy: TestedBy,
+): Promise<{ readonly tasks: Tasks; readonly server: TaskServer }> {
+  if (typeof tested !== "function") {
+    const server = durableWith(tested.durable, options, testedBy);
+    await tested.register?.(server.tasks);
+    return { tasks: server.tasks, server };
+  }
+  const tasks = createTasksWith(options, testedBy);
+  await tested(tasks);
+  return { tasks, server: tasks.server(factory ?? (() => new McpServer({ name: "test", version: "0" }))) };
+}
+
+/** A connection to one process. */
+interface Line {
+  readonly handler: Pick<FetchHandler, "fetch">;
+  /** Aborts when the process dies. */
+  readonly cut: AbortController;
+}
+
+/** Carries the requests of a test's client to the process that serves, without a socket. */
+export class LocalNetwork {
+  #line: Line | undefined;
+  #connected = Promise.withResolvers<Line>();
+
+  /** Requests go to this process from now on. */
+  connect(handler: Pick<FetchHandler, "fetch">): void {
+    const line = { handler, cut: new AbortController() };
+    this.#line = line;
+    this.#connected.resolve(line);
+  }
+
+  /** From now on, requests wait for the next process; those being answered continue. */
+  disconnect(): void {
+    if (this.#line !== undefined) this.#connected = Promise.withResolvers<Line>();
+    this.#line = undefined;
+  }
+
+  /** The same, and breaks all connections after sent answers have arrived, as with a socket. */
+  cut(): void {
+    const line = this.#line;
+    this.disconnect();
+    void nextTurn().then(() => line?.cut.abort(broken()));
+  }
+
+  readonly fetch: FetchLike = async (url, init) => {
+    const request = new Request(url, init);
+    const { handler, cut } = await unlessAborted(this.#connected.promise, request.signal);
+    const { body, status, headers } = await unlessAborted(handler.fetch(request), cut.signal);
+    if (body === null) return new Response(null, { status, headers });
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    body.pipeTo(writable, { signal: cut.signal }).catch(() => undefined);
+    return new Response(readable, { status, headers });
+  };
+}
+
+/** The error of Node's `fetch` for a broken socket. */
+function broken(): TypeError {
+  return new TypeError("fetch failed", {
+    cause: Object.assign(new Error("The server has crashed"), { code: "ECONNRESET" }),
+  });
 }

@@ -1,22 +1,55 @@
 import assert from "node:assert/strict";
-import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { type RecordedEntry, recordedEntry } from "../store/export-journal.ts";
 import type { InputResult } from "../client/question/input-request.ts";
 import type { LogLine, OutputPart } from "../client/task/task-lines.ts";
 import type { RemoteTask } from "../client/task/remote-task.ts";
 import type { TaskHandle } from "../client/task/task-handle.ts";
 import type { SendOptions } from "../server/tasks-options.ts";
 import type { Tasks } from "../server/tasks.ts";
-import { recordedEntry, type RecordedEntry } from "../store/export-journal.ts";
-import type { StoredTask } from "../store/memory/stored-task.ts";
+import { type StoredTask, linesAfter } from "../store/memory/stored-task.ts";
 import type { MemoryTables } from "../store/memory/memory-tables.ts";
-import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
-import { isTerminal } from "../task/status.ts";
-import { assertJournal, type ExpectedJournal } from "./assert-journal.ts";
-import type { CrashPoints } from "./crash-points.ts";
-import { describedWait } from "./described-wait.ts";
-import type { Stillness } from "./stillness.ts";
-import { logOf, outputOf } from "./stored-lines.ts";
+import { encodeJournalKey, type JournalKey, type JournalEntry } from "../task/journal.ts";
+import { isTerminal } from "../task/outcome.ts";
+import type { CrashPoints } from "./crashable-store.ts";
+import type { Stillness } from "./clocks.ts";
 import type { TestQuestion, TestQuestions } from "./test-questions.ts";
+import { latestTime, timeSpanOf } from "../task/time.ts";
+import type { LogText } from "../task/task-line.ts";
+
+/**
+ * What a journal must contain. A list: exactly these keys, in the order in which they began. An object: these keys with their results,
+ * whatever else there is; `undefined` for a step that returned nothing.
+ */
+export type ExpectedJournal = readonly string[] | Readonly<Record<string, unknown>>;
+
+/** Throws an `AssertionError` that says how the journal differs. */
+export function assertJournal(entries: readonly RecordedEntry[], expected: ExpectedJournal): void {
+  const keys = entries.map(({ key }) => key);
+  if (isList(expected)) {
+    assert.deepEqual(keys, expected, `The journal has ${listed(keys)}, and not ${listed(expected)}.`);
+    return;
+  }
+  for (const [key, value] of Object.entries(expected)) {
+    const entry = entries.find((candidate) => candidate.key === key);
+    assert.ok(entry !== undefined, `The journal has no "${key}". It has ${listed(keys)}.`);
+    assert.notEqual(entry.doneAt, null, `"${key}" has not ended.`);
+    assert.equal(entry.error, undefined, `"${key}" failed: ${JSON.stringify(entry.error)}`);
+    assert.deepEqual(
+      entry.value,
+      value,
+      `"${key}" ended with ${JSON.stringify(entry.value)}, and not with ${JSON.stringify(value)}.`,
+    );
+  }
+}
+
+function isList(expected: ExpectedJournal): expected is readonly string[] {
+  return Array.isArray(expected);
+}
+
+function listed(keys: readonly string[]): string {
+  return keys.length === 0 ? "nothing" : keys.map((key) => JSON.stringify(key)).join(", ");
+}
 
 /** What a test task uses of its server and client. */
 export interface TestWorld {
@@ -172,4 +205,71 @@ export class TestTask {
     if (stored !== undefined && isTerminal(stored.record.state)) return undefined;
     return down() ?? (stored === undefined ? undefined : describedWait(stored, now()));
   }
+}
+
+/** What an idle task waits for, and what a test should do about it. */
+export function describedWait({ record, journal }: StoredTask, now: number): string {
+  const task = `Task ${record.id} of "${record.tool}"`;
+  const open = [...journal.values()].filter(({ doneAt }) => doneAt === null);
+  const waits = open.flatMap((entry) => waitOf(entry, now) ?? []);
+  const { state, runAfter } = record;
+  if (
+    waits.length === 0 &&
+    state === "queued" &&
+    runAfter !== null &&
+    runAfter < latestTime &&
+    runAfter > now
+  ) {
+    waits.push(`pauses before it runs again${after(runAfter, now)}`);
+  }
+  return waits.length === 0 ? `${task} is ${state}.` : `${task} ${waits.join("; ")}.`;
+}
+
+function waitOf(
+  { key, kind, request, deadlineAt, tries, error }: JournalEntry,
+  now: number,
+): string | undefined {
+  const name = JSON.stringify(key);
+  switch (kind) {
+    case "input":
+      return `waits for the answer to ${name}: await task.answer(${name}, …)`;
+    case "event":
+      return `waits for the event "${request}" (${name}): await task.sendEvent("${request}", …)`;
+    case "call":
+      return `waits for the call ${name} of tool "${request}"`;
+    case "sleep":
+      return `sleeps (${name})${after(deadlineAt, now)}`;
+    case "step":
+      return `tries step ${name} again, which failed${tries === 1 ? "" : ` ${tries} times`} (${messageOf(error)})${after(deadlineAt, now)}`;
+  }
+}
+
+function after(at: number | null, now: number): string {
+  const ms = Math.max(0, (at ?? now) - now);
+  return `, in ${timeSpanOf(ms)}: await t.clock.advance("${timeSpanOf(ms)}")`;
+}
+
+function messageOf(error: string | null): string {
+  const parsed: unknown = error === null ? undefined : JSON.parse(error);
+  const hasMessage = typeof parsed === "object" && parsed !== null && "message" in parsed;
+  return hasMessage ? String(parsed.message) : String(error);
+}
+
+/** The stored log lines, as a client gets them. */
+export function logOf(stored: StoredTask): readonly LogLine[] {
+  return linesAfter(stored, "log", 0).map(({ seq, at, step, body }) => ({
+    seq,
+    at: new Date(at).toISOString(),
+    ...(JSON.parse(body) as LogText),
+    ...(step !== "" && { step }),
+  }));
+}
+
+/** The stored output, as a client gets it. */
+export function outputOf(stored: StoredTask): readonly OutputPart[] {
+  return linesAfter(stored, "output", 0).map(({ seq, at, body }) => ({
+    seq,
+    at: new Date(at).toISOString(),
+    content: JSON.parse(body) as ContentBlock,
+  }));
 }

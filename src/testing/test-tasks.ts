@@ -4,20 +4,20 @@ import { connectWith } from "../client/connect.ts";
 import type { CallOptions, TaskClient } from "../client/task-client.ts";
 import { memoryDatabase } from "../store/memory/memory-database.ts";
 import { openInputs } from "../store/memory/stored-task.ts";
-import type { JournalKey } from "../task/journal.ts";
-import { isTerminal } from "../task/status.ts";
-import { CrashPoints, type CrashPoint } from "./crash-points.ts";
-import { describedWait } from "./described-wait.ts";
-import { FakeClock } from "./fake-clock.ts";
-import { PatientClock } from "./patient-clock.ts";
-import { Stillness } from "./stillness.ts";
-import { StepRuns } from "./step-runs.ts";
-import { assertTested, type TestOptions } from "./test-options.ts";
-import type { DurableFactory, Register } from "./test-process.ts";
+import { type JournalKey, encodeJournalKey } from "../task/journal.ts";
+import { isTerminal } from "../task/outcome.ts";
+import { CrashPoints, type CrashPoint } from "./crashable-store.ts";
+import { describedWait, TestTask, type TestWorld } from "./test-task.ts";
+import { FakeClock, PatientClock, Stillness } from "./clocks.ts";
+import {
+  assertTested,
+  type TestOptions,
+  type DurableFactory,
+  type Register,
+  TestServer,
+} from "./test-server.ts";
 import { TestQuestions, type TestAnswer } from "./test-questions.ts";
-import { TestServer } from "./test-server.ts";
-import { TestTask, type TestWorld } from "./test-task.ts";
-import { millisecondsOf, type TimeSpan } from "../task/time-span.ts";
+import { millisecondsOf, type TimeSpan } from "../task/time.ts";
 
 /** The clock of a test's server and client: it stands still until the test moves it. */
 export interface TestClock {
@@ -235,5 +235,23 @@ export class TestTasks implements AsyncDisposable {
     return [...openInputs(journal.values()), ...tables.inputsBelow(taskId)].some(
       ({ key }) => key === wireKey,
     );
+  }
+}
+
+/** How often the functions of steps ran, over all processes. */
+export class StepRuns {
+  /** By task and encoded key. */
+  readonly #runs = new Map<string, Map<string, number>>();
+
+  add(taskId: string, key: string): void {
+    const runs = this.#runs.get(taskId) ?? new Map<string, number>();
+    this.#runs.set(taskId, runs.set(key, (runs.get(key) ?? 0) + 1));
+  }
+
+  /** For one task, or for all. */
+  count(key: JournalKey, taskId?: string): number {
+    const tasks = taskId === undefined ? [...this.#runs.keys()] : [taskId];
+    const encoded = encodeJournalKey(key);
+    return tasks.reduce((sum, id) => sum + (this.#runs.get(id)?.get(encoded) ?? 0), 0);
   }
 }

@@ -1,21 +1,32 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import type { CommandResult } from "../task/command-result.ts";
-import type { TaskCommand } from "../task/command.ts";
+import type { CommandResult, TaskCommand } from "../task/command.ts";
 import { latestTime } from "../task/time.ts";
-import { assertMembers } from "./assert-members.ts";
-import { reclaimGone } from "./reclaim-gone.ts";
-import { aHandler, createRunning, noon, owner } from "./sample-task.ts";
-import { ownerCases, storeCases } from "./store-case.ts";
+import { assertMembers, ownerCases, storeCases } from "./store-case.ts";
+import {
+  reclaimGone,
+  aHandler,
+  createRunning,
+  noon,
+  owner,
+  askAs,
+  callDown,
+  callTool,
+  settleAs,
+  startTask,
+  changesOf,
+} from "./sample-task.ts";
+import { childInputKey } from "../task/journal.ts";
 
 const id = "task-a";
-const held = { now: noon, id, token: "t1" } as const;
+
+const heldByT1 = { now: noon, id, token: "t1" } as const;
 
 /** A question that is open until `deadlineAt`, and with which the handler parks. */
 function ask(key: string, deadlineAt: number | null, openInputs = 1): TaskCommand<"open_input"> {
   const input = { key, method: "roots/list", params: "{}" } as const;
   const rest = { runAfter: deadlineAt ?? latestTime, open: openInputs };
-  return { ...held, type: "open_input", input, requestHash: "hash", deadlineAt, rest };
+  return { ...heldByT1, type: "open_input", input, requestHash: "hash", deadlineAt, rest };
 }
 
 function answer(key: string, now = noon + 1): TaskCommand<"answer_inputs"> {
@@ -30,11 +41,13 @@ function wake(store: TaskStore, now: number, limit = 9): Promise<CommandResult<"
 async function park(store: TaskStore, deadlineAt: number | null): Promise<void> {
   await store.write(createRunning("a"));
   await store.write(ask("q", deadlineAt));
-  await store.write({ ...held, type: "park" });
+  await store.write({ ...heldByT1, type: "park" });
 }
 
-const parked = { state: "queued", token: null, waiting: true, lane: null } as const;
+const parkedTask = { state: "queued", token: null, waiting: true, lane: null } as const;
+
 const woken = { state: "queued", waiting: false, lane: "woken" } as const;
+
 const works = { state: "running", waiting: false, lane: null, runAfter: null } as const;
 
 export const waitingCases = [
@@ -48,19 +61,21 @@ export const waitingCases = [
       });
       const rest = { runAfter: noon + 9, open: 1 };
       const comes: TaskCommand[] = [
-        { ...held, type: "mark" },
-        { ...held, type: "record_step", key: "k", value: "1", error: null },
-        { ...held, type: "close_wait", key: "q", error: "{}" },
+        { ...heldByT1, type: "mark" },
+        { ...heldByT1, type: "record_step", key: "k", value: "1", error: null },
+        { ...heldByT1, type: "close_wait", key: "q", error: "{}" },
       ];
       for (const command of comes) {
-        assertMembers(await store.write({ ...held, type: "mark", rest }), { task: { runAfter: noon + 9 } });
+        assertMembers(await store.write({ ...heldByT1, type: "mark", rest }), {
+          task: { runAfter: noon + 9 },
+        });
         assertMembers(await store.write(command), { ok: true, task: works });
       }
-      const sleep = { ...held, type: "sleep", key: "s", until: noon + 5 } as const;
+      const sleep = { ...heldByT1, type: "sleep", key: "s", until: noon + 5 } as const;
       assertMembers(await store.write({ ...sleep, rest: { runAfter: noon + 5, open: 0 } }), {
         task: { waiting: true, runAfter: noon + 5 },
       });
-      assertMembers(await store.write({ ...held, type: "end_sleep", key: "s" }), { task: works });
+      assertMembers(await store.write({ ...heldByT1, type: "end_sleep", key: "s" }), { task: works });
     },
 
     "a rest that the attempt sees too late is none": async ({ store }) => {
@@ -68,25 +83,25 @@ export const waitingCases = [
       await store.write(ask("q", null));
       await store.write(answer("q"));
       const rest = { runAfter: latestTime, open: 1 };
-      assertMembers(await store.write({ ...held, type: "mark", rest }), { task: works });
+      assertMembers(await store.write({ ...heldByT1, type: "mark", rest }), { task: works });
       await store.write({ type: "request_cancel", now: noon, id });
-      assertMembers(await store.write({ ...held, type: "mark", rest: { ...rest, open: 0 } }), {
+      assertMembers(await store.write({ ...heldByT1, type: "mark", rest: { ...rest, open: 0 } }), {
         task: { runAfter: null },
       });
     },
 
     "a task that rests is parked where its attempt gives it back, and is not claimed": async ({ store }) => {
       await park(store, null);
-      assertMembers(await store.get(id), { ...parked, owner, runAfter: latestTime, openInputs: 1 });
+      assertMembers(await store.get(id), { ...parkedTask, owner, runAfter: latestTime, openInputs: 1 });
       assert.equal(await store.hasClaimable([aHandler]), false);
       const claim = { type: "claim", now: noon, handlers: [aHandler], tokens: ["c1"] } as const;
       assertMembers(await store.write(claim), { tasks: [] });
       assertMembers(await wake(store, latestTime), { woken: 0 });
-      assert.deepEqual(await store.write({ ...held, type: "mark" }), { ok: false, reason: "fenced" });
+      assert.deepEqual(await store.write({ ...heldByT1, type: "mark" }), { ok: false, reason: "fenced" });
       await store.write(answer("q"));
       assertMembers(await store.get(id), { ...woken, owner, runAfter: noon + 1, openInputs: 0 });
       assertMembers(await store.write(claim), { tasks: [{ id, attempt: 2, ...works }] });
-      await store.write({ ...held, token: "c1", type: "release" });
+      await store.write({ ...heldByT1, token: "c1", type: "release" });
       assertMembers(await store.get(id), { state: "queued", waiting: false, lane: "recovered", owner: null });
     },
 
@@ -94,19 +109,19 @@ export const waitingCases = [
       await store.write(createRunning("a"));
       await store.write(ask("q", null));
       await store.write(answer("q"));
-      assertMembers(await store.write({ ...held, type: "park" }), { task: { ...woken, owner } });
+      assertMembers(await store.write({ ...heldByT1, type: "park" }), { task: { ...woken, owner } });
     },
 
     "a cancel wakes a parked task, and an answer to nothing does not": async ({ store }) => {
       await park(store, null);
-      assertMembers(await store.write(answer("x")), { accepted: [], task: parked });
+      assertMembers(await store.write(answer("x")), { accepted: [], task: parkedTask });
       await store.write({ type: "request_cancel", now: noon + 2, id, cancelBy: noon + 9 });
       assertMembers(await store.get(id), { ...woken, runAfter: noon + 2, cancelBy: noon + 9 });
     },
 
     "a parked task is woken when its time has come, and not before": async ({ store }) => {
       await park(store, noon + 5);
-      assertMembers(await store.get(id), { ...parked, runAfter: noon + 5 });
+      assertMembers(await store.get(id), { ...parkedTask, runAfter: noon + 5 });
       assert.equal(await store.nextSweepAt(noon), noon + 5);
       assertMembers(await wake(store, noon + 4), { woken: 0, unreadable: [] });
       assertMembers(await wake(store, noon + 6), { woken: 1, unreadable: [] });
@@ -123,7 +138,7 @@ export const waitingCases = [
         await store.write({ ...of, type: "release" });
       }
       assertMembers(await wake(store, noon + 9, 2), { woken: 2 });
-      assertMembers(await store.get("task-c"), { ...parked, owner: null });
+      assertMembers(await store.get("task-c"), { ...parkedTask, owner: null });
       assertMembers(await store.get("task-a"), woken);
       assert.deepEqual(await store.orphanedHandlers(), []);
       assert.deepEqual(await store.queued(aHandler, 9), ["task-a", "task-b", "task-c"]);
@@ -137,7 +152,7 @@ export const waitingCases = [
       await lost.write(ask("q", noon + 5));
       await kill(gone);
       await reclaimGone(store);
-      assertMembers(await store.get(id), { ...parked, owner: null, runAfter: noon + 5, crashes: 0 });
+      assertMembers(await store.get(id), { ...parkedTask, owner: null, runAfter: noon + 5, crashes: 0 });
       await store.write(answer("q"));
       assertMembers(await store.get(id), { ...woken, openInputs: 0 });
     },
@@ -160,13 +175,167 @@ export const waitingCases = [
     }) => {
       const { store: other, owner: of } = await join();
       await park(other, noon + 5);
-      assertMembers(await store.get(id), { ...parked, owner: of });
+      assertMembers(await store.get(id), { ...parkedTask, owner: of });
       await wake(store, noon + 5);
       assert.equal(await store.hasClaimable([aHandler]), false);
       assert.equal(await other.hasClaimable([aHandler]), true);
       await kill(of);
       await reclaimGone(store);
       assert.equal(await store.hasClaimable([aHandler]), true);
+    },
+  }),
+];
+
+/** A root's copy of the question of a task below it. */
+function shown(name: string, key: string) {
+  const params = `{"message":"${name}"}`;
+  return { key: childInputKey({ taskId: `task-${name}`, key }), method: "elicitation/create", params };
+}
+
+async function inputsOf(store: TaskStore, of = id): Promise<readonly unknown[] | undefined> {
+  return (await store.snapshot(of))?.inputs;
+}
+
+function answerAs(name: string, key: string) {
+  const answers = [{ key, value: "1" }];
+  return { type: "answer_inputs", now: noon + 4, id: `task-${name}`, answers } as const;
+}
+
+export const childInputCases = [
+  ...storeCases("questions below", {
+    "a root shows its own questions, then those of all tasks below it": async ({ store }) => {
+      await callDown(store, "a", "c", "d");
+      await store.write(callTool("a", "b"));
+      await store.write(startTask("b"));
+      for (const [name, key] of [
+        ["d", "z"],
+        ["d", "y"],
+        ["a", "q"],
+        ["b", "q"],
+      ] as const)
+        await store.write(askAs(name, key));
+      assertMembers(await store.get(id), { openInputs: 4, childInputs: 3, openWaits: 2 });
+      assertMembers(await store.get("task-c"), { openInputs: 0, childInputs: 0 });
+      assertMembers(await store.get("task-d"), { openInputs: 2, childInputs: 0 });
+      const own = { key: "q", method: "elicitation/create", params: '{"message":"a"}' };
+      const below = [shown("b", "q"), shown("d", "z"), shown("d", "y")];
+      assert.deepEqual(await inputsOf(store), [own, ...below]);
+      assert.deepEqual(await inputsOf(store, "task-c"), []);
+      assertMembers(await inputsOf(store, "task-d"), [{ key: "z" }, { key: "y" }]);
+    },
+
+    "a question below says which scopes its task needs": async ({ store }) => {
+      await callDown(store, "a", "b");
+      await store.write(callTool("b", "c", { requiredScopes: ["pay", "send"] }));
+      await store.write(startTask("c"));
+      await store.write(askAs("b", "q"));
+      await store.write(askAs("c", "q"));
+      const inputs = [shown("b", "q"), { ...shown("c", "q"), requiredScopes: ["pay", "send"] }];
+      assert.deepEqual(await inputsOf(store), inputs);
+    },
+
+    "what is put, answered or given up below changes the root, and is told": async ({ store }) => {
+      await callDown(store, "a", "b", "c");
+      const seen = changesOf(store);
+      await store.write(askAs("c", "q"));
+      assertMembers(await store.get(id), { openInputs: 1, updatedAt: noon + 3, version: 3 });
+      const first = new Map(seen.map((change) => [change.id, change.version]));
+      assert.deepEqual(Object.fromEntries(first), { [id]: 3, "task-c": 3 });
+      assertMembers(await store.write(answerAs("c", "q")), { accepted: ["q"] });
+      assertMembers(await store.get(id), { openInputs: 0, childInputs: 0, updatedAt: noon + 4, version: 4 });
+      await store.write(askAs("c", "r"));
+      const close = { type: "close_wait", now: noon + 5, id: "task-c", token: "t1", key: "r" } as const;
+      await store.write({ ...close, error: "{}" });
+      assertMembers(await store.get(id), { openInputs: 0, childInputs: 0, updatedAt: noon + 5, version: 6 });
+      assert.deepEqual(await inputsOf(store), []);
+      const told = seen.filter((change) => change.id === id).map(({ version }) => version);
+      assert.deepEqual(told, [3, 4, 5, 6]);
+      // An answer that nothing waits for changes neither task.
+      await store.write(answerAs("c", "q"));
+      assertMembers(await store.get(id), { version: 6 });
+    },
+
+    "the questions of a task end with it": async ({ store }) => {
+      await callDown(store, "a", "b", "c");
+      for (const [name, key] of [
+        ["b", "q"],
+        ["c", "q"],
+        ["c", "r"],
+      ] as const)
+        await store.write(askAs(name, key));
+      await store.write({ type: "cancel", now: noon + 9, id: "task-c" });
+      assertMembers(await store.get(id), { openInputs: 1, childInputs: 1, updatedAt: noon + 9 });
+      assert.deepEqual(await inputsOf(store), [shown("b", "q")]);
+      // Its parent is the root here: one commit changes the root once, and the call ends with that version.
+      const seen = changesOf(store);
+      await store.write(settleAs("b"));
+      const after = await store.get(id);
+      assertMembers(after, { openInputs: 0, childInputs: 0, openWaits: 0 });
+      assertMembers(await store.journalEntry(id, "call-b"), { doneVersion: after?.version });
+      assert.equal(seen.filter((change) => change.id === id).length, 1);
+    },
+
+    "questions of a task whose parent has ended are still the root's": async ({ store }) => {
+      await callDown(store, "a", "b", "c");
+      await store.write(askAs("c", "q"));
+      await store.write(settleAs("b"));
+      assert.deepEqual(await inputsOf(store), [shown("c", "q")]);
+      await store.write(answerAs("c", "q"));
+      assertMembers(await store.get(id), { openInputs: 0, childInputs: 0 });
+    },
+
+    "a root that has ended shows none, and is not changed by any": async ({ store }) => {
+      await callDown(store, "a", "b");
+      await store.write(askAs("b", "q"));
+      await store.write(settleAs("a"));
+      assert.deepEqual(await inputsOf(store), []);
+      const ended = await store.get(id);
+      assertMembers(ended, { openInputs: 0, childInputs: 0 });
+      await store.write(askAs("b", "r"));
+      await store.write(answerAs("b", "q"));
+      await store.write(settleAs("b"));
+      assert.deepEqual(await store.get(id), ended);
+    },
+
+    "questions below neither wake a parked root nor keep a handler from its rest": async ({ store }) => {
+      await store.write(createRunning("a"));
+      await store.write(callTool("a", "b"));
+      await store.write(startTask("b"));
+      await store.write(askAs("b", "q"));
+      const held = { now: noon, id, token: "t1" };
+      const rest = { runAfter: latestTime, open: 1 };
+      assertMembers(await store.write({ ...held, type: "mark", rest }), { task: { waiting: true } });
+      await store.write({ ...held, type: "park" });
+      const parked = { state: "queued", lane: null, waiting: true, runAfter: latestTime };
+      await store.write(askAs("b", "r"));
+      assertMembers(await store.get(id), { ...parked, openInputs: 2 });
+      await store.write(answerAs("b", "q"));
+      assertMembers(await store.get(id), { ...parked, openInputs: 1 });
+    },
+
+    "who may not see the root sees no question": async ({ store }) => {
+      await callDown(store, "a", "b");
+      await store.write(askAs("b", "q"));
+      assert.equal(await store.snapshot(id, () => false), undefined);
+    },
+  }),
+
+  ...ownerCases("questions below", {
+    "a root shows what a task asks that another owner runs": async ({ store, join }) => {
+      const { store: other } = await join();
+      await store.write(createRunning("a"));
+      await store.write(callTool("a", "b"));
+      await other.write(startTask("b"));
+      const told = Promise.withResolvers<void>();
+      store.subscribe((changes, by) => {
+        if (by === "others" && changes !== "gap" && changes.some((change) => change.id === id))
+          told.resolve();
+      });
+      await other.write(askAs("b", "q"));
+      await told.promise;
+      for (const each of [store, other]) assert.deepEqual(await inputsOf(each), [shown("b", "q")]);
+      await store.write(answerAs("b", "q"));
+      assertMembers(await other.get("task-b"), { openInputs: 0 });
     },
   }),
 ];

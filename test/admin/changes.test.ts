@@ -3,7 +3,7 @@ import type { TaskChanges } from "../../src/admin/admin.ts";
 import { followTasks } from "../../src/admin/task-changes.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { Process, text, type Handler } from "../runtime/harness.ts";
 import { adminOf } from "./operator.ts";
 

@@ -42,10 +42,17 @@ function resolve(from: string, specifier: string): string {
   return posix.normalize(posix.join(posix.dirname(from), specifier));
 }
 
-/** `src/store/memory/x.ts` is in layer `store`, part `memory`; a file right in src is an entry and in no layer. */
+const generationNames = Object.keys(wireGenerations);
+
+/**
+ * `src/store/memory/x.ts` is in layer `store`, part `memory`; a file right in src is an entry and in no layer. A file that is named for a
+ * generation, such as `src/generation/sep-1686.ts`, is a part of its own.
+ */
 function place(path: string): { layer: string | undefined; part: string | undefined } {
   const folders = path.split("/").slice(1, -1);
-  return { layer: folders[0], part: folders[1] };
+  const file = posix.basename(path, ".ts");
+  const named = generationNames.find((name) => file === name || file.startsWith(`${name}-`));
+  return { layer: folders[0], part: folders[1] ?? named };
 }
 
 function checkPackage(path: string, specifier: string): string[] {
@@ -79,20 +86,22 @@ function checkEdge(path: string, target: string, edge: ImportEdge): string[] {
   return [];
 }
 
-const generationNames = Object.keys(wireGenerations);
+const importedNames = /\bimport\s*\{(?<names>[^}]*)\}\s*from\s*["'](?<path>[^"']+)["']/g;
 
-/** Where a file names a generation, by its name in quotes or by the constant that has it, and is not in its folder. */
+/** Where a file that is no part of a generation names it, in quotes or by the constant that has its name. */
 export function generationsNamedIn(path: string, text: string): string[] {
   const { layer, part } = place(path);
   if (layer === namesGenerationsIn) return [];
   const code = withoutComments(text);
-  const imported = parseImports(text).map(({ specifier }) => specifier);
+  const constants = [...code.matchAll(importedNames)]
+    .filter(({ groups }) => /\bgeneration\b/.test(groups?.["names"] ?? ""))
+    .map(({ groups }) => groups?.["path"] ?? "");
   return generationNames
     .filter((name) => name !== part)
     .filter(
       (name) =>
         ['"', "'", "`"].some((quote) => code.includes(quote + name + quote)) ||
-        imported.some((specifier) => specifier.endsWith(`/${name}/name.ts`)),
+        constants.some((specifier) => specifier.endsWith(`/${name}.ts`)),
     )
     .map((name) => `${path} names the generation ${name}: ask a table of generations`);
 }

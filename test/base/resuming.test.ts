@@ -2,7 +2,7 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import { expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { SessionServer, SessionStream } from "../client/2025-11-25/session-server.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { type Message, text } from "../kit/messages.ts";
 import { serve, type Served } from "../kit/server.ts";
 import { SessionClient } from "../kit/session-client.ts";

@@ -3,7 +3,7 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { isJsonObject } from "../../src/generation/json-object.ts";
+import { isJsonObject } from "../../src/generation/message.ts";
 
 /** One HTTP request: its JSON-RPC method, `answer`, or `GET` or `DELETE`. */
 export interface Passed {

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { expiredError } from "../../src/task/expired-error.ts";
+import { expiredError } from "../../src/task/outcome.ts";
 import { created, failed, unknownTask } from "../client/answers.ts";
 import { ScriptedServer } from "../client/scripted-server.ts";
 import { folder } from "./run-cli.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import { ScriptedStream } from "./scripted-stream.ts";
-import { isJsonObject, type JsonObject } from "../../src/generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../src/generation/message.ts";
 
 /** What the server saw. */
 export interface SeenRequest {

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
 import type { JournalPage, TaskStore } from "../../src/store/store.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
-import { noTurns } from "../../src/task/turns.ts";
+import { type HandlerName, noTurns } from "../../src/task/queue.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 
 /** A memory store of which some methods are others; the rest works on the real one. */

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { fullForm } from "../full-form.ts";
 import { newPlace } from "../places/place.ts";
-import { isFinal, type WireStatus } from "../../src/generation/sep-1686/wire-task.ts";
+import { isFinal, type WireStatus } from "../../src/generation/sep-1686.ts";
 import { readLog, repeatedSteps } from "./log.ts";
 import { wrongNaps } from "./naps.ts";
 import { Rests } from "./needless-runs.ts";

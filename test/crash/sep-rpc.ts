@@ -1,5 +1,4 @@
-import { withTask } from "../../src/generation/sep-1686/create.ts";
-import { relatedTask } from "../../src/generation/sep-1686/related-task.ts";
+import { withTask, relatedTask } from "../../src/generation/sep-1686.ts";
 import type { Message } from "../kit/messages.ts";
 import { EventStream, SessionClient } from "../kit/session-client.ts";
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { attribute } from "../../src/telemetry/attributes.ts";
+import { attribute } from "../../src/telemetry/spans.ts";
 import { metric } from "../../src/telemetry/metric.ts";
 import { admin, ann, call, serve, somePlace } from "../cli/admin/some-place.ts";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { renderStateMachine } from "../../scripts/state-machine.ts";
-import { taskStates } from "../../src/task/status.ts";
+import { taskStates } from "../../src/task/outcome.ts";
 import { nextState, transitions, type TaskEvent } from "../../src/task/transition.ts";
 
 const page = await readFile(new URL("../../docs/state-machine.md", import.meta.url), "utf8");

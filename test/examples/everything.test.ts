@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { EverythingServer } from "../conformance/everything-server.ts";
 import { RawClient, withTasks } from "../conformance/raw-client.ts";
-import { relatedTask } from "../../src/generation/sep-1686/related-task.ts";
+import { relatedTask } from "../../src/generation/sep-1686.ts";
 import { EventStream, SessionClient } from "../kit/session-client.ts";
 
 async function started(...options: ConstructorParameters<typeof EverythingServer>) {

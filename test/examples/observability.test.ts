@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { connect, type OnInput } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
-import { attribute } from "../../src/telemetry/attributes.ts";
+import { attribute } from "../../src/telemetry/spans.ts";
 import { metric } from "../../src/telemetry/metric.ts";
 import { example, newFolder, serveExample } from "../docs/example-process.ts";
 

@@ -7,20 +7,12 @@ import {
 import { readTask as readSepTask } from "../../src/client/sep-1686/read-task.ts";
 import { readToolResult } from "../../src/client/reply/read-members.ts";
 import { checkReference } from "../../src/client/task/check-reference.ts";
-import { immediateResponseOf, readTaskParams } from "../../src/generation/2025-11-25/create.ts";
-import { readCursor } from "../../src/generation/cursor.ts";
-import * as coreMethods from "../../src/generation/2025-11-25/methods.ts";
-import * as coreNegotiate from "../../src/generation/2025-11-25/negotiate.ts";
-import { relatedTaskOf, withRelatedTask } from "../../src/generation/2025-11-25/related-task.ts";
-import { readRetry } from "../../src/generation/2026-07-28/input-required.ts";
-import * as listen from "../../src/generation/2026-07-28/listen.ts";
-import * as extensionMethods from "../../src/generation/2026-07-28/methods.ts";
-import * as negotiate from "../../src/generation/2026-07-28/negotiate.ts";
-import * as sepCreate from "../../src/generation/sep-1686/create.ts";
-import { readTaskId as sepReadTaskId } from "../../src/generation/sep-1686/methods.ts";
-import { declaresTask } from "../../src/generation/sep-1686/negotiate.ts";
-import * as sepRelated from "../../src/generation/sep-1686/related-task.ts";
-import { isRepeat, readIdempotencyKey } from "../../src/generation/idempotency-key.ts";
+import * as coreForm from "../../src/generation/2025-11-25.ts";
+import { readCursor } from "../../src/generation/message.ts";
+import * as extensionForm from "../../src/generation/2026-07-28.ts";
+import * as listen from "../../src/generation/2026-07-28-listen.ts";
+import * as sepForm from "../../src/generation/sep-1686.ts";
+import { isRepeat, readIdempotencyKey } from "../../src/generation/extensions.ts";
 import { isAnswerTo } from "../../src/runtime/questions/answers.ts";
 import { requestHash } from "../../src/runtime/request-hash.ts";
 import { Scopes } from "../../src/server/auth/scopes.ts";
@@ -32,30 +24,36 @@ const scopes = new Scopes({ tools: { constructor: ["a"] }, tasks: ["b"] });
 
 /** By what they read. */
 export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
-  "task of 2025-11-25 in params": readTaskParams,
+  "task of 2025-11-25 in params": coreForm.readTaskParams,
   "task id of 2025-11-25": (input) =>
-    methods.map((method) => coreMethods.readTaskId(method as "tasks/get", input)),
-  "task of SEP-1686 in params": (input) => [sepCreate.asksForTask(input), sepCreate.readTaskParams(input)],
-  "task id of SEP-1686": (input) => sepReadTaskId("tasks/delete", input),
-  "related task of SEP-1686": (input) => sepRelated.relatedTaskOf(sepRelated.withRelatedTask(input, "t")),
-  "client capabilities of SEP-1686": (input) => declaresTask(input, "elicitation/create"),
+    methods.map((method) => coreForm.readTaskId(method as "tasks/get", input)),
+  "task of SEP-1686 in params": (input) => [sepForm.asksForTask(input), sepForm.readTaskParams(input)],
+  "task id of SEP-1686": (input) => sepForm.readTaskId("tasks/delete", input),
+  "related task of SEP-1686": (input) => sepForm.relatedTaskOf(sepForm.withRelatedTask(input, "t")),
+  "client capabilities of SEP-1686": (input) => sepForm.declaresTask(input, "elicitation/create"),
   "cursor of a list": readCursor,
-  "immediate response": immediateResponseOf,
-  "related task": (input) => [relatedTaskOf(input), relatedTaskOf(withRelatedTask(input, "t"))],
-  "client capabilities of 2025-11-25": (input) => [
-    coreNegotiate.declaresTasks(input),
-    coreNegotiate.takesTasks(input, "elicitation/create"),
-    coreNegotiate.clientCancels(input),
-    coreNegotiate.serverTakesTasks(input),
-    coreNegotiate.serverLists(input),
+  "immediate response": coreForm.immediateResponseOf,
+  "related task": (input) => [
+    coreForm.relatedTaskOf(input),
+    coreForm.relatedTaskOf(coreForm.withRelatedTask(input, "t")),
   ],
-  "tasks/get of 2026-07-28": (input) => extensionMethods.readCommand("tasks/get", input),
-  "tasks/update of 2026-07-28": (input) => extensionMethods.readCommand("tasks/update", input),
-  "tasks/cancel of 2026-07-28": (input) => extensionMethods.readCommand("tasks/cancel", input),
+  "client capabilities of 2025-11-25": (input) => [
+    coreForm.declaresTasks(input),
+    coreForm.takesTasks(input, "elicitation/create"),
+    coreForm.clientCancels(input),
+    coreForm.serverTakesTasks(input),
+    coreForm.serverLists(input),
+  ],
+  "tasks/get of 2026-07-28": (input) => extensionForm.readCommand("tasks/get", input),
+  "tasks/update of 2026-07-28": (input) => extensionForm.readCommand("tasks/update", input),
+  "tasks/cancel of 2026-07-28": (input) => extensionForm.readCommand("tasks/cancel", input),
   "capabilities of 2026-07-28": (input) => {
-    const capabilities = negotiate.readCapabilities(input) ?? {};
+    const capabilities = extensionForm.readCapabilities(input) ?? {};
     const names = ["elicitation", "__proto__", "constructor"];
-    return [negotiate.declaresTasks(capabilities), negotiate.missingCapabilities(names, capabilities)];
+    return [
+      extensionForm.declaresTasks(capabilities),
+      extensionForm.missingCapabilities(names, capabilities),
+    ];
   },
   "listen filter": (input) => {
     const listening = listen.taskListening(input);
@@ -64,7 +62,7 @@ export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
     return listening === undefined ? [] : listen.readTaskIds(listening.taskIds);
   },
   "ids of a listen filter": (input) => listen.readTaskIds(input),
-  "retry of a prepared call": readRetry,
+  "retry of a prepared call": extensionForm.readRetry,
   "idempotency key": (input) => [
     readIdempotencyKey(input, null),
     readIdempotencyKey(input, "p"),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { encodeCursor, readCursor } from "../../src/generation/cursor.ts";
+import { encodeCursor, readCursor } from "../../src/generation/message.ts";
 
 it("starts at the beginning without a cursor [C-070 S-044]", () => {
   for (const params of [undefined, null, {}, { cursor: undefined }]) {

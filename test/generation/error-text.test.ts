@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { errorText } from "../../src/generation/error-text.ts";
+import { errorText } from "../../src/generation/message.ts";
 
 it("is the message of an error, and something where that is empty", () => {
   expect(errorText({ code: 7, message: "no paper" })).toBe("no paper");

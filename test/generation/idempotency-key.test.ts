@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { idempotencyKeyMeta, readIdempotencyKey } from "../../src/generation/idempotency-key.ts";
+import { idempotencyKeyMeta, readIdempotencyKey } from "../../src/generation/extensions.ts";
 
 const read = (key: unknown, principal: string | null): string | undefined =>
   readIdempotencyKey({ [idempotencyKeyMeta]: key }, principal);

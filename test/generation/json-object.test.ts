@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isJsonObject } from "../../src/generation/json-object.ts";
+import { isJsonObject } from "../../src/generation/message.ts";
 
 it("takes objects and no other JSON value", () => {
   expect(isJsonObject({})).toBe(true);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { readLogLevel } from "../../src/generation/2026-07-28/log-level.ts";
-import { isAtLeast, logLevelOf, logMessage } from "../../src/generation/log-message.ts";
+import { readLogLevel } from "../../src/generation/2026-07-28.ts";
+import { isAtLeast, logLevelOf, logMessage } from "../../src/generation/message.ts";
 import { logLevels } from "../../src/task/task-line.ts";
 
 it("shows a line as its text, with its data beside it if that says more", () => {

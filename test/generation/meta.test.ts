@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { metaOf, withMeta } from "../../src/generation/meta.ts";
+import { metaOf, withMeta } from "../../src/generation/message.ts";
 
 it("is what stands in _meta, and nothing where that is no object", () => {
   expect(metaOf({ _meta: { a: 1 } })).toEqual({ a: 1 });

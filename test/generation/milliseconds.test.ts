@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readMilliseconds } from "../../src/generation/milliseconds.ts";
+import { readMilliseconds } from "../../src/generation/message.ts";
 
 it("is no less than was asked for, and no more than a store can say", () => {
   expect(readMilliseconds(0, "ttl")).toBe(0);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { questionKeyMeta, questionKeyOf, withQuestionKey } from "../../src/generation/question-key.ts";
+import { questionKeyMeta, questionKeyOf, withQuestionKey } from "../../src/generation/extensions.ts";
 
 it("names a question beside all else that its params say, and wins over what an author wrote there", () => {
   const params = { message: "Send it?", _meta: { mark: 1, [questionKeyMeta]: "theirs" } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { encodeCursor } from "../../src/generation/cursor.ts";
+import { encodeCursor } from "../../src/generation/message.ts";
 import { accept } from "../server/prepare-caller.ts";
 import type { Message } from "../kit/messages.ts";
 import { type EventStream, SessionClient } from "../kit/session-client.ts";

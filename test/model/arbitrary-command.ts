@@ -1,11 +1,10 @@
 import * as fc from "fast-check";
 import type { MessageCommand } from "../../src/store/message-command.ts";
 import type { TaskCommand, TaskCommandName } from "../../src/task/command.ts";
-import { inputMethods } from "../../src/task/input.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import { inputMethods } from "../../src/task/journal.ts";
+import type { HandlerName, Rest } from "../../src/task/queue.ts";
 import type { Progress } from "../../src/task/record.ts";
 import { latestTime } from "../../src/task/time.ts";
-import type { Rest } from "../../src/task/waiting.ts";
 import type { StoreCommand } from "./model.ts";
 import { arbitraryId, child, expiry, quota, request, task, text } from "./arbitrary-task.ts";
 import { claimed, turns, version } from "./arbitrary-turns.ts";

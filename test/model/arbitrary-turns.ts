@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { Turns } from "../../src/task/turns.ts";
+import type { Turns } from "../../src/task/queue.ts";
 import { handlers } from "./view.ts";
 
 const [x, y] = handlers;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { fullForm } from "../full-form.ts";
 import type { Renewal, TaskChange } from "../../src/store/store.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { HandlerName } from "../../src/task/queue.ts";
 import { assertHears } from "./mirror.ts";
 import { end, isAlive, join, renewal } from "./model-owners.ts";
 import { applyAll, applyInAnyOrder, byTask, withoutLuck, type Group, type Written } from "./model-groups.ts";

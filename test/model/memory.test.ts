@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { CommandResult } from "../../src/task/command-result.ts";
+import type { CommandResult } from "../../src/task/command.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { StoreChanges, TaskStore } from "../../src/store/store.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { HandlerName } from "../../src/task/queue.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { hasClaimable, orphanedHandlers } from "./model-queue.ts";
 import type { Model } from "./model-state.ts";

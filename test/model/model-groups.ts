@@ -1,6 +1,6 @@
 import type { TaskChange } from "../../src/store/store.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
-import { compareNames } from "../../src/task/turns.ts";
+import { compareNames } from "../../src/task/queue.ts";
 import type { Answer, Model } from "./model-state.ts";
 import { apply, type StoreCommand } from "./model.ts";
 import { assertPromises } from "./promises.ts";

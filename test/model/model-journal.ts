@@ -1,5 +1,4 @@
-import type { Refusal } from "../../src/task/command-result.ts";
-import type { TaskCommand } from "../../src/task/command.ts";
+import type { Refusal, TaskCommand } from "../../src/task/command.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import type { Effect, ModelTask } from "./model-task.ts";

@@ -1,5 +1,5 @@
 import type { Renewal } from "../../src/store/store.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { HandlerName } from "../../src/task/queue.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import type { Model, ModelOwner } from "./model-state.ts";
 

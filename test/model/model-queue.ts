@@ -1,5 +1,5 @@
 import type { TaskCommand } from "../../src/task/command.ts";
-import type { ClaimingHandler, HandlerName } from "../../src/task/owner.ts";
+import type { ClaimingHandler, HandlerName } from "../../src/task/queue.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { isAlive, isServed, mayTake, retire, runs } from "./model-owners.ts";
 import { byId, put, refuse, step, type Model, type ModelStep } from "./model-state.ts";

@@ -1,6 +1,6 @@
 import type { TaskChange } from "../../src/store/store.ts";
-import type { CommandResult, Refusal } from "../../src/task/command-result.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { CommandResult, Refusal } from "../../src/task/command.ts";
+import type { HandlerName } from "../../src/task/queue.ts";
 import type { ModelTask } from "./model-task.ts";
 
 /** All that a store holds. Never changed: each command gives another one. */

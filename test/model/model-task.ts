@@ -1,7 +1,5 @@
-import type { DeliveryCommands } from "../../src/task/delivery-command.ts";
-import type { Refusal } from "../../src/task/command-result.ts";
-import type { TaskCommand } from "../../src/task/command.ts";
-import type { CrashBackoff } from "../../src/task/crash-backoff.ts";
+import type { DeliveryCommands, Refusal, TaskCommand } from "../../src/task/command.ts";
+import type { CrashBackoff } from "../../src/task/queue.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";

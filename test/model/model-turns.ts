@@ -1,5 +1,10 @@
-import { noTurns, type LimitedTurn, type Round, type Turns } from "../../src/task/turns.ts";
-import type { ClaimingHandler } from "../../src/task/owner.ts";
+import {
+  noTurns,
+  type LimitedTurn,
+  type Round,
+  type Turns,
+  type ClaimingHandler,
+} from "../../src/task/queue.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { runs } from "./model-owners.ts";
 

@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../../src/task/record.ts";
-import type { Rest } from "../../src/task/waiting.ts";
+import type { Rest } from "../../src/task/queue.ts";
 
 // What a task waits for, said once more: the part of its record that says whether its handler works, rests, is parked or pauses.
 

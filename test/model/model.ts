@@ -1,8 +1,7 @@
 import type { MessageCommand } from "../../src/store/message-command.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
-import type { NewTask } from "../../src/task/new-task.ts";
-import type { Allowance, Quota } from "../../src/task/quota.ts";
-import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
+import type { NewTask, TaskRecord, TaskRequest } from "../../src/task/record.ts";
+import type { Allowance, Quota } from "../../src/task/queue.ts";
 import { attemptOf, overBy } from "./model-attempts.ts";
 import { join, leave, othersOf } from "./model-callers.ts";
 import { sendEvent } from "./model-events.ts";

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { HandlerName } from "../../src/task/queue.ts";
 import {
   arbitraryCommand,
   arbitraryHandlers,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { Renewal } from "../../src/store/store.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { HandlerName } from "../../src/task/queue.ts";
 import type { Held } from "./mirror.ts";
 import type { Answer } from "./model-state.ts";
 import type { StoreCommand } from "./model.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { HandlerName } from "../../src/task/queue.ts";
 import { assertHears } from "./mirror.ts";
 import { applyAll } from "./model-groups.ts";
 import { end, join, renewal } from "./model-owners.ts";

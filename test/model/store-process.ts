@@ -2,7 +2,7 @@
 // Each line of its input is a request, and is answered by a line, in order.
 import { createInterface } from "node:readline";
 import type { Renewal } from "../../src/store/store.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { HandlerName } from "../../src/task/queue.ts";
 import { isUrl, storeAt } from "../places/store-at.ts";
 import type { Held } from "./mirror.ts";
 import type { Answer } from "./model-state.ts";

@@ -1,5 +1,5 @@
 import type { ChangedBy, Renewal, StoreChanges, TaskChange, TaskStore } from "../../src/store/store.ts";
-import type { HandlerName } from "../../src/task/owner.ts";
+import type { HandlerName } from "../../src/task/queue.ts";
 import { Mirror, type Held } from "./mirror.ts";
 import type { Answer } from "./model-state.ts";
 import type { StoreCommand } from "./model.ts";

@@ -1,12 +1,12 @@
 import type { TaskFilter, TaskStore } from "../../src/store/store.ts";
-import type { ClaimingHandler, HandlerName } from "../../src/task/owner.ts";
+import type { ClaimingHandler, HandlerName } from "../../src/task/queue.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { sweepable } from "./model.ts";
 import { hasClaimable, orphanedHandlers, queuedFor, timeOf } from "./model-queue.ts";
 import { below } from "./model-relatives.ts";
 import type { ModelTask } from "./model-task.ts";
 import { byId, type Model } from "./model-state.ts";
-import { wholeJournal } from "../../src/testing/whole-journal.ts";
+import { wholeJournal } from "../../src/testing/sample-task.ts";
 
 /** What to look at: reads that take an argument are given these. */
 export interface Look {

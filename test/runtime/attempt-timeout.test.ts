@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { anonymous, bodyOf, Process, text, type Handler } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 import { storeFailed, type BeforeCall } from "./watched-store.ts";

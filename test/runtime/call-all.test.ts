@@ -3,7 +3,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import { createTasks, type TaskContext, type ToolResult } from "../../src/index.ts";
 import { memoryStore } from "../../src/memory.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 
 it("infers the result of each call of a list, and of lists that are made", () => {

@@ -2,9 +2,9 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { TaskCallError, type HoldfastError, type TaskContext } from "../../src/index.ts";
-import { expiredError } from "../../src/task/expired-error.ts";
+import { expiredError } from "../../src/task/outcome.ts";
 import type { Origin } from "../../src/task/record.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isTerminal } from "../../src/task/status.ts";
+import { isTerminal } from "../../src/task/outcome.ts";
 import { nobody, Process, text, type Handler } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 import { Held } from "./watched-store.ts";

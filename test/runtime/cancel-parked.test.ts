@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { nobody, Process, text, type Handler } from "./harness.ts";
 import { Held } from "./watched-store.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ChangeListener, TaskStore } from "../../src/store/store.ts";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { Failing, storeFailed, type StoreCall } from "./watched-store.ts";
 

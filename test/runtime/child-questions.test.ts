@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { PrepareContext } from "../../src/index.ts";
-import { childInputKey } from "../../src/task/child-input.ts";
+import { childInputKey } from "../../src/task/journal.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import type { BeforeCall } from "./watched-store.ts";
 

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { StoreLost } from "../../src/store/lost-store.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { Process, text, type Handler } from "./harness.ts";
 import { storeFailed } from "./watched-store.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 import { Held } from "./watched-store.ts";
 

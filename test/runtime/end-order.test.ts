@@ -4,9 +4,9 @@ import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";
 import { nextTurn } from "../../src/runtime/next-turn.ts";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
-import type { CommandResult } from "../../src/task/command-result.ts";
+import type { CommandResult } from "../../src/task/command.ts";
 import { runningRecord } from "../contract/sample-task.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 
 const atOnce = async (): Promise<void> => undefined;
 const noInputs = { complete: true, read: async () => undefined };

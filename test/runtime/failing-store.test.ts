@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
-import { isTerminal } from "../../src/task/status.ts";
+import { isTerminal } from "../../src/task/outcome.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 import { Failing, storeFailed, type StoreCall } from "./watched-store.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { fullForm } from "../full-form.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { Process, text, type Handler, type Setup } from "./harness.ts";
 
 const many = fullForm ? 10_000 : 1_000;

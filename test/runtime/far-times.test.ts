@@ -9,7 +9,7 @@ import { Registry } from "../../src/runtime/tool/registry.ts";
 import { openTasks } from "../../src/sdk-v1/open-tasks.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { nobody, text } from "./harness.ts";
-import { wholeJournal } from "../../src/testing/whole-journal.ts";
+import { wholeJournal } from "../../src/testing/sample-task.ts";
 
 const far = Number.MAX_SAFE_INTEGER;
 const never = new Promise<never>(() => undefined);

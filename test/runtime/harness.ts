@@ -6,14 +6,13 @@ import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { ServerTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
-import type { TaskCaller } from "../../src/runtime/tool/caller.ts";
+import type { TaskCaller } from "../../src/runtime/tool/task-context.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
 import type { TaskStore } from "../../src/store/store.ts";
-import type { TaskSnapshot } from "../../src/task/snapshot.ts";
-import type { Outcome } from "../../src/task/outcome.ts";
-import { isTerminal } from "../../src/task/status.ts";
+import type { TaskSnapshot } from "../../src/task/record.ts";
+import { type Outcome, isTerminal } from "../../src/task/outcome.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { watchedStore, type BeforeCall } from "./watched-store.ts";
 
 export type Handler = ToolHandler<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { TaskCall } from "../../src/runtime/runtime.ts";
-import type { TaskSnapshot } from "../../src/task/snapshot.ts";
-import { isTerminal } from "../../src/task/status.ts";
+import type { TaskSnapshot } from "../../src/task/record.ts";
+import { isTerminal } from "../../src/task/outcome.ts";
 import { Process, bodyOf, text } from "./harness.ts";
 
 const owner = { generation: "sep-1686", principal: null } as const;

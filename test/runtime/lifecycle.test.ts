@@ -6,7 +6,7 @@ import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { runChild } from "../store/sqlite/child.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { nobody, text, type Handler } from "./harness.ts";
 import { Failing, Held, watchedStore, type BeforeCall } from "./watched-store.ts";
 

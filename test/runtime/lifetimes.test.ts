@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import type { TaskCall } from "../../src/runtime/runtime.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
-import { wholeJournal } from "../../src/testing/whole-journal.ts";
+import { wholeJournal } from "../../src/testing/sample-task.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 import { Failing, Held, storeFailed, type StoreCall } from "./watched-store.ts";
 

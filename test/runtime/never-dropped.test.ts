@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { isTerminal } from "../../src/task/status.ts";
+import { isTerminal } from "../../src/task/outcome.ts";
 import { fullForm } from "../full-form.ts";
 import { nobody } from "./harness.ts";
 import { eventNames, pausesOutside, programs } from "./random-handlers.ts";

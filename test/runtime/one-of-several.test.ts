@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import type { WorkListener } from "../../src/store/store.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { Process, text, type Setup } from "./harness.ts";
 import { Held } from "./watched-store.ts";
 

@@ -4,8 +4,8 @@ import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { Registry, type OtherRequest } from "../../src/runtime/tool/registry.ts";
-import type { TaskSnapshot } from "../../src/task/snapshot.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import type { TaskSnapshot } from "../../src/task/record.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { nobody, text } from "./harness.ts";
 
 async function ended(runtime: Runtime, method: OtherRequest, params: object): Promise<TaskSnapshot> {

@@ -5,7 +5,7 @@ import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import type { StoreCall } from "./watched-store.ts";
 

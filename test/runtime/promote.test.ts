@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallEnd } from "../../src/runtime/runtime.ts";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
 
 const never = new Promise<never>(() => undefined);

@@ -1,5 +1,5 @@
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
-import type { FakeClock } from "../../src/testing/fake-clock.ts";
+import type { FakeClock } from "../../src/testing/clocks.ts";
 import { text, type Handler, type Setup } from "./harness.ts";
 import { play, type Program } from "./random-handlers.ts";
 import { turns } from "./slow-store.ts";

@@ -2,7 +2,7 @@ import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import type { FakeClock } from "../../src/testing/fake-clock.ts";
+import type { FakeClock } from "../../src/testing/clocks.ts";
 import { nobody, Process, type Setup } from "./harness.ts";
 import { randomTools, type RandomTool } from "./random-tools.ts";
 import { SeededClock } from "./seeded-clock.ts";

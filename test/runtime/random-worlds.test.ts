@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { TaskCommandName } from "../../src/task/command.ts";
-import { isTerminal } from "../../src/task/status.ts";
+import { isTerminal } from "../../src/task/outcome.ts";
 import { fullForm } from "../full-form.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { eventNames, programs } from "./random-handlers.ts";
 import { RandomWorld, type Happening } from "./random-world.ts";
 

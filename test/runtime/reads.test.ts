@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import type { StoreCall } from "./watched-store.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 import { storeFailed, type BeforeCall, type StoreCall } from "./watched-store.ts";
 

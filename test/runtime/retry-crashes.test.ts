@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
-import { isTerminal } from "../../src/task/status.ts";
+import { isTerminal } from "../../src/task/outcome.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 import { storeFailed, type BeforeCall, type StoreCall } from "./watched-store.ts";
 

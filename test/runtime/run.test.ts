@@ -10,7 +10,7 @@ import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { createRunning } from "../contract/sample-task.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 
 const names = {
   taskId: "task-a",

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { Held } from "./watched-store.ts";
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { fullForm } from "../full-form.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { nobody, Process, text, type Handler } from "./harness.ts";
 import { slowStore, turns, type Delays } from "./slow-store.ts";
 

@@ -1,5 +1,5 @@
 import { seededRandom } from "../crash/random.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 
 /** Ids and pauses come from its seed, so that what it drives takes the same course whenever that is repeated. */
 export class SeededClock extends FakeClock {

@@ -1,4 +1,4 @@
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { text, type Handler, type Process } from "./harness.ts";
 
 /** Measures from outside how many slots of a process are free: one that was lost, or counted twice, shows. */

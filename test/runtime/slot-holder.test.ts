@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 
 /** One slot, held by an attempt. */
 function held(): { holder: SlotHolder; slots: Slots; free: () => boolean } {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 
 /** One slot, which is taken, and who goes on with it when it comes free. */
 function taken() {

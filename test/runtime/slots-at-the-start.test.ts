@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 import { Failing, type BeforeCall } from "./watched-store.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { NonRetryableError } from "../../src/runtime/tool/non-retryable-error.ts";
+import { NonRetryableError } from "../../src/runtime/tool/tool-errors.ts";
 import type { StepOptions } from "../../src/runtime/tool/task-context.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 

@@ -1,6 +1,5 @@
 import type { TaskStore } from "../../src/store/store.ts";
-import type { CommandResult } from "../../src/task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../../src/task/command.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../src/task/command.ts";
 
 /** A process, until it crashes or is stopped. What its handlers do after that counts for nothing. */
 export interface Life {

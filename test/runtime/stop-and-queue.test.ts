@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { Failing, Held } from "./watched-store.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { Process, text } from "./harness.ts";
 import { storeFailed } from "./watched-store.ts";
 

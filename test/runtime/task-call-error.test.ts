@@ -1,11 +1,15 @@
 import { expect, it } from "vitest";
 import { TaskCallError } from "../../src/index.ts";
-import { decodeError, encodeError } from "../../src/runtime/tool/error-json.ts";
-import { callErrorOf } from "../../src/runtime/tool/task-call-error.ts";
+import { decodeError, encodeError, callErrorOf } from "../../src/runtime/tool/tool-errors.ts";
 import { outcomeOfThrow } from "../../src/runtime/tool/tool-outcome.ts";
-import { callEndOf, type CallFailure } from "../../src/task/call-failure.ts";
-import { expiredError } from "../../src/task/expired-error.ts";
-import { errorOutcome, errorResult, type Outcome } from "../../src/task/outcome.ts";
+import {
+  callEndOf,
+  type CallFailure,
+  expiredError,
+  errorOutcome,
+  errorResult,
+  type Outcome,
+} from "../../src/task/outcome.ts";
 
 const maxBytes = 10_000;
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { thrownStack } from "../../src/runtime/tool/thrown-stack.ts";
+import { thrownStack } from "../../src/runtime/tool/tool-errors.ts";
 
 function withStack(stack: unknown, cause?: unknown): Error {
   return Object.defineProperty(new Error("no", { cause }), "stack", { value: stack });

@@ -1,9 +1,8 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
-import { NonRetryableError } from "../../src/runtime/tool/non-retryable-error.ts";
-import type { RetryPolicy } from "../../src/runtime/tool/retry-policy.ts";
-import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
+import { NonRetryableError } from "../../src/runtime/tool/tool-errors.ts";
+import type { RetryPolicy, ToolConfig } from "../../src/runtime/tool/tool.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 import { storeFailed, type BeforeCall } from "./watched-store.ts";

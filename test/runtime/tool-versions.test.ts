@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import { Registry } from "../../src/runtime/tool/registry.ts";
-import { toolAtVersion } from "../../src/runtime/tool/tool-versions.ts";
+import { toolAtVersion } from "../../src/runtime/tool/tool-config.ts";
 import { text } from "./harness.ts";
 
 const month = z.object({ month: z.string() });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isTerminal } from "../../src/task/status.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { isTerminal } from "../../src/task/outcome.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { Process, text, type Handler, type Setup } from "./harness.ts";
 import { storeFailed, type BeforeCall, type StoreCall } from "./watched-store.ts";
 

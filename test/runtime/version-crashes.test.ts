@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 
 const newest = 3;

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
-import { wholeJournal } from "../../src/testing/whole-journal.ts";
+import { wholeJournal } from "../../src/testing/sample-task.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 
 const secondMs = 1_000;

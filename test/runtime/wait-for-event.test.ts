@@ -3,7 +3,7 @@ import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { latestTime } from "../../src/task/time.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 
 const never = new Promise<never>(() => undefined);

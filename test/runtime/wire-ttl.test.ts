@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { it } from "vitest";
-import { wireTask as coreTask } from "../../src/generation/2025-11-25/wire-task.ts";
-import { wireTask as extensionTask } from "../../src/generation/2026-07-28/wire-task.ts";
-import { wireTask as sepTask } from "../../src/generation/sep-1686/wire-task.ts";
+import { wireTask as coreTask } from "../../src/generation/2025-11-25.ts";
+import { wireTask as extensionTask } from "../../src/generation/2026-07-28.ts";
+import { wireTask as sepTask } from "../../src/generation/sep-1686.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import type { TaskCall } from "../../src/runtime/runtime.ts";
 import { isUnknownTask } from "../../src/task/fault.ts";
-import type { TaskSnapshot } from "../../src/task/snapshot.ts";
+import type { TaskSnapshot } from "../../src/task/record.ts";
 import { Process, text, type Handler } from "./harness.ts";
 
 const hour = 3_600_000;

@@ -4,7 +4,7 @@ import { openTasks } from "../../src/sdk-v1/open-tasks.ts";
 import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { latestTime } from "../../src/task/time.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { watchedStore } from "../runtime/watched-store.ts";
 import { newStore, openDurable, storeNames } from "./stores.ts";
 

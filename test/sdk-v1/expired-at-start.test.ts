@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openTasks, type SdkV1Tasks } from "../../src/sdk-v1/open-tasks.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { Held, watchedStore } from "../runtime/watched-store.ts";
 import { newFolder } from "./stores.ts";
 

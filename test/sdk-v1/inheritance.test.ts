@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { Failing, watchedStore } from "../runtime/watched-store.ts";
 import { openDurable } from "./stores.ts";
 

@@ -10,7 +10,7 @@ import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { createQueued, createRunning } from "../../src/testing/sample-task.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { newFolder, openDurable } from "./stores.ts";
 
 const call = { method: "tools/call", params: { name: "report", arguments: { month: "2026-10" } } };

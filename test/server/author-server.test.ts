@@ -6,7 +6,7 @@ import { Registry } from "../../src/runtime/tool/registry.ts";
 import { AuthorServers, type AuthorServer, type ServerFactory } from "../../src/server/author-server.ts";
 import { PlainPolicies, type PlainOptions } from "../../src/server/plain/plain-policies.ts";
 import { ListChanges } from "../../src/server/tool-list/list-changes.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { text } from "../kit/messages.ts";
 
 const nobody = { principal: null, session: undefined };

@@ -1,12 +1,12 @@
 import type { Tasks } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { expect, it } from "vitest";
-import { withTask } from "../../src/generation/sep-1686/create.ts";
+import { withTask } from "../../src/generation/sep-1686.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
 import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { BrokenRequests } from "../../src/server/http/sessions/broken-requests.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
-import { FakeClock, rest } from "../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { text } from "../kit/messages.ts";
 import { InMemorySession } from "../kit/in-memory-session.ts";
 import { startServer } from "../kit/server.ts";

@@ -1,7 +1,7 @@
 import type { Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
-import { questionKeyMeta } from "../../src/generation/question-key.ts";
+import { questionKeyMeta } from "../../src/generation/extensions.ts";
 import { folder } from "../cli/run-cli.ts";
 import { runMain } from "../cli/run-main.ts";
 import { type Message, formClient, related, text } from "../kit/messages.ts";

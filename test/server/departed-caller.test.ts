@@ -3,7 +3,7 @@ import { createTasks } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import type { TaskState } from "../../src/task/status.ts";
+import type { TaskState } from "../../src/task/outcome.ts";
 import { text } from "../kit/messages.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
 

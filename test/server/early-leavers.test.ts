@@ -3,7 +3,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { watchedStore } from "../runtime/watched-store.ts";
 import { text, withTasks } from "../kit/messages.ts";
 import { serve } from "../kit/server.ts";

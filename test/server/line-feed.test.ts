@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { taskResourceAt, taskResourceUri } from "../../src/generation/task-lines.ts";
+import { taskResourceAt, taskResourceUri } from "../../src/generation/extensions.ts";
 import { lineReader } from "../../src/server/2026-07-28/line-reader.ts";
 import { LineFeed } from "../../src/server/listen/line-feed.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { Process, text } from "../runtime/harness.ts";
 
 const anyone = lineReader({ principal: null });

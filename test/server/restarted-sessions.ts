@@ -1,14 +1,14 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Tasks, TasksOptions } from "holdfast";
 import { memoryDatabase, memoryStore } from "holdfast/memory";
-import { isJsonObject } from "../../src/generation/json-object.ts";
+import { isJsonObject } from "../../src/generation/message.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { calledTool } from "../../src/server/request.ts";
 import type { TaskStore } from "../../src/store/store.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { startServer } from "../kit/server.ts";
 import { SessionClient, type SessionOptions } from "../kit/session-client.ts";
 import { authorsOwn } from "./session-server.ts";

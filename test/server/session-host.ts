@@ -5,7 +5,7 @@ import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import type { Streams } from "../../src/server/streams.ts";
 import type { TaskServer } from "../../src/server/task-server.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import { SessionClient, type SessionOptions } from "../kit/session-client.ts";
 import { authorsOwn } from "./session-server.ts";
 

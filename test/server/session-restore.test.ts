@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { type Message, formClient, text } from "../kit/messages.ts";
 import type { EventStream, SessionClient } from "../kit/session-client.ts";
 import { minute, processes } from "./restarted-sessions.ts";

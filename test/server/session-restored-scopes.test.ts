@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { text } from "../kit/messages.ts";
 import { EventStream, type SessionClient } from "../kit/session-client.ts";
 import { Job } from "./plain/job.ts";

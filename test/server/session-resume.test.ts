@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import type { Message } from "../kit/messages.ts";
 import { EventStream } from "../kit/session-client.ts";
 import { SessionHost } from "./session-host.ts";

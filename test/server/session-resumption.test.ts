@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { withTask } from "../../src/generation/sep-1686/create.ts";
+import { withTask } from "../../src/generation/sep-1686.ts";
 import { formatCalls, parseEventId } from "../../src/server/http/sessions/event-id.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { text } from "../kit/messages.ts";
 import { EventStream, type SessionClient } from "../kit/session-client.ts";
 import { addConfirm, Job, ticketOf } from "./plain/job.ts";

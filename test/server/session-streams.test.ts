@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { SessionHost } from "./session-host.ts";
 
 /** A host whose session says what it hears of its streams. */

@@ -4,7 +4,7 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { withTask } from "../../src/generation/sep-1686/create.ts";
+import { withTask } from "../../src/generation/sep-1686.ts";
 import { type Message, text } from "../kit/messages.ts";
 import { StdioClient } from "../kit/stdio-client.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withTask } from "../../src/generation/sep-1686/create.ts";
+import { withTask } from "../../src/generation/sep-1686.ts";
 import { coreTask } from "../load/phases.ts";
 import type { Message } from "../kit/messages.ts";
 import { SessionClient } from "../kit/session-client.ts";

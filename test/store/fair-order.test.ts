@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { fullForm } from "../full-form.ts";
 import { takeFairly } from "../../src/store/fair-order.ts";
-import type { ClaimingHandler } from "../../src/task/owner.ts";
-import { noTurns, type Turns } from "../../src/task/turns.ts";
+import { type ClaimingHandler, noTurns, type Turns } from "../../src/task/queue.ts";
 import type { QueueLane } from "../../src/task/record.ts";
 import { handler, linesOf, type Ready } from "./ready-tasks.ts";
 

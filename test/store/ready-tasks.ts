@@ -1,6 +1,5 @@
 import type { ReadyTasks } from "../../src/store/ready-line.ts";
-import { hasHandler, type HandlerName } from "../../src/task/owner.ts";
-import { compareNames } from "../../src/task/turns.ts";
+import { hasHandler, type HandlerName, compareNames } from "../../src/task/queue.ts";
 import type { QueueLane } from "../../src/task/record.ts";
 
 /** A task that can be claimed. */

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { callEndOf } from "../../src/task/call-failure.ts";
-import { errorOutcome, errorResult, resultOutcome } from "../../src/task/outcome.ts";
+import { callEndOf, errorOutcome, errorResult, resultOutcome } from "../../src/task/outcome.ts";
 
 it("ends a call with the outcome of its task, as it was stored", () => {
   const odd = { kind: "result", body: '{ "content": [],  "n": 1.0 }' } as const;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isWanted, joined, left } from "../../src/task/callers.ts";
+import { isWanted, joined, left } from "../../src/task/decide.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";

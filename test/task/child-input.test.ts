@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { childInputKey, childInputOf, type ChildInput } from "../../src/task/child-input.ts";
-import { encodeJournalKey } from "../../src/task/journal.ts";
+import { childInputKey, childInputOf, type ChildInput, encodeJournalKey } from "../../src/task/journal.ts";
 
 it("names each question of each task by a key of its own", () => {
   const input = fc.record({ taskId: fc.string(), key: fc.string() });

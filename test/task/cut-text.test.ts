@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cutText } from "../../src/task/cut-text.ts";
+import { cutText } from "../../src/task/stored-text.ts";
 
 it("is cut to a line, between two characters", () => {
   for (const whole of ["", "x".repeat(200), "🖨".repeat(200)]) expect(cutText(whole)).toBe(whole);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { TaskAttempt } from "../../src/task/attempts.ts";
 import { decide, type TaskChangeCommand } from "../../src/task/decide.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
-import { isTerminal, taskStates } from "../../src/task/status.ts";
+import { isTerminal, taskStates } from "../../src/task/outcome.ts";
 import { nextState, transitions } from "../../src/task/transition.ts";
 import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";
 import {

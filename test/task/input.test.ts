@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { missingForInput } from "../../src/task/input.ts";
+import { missingForInput } from "../../src/task/journal.ts";
 
 const form = { message: "?", requestedSchema: {} };
 const url = { mode: "url", message: "?", url: "https://example.com" };

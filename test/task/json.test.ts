@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeJson } from "../../src/task/json.ts";
+import { encodeJson } from "../../src/task/stored-text.ts";
 
 /** Without negative zeros, the one thing that JSON has and does not give back. */
 const jsonValue = fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value)));

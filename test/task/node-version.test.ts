@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { assertNodeVersion, nodeVersionProblem } from "../../src/task/node-version.ts";
+import { assertNodeVersion, nodeVersionProblem } from "../../src/task/package.ts";
 
 test.each(["22.18.0", "v22.18.0", "22.19.1", "23.0.0", "24.0.0-nightly20250101", "100.0.0"])(
   "%s will do",

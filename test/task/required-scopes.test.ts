@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { assertMayCall, scopesOfTool } from "../../src/task/required-scopes.ts";
+import { assertMayCall, scopesOfTool } from "../../src/task/scopes.ts";
 import type { Origin } from "../../src/task/record.ts";
 
 const toolScopes = { send: ["send"], erase: ["send", "erase"] };

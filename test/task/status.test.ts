@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isTerminal, statusOf, taskStates } from "../../src/task/status.ts";
+import { isTerminal, statusOf, taskStates } from "../../src/task/outcome.ts";
 
 test("only settled and cancelled are terminal", () => {
   expect(taskStates.filter(isTerminal)).toEqual(["settled", "cancelled"]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { TaskState } from "../../src/task/status.ts";
+import type { TaskState } from "../../src/task/outcome.ts";
 import { nextState, transitions, type TaskEvent } from "../../src/task/transition.ts";
 
 /** The table once more, by hand: where each event leads from queued and from running. */

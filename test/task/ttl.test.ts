@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRecord } from "../../src/task/create-record.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
-import { deletableAt, shownTask } from "../../src/task/ttl.ts";
+import { deletableAt, shownTask } from "../../src/task/expiry.ts";
 import { createQueued, noon, owner } from "../../src/testing/sample-task.ts";
 
 const day = 24 * 3_600_000;

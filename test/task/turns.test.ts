@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { afterTurn, compareNames, lanesFrom, noTurns, withTurn, type Round } from "../../src/task/turns.ts";
+import { afterTurn, compareNames, lanesFrom, noTurns, withTurn, type Round } from "../../src/task/queue.ts";
 
 describe("a round", () => {
   it("goes through the principals by their names, and then begins anew with the next lane", () => {

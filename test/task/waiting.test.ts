@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { latestTime } from "../../src/task/time.ts";
-import type { Rest } from "../../src/task/waiting.ts";
+import type { Rest } from "../../src/task/queue.ts";
 import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";
 import { accepted, asked, changed, decideWith, journalFor, now, refused, samples } from "./decided.ts";
 

@@ -2,7 +2,7 @@ import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentele
 import { W3CBaggagePropagator } from "@opentelemetry/core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { OnInput } from "../../src/client/question/input-request.ts";
-import { isJsonObject, type JsonObject } from "../../src/generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../src/generation/message.ts";
 import { openTelemetry } from "../../src/telemetry/open-telemetry.ts";
 import {
   acknowledged,

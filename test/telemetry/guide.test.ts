@@ -7,7 +7,7 @@ import { connect, type OnInput } from "holdfast/client";
 import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { attribute } from "../../src/telemetry/attributes.ts";
+import { attribute } from "../../src/telemetry/spans.ts";
 import { metric } from "../../src/telemetry/metric.ts";
 import { openTelemetry } from "../../src/telemetry/open-telemetry.ts";
 import { temporaryFolder } from "../server/durable-server.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { QueueReads } from "../../src/runtime/telemetry/queue-reads.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { QueueLength } from "../../src/store/queue-length.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 
 interface Asked {
   readonly clock: FakeClock;

@@ -7,7 +7,7 @@ import {
   type SpanProcessor,
   type ReadableSpan,
 } from "@opentelemetry/sdk-trace";
-import type { TraceContext } from "../../src/task/trace-context.ts";
+import type { TraceContext } from "../../src/task/record.ts";
 import { openTelemetry, type OpenTelemetryOptions } from "../../src/telemetry/open-telemetry.ts";
 
 /** One context manager for the process, as an SDK registers it. */

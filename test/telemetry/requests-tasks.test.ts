@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { idempotencyKeyMeta } from "../../src/generation/idempotency-key.ts";
-import { withTask } from "../../src/generation/sep-1686/create.ts";
+import { idempotencyKeyMeta } from "../../src/generation/extensions.ts";
+import { withTask } from "../../src/generation/sep-1686.ts";
 import { addConfirm } from "../server/plain/job.ts";
 import { text } from "../kit/messages.ts";
 import { serve, type Setup } from "../kit/server.ts";

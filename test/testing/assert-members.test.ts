@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { assertMembers } from "../../src/testing/assert-members.ts";
+import { assertMembers } from "../../src/testing/store-case.ts";
 
 test.each<[says: string, actual: unknown, expected: unknown]>([
   ["members that are not named do not matter", { a: 1, b: 2 }, { a: 1 }],

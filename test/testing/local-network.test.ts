@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LocalNetwork } from "../../src/testing/local-network.ts";
+import { LocalNetwork } from "../../src/testing/test-server.ts";
 
 const url = "http://test/mcp";
 

@@ -5,7 +5,7 @@ import { exportJournal } from "../../src/store/export-journal.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { checkReplay } from "../../src/testing/check-replay.ts";
 import { fullForm } from "../full-form.ts";
-import { rest } from "../../src/testing/fake-clock.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { nobody, Process, text, type Handler } from "../runtime/harness.ts";
 import { play, programs, type Program, type Witness } from "../runtime/random-handlers.ts";
 import { turns } from "../runtime/slow-store.ts";

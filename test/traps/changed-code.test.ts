@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { bodyOf, Process, text, type Handler } from "../runtime/harness.ts";
-import { wholeJournal } from "../../src/testing/whole-journal.ts";
+import { wholeJournal } from "../../src/testing/sample-task.ts";
 
 const never = new Promise<never>(() => undefined);
 

@@ -4,8 +4,8 @@ import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { Requestor, Runtime } from "../../src/runtime/runtime.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
 import type { TaskStore } from "../../src/store/store.ts";
-import type { TaskSnapshot } from "../../src/task/snapshot.ts";
-import { isTerminal } from "../../src/task/status.ts";
+import type { TaskSnapshot } from "../../src/task/record.ts";
+import { isTerminal } from "../../src/task/outcome.ts";
 
 export type RealHandler = ToolHandler<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@ import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { bodyOf, text } from "../runtime/harness.ts";
 import { useTempDirectory } from "../store/sqlite/temp-directory.ts";
 import { RealRuntime, type RealHandler } from "./real-runtime.ts";
-import { wholeJournal } from "../../src/testing/whole-journal.ts";
+import { wholeJournal } from "../../src/testing/sample-task.ts";
 
 const temp = useTempDirectory();
 const restarts = 10;

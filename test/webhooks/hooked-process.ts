@@ -8,7 +8,7 @@ import type { WebhookOptions } from "../../src/runtime/webhooks/webhook-options.
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";
-import { FakeClock } from "../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../src/testing/clocks.ts";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import type { Receiver } from "./receiver.ts";
 

@@ -1,5 +1,5 @@
 import type { TaskAttempt } from "../../task/attempts.ts";
-import { generationNames } from "../../task/generations.ts";
+import { generationNames } from "../../task/record.ts";
 import type {
   AdminAction,
   BulkOptions,

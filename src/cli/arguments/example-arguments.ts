@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { UsageError } from "../errors.ts";
 import { follow, readInputSchema, typesOf, type InputSchema } from "./input-schema.ts";
 import { parseArguments } from "./parse-arguments.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 
 /** The parts of a tool's `inputSchema` that the command line uses. */
 export interface InputSchema {

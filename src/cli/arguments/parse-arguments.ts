@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { UsageError } from "../errors.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { parseExactJson } from "./exact-json.ts";
 import { didYouMean } from "./nearest.ts";
 import { base64In, describeType, fits, typesOf, type InputSchema } from "./input-schema.ts";

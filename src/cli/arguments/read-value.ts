@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { UsageError } from "../errors.ts";
 import { losesDigits, parseExactJson, tooLong } from "./exact-json.ts";
 import { describeType, follow, typesOf } from "./input-schema.ts";

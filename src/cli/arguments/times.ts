@@ -1,4 +1,4 @@
-import { millisecondsOf } from "../../task/time-span.ts";
+import { millisecondsOf } from "../../task/time.ts";
 import { UsageError } from "../errors.ts";
 
 /** The milliseconds in `90s`, `5m`, `48h` or `7d`; `what` names the option or argument. */

@@ -4,7 +4,7 @@ import { Unanswered, keepQuestionsOpen } from "../terminal/unanswered.ts";
 import { UsageError } from "../errors.ts";
 import { describeQuestion } from "./describe-question.ts";
 import type { TaskSession } from "./with-task.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
 import type { Pair } from "../arguments/read-pairs.ts";

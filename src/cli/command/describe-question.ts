@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import type { OpenQuestion } from "../../client/task/remote-task.ts";
 import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 

@@ -1,6 +1,6 @@
 import type { GetPromptResult, Prompt } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { didYouMean } from "../arguments/nearest.ts";
 import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";

@@ -1,7 +1,7 @@
 import { describeRpcError } from "../../client/reply/reply.ts";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { EndedTask } from "../../client/task/remote-task.ts";
-import { isExpiredError } from "../../task/expired-error.ts";
+import { isExpiredError } from "../../task/outcome.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { Output } from "../output/output.ts";
 import { urlsToVisit } from "../output/url-elicitations.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import widthOf from "fast-string-truncated-width";
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { fittedTable, widest } from "./fitted-table.ts";
 import { showContent } from "./show-content.ts";

@@ -1,5 +1,5 @@
 import type { Tool } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 import { exampleArguments } from "../arguments/example-arguments.ts";
 import { quoteWord } from "../arguments/shell-words.ts";

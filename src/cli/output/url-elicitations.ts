@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 
 /** The error codes for a call whose user has to visit URLs first. 2026-07-28 has none for that; Holdfast servers send -32603. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { withoutMark } from "../arguments/exact-json.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";

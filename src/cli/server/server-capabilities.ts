@@ -1,5 +1,5 @@
 import { generationAt, wireGenerations, type WireGenerationName } from "../../generation/generations.ts";
-import { readKeptMs } from "../../generation/idempotency-key.ts";
+import { readKeptMs } from "../../generation/extensions.ts";
 import type { ServerTasks } from "../../client/generation.ts";
 import { clientGenerations } from "../../client/generations.ts";
 import type { TaskClient } from "../../client/task-client.ts";

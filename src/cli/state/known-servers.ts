@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
 import type { FoundServer, ServerSpec } from "../server/find-server.ts";
 

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { CallName } from "../../client/handles/handle-store.ts";
 import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
 import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 
 /** The numbers of tasks in the last list, valid until the next one. */
 export class ListNumbers {

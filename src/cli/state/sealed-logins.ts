@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { Sealing } from "../../client/auth/file-logins.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import type { Keyring } from "./keyring.ts";
 
 const algorithm = "aes-256-gcm";

@@ -5,7 +5,7 @@ import { decodeCall, decodeEntry, encodeEntry } from "../../client/handles/entry
 import type { CallName, StoredCall } from "../../client/handles/handle-store.ts";
 import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 
 /** How long a task stays on the list after its end. */
 export const listedMs = 7 * 24 * 3_600_000;

@@ -1,9 +1,13 @@
 import type { JSONRPCNotification } from "@modelcontextprotocol/client";
-import { generation } from "../../generation/2025-11-25/name.ts";
-import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
-import { relatedTaskOf } from "../../generation/2025-11-25/related-task.ts";
-import { idempotencyMeta, readKeptMs } from "../../generation/idempotency-key.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import {
+  generation,
+  serverCancels,
+  serverLists,
+  serverTakesTasks,
+  relatedTaskOf,
+} from "../../generation/2025-11-25.ts";
+import { idempotencyMeta, readKeptMs } from "../../generation/extensions.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import { isUnknown, readReply, Violation, type Reply } from "../reply/reply.ts";

@@ -1,4 +1,4 @@
-import { withRelatedTask } from "../../generation/2025-11-25/related-task.ts";
+import { withRelatedTask } from "../../generation/2025-11-25.ts";
 import { PendingQuestions } from "../session/pending-questions.ts";
 import type { TaskSessions } from "../session/task-sessions.ts";
 import { TaskInbox, type ActiveTask } from "../session/task-inbox.ts";

@@ -1,6 +1,5 @@
-import { generation } from "../../generation/2025-11-25/name.ts";
-import { serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25/negotiate.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import { generation, serverCancels, serverLists, serverTakesTasks } from "../../generation/2025-11-25.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { ClientGeneration } from "../generation.ts";
 import { CoreProtocol } from "./core-protocol.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { TaskSessions } from "../session/task-sessions.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 

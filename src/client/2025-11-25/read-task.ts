@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { immediateResponseOf } from "../../generation/2025-11-25/create.ts";
-import type { WireStatus } from "../../generation/2025-11-25/wire-task.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { immediateResponseOf, type WireStatus } from "../../generation/2025-11-25.ts";
 import { Violation } from "../reply/reply.ts";
 import {
   directAnswer,

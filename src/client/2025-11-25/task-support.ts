@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Reply } from "../reply/reply.ts";
 import { readReply, Violation } from "../reply/reply.ts";
 

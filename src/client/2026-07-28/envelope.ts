@@ -5,10 +5,9 @@ import {
   isJSONRPCRequest,
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/client";
-import { generation } from "../../generation/2026-07-28/name.ts";
-import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
-import { taskLinesCapability } from "../../generation/task-lines.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { generation, extensionId } from "../../generation/2026-07-28.ts";
+import { taskLinesCapability } from "../../generation/extensions.ts";
+import { isJsonObject } from "../../generation/message.ts";
 
 /** Adds the tasks extension to the capabilities. It has no settings. */
 export function withTasks(capabilities: ClientCapabilities): ClientCapabilities {

@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { generation } from "../../generation/2026-07-28/name.ts";
-import { declaresTasks } from "../../generation/2026-07-28/negotiate.ts";
-import { idempotencyMeta, readKeptMs } from "../../generation/idempotency-key.ts";
-import { declaresTaskLines } from "../../generation/task-lines.ts";
+import { generation, declaresTasks } from "../../generation/2026-07-28.ts";
+import { idempotencyMeta, readKeptMs, declaresTaskLines } from "../../generation/extensions.ts";
 import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import type { RemoteTask } from "../task/remote-task.ts";

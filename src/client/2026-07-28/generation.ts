@@ -1,4 +1,4 @@
-import { declaresTasks } from "../../generation/2026-07-28/negotiate.ts";
+import { declaresTasks } from "../../generation/2026-07-28.ts";
 import type { ClientGeneration } from "../generation.ts";
 import { declaredOnConnect, envelope, withoutTasksOnCall } from "./envelope.ts";
 import { ExtensionProtocol } from "./extension-protocol.ts";

@@ -1,7 +1,7 @@
 import type { JSONRPCNotification } from "@modelcontextprotocol/client";
-import { acknowledgedMethod, listenMethod, subscriptionOf } from "../../generation/2026-07-28/listen.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { resourceUpdated } from "../../generation/task-lines.ts";
+import { acknowledgedMethod, listenMethod, subscriptionOf } from "../../generation/2026-07-28-listen.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { resourceUpdated } from "../../generation/extensions.ts";
 import type { ClientClock } from "../clock.ts";
 import { rateLimitAsLost } from "../reply/retry.ts";
 import { Violation, type Reply } from "../reply/reply.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 
 /** A tool's argument that is repeated in a header, so that proxies can route by it. */
 export interface ParamHeader {

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { Violation } from "../reply/reply.ts";
 import type { CallAnswer } from "../task-protocol.ts";
 import { isJsonRpcError } from "../reply/error-body.ts";

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { isJSONRPCRequest, isJSONRPCResponse, isJSONRPCResultResponse } from "@modelcontextprotocol/client";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Reply } from "../reply/reply.ts";
 import { paramHeaders, readParamHeaders, type ParamHeader } from "./param-headers.ts";
 

@@ -6,7 +6,7 @@ import {
   type OAuthTokens,
   type StoredOAuthClientInformation,
 } from "@modelcontextprotocol/client";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { authFailure, isOutage } from "./auth-failure.ts";
 import { endpointOf, resourceOf, scopeFor } from "./find-authorization-server.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { grants, type Login, type LoginClient } from "./login.ts";
 
 /** Incremented by changes that an earlier version could not read. */

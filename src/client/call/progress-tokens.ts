@@ -1,5 +1,5 @@
 import type { JSONRPCNotification, Progress } from "@modelcontextprotocol/client";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 
 export type OnProgress = (progress: Progress) => unknown;
 

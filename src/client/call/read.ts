@@ -6,7 +6,7 @@ import {
   SdkError,
   SdkErrorCode,
 } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
 import { sendWithRetries } from "../reply/retry.ts";

@@ -1,5 +1,5 @@
-import { notRepeatableData } from "../../generation/idempotency-key.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { notRepeatableData } from "../../generation/extensions.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { askUser, type UserCallbacks } from "../question/ask-user.ts";
 import type { ClientClock } from "../clock.ts";

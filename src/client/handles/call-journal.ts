@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import type { InputResult } from "../question/input-request.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { StoredCall, ResumableSession } from "./handle-store.ts";
 
 /** Incremented by changes that an earlier version could not read. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, rm, stat, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { systemClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { TaskReference } from "../task/task-reference.ts";

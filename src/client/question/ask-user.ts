@@ -1,8 +1,8 @@
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import type { InputFailure, InputRequest, InputResult, OnInput, OnInputError } from "./input-request.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { unlessAborted } from "../unless-aborted.ts";
-import type { TraceContext } from "../../task/trace-context.ts";
+import type { TraceContext } from "../../task/record.ts";
 import type { ClientEvents } from "../client-events.ts";
 import type { ClientTracing } from "../client-telemetry.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";

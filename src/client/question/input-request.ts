@@ -1,5 +1,5 @@
 import type { HandlerResultTypeMap, RequestTypeMap } from "@modelcontextprotocol/client";
-import type { InputMethod } from "../../task/input.ts";
+import type { InputMethod } from "../../task/journal.ts";
 
 interface InputRequestOf<Method extends InputMethod> {
   /** The server's name for the question. It is unique within a task, but the call before it may have used it too. */

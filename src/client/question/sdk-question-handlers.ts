@@ -4,8 +4,8 @@ import type {
   ClientContext,
   HandlerResultTypeMap,
 } from "@modelcontextprotocol/client";
-import type { InputMethod } from "../../task/input.ts";
-import { traceContextIn } from "../../task/trace-context.ts";
+import type { InputMethod } from "../../task/journal.ts";
+import { traceContextIn } from "../../task/record.ts";
 import type { ClientTracing } from "../client-telemetry.ts";
 import { inTrace } from "../trace-in-params.ts";
 import type { InputRequest, OnInput } from "./input-request.ts";

@@ -1,4 +1,4 @@
-import { questionKeyOf } from "../../generation/question-key.ts";
+import { questionKeyOf } from "../../generation/extensions.ts";
 import { askUser, type UserAnswer, type UserCallbacks } from "./ask-user.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";

@@ -1,5 +1,5 @@
 import type { JsonRpcError } from "../../task/outcome.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 
 export function isJsonRpcError(value: unknown): value is JsonRpcError {
   return isJsonObject(value) && Number.isInteger(value["code"]) && typeof value["message"] === "string";

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../../generation/json-object.ts";
-import { toolOf } from "../../generation/tool-meta.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { toolOf } from "../../generation/extensions.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import { Violation } from "./reply.ts";
 

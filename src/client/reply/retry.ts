@@ -1,7 +1,7 @@
 import type { ClientClock } from "../clock.ts";
 import { retryDelay } from "../task/poll-delays.ts";
 import type { LostReply, Reply } from "./reply.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 
 interface RetryOptions {
   /** Whether to retry after this lost reply; otherwise it is returned. Default: always. */

@@ -1,4 +1,4 @@
-import { generation } from "../../generation/sep-1686/name.ts";
+import { generation } from "../../generation/sep-1686.ts";
 import type { ClientGeneration } from "../generation.ts";
 import { readableHandshake, tasksCapability } from "./handshake.ts";
 import { SepProtocol } from "./sep-protocol.ts";

@@ -1,7 +1,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { isJSONRPCResultResponse } from "@modelcontextprotocol/client";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { clientTasksCapability } from "../../generation/sep-1686/negotiate.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { clientTasksCapability } from "../../generation/sep-1686.ts";
 
 /**
  * A server's answer to the handshake in a form that the SDK's client accepts: the SDK rejects booleans where

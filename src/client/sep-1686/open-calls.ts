@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { LostReply, Reply } from "../reply/reply.ts";
 import type { SentRequest } from "../transport/raw-request.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";

@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../generation/json-object.ts";
-import { toolOf } from "../../generation/tool-meta.ts";
-import { wireStatuses, type WireStatus } from "../../generation/sep-1686/wire-task.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { toolOf } from "../../generation/extensions.ts";
+import { wireStatuses, type WireStatus } from "../../generation/sep-1686.ts";
 import { isDuration, readTaskId, unknownStatus, violationOfId } from "../reply/read-members.ts";
 import { Violation } from "../reply/reply.ts";
 import type { TaskSummary } from "../task/listed-task.ts";

@@ -1,9 +1,13 @@
 import type { JSONRPCNotification } from "@modelcontextprotocol/client";
-import { idempotencyMeta } from "../../generation/idempotency-key.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
-import { withTask } from "../../generation/sep-1686/create.ts";
-import { requestMethods, type RequestMethod } from "../../generation/sep-1686/negotiate.ts";
-import { relatedTaskOf, withRelatedTask } from "../../generation/sep-1686/related-task.ts";
+import { idempotencyMeta } from "../../generation/extensions.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import {
+  withTask,
+  requestMethods,
+  type RequestMethod,
+  relatedTaskOf,
+  withRelatedTask,
+} from "../../generation/sep-1686.ts";
 import type { ClientClock } from "../clock.ts";
 import { isUnknown, readReply, type Reply } from "../reply/reply.ts";
 import { directAnswer, readToolResult } from "../reply/read-members.ts";

@@ -1,7 +1,5 @@
-import type { JsonObject } from "../../generation/json-object.ts";
-import { generation } from "../../generation/sep-1686/name.ts";
-import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
-import { relatedTaskOf, withRelatedTask } from "../../generation/sep-1686/related-task.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { generation, declaresTask, relatedTaskOf, withRelatedTask } from "../../generation/sep-1686.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import { isUnknown, readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import { isUnknown, type Reply } from "../reply/reply.ts";
 import type { OpenCall } from "./open-calls.ts";

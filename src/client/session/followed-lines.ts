@@ -1,6 +1,6 @@
 import type { JSONRPCNotification } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../../generation/json-object.ts";
-import { declaresTaskLines, resourceUpdated } from "../../generation/task-lines.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { declaresTaskLines, resourceUpdated } from "../../generation/extensions.ts";
 import type { ClientClock } from "../clock.ts";
 import { retryDelay } from "../task/poll-delays.ts";
 import type { LineListener, TaskProtocol } from "../task-protocol.ts";

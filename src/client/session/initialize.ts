@@ -1,8 +1,8 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { isJSONRPCRequest } from "@modelcontextprotocol/client";
-import { extensionId } from "../../generation/2026-07-28/negotiate.ts";
-import { taskLinesCapability, withTaskLines } from "../../generation/task-lines.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { extensionId } from "../../generation/2026-07-28.ts";
+import { taskLinesCapability, withTaskLines } from "../../generation/extensions.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 
 /**
  * Rewrites the handshake of revisions with sessions: removes the tasks extension, which only later revisions have, declares instead that

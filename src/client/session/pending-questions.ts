@@ -1,7 +1,7 @@
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../../generation/json-object.ts";
-import { questionKeyOf } from "../../generation/question-key.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { questionKeyOf } from "../../generation/extensions.ts";
 import { withoutTrace } from "../trace-in-params.ts";
 import { unlessAborted } from "../unless-aborted.ts";
 import type { InputResult } from "../question/input-request.ts";

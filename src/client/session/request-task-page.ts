@@ -1,4 +1,4 @@
-import { type JsonObject, isJsonObject } from "../../generation/json-object.ts";
+import { type JsonObject, isJsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import { readReply, Violation, type Reply } from "../reply/reply.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";

@@ -2,7 +2,7 @@ import type { JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/
 import type { RemoteTask, WorkingTask } from "../task/remote-task.ts";
 import type { TaskObserver, TaskProtocol } from "../task-protocol.ts";
 import type { PendingQuestions } from "./pending-questions.ts";
-import { inputMethods } from "../../task/input.ts";
+import { inputMethods } from "../../task/journal.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { RequestDeduplicator } from "./request-deduplicator.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskReference } from "./task-reference.ts";
 

@@ -1,7 +1,6 @@
 import { isSpecType, type ContentBlock } from "@modelcontextprotocol/client";
-import { isJsonObject } from "../../generation/json-object.ts";
-import { logLevelOf } from "../../generation/log-message.ts";
-import { taskResourceUri } from "../../generation/task-lines.ts";
+import { isJsonObject, logLevelOf } from "../../generation/message.ts";
+import { taskResourceUri } from "../../generation/extensions.ts";
 import type { LineList, LogLevel } from "../../task/task-line.ts";
 import { rpcCodeOf, type ClientEvents } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";

@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
-import { isExpiredError } from "../../task/expired-error.ts";
+import { isExpiredError } from "../../task/outcome.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
 import type { LinesOptions, TaskHandle, WaitOptions } from "./task-handle.ts";

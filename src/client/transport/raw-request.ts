@@ -6,7 +6,7 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
 } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import type { Reply } from "../reply/reply.ts";
 import { retryAfterHeaderMs } from "../reply/retry.ts";

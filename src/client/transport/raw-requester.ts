@@ -8,7 +8,7 @@ import {
   isJSONRPCResponse,
 } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { Reply } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { ServerConnection } from "./server-connection.ts";

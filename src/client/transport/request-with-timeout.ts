@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { ClientClock, Deadline } from "../clock.ts";
 import { rateLimitAsLost } from "../reply/retry.ts";
 import type { Reply } from "../reply/reply.ts";

@@ -4,7 +4,7 @@ import {
   isJSONRPCRequest,
   SdkHttpError,
 } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import { errorInBody } from "../reply/error-body.ts";
 import type { Reply } from "../reply/reply.ts";

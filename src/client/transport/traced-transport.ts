@@ -10,7 +10,7 @@ import {
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ClientRequestOutcome, ClientRequestSpan, ClientTracing } from "../client-telemetry.ts";
 import { traceOf, withTrace } from "../trace-in-params.ts";
 import { sendFailure } from "./send-failure.ts";

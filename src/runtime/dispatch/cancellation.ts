@@ -1,4 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
+import type { CommandResult } from "../../task/command.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Services } from "../services.ts";

@@ -1,9 +1,8 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { isOver } from "../../task/expiry.ts";
 import type { WireName } from "../../store/store.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { assertScopes } from "../../task/required-scopes.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
+import { assertScopes } from "../../task/scopes.ts";
 import type { Deadline } from "../deadline.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
@@ -19,8 +18,8 @@ import type { Slots } from "./slots.ts";
 import { stopping } from "../stopping.ts";
 import type { Sweeper } from "./sweeper.ts";
 import type { Timers } from "../timers.ts";
-import { taskCaller } from "../tool/caller.ts";
-import { credentialsOf, type Credentials } from "../tool/credentials.ts";
+import { taskCaller } from "../tool/task-context.ts";
+import { credentialsOf, type Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 
 export interface CreationSetup {

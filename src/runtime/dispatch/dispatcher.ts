@@ -1,6 +1,5 @@
-import type { ClaimingHandler } from "../../task/owner.ts";
+import { type ClaimingHandler, noTurns, withTurn, type Turns } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import { noTurns, withTurn, type Turns } from "../../task/turns.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
 import type { Attempts } from "../execution/attempts.ts";

@@ -1,5 +1,5 @@
 import { isLost } from "../../store/lost-store.ts";
-import { uniqueHandlers, type HandlerName } from "../../task/owner.ts";
+import { uniqueHandlers, type HandlerName } from "../../task/queue.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 

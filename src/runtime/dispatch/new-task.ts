@@ -1,7 +1,5 @@
-import type { NewTask } from "../../task/new-task.ts";
+import { type NewTask, type TaskRequest, taskId } from "../../task/record.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { TaskRequest } from "../../task/record.ts";
-import { taskId } from "../../task/task-id.ts";
 import type { RuntimeSettings } from "../options.ts";
 import { storedHash, type StoredHash } from "../request-hash.ts";
 import type { TaskCall } from "../runtime.ts";

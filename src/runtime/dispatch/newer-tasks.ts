@@ -1,6 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { versionOf } from "../../task/tool-version.ts";
+import { type TaskRecord, versionOf } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
 

@@ -1,5 +1,5 @@
 import { isUnreadable } from "../../task/fault.ts";
-import type { HandlerName } from "../../task/owner.ts";
+import type { HandlerName } from "../../task/queue.ts";
 import type { Services } from "../services.ts";
 import { orphanFailure } from "./recovery-plan.ts";
 

@@ -1,4 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
+import type { CommandResult } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { RuntimeSettings } from "../options.ts";

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { Quota } from "../../task/quota.ts";
+import type { Quota } from "../../task/queue.ts";
 import type { RuntimeSettings } from "../options.ts";
 
 /** When to try again if a limit is reached, in ms. */

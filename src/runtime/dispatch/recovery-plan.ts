@@ -1,10 +1,9 @@
 import { hasExpired } from "../../task/expiry.ts";
 import { errorOutcome, type Outcome } from "../../task/outcome.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { versionOf } from "../../task/tool-version.ts";
+import { type TaskRecord, versionOf } from "../../task/record.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
-import { toolAtVersion } from "../tool/tool-versions.ts";
+import { toolAtVersion } from "../tool/tool-config.ts";
 
 /** What to do with a claimed task. */
 export type ClaimPlan =

@@ -1,4 +1,4 @@
-import { hasHandler, type ClaimingHandler } from "../../task/owner.ts";
+import { hasHandler, type ClaimingHandler } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Services } from "../services.ts";

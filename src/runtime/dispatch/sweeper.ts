@@ -1,8 +1,7 @@
-import { expiredError } from "../../task/expired-error.ts";
+import { expiredError, errorOutcome } from "../../task/outcome.ts";
 import { hasExpired } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
-import { errorOutcome } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";

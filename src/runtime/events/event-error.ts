@@ -1,6 +1,5 @@
-import { cutText } from "../../task/cut-text.ts";
-import { describeThrown } from "../tool/describe-thrown.ts";
-import { thrownStack } from "../tool/thrown-stack.ts";
+import { cutText } from "../../task/stored-text.ts";
+import { describeThrown, thrownStack } from "../tool/tool-errors.ts";
 import type { EventError } from "./server-event.ts";
 
 /** In code points. Log lines are limited too, and authors can throw anything. */

@@ -1,6 +1,5 @@
 import type { TaskStore } from "../../store/store.ts";
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { eventsOf, subject } from "./events-of.ts";
 import type { OfTask } from "./server-event.ts";
 import type { ServerEvents } from "./server-events.ts";

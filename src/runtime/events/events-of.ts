@@ -1,5 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
 import { storedEventError } from "./event-error.ts";

@@ -1,6 +1,6 @@
 import type { DeliveryEvent } from "../../task/delivery.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
-import type { GenerationName } from "../../task/generations.ts";
+import type { GenerationName } from "../../task/record.ts";
 import type { FaultCode } from "../../task/fault.ts";
 
 /**

@@ -1,7 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { generations, type GenerationName } from "../../task/generations.ts";
-import type { Origin } from "../../task/record.ts";
-import { assertMayCall } from "../../task/required-scopes.ts";
+import { generations, type GenerationName, type Origin } from "../../task/record.ts";
+import { assertMayCall } from "../../task/scopes.ts";
 import type { Tool } from "../tool/tool.ts";
 
 /** The task whose handler calls. */

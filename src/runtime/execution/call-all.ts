@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import type { AllOptions, CalledTool } from "../tool/tool-reference.ts";
+import type { AllOptions, CalledTool } from "../tool/task-context.ts";
 
 /** Maximum number of calls that one task may have running. */
 const highest = 1_000;

@@ -1,18 +1,18 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { CallFailure } from "../../task/call-failure.ts";
+import type { CallFailure } from "../../task/outcome.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
-import { encodeJson } from "../../task/json.ts";
+import { encodeJson } from "../../task/stored-text.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
-import { scopesOfTool } from "../../task/required-scopes.ts";
+import { scopesOfTool } from "../../task/scopes.ts";
 import { newTask, type FreshTask } from "../dispatch/new-task.ts";
 import type { HeldCommand } from "../journal/journal.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { isSameHash, storedHash, type StoredHash } from "../request-hash.ts";
 import type { Services } from "../services.ts";
-import { callErrorOf } from "../tool/task-call-error.ts";
+import { callErrorOf } from "../tool/tool-errors.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
 import { assertCallable } from "./assert-callable.ts";
 

@@ -1,15 +1,12 @@
-import { cutText } from "../../task/cut-text.ts";
+import { cutText } from "../../task/stored-text.ts";
 import { HoldfastError, isFault } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { retryPause } from "../backoff.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Services } from "../services.ts";
-import { describeThrown } from "../tool/describe-thrown.ts";
-import { isNonRetryable } from "../tool/non-retryable-error.ts";
-import type { RetryPolicy } from "../tool/retry-policy.ts";
-import { says } from "../tool/retry-policy.ts";
-import type { Tool } from "../tool/tool.ts";
+import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
+import { type RetryPolicy, says, type Tool } from "../tool/tool.ts";
 
 /** A further attempt of a task whose handler threw. */
 export interface HandlerRetry {

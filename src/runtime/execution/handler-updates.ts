@@ -1,4 +1,4 @@
-import { furthest } from "../../task/progress.ts";
+import { furthest } from "../../task/decide.ts";
 import type { Progress } from "../../task/record.ts";
 import type { Clock } from "../clock.ts";
 import type { Timers } from "../timers.ts";

@@ -1,5 +1,5 @@
 import { isSpecType, type ContentBlock } from "@modelcontextprotocol/server";
-import { encodeJson } from "../../task/json.ts";
+import { encodeJson } from "../../task/stored-text.ts";
 import { logLevels, type LogLevel, type LogText } from "../../task/task-line.ts";
 
 /** The stored form of a log line. Throws a TypeError for an invalid line, and `not_json`. */

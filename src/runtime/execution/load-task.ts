@@ -1,6 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { isSealed } from "../../task/sealed.ts";
-import { Unopened } from "../../task/unopened.ts";
+import { isSealed, Unopened } from "../../task/stored-text.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";

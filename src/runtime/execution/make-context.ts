@@ -4,8 +4,7 @@ import type {
   ElicitResult,
   ListRootsResult,
 } from "@modelcontextprotocol/server";
-import type { InputMethod } from "../../task/input.ts";
-import type { JournalKey } from "../../task/journal.ts";
+import type { InputMethod, JournalKey } from "../../task/journal.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { Progress } from "../../task/record.ts";
 import type { LineList } from "../../task/task-line.ts";
@@ -19,23 +18,21 @@ import { assertStepOptions, runStep } from "./step.ts";
 import { logBody, outputBodies } from "./line-bodies.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
-import type { TaskCaller } from "../tool/caller.ts";
-import type { ReceivedRequest } from "../tool/received-request.ts";
 import type {
+  TaskCaller,
   AllOptions,
   CalledTool,
   CallResult,
   ToolCall,
   ToolReference,
   ToolResult,
-} from "../tool/tool-reference.ts";
-import type {
   EventOptions,
   QuestionOptions,
   StepContext,
   StepOptions,
   TaskContext,
 } from "../tool/task-context.ts";
+import type { ReceivedRequest } from "../tool/received-request.ts";
 
 /** Connects a context to its client and its record. */
 export interface ContextEffects extends StepEffects {

@@ -1,11 +1,9 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import type { InputMethod } from "../../task/input.ts";
-import { encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
-import { encodeJson } from "../../task/json.ts";
+import { type InputMethod, encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
+import { encodeJson } from "../../task/stored-text.ts";
 import type { Clock } from "../clock.ts";
-import type { TaskCaller } from "../tool/caller.ts";
-import type { PrepareContext } from "../tool/prepare-context.ts";
+import type { TaskCaller, PrepareContext } from "../tool/task-context.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
 import type { Run } from "../journal/run.ts";
 import { ClaimedKeys } from "../journal/claimed-keys.ts";

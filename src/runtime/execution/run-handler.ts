@@ -1,7 +1,7 @@
 import type { Run } from "../journal/run.ts";
 import type { Services } from "../services.ts";
 import { keepDetails } from "../tool/received-request.ts";
-import { runToEnd, type HandlerEnd } from "../tool/run-to-end.ts";
+import { runToEnd, type HandlerEnd } from "../tool/tool-outcome.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { HeldRun } from "./held-run.ts";

@@ -1,15 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
-import { encodeJson } from "../../task/json.ts";
+import { encodeJson } from "../../task/stored-text.ts";
 import { retryPause } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
-import { decodeError, encodeError } from "../tool/error-json.ts";
-import { isNonRetryable } from "../tool/non-retryable-error.ts";
-import { says, type Report } from "../tool/retry-policy.ts";
+import { decodeError, encodeError, isNonRetryable } from "../tool/tool-errors.ts";
+import { says, type Report } from "../tool/tool.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { FailedTry, StepPauses } from "./step-pauses.ts";

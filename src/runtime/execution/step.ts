@@ -4,7 +4,7 @@ import { optionProblem, type OptionNames } from "../../task/option-names.ts";
 import { backoffProblem } from "../backoff.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
-import { decodeError } from "../tool/error-json.ts";
+import { decodeError } from "../tool/tool-errors.ts";
 import type { StepOptions } from "../tool/task-context.ts";
 import { assertOutsideStep, tryStep, type StepEffects, type StepFunction } from "./step-try.ts";
 

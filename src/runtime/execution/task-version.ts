@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { encodeJournalKey, type JournalKey } from "../../task/journal.ts";
 import type { Clock } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
-import type { RunVersions } from "../tool/tool-versions.ts";
+import type { RunVersions } from "../tool/tool-config.ts";
 import { runStep } from "./step.ts";
 import type { StepEffects } from "./step-try.ts";
 

@@ -4,7 +4,7 @@ import { assertDuration } from "../duration.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
-import { decodeError } from "../tool/error-json.ts";
+import { decodeError } from "../tool/tool-errors.ts";
 import type { EventOptions } from "../tool/task-context.ts";
 
 /** Resolves with the value of an event of this name, which no other wait gets. A wait that has ended takes no further event. */

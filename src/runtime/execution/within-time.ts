@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { isAttemptTimeout, type WorkLimitSetup } from "../journal/work-limit.ts";
 import type { Run } from "../journal/run.ts";
-import { threwEnd, type HandlerEnd } from "../tool/run-to-end.ts";
+import { threwEnd, type HandlerEnd } from "../tool/tool-outcome.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Timers } from "../timers.ts";
 import { whenAborted } from "../wait-for.ts";

@@ -1,4 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
+import type { CommandResult } from "../../task/command.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEndTime } from "../../task/journal.ts";
 import { nextTurn } from "../next-turn.ts";

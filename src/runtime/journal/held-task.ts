@@ -1,5 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd } from "../../task/journal.ts";

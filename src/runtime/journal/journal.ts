@@ -1,6 +1,5 @@
 import type { ListedEntry, TaskStore } from "../../store/store.ts";
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { JournalEnd } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { EarlierEntries } from "./earlier-entries.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../task/journal.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { ownOpen } from "../../task/waiting.ts";
+import { ownOpen } from "../../task/queue.ts";
 
 type Asker = PromiseWithResolvers<JournalEnd>;
 

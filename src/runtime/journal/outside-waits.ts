@@ -1,11 +1,10 @@
 import type { ListedEntry } from "../../store/store.ts";
 import type { HoldfastError } from "../../task/fault.ts";
-import type { InputMethod } from "../../task/input.ts";
-import type { JournalEnd } from "../../task/journal.ts";
+import type { InputMethod, JournalEnd } from "../../task/journal.ts";
 import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";
-import { encodeError } from "../tool/error-json.ts";
+import { encodeError } from "../tool/tool-errors.ts";
 import type { HeldTask } from "./held-task.ts";
 import type { HeldCommand, OpeningCommandName } from "./journal.ts";
 import type { LifeLimit } from "./life-limit.ts";

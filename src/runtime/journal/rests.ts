@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../../task/record.ts";
-import type { Rest } from "../../task/waiting.ts";
+import type { Rest } from "../../task/queue.ts";
 import type { Clock } from "../clock.ts";
 
 /** A handler that continues by itself this soon is not worth parking. */

@@ -5,7 +5,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { RunTrace } from "../telemetry/run-trace.ts";
-import type { RunVersions } from "../tool/tool-versions.ts";
+import type { RunVersions } from "../tool/tool-config.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { HeldCommand } from "./journal.ts";
 import { HeldTask, type HeldTaskSetup } from "./held-task.ts";

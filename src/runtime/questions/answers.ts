@@ -1,8 +1,8 @@
 import { fromJsonSchema, specTypeSchemas } from "@modelcontextprotocol/server";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
-import { cutText } from "../../task/cut-text.ts";
+import { cutText } from "../../task/stored-text.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { InputAnswer, InputMethod, InputRequest } from "../../task/input.ts";
+import type { InputAnswer, InputMethod, InputRequest } from "../../task/journal.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { describeIssues } from "../describe-issues.ts";
 

@@ -1,9 +1,8 @@
 import type { TaskStore } from "../../store/store.ts";
-import { childInputOf } from "../../task/child-input.ts";
+import { childInputOf, type InputAnswer, type InputRequest } from "../../task/journal.ts";
 import { isUnreadable } from "../../task/fault.ts";
-import type { InputAnswer, InputRequest } from "../../task/input.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { assertScopes } from "../../task/required-scopes.ts";
+import { assertScopes } from "../../task/scopes.ts";
 
 /** A question of a task or of one below it, with its key on the root of the tree. */
 export interface OpenQuestion extends InputRequest {

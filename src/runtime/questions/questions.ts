@@ -1,13 +1,17 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { missingForInput, type InputMethod } from "../../task/input.ts";
-import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
-import { encodeJson } from "../../task/json.ts";
-import { generations, type GenerationName } from "../../task/generations.ts";
-import type { Origin } from "../../task/record.ts";
+import {
+  missingForInput,
+  type InputMethod,
+  type JournalEnd,
+  type JournalHead,
+  type JournalKey,
+} from "../../task/journal.ts";
+import { encodeJson } from "../../task/stored-text.ts";
+import { generations, type GenerationName, type Origin } from "../../task/record.ts";
 import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { inputFailed, isClientError } from "./answers.ts";
-import { decodeError } from "../tool/error-json.ts";
+import { decodeError } from "../tool/tool-errors.ts";
 import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
 import { assertDuration } from "../duration.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";

@@ -1,5 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { Clock } from "../clock.ts";
 import type { ServerEvent } from "../events/server-event.ts";
 import { MinuteCounts } from "./minute-counts.ts";

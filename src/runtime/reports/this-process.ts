@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { hostname } from "node:os";
-import { packageVersion } from "../../task/package-version.ts";
+import { packageVersion } from "../../task/package.ts";
 import type { ProcessReport } from "./process-report.ts";
 
 /** Readings of the process itself for a report. */

@@ -1,6 +1,5 @@
 import type { TaskStore } from "../../store/store.ts";
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import type { ServerMetrics, WriteOutcome } from "./metrics.ts";
 
 /** Passes writes to the store unchanged, and measures each from the request until it is durable, including time spent waiting for others. */

@@ -1,8 +1,7 @@
 import type { JournalEnd, JournalHead } from "../../task/journal.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { TraceContext } from "../../task/trace-context.ts";
+import type { TaskRecord, TraceContext } from "../../task/record.ts";
 import type { Clock } from "../clock.ts";
-import type { HandlerEnd } from "../tool/run-to-end.ts";
+import type { HandlerEnd } from "../tool/tool-outcome.ts";
 import type { ServerTelemetry } from "./telemetry.ts";
 import type { AttemptOutcome, OpenSpan, ServerTracing, TracedRun, TracedWait } from "./tracing.ts";
 

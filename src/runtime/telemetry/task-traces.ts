@@ -1,5 +1,5 @@
 import type { TaskStore } from "../../store/store.ts";
-import type { TraceContext } from "../../task/trace-context.ts";
+import type { TraceContext } from "../../task/record.ts";
 
 /** The trace context of a task; undefined if its request was not traced. */
 export type TaskTrace = TraceContext | undefined;

@@ -1,7 +1,6 @@
-import type { InputMethod } from "../../task/input.ts";
-import type { JournalKind } from "../../task/journal.ts";
+import type { InputMethod, JournalKind } from "../../task/journal.ts";
 import type { TaskTrace } from "./task-traces.ts";
-import type { TraceContext } from "../../task/trace-context.ts";
+import type { TraceContext } from "../../task/record.ts";
 
 /** Traces what a server does. All times are epoch milliseconds. */
 export interface ServerTracing {

@@ -1,12 +1,11 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskMethod } from "../../task/record.ts";
-import type { HandlerName } from "../../task/owner.ts";
+import type { HandlerName } from "../../task/queue.ts";
 import type { Role } from "../options.ts";
-import type { DurableTool } from "./durable-tool.ts";
-import { changedParts, makeTool, type PartsChanges, type ToolParts } from "./make-tool.ts";
+import type { DurableTool, Tool, ToolArguments, ToolConfig, ToolHandler, Prepare } from "./tool.ts";
 import type { TaskContext } from "./task-context.ts";
-import type { Tool, ToolArguments, ToolConfig, ToolHandler } from "./tool.ts";
+import { assertToolConfig, assertToolParts, olderVersionsOf, type AnyOlderVersion } from "./tool-config.ts";
 
 /** A request other than a tools/call, which the server's own handlers answer. */
 export type OtherRequest = "resources/read" | "prompts/get";
@@ -145,4 +144,45 @@ export class Registry {
       },
     };
   }
+}
+
+/** A tool as its author describes it, with any arguments. */
+export interface ToolParts {
+  readonly config: Omit<ToolConfig, "prepare" | "olderVersions"> & {
+    readonly prepare?: Prepare<never, unknown>;
+    readonly olderVersions?: { readonly [version: string]: AnyOlderVersion };
+  };
+  readonly handler: ToolHandler<never, never>;
+}
+
+/** The tool with its defaults. Throws `configuration` for an invalid one. */
+export function makeTool(name: string, { config, handler }: ToolParts): Tool {
+  assertToolParts(name, config, handler);
+  assertToolConfig(name, config);
+  const tool = {
+    ...config,
+    name,
+    version: config.version ?? 1,
+    task: config.task ?? "optional",
+    requires: config.requires ?? [],
+    onCrash: config.onCrash ?? "auto",
+    handler,
+  };
+  return { ...tool, olderVersions: olderVersionsOf(tool, config.olderVersions) };
+}
+
+/** The argument of a tool's `update`. */
+export type PartsChanges = Partial<ToolParts["config"]> & Partial<Pick<ToolParts, "handler">>;
+
+/** The parts of a tool after an update. Throws `configuration` for invalid changes. */
+export function changedParts(name: string, parts: ToolParts, changes: PartsChanges): ToolParts {
+  if (typeof changes !== "object" || changes === null) {
+    throw new HoldfastError(
+      "configuration",
+      `update of tool "${name}" needs what is to change: update({ description: "…", handler: async (args, task) => … }).`,
+    );
+  }
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  const { handler = parts.handler, ...options }: PartsChanges = Object.fromEntries(given);
+  return { config: { ...parts.config, ...options }, handler };
 }

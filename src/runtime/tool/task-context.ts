@@ -7,19 +7,12 @@ import type {
   ElicitRequestURLParams,
   ElicitResult,
   ListRootsResult,
+  StandardSchemaV1,
 } from "@modelcontextprotocol/server";
 import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { Backoff } from "../backoff.ts";
-import type { TaskCaller } from "./caller.ts";
-import type {
-  AllOptions,
-  CalledTool,
-  CallResult,
-  ToolCall,
-  ToolReference,
-  ToolResult,
-} from "./tool-reference.ts";
+import type { CallerDetails } from "../../task/record.ts";
 
 /** What a step's function gets. */
 export interface StepContext {
@@ -229,4 +222,103 @@ export interface TaskContext<Prepared = unknown> {
   extend(ttlMs: number | null): Promise<void>;
   /** Sets the poll interval that clients are told to keep, in milliseconds. */
   pollInterval(ms: number): Promise<void>;
+}
+
+/** Who called a tool, as `authenticate` found it. Stored with the task, without the token. */
+export interface TaskCaller {
+  /** The owner of the task; null if the server does not tell callers apart. */
+  readonly principal: string | null;
+  /** The OAuth client that called for the principal. Left out if authentication names none. */
+  readonly clientId?: string;
+  /** The scopes of the call's token. Left out if authentication names none. */
+  readonly scopes?: readonly string[];
+  /** What `authenticate` returned as `claims`: plain JSON data. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+export function taskCaller(
+  principal: string | null,
+  { clientId, scopes, claims = {} }: CallerDetails = {},
+): TaskCaller {
+  return {
+    principal,
+    ...(clientId !== undefined && { clientId }),
+    ...(scopes !== undefined && { scopes }),
+    claims,
+  };
+}
+
+/**
+ * How a tool's `prepare` asks the client before the work begins. In protocol 2026-07-28 the questions are the answer to the call, and the
+ * client calls again with its answers (a multi-round-trip request). A question without an answer ends the run of `prepare` at that point,
+ * without running `finally`; the next round starts at the top. Questions asked under `Promise.all` go out together. A question whose text
+ * differs in the next round is asked again, so keep times and random values out of it. In earlier revisions `prepare` waits for the
+ * answers; after a crash it starts at the top and finds the answers that arrived.
+ *
+ * Each key names one question of `prepare`; the task's own keys are separate. The calls reject with `duplicate_key` and `not_json`, with
+ * `missing_capability` if the client cannot be asked, and in earlier revisions with `input_timeout` and `input_failed`, as the task's own
+ * questions do.
+ */
+export interface PrepareContext {
+  /** Who called; the handler finds the same in `task.caller`. */
+  readonly caller: TaskCaller;
+  /** Aborts when the client disconnects or cancels its call. */
+  readonly signal: AbortSignal;
+  /** Asks the client's user. Declining and cancelling are answers too. */
+  elicit(key: JournalKey, params: ElicitParams): Promise<ElicitResult>;
+  /** Asks the client's model. */
+  sample(key: JournalKey, params: CreateMessageRequestParams): Promise<CreateMessageResult>;
+  /** Asks for the client's roots. */
+  roots(key: JournalKey): Promise<ListRootsResult>;
+}
+
+/**
+ * A registered tool, for `task.call`: its name and, for TypeScript, its argument and result types. A handler that calls its own tool uses
+ * the name, because TypeScript cannot infer the reference's type from itself.
+ */
+export interface ToolReference<in Args = never, out Structured = unknown> {
+  readonly name: string;
+  /** Never set: for types only. */
+  readonly "~types"?: {
+    readonly takes: (args: Args) => void;
+    readonly returns: Structured;
+  };
+}
+
+/** The arguments as a caller passes them, before the schema's defaults and transforms apply. */
+export type ToolInput<Input> = Input extends StandardSchemaV1
+  ? StandardSchemaV1.InferInput<Input>
+  : Record<string, unknown>;
+
+/** The structured content as a handler returns it. The schema checks it and does not change it. */
+export type StructuredContent<Output> = Output extends StandardSchemaV1
+  ? StandardSchemaV1.InferInput<Output>
+  : unknown;
+
+/** The result of a called tool. It has no `isError`, so a tool with an output schema always has structured content. */
+export type ToolResult<Structured> = unknown extends Structured
+  ? CallToolResult
+  : CallToolResult & { readonly structuredContent: Structured };
+
+/** A tool for a handler to call: what `tasks.tool` returned, or its name. */
+export type CalledTool = ToolReference | string;
+
+/** One of the calls of `task.all`. */
+export interface ToolCall<Tool extends CalledTool = CalledTool> {
+  readonly tool: Tool;
+  /** The tool's arguments. */
+  readonly arguments: CallArguments<Tool>;
+}
+
+/** The arguments of a call of the tool. */
+export type CallArguments<Tool> =
+  Tool extends ToolReference<infer Args> ? Args : Readonly<Record<string, unknown>>;
+
+/** What a call of the tool resolves with. */
+export type CallResult<Tool> =
+  Tool extends ToolReference<never, infer Structured> ? ToolResult<Structured> : CallToolResult;
+
+export interface AllOptions {
+  /** How many calls run at the same time: 1 to 1,000, default 10. */
+  readonly concurrency?: number;
 }

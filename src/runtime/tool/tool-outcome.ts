@@ -1,17 +1,60 @@
-import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/server";
-import { HoldfastError, isFault, isStoreFault, jsonRpcCodeOf, storeAway } from "../../task/fault.ts";
-import { encodeJson } from "../../task/json.ts";
+import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import {
+  type Outcome,
   errorOutcome,
   kindOfResult,
   errorResult,
   type JsonRpcError,
-  type Outcome,
   type OutcomeKind,
 } from "../../task/outcome.ts";
-import { describeIssues } from "../describe-issues.ts";
-import { describeThrown, jsonTextOf } from "./describe-thrown.ts";
+import type { TaskContext } from "./task-context.ts";
 import type { Tool } from "./tool.ts";
+import { HoldfastError, isFault, isStoreFault, jsonRpcCodeOf, storeAway } from "../../task/fault.ts";
+import { encodeJson } from "../../task/stored-text.ts";
+import { describeIssues } from "../describe-issues.ts";
+import { describeThrown, jsonTextOf } from "./tool-errors.ts";
+
+/** How a run of a handler ended. `threw` distinguishes a throw from a result with `isError` that the handler returned. */
+export type HandlerEnd =
+  | { readonly outcome: Outcome; readonly threw: false }
+  | {
+      readonly outcome: Outcome;
+      readonly threw: true;
+      readonly error: unknown;
+      /** `prepare` threw, which is no attempt of the handler. */
+      readonly early?: true;
+    };
+
+/** The end of a run that threw `error`. Never throws. */
+export function threwEnd(error: unknown, maxBytes: number): HandlerEnd & { readonly threw: true } {
+  return { outcome: outcomeOfThrow(error, maxBytes), threw: true, error };
+}
+
+/** Runs a tool's handler to its end, with a context for the validated arguments; never rejects. */
+export async function runToEnd(
+  tool: Tool,
+  rawArguments: unknown,
+  contextFor: (args: unknown) => TaskContext | Promise<TaskContext>,
+  maxBytes: number,
+): Promise<HandlerEnd> {
+  let hasBegun = false;
+  try {
+    const validated = await validateArguments(tool, rawArguments);
+    if (!validated.ok) return { outcome: validated.outcome, threw: false };
+    const context = await contextFor(validated.args);
+    hasBegun = true;
+    // The registry paired this handler with the schema that has just accepted the arguments.
+    const handler = tool.handler as (
+      args: unknown,
+      task: TaskContext,
+    ) => CallToolResult | Promise<CallToolResult>;
+    const returned = await handler(validated.args, context);
+    return { outcome: await outcomeOfReturn(tool, returned, maxBytes), threw: false };
+  } catch (error) {
+    const end = threwEnd(error, maxBytes);
+    return hasBegun ? end : { ...end, early: true };
+  }
+}
 
 /** Validates arguments as the SDK does before it calls a tool; `outcome` is the result that the SDK would report. */
 export async function validateArguments(
@@ -114,5 +157,3 @@ function jsonRpcError(code: number, message: string, data: unknown): JsonRpcErro
     ? { code: whole, message }
     : { code: whole, message, data: JSON.parse(text) as unknown };
 }
-
-/** The SDK's own wording of schema issues. */

@@ -1,7 +1,13 @@
 import type { CallToolResult, Icon, StandardSchemaV1, ToolAnnotations } from "@modelcontextprotocol/server";
-import type { PrepareContext } from "./prepare-context.ts";
-import type { RetryPolicy } from "./retry-policy.ts";
-import type { TaskContext } from "./task-context.ts";
+import type {
+  PrepareContext,
+  TaskContext,
+  StructuredContent,
+  ToolInput,
+  ToolReference,
+} from "./task-context.ts";
+import { optionProblem, type OptionNames } from "../../task/option-names.ts";
+import { backoffProblem, type Backoff } from "../backoff.ts";
 
 /** Whether calls of a tool become tasks. */
 export type TaskMode =
@@ -179,4 +185,123 @@ export interface Tool extends Omit<ToolConfig, "prepare" | "olderVersions"> {
   readonly handler: ToolHandler<never, never>;
   /** The handler's return value is not a tool result, and is stored as it is. */
   readonly raw?: true;
+}
+
+/** When a handler that threw runs again, with its journal. */
+export interface RetryPolicy {
+  /** How often it runs in total, including the first time: a whole number of at least 2. Attempts that ended in a crash do not count. */
+  readonly attempts: number;
+  /** The pauses before it runs again. They continue across a restart of the server. */
+  readonly backoff?: Backoff;
+  /** Whether it runs again after this error. Left out: after every error except those that always end the task. */
+  readonly on?: (error: unknown) => boolean;
+}
+
+const names: OptionNames<RetryPolicy> = { attempts: true, backoff: true, on: true };
+
+/** Other options of a tool that affect further attempts. */
+interface OtherOptions {
+  readonly task?: string;
+  readonly promoteAfterMs?: number;
+  readonly onCrash?: string;
+}
+
+/** What is wrong with a tool's `retry`, as the rest of a sentence; undefined if nothing is. */
+export function retryProblem(
+  retry: RetryPolicy,
+  { task, promoteAfterMs, onCrash }: OtherOptions,
+): string | undefined {
+  const problem = optionProblem("retry", retry, names);
+  if (problem !== undefined) return problem;
+  const { attempts, backoff, on } = retry;
+  if (!Number.isSafeInteger(attempts) || attempts < 2)
+    return "retry.attempts has to be a whole number of at least 2, the first attempt included.";
+  if (on !== undefined && typeof on !== "function") return "retry.on has to be a function.";
+  if (backoff !== undefined) {
+    const wrong = backoffProblem("retry.backoff", backoff);
+    if (wrong !== undefined) return wrong;
+  }
+  if (onCrash === "fail")
+    return 'retry runs a handler again, which onCrash: "fail" forbids: leave out one of the two.';
+  const direct =
+    task === "forbidden" ? 'task: "forbidden"' : promoteAfterMs === undefined ? undefined : "promoteAfterMs";
+  return direct === undefined
+    ? undefined
+    : `retry is kept in a task, and with ${direct} it runs without one: leave out one of the two.`;
+}
+
+/** Receives faults that no caller is told about. */
+export type Report = (error: unknown) => void;
+
+/** The answer of an author's rule for an error. If the rule throws or returns a promise, the answer is no, and that is reported. */
+export function says(rule: (error: unknown) => boolean, error: unknown, report: Report): boolean {
+  try {
+    const answer: unknown = rule(error);
+    if (!(answer instanceof Promise)) return Boolean(answer);
+    answer.catch(() => undefined);
+    throw new TypeError(
+      "A rule that says what is tried again has to return true or false, and not a promise.",
+    );
+  } catch (thrown) {
+    report(thrown);
+    return false;
+  }
+}
+
+type Schema = StandardSchemaV1 | undefined;
+
+/** Changes to a registered tool. Options that you leave out stay as they are. */
+export type ToolChanges<
+  Input extends Schema = Schema,
+  Prepared = undefined,
+  Older = Record<never, never>,
+  Output extends Schema = Schema,
+> = Partial<ToolConfig<Input, Prepared, Older, Output>> & {
+  readonly handler?: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>;
+};
+
+/**
+ * A registered tool, which you can change while the process runs. Clients that listen are notified (`notifications/tools/list_changed`),
+ * once for changes made together. Other processes on the same store have their own tools.
+ *
+ * ```ts
+ * const report = tasks.tool("report", { inputSchema }, buildReport);
+ * report.update({ description: "Builds the report of a month" });
+ * report.disable();
+ * ```
+ */
+export interface DurableTool<
+  Input extends Schema = Schema,
+  Prepared = undefined,
+  Older = Record<never, never>,
+  Output extends Schema = Schema,
+> extends ToolReference<ToolInput<Input>, StructuredContent<Output>> {
+  /** False after `disable` and after `remove`. */
+  readonly enabled: boolean;
+  /**
+   * Changes the tool, as a deploy would: running handlers continue unchanged, and tasks that start or resume later use the new options.
+   * Raise `version` if tasks that have begun must not see the change. Pass a new `inputSchema` together with the `handler` that takes it.
+   * Throws `configuration` for invalid options, in which case nothing changes, and for a tool that was removed.
+   */
+  update(changes: ToolChanges<Input, Prepared, Older, Output>): void;
+  update<
+    NewInput extends Schema,
+    NewPrepared = undefined,
+    NewOlder = Record<never, never>,
+    NewOutput extends Schema = undefined,
+  >(
+    changes: ToolChanges<NewInput, NewPrepared, NewOlder, NewOutput> & {
+      readonly inputSchema: NewInput;
+      readonly handler: ToolHandler<ToolArguments<NewInput>, NoInfer<NewPrepared>>;
+    },
+  ): void;
+  /** Lists the tool to clients again, and accepts their calls. */
+  enable(): void;
+  /** Stops listing the tool to clients, and refuses their calls as the SDK does. Its tasks continue, and handlers can still call it. */
+  disable(): void;
+  /**
+   * Removes the tool from this process, and frees its name. Running handlers continue to their end. Tasks that are queued or parked wait
+   * for another process that has the tool, or until you register it again; after `unregisteredGraceMs` they fail.
+   */
+  remove(): void;
 }

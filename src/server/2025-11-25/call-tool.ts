@@ -1,8 +1,7 @@
-import type { TaskSnapshot } from "../../task/snapshot.ts";
-import { createTaskResult, readTaskParams } from "../../generation/2025-11-25/create.ts";
-import { hasIdempotencyKey, isRepeat, readIdempotencyKey } from "../../generation/idempotency-key.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
-import { metaOf } from "../../generation/meta.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
+import { createTaskResult, readTaskParams } from "../../generation/2025-11-25.ts";
+import { hasIdempotencyKey, isRepeat, readIdempotencyKey } from "../../generation/extensions.ts";
+import { type JsonObject, metaOf } from "../../generation/message.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";

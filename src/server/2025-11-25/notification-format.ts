@@ -1,13 +1,13 @@
-import { diagnose } from "../../generation/2025-11-25/diagnose.ts";
-import { nestedRequest } from "../../generation/2025-11-25/nested.ts";
 import {
+  diagnose,
+  nestedRequest,
   logNotification,
   progressNotification,
   statusNotification,
-} from "../../generation/2025-11-25/notify.ts";
-import { relatedTask } from "../../generation/2025-11-25/related-task.ts";
-import { wireTask } from "../../generation/2025-11-25/wire-task.ts";
-import { withQuestionKey } from "../../generation/question-key.ts";
+  relatedTask,
+  wireTask,
+} from "../../generation/2025-11-25.ts";
+import { withQuestionKey } from "../../generation/extensions.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { NotificationFormat } from "../subscriptions/notification-format.ts";
 

@@ -1,9 +1,14 @@
-import { diagnose } from "../../generation/2025-11-25/diagnose.ts";
-import { listResult } from "../../generation/2025-11-25/list.ts";
-import { readTaskId, type TasksMethod } from "../../generation/2025-11-25/methods.ts";
-import { taskResult } from "../../generation/2025-11-25/result.ts";
-import { wireStatus, wireTask, type WireTask } from "../../generation/2025-11-25/wire-task.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import {
+  diagnose,
+  listResult,
+  readTaskId,
+  type TasksMethod,
+  taskResult,
+  wireStatus,
+  wireTask,
+  type WireTask,
+} from "../../generation/2025-11-25.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
 import { listPage, type Listing } from "../list-page.ts";
 import { getTask, requestorWith, type TaskMethods, type TaskSession } from "../sessions/task-session.ts";
 

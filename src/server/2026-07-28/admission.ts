@@ -1,15 +1,15 @@
-import type { TaskListening } from "../../generation/2026-07-28/listen.ts";
+import type { TaskListening } from "../../generation/2026-07-28-listen.ts";
 import {
   declaresTasks,
   missingCapabilities,
   tasksCapability,
   type Capabilities,
-} from "../../generation/2026-07-28/negotiate.ts";
+} from "../../generation/2026-07-28.ts";
 import { lacking } from "../plain/capabilities.ts";
 import type { PlainPolicies } from "../plain/plain-policies.ts";
-import { missingForInput, type InputMethod } from "../../task/input.ts";
+import { missingForInput, type InputMethod } from "../../task/journal.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { HoldfastError } from "../../task/fault.ts";
 
 /** Whether a call of `tool` becomes a task (X-006, A-34). */

@@ -1,8 +1,11 @@
-import { generation } from "../../generation/2026-07-28/name.ts";
-import { createTaskResult } from "../../generation/2026-07-28/create.ts";
-import { declaresTasks, missingCapabilities } from "../../generation/2026-07-28/negotiate.ts";
-import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
-import { metaOf } from "../../generation/meta.ts";
+import {
+  generation,
+  createTaskResult,
+  declaresTasks,
+  missingCapabilities,
+} from "../../generation/2026-07-28.ts";
+import { readIdempotencyKey } from "../../generation/extensions.ts";
+import { metaOf } from "../../generation/message.ts";
 import type { Ask } from "../../runtime/execution/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";

@@ -1,12 +1,17 @@
 import { SERVER_INFO_META_KEY } from "@modelcontextprotocol/server";
-import { completeResult } from "../../generation/2026-07-28/complete-result.ts";
-import { readCommand, taskMethods, type TasksMethod } from "../../generation/2026-07-28/methods.ts";
-import { declaresTasks, readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
-import { readLogLevel } from "../../generation/2026-07-28/log-level.ts";
-import { detailedTaskText } from "../../generation/2026-07-28/project.ts";
-import { generation } from "../../generation/2026-07-28/name.ts";
-import { hasIdempotencyKey, isRepeat } from "../../generation/idempotency-key.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import {
+  completeResult,
+  readCommand,
+  taskMethods,
+  type TasksMethod,
+  declaresTasks,
+  readCapabilities,
+  readLogLevel,
+  detailedTaskText,
+  generation,
+} from "../../generation/2026-07-28.ts";
+import { hasIdempotencyKey, isRepeat, type TaskResource } from "../../generation/extensions.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
@@ -18,7 +23,6 @@ import { calledTool, type Caller, type ToolRequest } from "../request.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { PollingTools } from "../plain/polling-tools.ts";
 import type { Rates } from "../rates/rates.ts";
-import type { TaskResource } from "../../generation/task-lines.ts";
 import type { AuthorIdentity } from "../server-identity.ts";
 import { refusalOf } from "../refusal-events.ts";
 import { readTaskResource, taskResourceOf } from "../task-resources.ts";

@@ -5,8 +5,8 @@ import {
   LOG_LEVEL_META_KEY,
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/server";
-import { generation } from "../../generation/2026-07-28/name.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { generation } from "../../generation/2026-07-28.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 
 /** A request in which the SDK would find nothing wrong before it looks for its handler. */
 export interface ExactMessage {

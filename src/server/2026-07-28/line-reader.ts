@@ -1,4 +1,4 @@
-import { generation } from "../../generation/2026-07-28/name.ts";
+import { generation } from "../../generation/2026-07-28.ts";
 import { generation as plain } from "../plain/plain-call.ts";
 import type { Access } from "../request.ts";
 import type { LineReader } from "../task-resources.ts";

@@ -1,11 +1,9 @@
-import { inputRequiredResult, readRetry } from "../../generation/2026-07-28/input-required.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { inputRequiredResult, readRetry } from "../../generation/2026-07-28.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { GenerationName } from "../../task/generations.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { GenerationName, TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { Answer } from "../answer.ts";
 import { canBeAsked } from "../plain/capabilities.ts";
 import type { ToolRequest } from "../request.ts";

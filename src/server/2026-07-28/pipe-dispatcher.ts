@@ -4,8 +4,7 @@ import {
   type JSONRPCResponse,
   type RequestId,
 } from "@modelcontextprotocol/server";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { metaOf } from "../../generation/meta.ts";
+import { isJsonObject, type JsonObject, metaOf } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Answer } from "../answer.ts";

@@ -1,4 +1,4 @@
-import { logMethod } from "../../generation/log-message.ts";
+import { logMethod } from "../../generation/message.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { completeAnswerOf } from "../answer.ts";
 import { progressTokenOf, type Caller, type ToolRequest } from "../request.ts";

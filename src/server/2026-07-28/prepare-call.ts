@@ -1,5 +1,5 @@
-import { inputRequiredResult, readRetry } from "../../generation/2026-07-28/input-required.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import { inputRequiredResult, readRetry } from "../../generation/2026-07-28.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";

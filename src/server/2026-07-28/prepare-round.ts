@@ -1,15 +1,13 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
-import type { Capabilities } from "../../generation/2026-07-28/negotiate.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { Capabilities } from "../../generation/2026-07-28.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { isAnswerTo } from "../../runtime/questions/answers.ts";
 import { ClaimedKeys } from "../../runtime/journal/claimed-keys.ts";
-import type { TaskCaller } from "../../runtime/tool/caller.ts";
-import type { PrepareContext } from "../../runtime/tool/prepare-context.ts";
+import type { TaskCaller, PrepareContext } from "../../runtime/tool/task-context.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { InputMethod } from "../../task/input.ts";
-import type { JournalKey } from "../../task/journal.ts";
-import { encodeJson } from "../../task/json.ts";
+import type { InputMethod, JournalKey } from "../../task/journal.ts";
+import { encodeJson } from "../../task/stored-text.ts";
 import { missingForQuestion } from "./admission.ts";
 
 /** An answer belongs to the very question that was asked: `hash` is over its method and params. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { isLoopback } from "../http/listen.ts";

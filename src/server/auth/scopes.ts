@@ -1,6 +1,6 @@
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
-import { listenMethod, taskListening } from "../../generation/2026-07-28/listen.ts";
+import { isJsonObject } from "../../generation/message.ts";
+import { listenMethod, taskListening } from "../../generation/2026-07-28-listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { followedResourceOf } from "../task-resources.ts";
 

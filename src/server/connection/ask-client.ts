@@ -1,6 +1,5 @@
-import { clientCancels, takesTasks } from "../../generation/2025-11-25/negotiate.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
-import { withMeta } from "../../generation/meta.ts";
+import { clientCancels, takesTasks } from "../../generation/2025-11-25.ts";
+import { isJsonObject, withMeta } from "../../generation/message.ts";
 import { followClientTask } from "./client-task.ts";
 import { ofTask, type Reply } from "./sent-request.ts";
 import { orWithdrawn, type Question } from "./question.ts";

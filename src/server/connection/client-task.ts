@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
 import { ofTask, type SentRequest, type Reply } from "./sent-request.ts";
 import { Undelivered } from "./connection.ts";

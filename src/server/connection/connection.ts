@@ -6,11 +6,10 @@ import type {
   JSONRPCResponse,
   RequestId,
 } from "@modelcontextprotocol/server";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { logMethod } from "../../generation/log-message.ts";
+import { isJsonObject, type JsonObject, logMethod } from "../../generation/message.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { hasScopes } from "../../task/required-scopes.ts";
+import { hasScopes } from "../../task/scopes.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { AnswerEnd } from "../dispatch/after-answers.ts";
 import type { Wire } from "../dispatch/dispatch-transport.ts";

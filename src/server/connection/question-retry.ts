@@ -1,8 +1,7 @@
-import type { JsonObject } from "../../generation/json-object.ts";
-import { withMeta } from "../../generation/meta.ts";
-import { refusedMeta } from "../../generation/question-key.ts";
+import { type JsonObject, withMeta } from "../../generation/message.ts";
+import { refusedMeta } from "../../generation/extensions.ts";
 import { faultOfAnswer } from "../../runtime/questions/answers.ts";
-import type { InputMethod } from "../../task/input.ts";
+import type { InputMethod } from "../../task/journal.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { Reply } from "./sent-request.ts";
 

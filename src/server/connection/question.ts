@@ -1,7 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import type { InputMethod } from "../../task/input.ts";
+import type { InputMethod } from "../../task/journal.ts";
 import type { SentRequest, Reply, ReplyTerms } from "./sent-request.ts";
 import type { Connection } from "./connection.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 
 /** What a client answered a request of ours. */

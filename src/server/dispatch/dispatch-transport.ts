@@ -10,7 +10,7 @@ import {
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { Answer } from "../answer.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { MessageContext } from "../request.ts";

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { declaresTaskLines, taskResourceTemplates, withTaskLines } from "../../generation/task-lines.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { declaresTaskLines, taskResourceTemplates, withTaskLines } from "../../generation/extensions.ts";
 import type { Amend } from "./dispatch-transport.ts";
 
 /**

@@ -1,13 +1,11 @@
-import { generation as core } from "../../generation/2025-11-25/name.ts";
-import { executionOf, serverTasksCapability } from "../../generation/2025-11-25/negotiate.ts";
-import { declaresTasks, extensionId, type Capabilities } from "../../generation/2026-07-28/negotiate.ts";
-import { idempotencyKeyMeta, recognition } from "../../generation/idempotency-key.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { generation as core, executionOf, serverTasksCapability } from "../../generation/2025-11-25.ts";
+import { declaresTasks, extensionId, type Capabilities } from "../../generation/2026-07-28.ts";
+import { idempotencyKeyMeta, recognition, withTaskLines } from "../../generation/extensions.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import {
   requestMethods as sepRequestMethods,
   serverTasksCapability as sepTasksCapability,
-} from "../../generation/sep-1686/negotiate.ts";
-import { withTaskLines } from "../../generation/task-lines.ts";
+} from "../../generation/sep-1686.ts";
 import type { RuntimeSettings } from "../../runtime/options.ts";
 import type { OtherRequest, Registry } from "../../runtime/tool/registry.ts";
 import type { PlainPolicies } from "../plain/plain-policies.ts";

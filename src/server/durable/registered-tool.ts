@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { McpServer, type RegisteredTool } from "@modelcontextprotocol/server";
-import type { DurableTool } from "../../runtime/tool/durable-tool.ts";
+import type { DurableTool } from "../../runtime/tool/tool.ts";
 import type { Tasks } from "../tasks.ts";
 import type { FactoryRun, LeftTool } from "./factory-run.ts";
 import type { TaskSettings } from "./register-tool.ts";

@@ -10,7 +10,7 @@ import {
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { interrupted } from "../../runtime/dispatch/recovery-plan.ts";
-import { NonRetryableError } from "../../runtime/tool/non-retryable-error.ts";
+import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { detailsOf, readsRequests } from "../../runtime/tool/received-request.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import type { ToolHandler } from "../../runtime/tool/tool.ts";

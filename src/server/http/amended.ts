@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { isStream, messageEvent, sseEvents } from "./sse.ts";
 
 /** `response` of the SDK with another result in it; what has none stays as it is. */

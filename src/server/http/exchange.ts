@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { ExactMessage } from "../2026-07-28/exact-message.ts";
 import type { RequestStream } from "../2026-07-28/request-stream.ts";
 import type { AnswerEnd } from "../dispatch/after-answers.ts";

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { generation } from "../../generation/2026-07-28/name.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { generation } from "../../generation/2026-07-28.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { messageFault, nodeFault } from "../message-limits.ts";
 import type { Principal } from "../per-principal.ts";
 import type { TaskServer } from "../task-server.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Owner } from "../request.ts";
 import type { OnError } from "../faults.ts";

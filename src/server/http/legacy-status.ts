@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { legacyMissingCapability } from "../faults.ts";
 
 /** The SDK knows the missing-capability error under its new number only; under the old one it is a 400 too. */

@@ -5,8 +5,8 @@ import {
   type ServerNotifier,
 } from "@modelcontextprotocol/server";
 import { hasSessions } from "../../generation/generations.ts";
-import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28/listen.ts";
-import { isJsonObject } from "../../generation/json-object.ts";
+import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28-listen.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/exact-message.ts";
 import type { Owner } from "../request.ts";

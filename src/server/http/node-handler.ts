@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerNotifier } from "@modelcontextprotocol/server";
-import { listenMethod } from "../../generation/2026-07-28/listen.ts";
+import { listenMethod } from "../../generation/2026-07-28-listen.ts";
 import { assertOptions } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { createHandler, type Handler } from "./handler.ts";

@@ -4,9 +4,9 @@ import {
   taskListening,
   type SubscriptionId,
   type TaskListening,
-} from "../../generation/2026-07-28/listen.ts";
-import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+} from "../../generation/2026-07-28-listen.ts";
+import { readCapabilities } from "../../generation/2026-07-28.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Owner } from "../request.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";

@@ -3,8 +3,8 @@ import {
   acknowledgedTasks,
   listenEnd,
   type SubscriptionId,
-} from "../../generation/2026-07-28/listen.ts";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+} from "../../generation/2026-07-28-listen.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { Listening } from "../listen/listening.ts";
 import type { Principal } from "../per-principal.ts";

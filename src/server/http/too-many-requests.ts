@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 
 /** 429, for the message or batch that was one too many, with when to try again. */

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../generation/json-object.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import type { RequestTrace } from "../tracing/request-trace.ts";
 import { isStream } from "./sse.ts";
 import { watchedStream } from "./watched-stream.ts";

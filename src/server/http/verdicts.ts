@@ -1,5 +1,5 @@
 import { createMcpHandler, type AuthInfo, type McpServer } from "@modelcontextprotocol/server";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 
 /**
  * Lets the SDK judge a request of ours that is not certainly valid: returns the SDK's answer if it refuses the request, otherwise

@@ -1,4 +1,4 @@
-import type { TaskResource } from "../../generation/task-lines.ts";
+import type { TaskResource } from "../../generation/extensions.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { isHidden } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";

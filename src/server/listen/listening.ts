@@ -4,7 +4,7 @@ import {
   taskNotification,
   type AcceptedListening,
   type SubscriptionId,
-} from "../../generation/2026-07-28/listen.ts";
+} from "../../generation/2026-07-28-listen.ts";
 import type { LineFeed } from "./line-feed.ts";
 import type { TaskFeed } from "./task-feed.ts";
 

@@ -1,4 +1,4 @@
-import { readTaskIds, type TaskListening } from "../../generation/2026-07-28/listen.ts";
+import { readTaskIds, type TaskListening } from "../../generation/2026-07-28-listen.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { isHidden } from "../../task/fault.ts";
 import { lineReader } from "../2026-07-28/line-reader.ts";

@@ -1,11 +1,9 @@
 import { hash } from "node:crypto";
-import { generation } from "../../generation/2026-07-28/name.ts";
-import { detailedTask, type DetailedTask } from "../../generation/2026-07-28/project.ts";
+import { generation, detailedTask, type DetailedTask } from "../../generation/2026-07-28.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import { isHidden } from "../../task/fault.ts";
 import { pushed } from "../tracing/pushed.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 
 interface Taken {
   readonly digest: string;

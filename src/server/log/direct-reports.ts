@@ -1,6 +1,6 @@
-import { isAtLeast, logMessage } from "../../generation/log-message.ts";
+import { isAtLeast, logMessage } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { furthest } from "../../task/progress.ts";
+import { furthest } from "../../task/decide.ts";
 import type { Progress } from "../../task/record.ts";
 import type { LogLevel, LogText } from "../../task/task-line.ts";
 import type { LogLine } from "./log-lines.ts";

@@ -1,5 +1,5 @@
-import { isAtLeast } from "../../generation/log-message.ts";
-import { cutText } from "../../task/cut-text.ts";
+import { isAtLeast } from "../../generation/message.ts";
+import { cutText } from "../../task/stored-text.ts";
 import type { Progress, TaskRecord } from "../../task/record.ts";
 import type { LogLine } from "./log-lines.ts";
 

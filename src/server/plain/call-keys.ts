@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { storedHash, type HashingStore } from "../../runtime/request-hash.ts";
 import type { PlainOwner } from "./plain-call.ts";
 

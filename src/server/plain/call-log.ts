@@ -1,4 +1,4 @@
-import { isAtLeast, logMessage } from "../../generation/log-message.ts";
+import { isAtLeast, logMessage } from "../../generation/message.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { logLines, type LogLine } from "../log/log-lines.ts";

@@ -1,5 +1,5 @@
-import { readIdempotencyKey } from "../../generation/idempotency-key.ts";
-import { metaOf } from "../../generation/meta.ts";
+import { readIdempotencyKey } from "../../generation/extensions.ts";
+import { metaOf } from "../../generation/message.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
-import { missingForInput, type InputRequest } from "../../task/input.ts";
+import { missingForInput, type InputRequest } from "../../task/journal.ts";
 import { HoldfastError } from "../../task/fault.ts";
 
 /** What the model can answer with a polling tool if the client cannot be asked. */

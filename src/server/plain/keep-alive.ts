@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/clock.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { LogLine } from "../log/log-lines.ts";
 import { shownProgress } from "../log/shown-progress.ts";

@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { Requestor } from "../../runtime/runtime.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { Answer } from "../answer.ts";
 import type { ToolRequest } from "../request.ts";

@@ -1,8 +1,7 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
 import { errorResult, resultOutcome } from "../../task/outcome.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { Answer } from "../answer.ts";
 import type { OnError } from "../faults.ts";
 import { heardProgress } from "../log/shown-progress.ts";

@@ -1,10 +1,8 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { resultOutcome } from "../../task/outcome.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
-import { statusOf } from "../../task/status.ts";
+import { resultOutcome, statusOf } from "../../task/outcome.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { Answer } from "../answer.ts";
 import { toolNotFound } from "../faults.ts";
 import type { Rates } from "../rates/rates.ts";

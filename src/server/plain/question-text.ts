@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import type { InputAnswer, InputRequest } from "../../task/input.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import type { InputAnswer, InputRequest } from "../../task/journal.ts";
 
 /** Answers that refuse a question. */
 const refusals: readonly string[] = ["decline", "cancel"];

@@ -1,8 +1,7 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import { isUnknownTask } from "../../task/fault.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { isTerminal } from "../../task/status.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
+import { isTerminal } from "../../task/outcome.ts";
 import { generation, scopeOf, type PlainOwner } from "./plain-call.ts";
 
 /** Digits and capital letters that people and models do not confuse with one another. */

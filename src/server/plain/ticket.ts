@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../generation/json-object.ts";
-import type { InputRequest } from "../../task/input.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import type { InputRequest } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { statusOf } from "../../task/status.ts";
+import { statusOf } from "../../task/outcome.ts";
 import type { PollingToolNames } from "./plain-policies.ts";
 import { describeQuestion, type DescribedQuestion } from "./question-text.ts";
 import type { WorkSoFar } from "./work-so-far.ts";

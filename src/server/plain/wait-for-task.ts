@@ -1,8 +1,7 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { waitOutStop, type OnError } from "../faults.ts";
 
 /**

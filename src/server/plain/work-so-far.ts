@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";

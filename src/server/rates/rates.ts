@@ -1,6 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { asksForTask } from "../../generation/sep-1686/create.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { asksForTask } from "../../generation/sep-1686.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { PollingToolKind } from "../plain/plain-policies.ts";
 import { taskResourceOf } from "../task-resources.ts";

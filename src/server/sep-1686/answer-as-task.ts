@@ -1,10 +1,8 @@
-import type { JsonObject } from "../../generation/json-object.ts";
-import { readTaskParams } from "../../generation/sep-1686/create.ts";
-import { createdNotification } from "../../generation/sep-1686/notify.ts";
-import { requestAnswer } from "../../generation/sep-1686/result.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { readTaskParams, createdNotification, requestAnswer } from "../../generation/sep-1686.ts";
 import type { TaskCall } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { answerOf, type Answer } from "../answer.ts";

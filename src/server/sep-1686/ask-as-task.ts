@@ -1,7 +1,5 @@
-import type { JsonObject } from "../../generation/json-object.ts";
-import { withMeta } from "../../generation/meta.ts";
-import { createdMethod } from "../../generation/sep-1686/notify.ts";
-import { relatedTask, relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
+import { type JsonObject, withMeta } from "../../generation/message.ts";
+import { createdMethod, relatedTask, relatedTaskOf } from "../../generation/sep-1686.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
 import { inTime } from "../connection/client-task.ts";
 import { ofTask, type Reply, type ReplyTerms } from "../connection/sent-request.ts";

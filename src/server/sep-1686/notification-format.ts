@@ -1,8 +1,11 @@
-import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
-import { nestedRequest } from "../../generation/sep-1686/nested.ts";
-import { logNotification, progressNotification } from "../../generation/sep-1686/notify.ts";
-import { relatedTask } from "../../generation/sep-1686/related-task.ts";
-import { withQuestionKey } from "../../generation/question-key.ts";
+import {
+  declaresTask,
+  nestedRequest,
+  logNotification,
+  progressNotification,
+  relatedTask,
+} from "../../generation/sep-1686.ts";
+import { withQuestionKey } from "../../generation/extensions.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { NotificationFormat } from "../subscriptions/notification-format.ts";
 import { askAsTask } from "./ask-as-task.ts";

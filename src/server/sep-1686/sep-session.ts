@@ -1,6 +1,5 @@
-import type { JsonObject } from "../../generation/json-object.ts";
-import { generation } from "../../generation/sep-1686/name.ts";
-import { relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { generation, relatedTaskOf } from "../../generation/sep-1686.ts";
 import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
 import { scopeOf } from "../plain/plain-call.ts";
 import type { TaskSession } from "../sessions/task-session.ts";

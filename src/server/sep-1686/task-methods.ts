@@ -1,15 +1,16 @@
-import { deleteTaskResult } from "../../generation/sep-1686/delete.ts";
-import { listResult } from "../../generation/sep-1686/list.ts";
-import { readTaskId, type TasksMethod } from "../../generation/sep-1686/methods.ts";
-import { taskResult } from "../../generation/sep-1686/result.ts";
 import {
+  deleteTaskResult,
+  listResult,
+  readTaskId,
+  type TasksMethod,
+  taskResult,
   errorOf,
   getTaskResult,
   wireStatus,
   wireTask,
   type WireTask,
-} from "../../generation/sep-1686/wire-task.ts";
-import { cutText } from "../../task/cut-text.ts";
+} from "../../generation/sep-1686.ts";
+import { cutText } from "../../task/stored-text.ts";
 import { listPage, type Listing } from "../list-page.ts";
 import { getTask, requestorWith, type TaskMethods } from "../sessions/task-session.ts";
 import { ownTask, type SepSession } from "./sep-session.ts";

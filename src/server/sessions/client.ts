@@ -1,8 +1,6 @@
-import { generation as core } from "../../generation/2025-11-25/name.ts";
-import { declaresTasks } from "../../generation/2025-11-25/negotiate.ts";
-import { generation as sep } from "../../generation/sep-1686/name.ts";
-import { declaresTask } from "../../generation/sep-1686/negotiate.ts";
-import { declaresTaskLines } from "../../generation/task-lines.ts";
+import { generation as core, declaresTasks } from "../../generation/2025-11-25.ts";
+import { generation as sep, declaresTask } from "../../generation/sep-1686.ts";
+import { declaresTaskLines } from "../../generation/extensions.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** The generations of tasks that a client of an earlier revision may know. */

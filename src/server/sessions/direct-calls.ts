@@ -1,4 +1,4 @@
-import { logMethod } from "../../generation/log-message.ts";
+import { logMethod } from "../../generation/message.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";

@@ -1,9 +1,8 @@
 import type { RequestId } from "@modelcontextprotocol/server";
-import { generation as core } from "../../generation/2025-11-25/name.ts";
-import { generation as sepGeneration } from "../../generation/sep-1686/name.ts";
+import { generation as core } from "../../generation/2025-11-25.ts";
+import { generation as sepGeneration } from "../../generation/sep-1686.ts";
 import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
-import type { Origin } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { Origin, TaskSnapshot } from "../../task/record.ts";
 import { taskCreated } from "../2025-11-25/call-tool.ts";
 import type { Answer } from "../answer.ts";
 import { generation as plain } from "../plain/plain-call.ts";

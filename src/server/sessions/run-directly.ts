@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../generation/json-object.ts";
-import { missingForInput, type InputMethod } from "../../task/input.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { missingForInput, type InputMethod } from "../../task/journal.ts";
 import { inputFailed } from "../../runtime/questions/answers.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { errorResult, type Outcome } from "../../task/outcome.ts";

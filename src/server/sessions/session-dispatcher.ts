@@ -4,10 +4,9 @@ import type {
   JSONRPCResponse,
   RequestId,
 } from "@modelcontextprotocol/server";
-import { generation as core } from "../../generation/2025-11-25/name.ts";
-import { generation as sepGeneration } from "../../generation/sep-1686/name.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
-import { logLevelOf, setLevelMethod } from "../../generation/log-message.ts";
+import { generation as core } from "../../generation/2025-11-25.ts";
+import { generation as sepGeneration } from "../../generation/sep-1686.ts";
+import { type JsonObject, logLevelOf, setLevelMethod } from "../../generation/message.ts";
 import type { Answer } from "../answer.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";

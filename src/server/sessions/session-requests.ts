@@ -1,10 +1,12 @@
 import { isSpecType, type JSONRPCRequest, type RequestId } from "@modelcontextprotocol/server";
-import { taskMethods, type TasksMethod } from "../../generation/2025-11-25/methods.ts";
-import { generation as coreGeneration } from "../../generation/2025-11-25/name.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
-import { generation as sepGeneration } from "../../generation/sep-1686/name.ts";
-import { asksForTask } from "../../generation/sep-1686/create.ts";
-import { relatedTaskOf } from "../../generation/sep-1686/related-task.ts";
+import { taskMethods, type TasksMethod, generation as coreGeneration } from "../../generation/2025-11-25.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import {
+  generation as sepGeneration,
+  asksForTask,
+  relatedTaskOf,
+  taskMethods as sepTaskMethods,
+} from "../../generation/sep-1686.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
 import { createTask, refuseCall } from "../2025-11-25/call-tool.ts";
@@ -23,7 +25,6 @@ import { generation as plain } from "../plain/plain-call.ts";
 import type { Handle } from "../dispatch/dispatch-transport.ts";
 import type { PollingToolKind } from "../plain/plain-policies.ts";
 import { EarlierRequests } from "./earlier-requests.ts";
-import { taskMethods as sepTaskMethods } from "../../generation/sep-1686/methods.ts";
 import { callTool, refuseCall as refuseSepCall } from "../sep-1686/answer-as-task.ts";
 import { methods as sepMethods } from "../sep-1686/task-methods.ts";
 import { isReplay } from "./replay-id.ts";

@@ -1,5 +1,5 @@
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
 import type { Access, ToolRequest } from "../request.ts";
 import type { Answer } from "../answer.ts";
 import type { Connection } from "../connection/connection.ts";

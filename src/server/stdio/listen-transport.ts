@@ -17,8 +17,8 @@ import {
   subscriptionOf,
   taskListening,
   type SubscriptionId,
-} from "../../generation/2026-07-28/listen.ts";
-import { readCapabilities } from "../../generation/2026-07-28/negotiate.ts";
+} from "../../generation/2026-07-28-listen.ts";
+import { readCapabilities } from "../../generation/2026-07-28.ts";
 import type { HoldfastError } from "../../task/fault.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { Listening } from "../listen/listening.ts";

@@ -1,4 +1,4 @@
-import { resourceUpdated, type TaskResource } from "../../generation/task-lines.ts";
+import { resourceUpdated, type TaskResource } from "../../generation/extensions.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { HoldfastError } from "../../task/fault.ts";

@@ -1,4 +1,4 @@
-import { isAtLeast } from "../../generation/log-message.ts";
+import { isAtLeast } from "../../generation/message.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Connection } from "../connection/connection.ts";
 import { logLines, type LogLine } from "../log/log-lines.ts";

@@ -1,6 +1,5 @@
-import type { JsonObject } from "../../generation/json-object.ts";
-import type { Progress, TaskRecord } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import type { Progress, TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { LogText } from "../../task/task-line.ts";
 import type { Reply } from "../connection/sent-request.ts";
 import type { Question } from "../connection/question.ts";

@@ -1,9 +1,9 @@
 import type { RequestId } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../../generation/json-object.ts";
-import { questionName } from "../../generation/question-key.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { questionName } from "../../generation/extensions.ts";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { missingForInput, type InputAnswer, type InputRequest } from "../../task/input.ts";
+import { missingForInput, type InputAnswer, type InputRequest } from "../../task/journal.ts";
 import type { Reply } from "../connection/sent-request.ts";
 import { firstAttempt, judgeReply, paramsFor, type Attempt } from "../connection/question-retry.ts";
 import { Undelivered, type Connection } from "../connection/connection.ts";

@@ -1,6 +1,6 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
 import type { OnError } from "../faults.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { NotificationFormat } from "./notification-format.ts";

@@ -1,7 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { isUnknownTask } from "../../task/fault.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subscribers } from "./subscribers.ts";
 import { PendingQuestions } from "./pending-questions.ts";

@@ -1,7 +1,6 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { waitOutStop, type OnError } from "../faults.ts";
 import type { Connection } from "../connection/connection.ts";
 import { TaskSubscription, type Wait } from "./task-subscription.ts";

@@ -1,7 +1,6 @@
 import type { RequestId } from "@modelcontextprotocol/server";
-import type { Progress } from "../../task/record.ts";
+import type { Progress, TaskSnapshot } from "../../task/record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { LogLine } from "../log/log-lines.ts";
 import { heardProgress, shownProgress } from "../log/shown-progress.ts";

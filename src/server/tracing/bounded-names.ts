@@ -1,6 +1,6 @@
 import { PROTOCOL_VERSION_META_KEY, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
 import { protocolVersions } from "../../generation/generations.ts";
-import type { JsonObject } from "../../generation/json-object.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { reservedMethods } from "../author-server.ts";
 
 /** The requests of clients in all revisions, and of SEP-1686. */

@@ -1,9 +1,8 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
-import { isJsonObject, type JsonObject } from "../../generation/json-object.ts";
-import { metaOf } from "../../generation/meta.ts";
+import { isJsonObject, type JsonObject, metaOf } from "../../generation/message.ts";
 import type { TaskTraces } from "../../runtime/telemetry/task-traces.ts";
 import type { RequestSpan } from "../../runtime/telemetry/tracing.ts";
-import type { TraceContext } from "../../task/trace-context.ts";
+import type { TraceContext } from "../../task/record.ts";
 import type { TextAnswer } from "../answer.ts";
 
 /** The parts of a request's answer that its trace records. */

@@ -1,7 +1,7 @@
 import type { TaskTraces } from "../../runtime/telemetry/task-traces.ts";
 import type { ServerTracing, TracedRequest } from "../../runtime/telemetry/tracing.ts";
-import { metaOf } from "../../generation/meta.ts";
-import { traceContextIn } from "../../task/trace-context.ts";
+import { metaOf } from "../../generation/message.ts";
+import { traceContextIn } from "../../task/record.ts";
 import { calledTool } from "../request.ts";
 import { tracedMethod, versionIn } from "./bounded-names.ts";
 import { RequestTrace } from "./request-trace.ts";

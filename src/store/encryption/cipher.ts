@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from "node:crypto";
-import { isSealed } from "../../task/sealed.ts";
-import { Unopened } from "../../task/unopened.ts";
+import { isSealed, Unopened } from "../../task/stored-text.ts";
 import { fromStored, toStored } from "../stored-text.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 

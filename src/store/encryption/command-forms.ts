@@ -1,5 +1,5 @@
 import type { TaskCommand, TaskCommandName, TaskCommands } from "../../task/command.ts";
-import type { TaskChanges } from "../../task/new-task.ts";
+import type { TaskChanges } from "../../task/record.ts";
 import { body, clear, each, members, words, type Members, type Texts } from "./form.ts";
 import {
   inputAnswer,

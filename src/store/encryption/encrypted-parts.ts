@@ -1,4 +1,4 @@
-import type { StoredAction } from "../../task/action.ts";
+import type { StoredAction } from "../../task/record.ts";
 import type { AdminStore, PausedTool } from "../admin-store.ts";
 import type { MessageQueues, NewMessage } from "../message-queues.ts";
 import type { TaskLogs } from "../task-logs.ts";

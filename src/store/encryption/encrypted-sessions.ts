@@ -1,5 +1,5 @@
 import type { SessionNews, SessionStore, StoredSession } from "../session-store.ts";
-import { Unopened } from "../../task/unopened.ts";
+import { Unopened } from "../../task/stored-text.ts";
 import type { Encryption } from "./encryption.ts";
 
 /** Encrypts the state of sessions and the messages about them. The rest is needed to find them. */

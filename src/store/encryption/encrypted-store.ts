@@ -1,5 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { TaskStore } from "../store.ts";
 import { sealedCommand } from "./command-forms.ts";

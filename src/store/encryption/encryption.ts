@@ -1,5 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { Texts } from "./form.ts";
 
 /** How the texts of a store are encrypted. */

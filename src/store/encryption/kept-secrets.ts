@@ -1,7 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
-import { Unopened } from "../../task/unopened.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
+import { Unopened } from "../../task/stored-text.ts";
 import type { TaskStore } from "../store.ts";
 import type { Cipher } from "./cipher.ts";
 

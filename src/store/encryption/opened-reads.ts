@@ -1,7 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { StoredTasks } from "../export-journal.ts";
-import { isSealed } from "../../task/sealed.ts";
-import { Unopened } from "../../task/unopened.ts";
+import { isSealed, Unopened } from "../../task/stored-text.ts";
 import { Cipher } from "./cipher.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import type { Form, Texts } from "./form.ts";

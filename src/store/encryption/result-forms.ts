@@ -1,5 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommandName } from "../../task/command.ts";
 import { clear, each, members, type Form, type Texts } from "./form.ts";
 import { record } from "./task-forms.ts";
 

@@ -1,12 +1,16 @@
 import type { TaskAttempt } from "../../task/attempts.ts";
-import type { NewTask } from "../../task/new-task.ts";
-import type { InputAnswer, InputRequest } from "../../task/input.ts";
-import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
+import type {
+  NewTask,
+  Origin,
+  Progress,
+  TaskRecord,
+  TaskRequest,
+  TaskSnapshot,
+  TraceContext,
+} from "../../task/record.ts";
+import type { InputAnswer, InputRequest, JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import type { Origin, Progress, TaskRecord, TaskRequest } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
-import type { TraceContext } from "../../task/trace-context.ts";
 import type { JournalPage, ListedEntry } from "../store.ts";
 import { attemptError, body, clear, each, failure, members, words, type Form } from "./form.ts";
 

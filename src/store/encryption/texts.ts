@@ -1,8 +1,7 @@
 import { cutError } from "../../task/attempts.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { encryptedText, isSealed } from "../../task/sealed.ts";
+import { encryptedText, isSealed, Unopened } from "../../task/stored-text.ts";
 import type { CallerDetails } from "../../task/record.ts";
-import { Unopened } from "../../task/unopened.ts";
 import type { Cipher } from "./cipher.ts";
 import type { Texts } from "./form.ts";
 

@@ -1,6 +1,5 @@
-import type { Action, StoredAction } from "../../task/action.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { isTerminal } from "../../task/status.ts";
+import type { Action, StoredAction, TaskRecord } from "../../task/record.ts";
+import { isTerminal } from "../../task/outcome.ts";
 import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
 import type { QueueLength } from "../queue-length.ts";
 import type { TableWrite } from "../table-write.ts";

@@ -1,4 +1,4 @@
-import type { StoreOwner } from "../../task/owner.ts";
+import type { StoreOwner } from "../../task/queue.ts";
 import type { ChangeFeed } from "../change-feed.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { StoreChanges } from "../store.ts";

@@ -1,5 +1,4 @@
-import type { HandlerName } from "../../task/owner.ts";
-import { compareNames } from "../../task/turns.ts";
+import { type HandlerName, compareNames } from "../../task/queue.ts";
 import type { QueueLane } from "../../task/record.ts";
 import type { ReadyTask, ReadyTasks } from "../ready-line.ts";
 import { SortedSet } from "./sorted-set.ts";

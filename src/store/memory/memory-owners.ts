@@ -1,4 +1,4 @@
-import { hasHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
+import { hasHandler, type HandlerName, type StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
 
 interface Owner extends StoreOwner {

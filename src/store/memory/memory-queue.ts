@@ -1,6 +1,5 @@
-import { uniqueHandlers, type HandlerName } from "../../task/owner.ts";
+import { uniqueHandlers, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { noTurns } from "../../task/turns.ts";
 import { takeFairly, type FairlyTaken, type FairQuery } from "../fair-order.ts";
 import type { ReadyTask } from "../ready-line.ts";
 import { take } from "../take.ts";

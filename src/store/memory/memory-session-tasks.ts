@@ -1,5 +1,5 @@
 import type { TaskRequest } from "../../task/record.ts";
-import { isTerminal } from "../../task/status.ts";
+import { isTerminal } from "../../task/outcome.ts";
 import type { StoredTask } from "./stored-task.ts";
 
 /** Tasks by the session of their requests. */

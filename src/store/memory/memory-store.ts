@@ -1,10 +1,14 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
-import { uniqueHandlers, type ClaimingHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
-import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import { noTurns } from "../../task/turns.ts";
+import {
+  uniqueHandlers,
+  type ClaimingHandler,
+  type HandlerName,
+  type StoreOwner,
+  noTurns,
+} from "../../task/queue.ts";
+import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
 import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
@@ -25,7 +29,6 @@ import type {
   TaskStore,
   WireName,
 } from "../store.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { memoryDatabase, type MemoryDatabase } from "./memory-database.ts";
 import { MemoryMessages } from "./memory-messages.ts";
 import { memoryReports } from "./memory-reports.ts";

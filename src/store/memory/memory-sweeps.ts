@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../../task/record.ts";
-import { isTerminal } from "../../task/status.ts";
-import { isToWake } from "../../task/waiting.ts";
+import { isTerminal } from "../../task/outcome.ts";
+import { isToWake } from "../../task/queue.ts";
 import { compareText } from "./memory-lists.ts";
 import { SortedSet } from "./sorted-set.ts";
 

@@ -1,11 +1,9 @@
 import { hasExpired, isOver } from "../../task/expiry.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import { type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
-import { childInputKey } from "../../task/child-input.ts";
-import type { InputRequest } from "../../task/input.ts";
-import type { Usage } from "../../task/quota.ts";
+import type { Usage } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import { isTerminal } from "../../task/status.ts";
+import { isTerminal } from "../../task/outcome.ts";
 import type { KeyedTask, TaskFilter, WireName } from "../store.ts";
 import type { FairQuery } from "../fair-order.ts";
 import type { DeliveryQuery, ExcessQuery } from "../outbox.ts";

@@ -1,5 +1,4 @@
-import type { InputRequest } from "../../task/input.ts";
-import type { JournalEntry } from "../../task/journal.ts";
+import type { InputRequest, JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";

@@ -1,4 +1,4 @@
-import type { Usage } from "../../task/quota.ts";
+import type { Usage } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
 
 const none: Usage = { unfinished: 0, retained: 0 };

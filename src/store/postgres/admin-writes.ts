@@ -1,4 +1,4 @@
-import type { Action } from "../../task/action.ts";
+import type { Action } from "../../task/record.ts";
 import { actionRowOf, actionsKeptMs, pausedRowOf } from "../action-row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import type { TableWrite } from "../table-write.ts";

@@ -1,6 +1,10 @@
-import type { ClaimingHandler, HandlerName } from "../../task/owner.ts";
-import { hasHandler } from "../../task/owner.ts";
-import { compareNames, type Turns } from "../../task/turns.ts";
+import {
+  type ClaimingHandler,
+  type HandlerName,
+  hasHandler,
+  compareNames,
+  type Turns,
+} from "../../task/queue.ts";
 import { latestTime } from "../../task/time.ts";
 import { takeFairly, type FairlyTaken, type FairQuery } from "../fair-order.ts";
 import type { RunnableTasks } from "../facts.ts";

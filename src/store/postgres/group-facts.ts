@@ -1,12 +1,9 @@
-import type { UnreadableTask } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
-import type { NewTask } from "../../task/new-task.ts";
+import type { UnreadableTask, TaskCommand } from "../../task/command.ts";
+import { type NewTask, type TaskRecord, isTaskId } from "../../task/record.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
-import type { Usage } from "../../task/quota.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { isTaskId } from "../../task/task-id.ts";
+import type { Usage } from "../../task/queue.ts";
 import {
   factsFor,
   type EventFacts,

@@ -1,8 +1,7 @@
 import type { TaskCommand } from "../../task/command.ts";
-import type { NewTask } from "../../task/new-task.ts";
+import type { NewTask, TaskRecord } from "../../task/record.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { compareNames } from "../../task/turns.ts";
+import { compareNames } from "../../task/queue.ts";
 import { StoreLost } from "../lost-store.ts";
 import { deliveriesIn } from "../delivery-row.ts";
 import type { DeliveryQuery } from "../outbox.ts";

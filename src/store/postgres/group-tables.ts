@@ -1,9 +1,8 @@
 import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
-import { hasHandler } from "../../task/owner.ts";
-import type { Usage } from "../../task/quota.ts";
+import { hasHandler, type Usage } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import { isTerminal } from "../../task/status.ts";
+import { isTerminal } from "../../task/outcome.ts";
 import type { EventFacts, EventQuery, QueuedTasks, RunnableTasks, RunningTasks } from "../facts.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { TaskTables } from "../task-tables.ts";

@@ -1,7 +1,7 @@
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import { compareNames } from "../../task/turns.ts";
+import { compareNames } from "../../task/queue.ts";
 import { journalRowOf } from "../journal-row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import { lineRowOf } from "../line-row.ts";

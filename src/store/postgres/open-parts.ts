@@ -1,4 +1,4 @@
-import type { StoreOwner } from "../../task/owner.ts";
+import type { StoreOwner } from "../../task/queue.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import { ChangeChannel } from "./change-channel.ts";
 import { connectDirectly, openPool, unusableAt, withPatience } from "./connections.ts";

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { HandlerName, StoreOwner } from "../../task/owner.ts";
+import type { HandlerName, StoreOwner } from "../../task/queue.ts";
 import { handlersIn, handlersText } from "../handler-row.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { Renewal } from "../store.ts";

@@ -1,5 +1,4 @@
-import type { StoredAction } from "../../task/action.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { actionOf, pausedOf } from "../action-row.ts";
 import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
 import { summedByTool, type QueueLength } from "../queue-length.ts";

@@ -1,10 +1,8 @@
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
-import type { HandlerName } from "../../task/owner.ts";
-import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
+import { type HandlerName, compareNames } from "../../task/queue.ts";
+import type { Origin, TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
 import { latestTime, storable } from "../../task/time.ts";
-import { compareNames } from "../../task/turns.ts";
 import { journalEndOf, journalEntryOf, listedEntryOf } from "../journal-row.ts";
 import { lineOf } from "../line-row.ts";
 import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row } from "../row.ts";

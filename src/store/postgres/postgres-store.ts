@@ -1,10 +1,8 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
-import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/owner.ts";
-import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
+import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";

@@ -1,6 +1,5 @@
-import { hasHandler, type HandlerName } from "../../task/owner.ts";
+import { hasHandler, type HandlerName, compareNames, lanesFrom, noTurns } from "../../task/queue.ts";
 import type { QueueLane, TaskRecord } from "../../task/record.ts";
-import { compareNames, lanesFrom, noTurns } from "../../task/turns.ts";
 import { takeFairly } from "../fair-order.ts";
 import { handlerOf, handlersIn } from "../handler-row.ts";
 import type { ReadyTasks } from "../ready-line.ts";

@@ -1,8 +1,6 @@
-import { childInputKey } from "../../task/child-input.ts";
-import type { InputRequest } from "../../task/input.ts";
+import { childInputKey, type InputRequest } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { inputMethodOf } from "../journal-row.ts";
 import { columnsOf, isNull, text, textOrNull, type Row } from "../row.ts";
 import { recordIfReadable } from "./read-task.ts";

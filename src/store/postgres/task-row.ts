@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { isTerminal } from "../../task/status.ts";
+import { isTerminal } from "../../task/outcome.ts";
 import type { Row } from "../row.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 

@@ -1,6 +1,6 @@
-import type { Allowance, Quota, Usage } from "../../task/quota.ts";
+import type { Allowance, Quota, Usage } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { isTerminal } from "../../task/status.ts";
+import { isTerminal } from "../../task/outcome.ts";
 import type { Names } from "./names.ts";
 import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 

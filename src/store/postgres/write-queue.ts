@@ -1,5 +1,4 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskChange } from "../store.ts";
 import { groupLength } from "./group-length.ts";

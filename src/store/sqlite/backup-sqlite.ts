@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../../task/fault.ts";
-import { assertNodeVersion } from "../../task/node-version.ts";
+import { assertNodeVersion } from "../../task/package.ts";
 import { unwritable, writeBackup, type BackupSetup, type MadeBackup } from "../backup-file.ts";
 import { connect } from "./connect.ts";
 import { existingDatabase } from "./database-path.ts";

@@ -1,5 +1,4 @@
-import { childInputKey } from "../../task/child-input.ts";
-import type { InputRequest } from "../../task/input.ts";
+import { childInputKey, type InputRequest } from "../../task/journal.ts";
 import { inputMethodOf } from "../journal-row.ts";
 import { taskColumns, words } from "./record-row.ts";
 import { columnsOf, isNull, text, textOrNull, type Row } from "../row.ts";

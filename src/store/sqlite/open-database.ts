@@ -1,5 +1,5 @@
 import { statSync, writeFileSync } from "node:fs";
-import type { StoreOwner } from "../../task/owner.ts";
+import type { StoreOwner } from "../../task/queue.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { connect } from "./connect.ts";
 import { userVersion } from "./migrate.ts";

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { assertNodeVersion } from "../../task/node-version.ts";
+import { assertNodeVersion } from "../../task/package.ts";
 import type { StoredTasks } from "../export-journal.ts";
 import { connect } from "./connect.ts";
 import { existingDatabase } from "./database-path.ts";

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { UnreadableTask } from "../../task/command-result.ts";
+import type { UnreadableTask } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { readTask } from "./read-task.ts";

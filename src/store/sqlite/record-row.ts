@@ -1,9 +1,13 @@
-import { generations } from "../../task/generations.ts";
+import {
+  generations,
+  type Expiry,
+  type ParentTask,
+  type Progress,
+  type QueueLane,
+  type TaskRecord,
+} from "../../task/record.ts";
 import type { SQLInputValue } from "node:sqlite";
-import type { Expiry } from "../../task/expiry.ts";
-import type { OutcomeKind } from "../../task/outcome.ts";
-import type { ParentTask, Progress, QueueLane, TaskRecord } from "../../task/record.ts";
-import type { TaskState } from "../../task/status.ts";
+import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
 import { methods } from "../handler-row.ts";
 import { attemptsOf, attemptsText } from "./attempt-rows.ts";
 import { readTask } from "./read-task.ts";

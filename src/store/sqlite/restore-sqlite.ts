@@ -3,7 +3,7 @@ import { open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { HoldfastError } from "../../task/fault.ts";
-import { assertNodeVersion } from "../../task/node-version.ts";
+import { assertNodeVersion } from "../../task/package.ts";
 import type { Backup, RestoreSetup } from "../backup-file.ts";
 import { connect } from "./connect.ts";
 import { databasePath, syncDirectory } from "./database-path.ts";

@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { StoredAction } from "../../task/action.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { actionOf, actionRowOf, actionsKeptMs, pausedOf, pausedRowOf } from "../action-row.ts";
 import type { EndedAs, PausedTool, TaskRange } from "../admin-store.ts";
 import { columnsOf, integer, textOrStored } from "../row.ts";

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { hasHandler, type HandlerName, type StoreOwner } from "../../task/owner.ts";
+import { hasHandler, type HandlerName, type StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { handlersIn, handlersText } from "../handler-row.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";

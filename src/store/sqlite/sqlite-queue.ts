@@ -1,9 +1,8 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import type { UnreadableTask } from "../../task/command-result.ts";
-import { hasHandler, uniqueHandlers, type HandlerName } from "../../task/owner.ts";
+import type { UnreadableTask } from "../../task/command.ts";
+import { hasHandler, uniqueHandlers, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { QueueLane, TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
-import { noTurns } from "../../task/turns.ts";
 import { handlerOf } from "../handler-row.ts";
 import { takeFairly, type FairQuery } from "../fair-order.ts";
 import type { QueuedTasks, RunnableTasks, RunningQuery, RunningTasks } from "../facts.ts";

@@ -1,10 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
-import type { ClaimingHandler, HandlerName } from "../../task/owner.ts";
-import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
-import { noTurns } from "../../task/turns.ts";
+import { type ClaimingHandler, type HandlerName, noTurns } from "../../task/queue.ts";
+import type { Origin, TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { QueueLength } from "../queue-length.ts";
 import { sessionOf } from "../session-row.ts";
 import type { StoredSession } from "../session-store.ts";

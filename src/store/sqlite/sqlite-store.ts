@@ -1,9 +1,8 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
-import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/owner.ts";
-import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
+import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
@@ -23,14 +22,13 @@ import type {
   TaskStore,
   WireName,
 } from "../store.ts";
-import type { TaskSnapshot } from "../../task/snapshot.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import { databasePath, existingDatabase } from "./database-path.ts";
 import { openDatabase } from "./open-database.ts";
 import { settingsOf, type Settings, type SqliteStoreOptions } from "./options.ts";
 import type { OtherOwners } from "./other-owners.ts";
 import { removeLockFile, type FileLock } from "./owner-lock.ts";
-import { assertNodeVersion } from "../../task/node-version.ts";
+import { assertNodeVersion } from "../../task/package.ts";
 import { readTask } from "./read-task.ts";
 import { messageOf } from "./sqlite-error.ts";
 import { lengthsInTurns } from "./queue-lengths.ts";

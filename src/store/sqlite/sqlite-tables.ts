@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
-import type { Usage } from "../../task/quota.ts";
+import type { Usage } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import type {
   EventFacts,

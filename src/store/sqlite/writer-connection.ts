@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
-import type { StoreOwner } from "../../task/owner.ts";
+import type { StoreOwner } from "../../task/queue.ts";
 import { turnMs } from "./begin-write.ts";
 import { connect } from "./connect.ts";
 import { assertMigrated, assertOurs, migrate, number } from "./migrate.ts";

@@ -1,6 +1,5 @@
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
-import type { HandlerName } from "../../task/owner.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
+import type { HandlerName } from "../../task/queue.ts";
 import type { FaultCode } from "../../task/fault.ts";
 import type { MessageCommand, MessageResult } from "../message-command.ts";
 import type { SessionCommand, SessionResult } from "../session-command.ts";

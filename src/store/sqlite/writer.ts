@@ -1,6 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { CommandResult } from "../../task/command-result.ts";
-import type { TaskCommand } from "../../task/command.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { MessageResult } from "../message-command.ts";
 import type { SessionResult } from "../session-command.ts";

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import type { ConnectOptions } from "../../../src/client/connect-options.ts";
 import { connectWith } from "../../../src/client/connect.ts";
 import type { TaskClient } from "../../../src/client/task-client.ts";
-import { isJsonObject, type JsonObject } from "../../../src/generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../../src/generation/message.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 export type Message = Record<string, unknown>;

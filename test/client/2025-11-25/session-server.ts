@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import type { ConnectOptions } from "../../../src/client/connect-options.ts";
 import { connectWith } from "../../../src/client/connect.ts";
 import type { TaskClient } from "../../../src/client/task-client.ts";
-import { isJsonObject, type JsonObject } from "../../../src/generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../../src/generation/message.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { taskCapabilities, tool } from "./core-peer.ts";
 

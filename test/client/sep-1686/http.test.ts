@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect, it } from "vitest";
-import { isJsonObject, type JsonObject } from "../../../src/generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../../src/generation/message.ts";
 import {
   error,
   json,

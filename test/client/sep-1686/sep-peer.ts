@@ -1,6 +1,6 @@
 import type { ConnectOptions } from "../../../src/client/connect-options.ts";
 import type { TaskHandle } from "../../../src/client/task/task-handle.ts";
-import { isJsonObject, type JsonObject } from "../../../src/generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../../src/generation/message.ts";
 import { setUpCore, type CorePeer, type CoreSetup } from "../2025-11-25/core-peer.ts";
 
 export const taskKey = "modelcontextprotocol.io/task";

@@ -1,11 +1,7 @@
 import { CreateTaskResultV1Schema } from "@modelcontextprotocol/ext-tasks/core/v1";
 import { CreateTaskResultSchema, TaskMetadataSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import {
-  createTaskResult,
-  immediateResponseOf,
-  readTaskParams,
-} from "../../../src/generation/2025-11-25/create.ts";
+import { createTaskResult, immediateResponseOf, readTaskParams } from "../../../src/generation/2025-11-25.ts";
 import { completed, failedResult, working } from "./sample-view.ts";
 
 const related = { "io.modelcontextprotocol/related-task": { taskId: "task-a" } };

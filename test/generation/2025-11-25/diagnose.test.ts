@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { diagnose } from "../../../src/generation/2025-11-25/diagnose.ts";
+import { diagnose } from "../../../src/generation/2025-11-25.ts";
 import { cancelled, completed, failedRequest, failedResult, working } from "./sample-view.ts";
 
 const text = (value: string) => ({ type: "text", text: value });

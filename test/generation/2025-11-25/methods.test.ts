@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readTaskId, taskMethods } from "../../../src/generation/2025-11-25/methods.ts";
+import { readTaskId, taskMethods } from "../../../src/generation/2025-11-25.ts";
 
 const withId = ["tasks/get", "tasks/result", "tasks/cancel"] as const;
 

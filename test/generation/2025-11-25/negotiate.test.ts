@@ -10,7 +10,7 @@ import {
   serverTakesTasks,
   serverTasksCapability,
   takesTasks,
-} from "../../../src/generation/2025-11-25/negotiate.ts";
+} from "../../../src/generation/2025-11-25.ts";
 
 const noObjects = [true, false, null, 1, "yes", [], [{}], undefined];
 

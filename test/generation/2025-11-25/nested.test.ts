@@ -1,7 +1,6 @@
 import { CreateMessageRequestSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
-import { nestedRequest } from "../../../src/generation/2025-11-25/nested.ts";
-import { relatedTaskOf } from "../../../src/generation/2025-11-25/related-task.ts";
+import { nestedRequest, relatedTaskOf } from "../../../src/generation/2025-11-25.ts";
 
 const form = { mode: "form", message: "Size?", requestedSchema: { type: "object", properties: {} } };
 const prompt = { messages: [{ role: "user", content: { type: "text", text: "Hi" } }], maxTokens: 5 };

@@ -1,8 +1,7 @@
 import { TaskStatusNotificationV1Schema } from "@modelcontextprotocol/ext-tasks/core/v1";
 import { ProgressNotificationSchema, TaskStatusNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
-import { progressNotification, statusNotification } from "../../../src/generation/2025-11-25/notify.ts";
-import { wireTask } from "../../../src/generation/2025-11-25/wire-task.ts";
+import { progressNotification, statusNotification, wireTask } from "../../../src/generation/2025-11-25.ts";
 import { completed, failedResult, working } from "./sample-view.ts";
 
 it("shows the whole task, flat and related to nothing [C-066 C-069]", () => {

@@ -1,10 +1,6 @@
 import { RelatedTaskMetadataSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
-import {
-  relatedTask,
-  relatedTaskOf,
-  withRelatedTask,
-} from "../../../src/generation/2025-11-25/related-task.ts";
+import { relatedTask, relatedTaskOf, withRelatedTask } from "../../../src/generation/2025-11-25.ts";
 
 const key = "io.modelcontextprotocol/related-task";
 

@@ -1,7 +1,7 @@
 import { TaskResultV1Schema } from "@modelcontextprotocol/ext-tasks/core/v1";
 import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
-import { taskResult } from "../../../src/generation/2025-11-25/result.ts";
+import { taskResult } from "../../../src/generation/2025-11-25.ts";
 import { cancelled, completed, failedRequest, failedResult, working } from "./sample-view.ts";
 
 const _meta = { "io.modelcontextprotocol/related-task": { taskId: "task-a" } };

@@ -1,6 +1,5 @@
 import { errorOutcome, resultOutcome, type JsonRpcError } from "../../../src/task/outcome.ts";
-import type { TaskRecord } from "../../../src/task/record.ts";
-import type { TaskSnapshot } from "../../../src/task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../../../src/task/record.ts";
 import { runningRecord } from "../../contract/sample-task.ts";
 
 const ours = { generation: "2025-11-25" } as const;

@@ -1,7 +1,7 @@
 import { TaskV1Schema } from "@modelcontextprotocol/ext-tasks/core/v1";
 import { TaskSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
-import { wireTask } from "../../../src/generation/2025-11-25/wire-task.ts";
+import { wireTask } from "../../../src/generation/2025-11-25.ts";
 import { cancelled, completed, failedRequest, failedResult, working } from "./sample-view.ts";
 
 it("shows ids, ISO times and milliseconds [C-030 C-033 C-034 C-035 C-036 C-039]", () => {

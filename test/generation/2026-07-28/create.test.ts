@@ -1,6 +1,6 @@
 import { CreateTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { expect, it } from "vitest";
-import { createTaskResult } from "../../../src/generation/2026-07-28/create.ts";
+import { createTaskResult } from "../../../src/generation/2026-07-28.ts";
 import { completed, working } from "./sample-view.ts";
 
 it("is flat and says task [X-014 X-035 X-P-007]", () => {

@@ -1,6 +1,6 @@
 import { isInputRequiredResult } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { inputRequiredResult, readRetry } from "../../../src/generation/2026-07-28/input-required.ts";
+import { inputRequiredResult, readRetry } from "../../../src/generation/2026-07-28.ts";
 
 describe("a round", () => {
   it("has its questions by key, and the state [X-B-008]", () => {

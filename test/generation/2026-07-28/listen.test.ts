@@ -11,7 +11,7 @@ import {
   subscriptionOf,
   taskListening,
   taskNotification,
-} from "../../../src/generation/2026-07-28/listen.ts";
+} from "../../../src/generation/2026-07-28-listen.ts";
 
 const meta = { "io.modelcontextprotocol/subscriptionId": 30 };
 

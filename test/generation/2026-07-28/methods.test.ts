@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readCommand, taskableMethods, taskMethods } from "../../../src/generation/2026-07-28/methods.ts";
+import { readCommand, taskableMethods, taskMethods } from "../../../src/generation/2026-07-28.ts";
 
 it("knows tools/call as the one request that becomes a task, as data [X-011 X-012]", () => {
   expect(taskableMethods).toEqual(["tools/call"]);

@@ -5,7 +5,7 @@ import {
   missingCapabilities,
   readCapabilities,
   tasksCapability,
-} from "../../../src/generation/2026-07-28/negotiate.ts";
+} from "../../../src/generation/2026-07-28.ts";
 
 const key = "io.modelcontextprotocol/clientCapabilities";
 

@@ -1,7 +1,7 @@
 import { DetailedTaskV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { expect, it } from "vitest";
-import { detailedTask } from "../../../src/generation/2026-07-28/project.ts";
-import type { InputRequest } from "../../../src/task/input.ts";
+import { detailedTask } from "../../../src/generation/2026-07-28.ts";
+import type { InputRequest } from "../../../src/task/journal.ts";
 import { asking, cancelled, completed, failed, working } from "./sample-view.ts";
 
 const base = ["taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs", "_meta"];

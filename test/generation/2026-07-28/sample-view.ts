@@ -1,6 +1,5 @@
-import type { TaskSnapshot } from "../../../src/task/snapshot.ts";
+import type { TaskSnapshot, TaskRecord } from "../../../src/task/record.ts";
 import { errorOutcome, resultOutcome, type JsonRpcError } from "../../../src/task/outcome.ts";
-import type { TaskRecord } from "../../../src/task/record.ts";
 import { runningRecord } from "../../contract/sample-task.ts";
 
 const settled = { state: "settled", token: null, finishedAt: 0 } as const;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { wireTask } from "../../../src/generation/2026-07-28/wire-task.ts";
+import { wireTask } from "../../../src/generation/2026-07-28.ts";
 import { cancelled, completed, failed, working } from "./sample-view.ts";
 
 it("shows ids, ISO times and milliseconds [X-016 X-020 X-021 X-022 X-024]", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { asksForTask, readTaskParams, withTask } from "../../../src/generation/sep-1686/create.ts";
+import { asksForTask, readTaskParams, withTask } from "../../../src/generation/sep-1686.ts";
 
 const key = "modelcontextprotocol.io/task";
 const params = (task: unknown): object => ({ name: "render", _meta: { [key]: task } });

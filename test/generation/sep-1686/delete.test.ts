@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { deleteTaskResult } from "../../../src/generation/sep-1686/delete.ts";
+import { deleteTaskResult } from "../../../src/generation/sep-1686.ts";
 
 it("is answered with nothing but the task that it is about [S-051]", () => {
   expect(deleteTaskResult("mine")).toEqual({

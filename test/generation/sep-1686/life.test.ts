@@ -1,7 +1,7 @@
 import { TaskStatusNotificationSchema, TaskStatusSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { getTaskResult, wireStatus, type WireStatus } from "../../../src/generation/sep-1686/wire-task.ts";
+import { getTaskResult, wireStatus, type WireStatus } from "../../../src/generation/sep-1686.ts";
 import { memoryStore } from "../../../src/store/memory/memory-store.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
 import { arbitraryLifeCommand } from "../../model/arbitrary-command.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readTaskId, taskMethods } from "../../../src/generation/sep-1686/methods.ts";
+import { readTaskId, taskMethods } from "../../../src/generation/sep-1686.ts";
 
 const withId = ["tasks/get", "tasks/result", "tasks/delete"] as const;
 

@@ -5,7 +5,7 @@ import {
   declaresTask,
   requestMethods,
   serverTasksCapability,
-} from "../../../src/generation/sep-1686/negotiate.ts";
+} from "../../../src/generation/sep-1686.ts";
 
 it("says of each request type of each category whether it takes tasks [S-003]", () => {
   const tasks = serverTasksCapability(requestMethods);

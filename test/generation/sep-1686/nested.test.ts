@@ -1,6 +1,6 @@
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
-import { nestedRequest } from "../../../src/generation/sep-1686/nested.ts";
+import { nestedRequest } from "../../../src/generation/sep-1686.ts";
 
 const form = { mode: "form", message: "Size?", requestedSchema: { type: "object", properties: {} } };
 const related = { "modelcontextprotocol.io/related-task": { taskId: "mine" } };

@@ -1,6 +1,6 @@
 import { ProgressNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
-import { createdNotification, progressNotification } from "../../../src/generation/sep-1686/notify.ts";
+import { createdNotification, progressNotification } from "../../../src/generation/sep-1686.ts";
 
 const _meta = { "modelcontextprotocol.io/related-task": { taskId: "mine" } };
 

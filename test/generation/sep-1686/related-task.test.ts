@@ -1,9 +1,5 @@
 import { expect, it } from "vitest";
-import {
-  relatedTask,
-  relatedTaskOf,
-  withRelatedTask,
-} from "../../../src/generation/sep-1686/related-task.ts";
+import { relatedTask, relatedTaskOf, withRelatedTask } from "../../../src/generation/sep-1686.ts";
 
 const key = "modelcontextprotocol.io/related-task";
 

@@ -1,6 +1,6 @@
 import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
-import { requestAnswer, taskResult } from "../../../src/generation/sep-1686/result.ts";
+import { requestAnswer, taskResult } from "../../../src/generation/sep-1686.ts";
 import { cancelled, completed, completedWithError, failed, submitted, working } from "./sample-view.ts";
 
 const _meta = { "modelcontextprotocol.io/related-task": { taskId: "mine" } };

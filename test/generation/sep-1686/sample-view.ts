@@ -1,7 +1,6 @@
-import { generation } from "../../../src/generation/sep-1686/name.ts";
+import { generation } from "../../../src/generation/sep-1686.ts";
 import { errorOutcome, resultOutcome, type JsonRpcError } from "../../../src/task/outcome.ts";
-import type { TaskRecord } from "../../../src/task/record.ts";
-import type { TaskSnapshot } from "../../../src/task/snapshot.ts";
+import type { TaskRecord, TaskSnapshot } from "../../../src/task/record.ts";
 import { queuedRecord, runningRecord } from "../../contract/sample-task.ts";
 
 const ours: Partial<TaskRecord> = {

@@ -6,7 +6,7 @@ import {
   wireStatus,
   wireStatuses,
   wireTask,
-} from "../../../src/generation/sep-1686/wire-task.ts";
+} from "../../../src/generation/sep-1686.ts";
 import { cancelled, completed, completedWithError, failed, submitted, working } from "./sample-view.ts";
 
 const made = { "holdfast/tool": "publish" };

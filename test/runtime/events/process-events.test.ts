@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { createTasks, type ServerEvent } from "holdfast";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { FakeClock, rest } from "../../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../../src/testing/clocks.ts";
 import { CrashableStore } from "../../../src/testing/crashable-store.ts";
 import { memoryDatabase } from "../../../src/store/memory/memory-database.ts";
 import { createRuntime } from "../../../src/runtime/create-runtime.ts";

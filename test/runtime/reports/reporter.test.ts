@@ -10,7 +10,7 @@ import type { NodeReports } from "../../../src/store/node-reports.ts";
 import { memoryDatabase, type MemoryDatabase } from "../../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../../src/store/memory/memory-store.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
-import { FakeClock, rest } from "../../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../../src/testing/clocks.ts";
 
 const minute = 60_000;
 

@@ -6,7 +6,7 @@ import type { Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { questionKeyMeta } from "../../../src/generation/question-key.ts";
+import { questionKeyMeta } from "../../../src/generation/extensions.ts";
 import { type Message, related, text } from "../../kit/messages.ts";
 import { poller, type Poller, type Way } from "./poller.ts";
 

@@ -1,7 +1,7 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { questionKeyMeta } from "../../../src/generation/question-key.ts";
+import { questionKeyMeta } from "../../../src/generation/extensions.ts";
 import { type Message, formClient, related, text, working } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { startServer } from "../../kit/server.ts";

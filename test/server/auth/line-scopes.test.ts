@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withTask } from "../../../src/generation/sep-1686/create.ts";
+import { withTask } from "../../../src/generation/sep-1686.ts";
 import { type Message, text } from "../../kit/messages.ts";
 import { SessionClient } from "../../kit/session-client.ts";
 import { type Sending, StatelessClient, type WireResponse } from "../../kit/stateless-client.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TasksOptions } from "holdfast";
-import { withTask } from "../../../src/generation/sep-1686/create.ts";
+import { withTask } from "../../../src/generation/sep-1686.ts";
 import { form } from "../prepare-caller.ts";
 import { type Message, text } from "../../kit/messages.ts";
 import { SessionClient } from "../../kit/session-client.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { memoryStore } from "holdfast/memory";
-import type { GenerationName } from "../../../src/task/generations.ts";
-import { withTask } from "../../../src/generation/sep-1686/create.ts";
+import type { GenerationName } from "../../../src/task/record.ts";
+import { withTask } from "../../../src/generation/sep-1686.ts";
 import { text } from "../../kit/messages.ts";
 import { SessionClient } from "../../kit/session-client.ts";
 import { StatelessClient } from "../../kit/stateless-client.ts";

@@ -7,7 +7,7 @@ import { PlainPolicies } from "../../../src/server/plain/plain-policies.ts";
 import { SessionDispatcher } from "../../../src/server/sessions/session-dispatcher.ts";
 import type { SessionServices } from "../../../src/server/sessions/session-context.ts";
 import { onePipe } from "../../../src/server/streams.ts";
-import { rest } from "../../../src/testing/fake-clock.ts";
+import { rest } from "../../../src/testing/clocks.ts";
 
 it.each(["tools/list", "initialize"])(
   "forgets the amendment of the answer to a cancelled %s",

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { followClientTask } from "../../../src/server/connection/client-task.ts";
 import { Connection } from "../../../src/server/connection/connection.ts";
 import { onePipe } from "../../../src/server/streams.ts";
-import { FakeClock } from "../../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../../src/testing/clocks.ts";
 
 type Sent = { readonly id: string; readonly method: string };
 

@@ -5,7 +5,7 @@ import {
   type Handle,
   type WireDispatcher,
 } from "../../../src/server/dispatch/dispatch-transport.ts";
-import { rest } from "../../../src/testing/fake-clock.ts";
+import { rest } from "../../../src/testing/clocks.ts";
 
 /** A transport between a client and an SDK server, of which the test is both; `ours` is answered by `handle`. */
 async function between(handle: Handle, changes: Partial<WireDispatcher> = {}) {

@@ -5,7 +5,7 @@ import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { TaskStart } from "../../../src/server/http/task-start.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
-import { FakeClock } from "../../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../../src/testing/clocks.ts";
 import { Held, watchedStore, type BeforeCall } from "../../runtime/watched-store.ts";
 import { text, withoutTasks } from "../../kit/messages.ts";
 import { SessionClient } from "../../kit/session-client.ts";

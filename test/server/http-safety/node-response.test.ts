@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { ResponseSender } from "../../../src/server/http/node-response.ts";
 import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
-import { rest } from "../../../src/testing/fake-clock.ts";
+import { rest } from "../../../src/testing/clocks.ts";
 
 /** A connection whose client takes what is sent when the test says so. */
 class StubSocket extends Socket {

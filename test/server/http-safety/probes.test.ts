@@ -4,7 +4,7 @@ import { createFetchHandler, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { storeAnswers } from "../../../src/runtime/store-answers.ts";
-import { FakeClock } from "../../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../../src/testing/clocks.ts";
 import { Held, storeFailed, watchedStore, type BeforeCall } from "../../runtime/watched-store.ts";
 
 /** A handler behind a token, which nobody has here. */

@@ -3,7 +3,7 @@ import { EventMemory, type SharingLog } from "../../../src/server/http/sessions/
 import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
 import { TaskListeners } from "../../../src/server/http/task-listeners.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
-import { rest } from "../../../src/testing/fake-clock.ts";
+import { rest } from "../../../src/testing/clocks.ts";
 import { SessionHost } from "../session-host.ts";
 import type { SessionClient } from "../../kit/session-client.ts";
 

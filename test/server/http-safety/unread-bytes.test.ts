@@ -5,7 +5,7 @@ import { OutgoingStream } from "../../../src/server/http/outgoing-stream.ts";
 import { LineFeed } from "../../../src/server/listen/line-feed.ts";
 import { Listening } from "../../../src/server/listen/listening.ts";
 import type { Principal } from "../../../src/server/per-principal.ts";
-import { rest } from "../../../src/testing/fake-clock.ts";
+import { rest } from "../../../src/testing/clocks.ts";
 import { Process } from "../../runtime/harness.ts";
 
 const never = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../../src/testing/clocks.ts";
 import { DirectReports } from "../../../src/server/log/direct-reports.ts";
 
 interface Scene {

@@ -13,7 +13,7 @@ import { rateOptions } from "../../../src/server/rates/rate-options.ts";
 import { RequestForwarder } from "../../../src/server/sep-1686/forwarded-requests.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
-import { FakeClock } from "../../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../../src/testing/clocks.ts";
 import { StatelessClient } from "../../kit/stateless-client.ts";
 
 export interface ClockedServer {

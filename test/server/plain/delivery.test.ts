@@ -5,7 +5,7 @@ import { Deliveries } from "../../../src/server/plain/delivery.ts";
 import type { PlainCall } from "../../../src/server/plain/plain-call.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
-import { rest } from "../../../src/testing/fake-clock.ts";
+import { rest } from "../../../src/testing/clocks.ts";
 
 interface Setup {
   readonly deliveries: Deliveries;

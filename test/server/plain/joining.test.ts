@@ -1,7 +1,7 @@
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import type { TaskRecord } from "../../../src/task/record.ts";
-import { rest } from "../../../src/testing/fake-clock.ts";
+import { rest } from "../../../src/testing/clocks.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { type Message, text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { KeepAlive } from "../../../src/server/plain/keep-alive.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
-import { FakeClock } from "../../../src/testing/fake-clock.ts";
+import { FakeClock } from "../../../src/testing/clocks.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";

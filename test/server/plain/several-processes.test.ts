@@ -3,7 +3,7 @@ import { memoryDatabase, memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import type { PlainOptions } from "../../../src/server/plain/plain-policies.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
-import { FakeClock, rest } from "../../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../../src/testing/clocks.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { type Message, text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";

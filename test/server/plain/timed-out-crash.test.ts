@@ -2,7 +2,7 @@ import type { ToolHandler } from "holdfast";
 import { expect, it } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { CrashableStore } from "../../../src/testing/crashable-store.ts";
-import { FakeClock, rest } from "../../../src/testing/fake-clock.ts";
+import { FakeClock, rest } from "../../../src/testing/clocks.ts";
 import { text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { clockedServer, type ClockedServer } from "./clocked-server.ts";

@@ -4,7 +4,7 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { rest } from "../../../src/testing/fake-clock.ts";
+import { rest } from "../../../src/testing/clocks.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { formClient, text } from "../../kit/messages.ts";
 import { type Client, InMemorySession } from "../../kit/in-memory-session.ts";

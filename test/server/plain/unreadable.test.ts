@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { rest } from "../../../src/testing/fake-clock.ts";
+import { rest } from "../../../src/testing/clocks.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { type StartedServer, startServer } from "../../kit/server.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createdMethod } from "../../../src/generation/sep-1686/notify.ts";
+import { createdMethod } from "../../../src/generation/sep-1686.ts";
 import { noSession } from "../../../src/server/streams.ts";
 import { type Message, text } from "../../kit/messages.ts";
 import { type Client, InMemorySession } from "../../kit/in-memory-session.ts";

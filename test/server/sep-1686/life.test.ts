@@ -2,7 +2,7 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import type { Tasks } from "holdfast";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { createdMethod } from "../../../src/generation/sep-1686/notify.ts";
+import { createdMethod } from "../../../src/generation/sep-1686.ts";
 import { text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { startServer } from "../../kit/server.ts";

@@ -1,6 +1,6 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { withTask } from "../../../src/generation/sep-1686/create.ts";
+import { withTask } from "../../../src/generation/sep-1686.ts";
 import { text } from "../../kit/messages.ts";
 import { serve } from "../../kit/server.ts";
 import { SessionClient } from "../../kit/session-client.ts";

@@ -4,7 +4,7 @@ import { formClient, text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { startServer } from "../../kit/server.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
-import { questionKeyMeta } from "../../../src/generation/question-key.ts";
+import { questionKeyMeta } from "../../../src/generation/extensions.ts";
 import { form } from "../prepare-caller.ts";
 import { about, callAs, created, related, start, until } from "./sep.ts";
 

@@ -1,7 +1,6 @@
 import { ProtocolError, type McpServer } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
-import { withTask } from "../../../src/generation/sep-1686/create.ts";
-import { createdMethod } from "../../../src/generation/sep-1686/notify.ts";
+import { withTask, createdMethod } from "../../../src/generation/sep-1686.ts";
 import { text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { startServer } from "../../kit/server.ts";

@@ -1,6 +1,10 @@
-import { withTask, type TaskParams } from "../../../src/generation/sep-1686/create.ts";
-import { createdMethod } from "../../../src/generation/sep-1686/notify.ts";
-import { isFinal, type WireStatus } from "../../../src/generation/sep-1686/wire-task.ts";
+import {
+  withTask,
+  type TaskParams,
+  createdMethod,
+  isFinal,
+  type WireStatus,
+} from "../../../src/generation/sep-1686.ts";
 import type { Message } from "../../kit/messages.ts";
 import type { InMemorySession } from "../../kit/in-memory-session.ts";
 

@@ -3,7 +3,7 @@ import { createTasks, type DurableTool, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveHttp } from "holdfast/http";
 import { expect, it, onTestFinished } from "vitest";
-import { withTask } from "../../../src/generation/sep-1686/create.ts";
+import { withTask } from "../../../src/generation/sep-1686.ts";
 import { type Message, text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { startServer } from "../../kit/server.ts";

@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Cipher, keyIdOf } from "../../../src/store/encryption/cipher.ts";
 import { readKeys } from "../../../src/store/encryption/encryption-keys.ts";
-import { isSealed } from "../../../src/task/sealed.ts";
-import { Unopened } from "../../../src/task/unopened.ts";
+import { isSealed, Unopened } from "../../../src/task/stored-text.ts";
 
 const first = { id: "k1", key: Buffer.alloc(32, 1) };
 const second = { id: "k-2_", key: Buffer.alloc(32, 2) };

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import type { StoreChanges, TaskStore } from "../../../src/store/store.ts";
 import { aHandler, createQueued, noon } from "../../../src/testing/sample-task.ts";
-import { noTurns, withTurn, type Turns } from "../../../src/task/turns.ts";
+import { noTurns, withTurn, type Turns } from "../../../src/task/queue.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
 import { withClient } from "../../postgres/with-client.ts";
 

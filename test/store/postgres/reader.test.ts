@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { PostgresReader } from "../../../src/store/postgres/postgres-reader.ts";
-import { childInputKey } from "../../../src/task/child-input.ts";
+import { childInputKey } from "../../../src/task/journal.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { latestTime } from "../../../src/task/time.ts";
 import { aHandler, noHandler } from "../../../src/testing/sample-task.ts";

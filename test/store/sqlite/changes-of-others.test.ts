@@ -7,7 +7,7 @@ import { lockOwner } from "../../../src/store/sqlite/owner-lock.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { openWriterConnection } from "../../../src/store/sqlite/writer-connection.ts";
 import type { StoreChanges, TaskStore } from "../../../src/store/store.ts";
-import { reclaimGone } from "../../../src/testing/reclaim-gone.ts";
+import { reclaimGone } from "../../../src/testing/sample-task.ts";
 import { createQueued, createRunning, noon } from "../../contract/sample-task.ts";
 import { openInChild } from "./owner-child.ts";
 import { someOwner } from "./some-owner.ts";

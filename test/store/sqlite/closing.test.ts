@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
-import { reclaimGone } from "../../../src/testing/reclaim-gone.ts";
+import { reclaimGone } from "../../../src/testing/sample-task.ts";
 import { createQueued, createRunning } from "../../contract/sample-task.ts";
 import { runChild } from "./child.ts";
 import { useTempDirectory } from "./temp-directory.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { createQueued, createRunning, noon } from "../../contract/sample-task.ts";
 import { useTempDirectory } from "./temp-directory.ts";
-import { wholeJournal } from "../../../src/testing/whole-journal.ts";
+import { wholeJournal } from "../../../src/testing/sample-task.ts";
 
 const temp = useTempDirectory();
 

@@ -7,7 +7,7 @@ import { OwnerWrites, SqliteOwners } from "../../../src/store/sqlite/sqlite-owne
 import { SqliteQueue } from "../../../src/store/sqlite/sqlite-queue.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
 import { latestTime } from "../../../src/task/time.ts";
-import { noTurns } from "../../../src/task/turns.ts";
+import { noTurns } from "../../../src/task/queue.ts";
 import {
   aHandler,
   createQueued,

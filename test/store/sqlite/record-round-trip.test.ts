@@ -8,7 +8,7 @@ import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/sto
 import { toStored } from "../../../src/store/stored-text.ts";
 import type { TaskAttempt } from "../../../src/task/attempts.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
-import { taskStates } from "../../../src/task/status.ts";
+import { taskStates } from "../../../src/task/outcome.ts";
 import { storable } from "../../../src/task/time.ts";
 
 // Halves of surrogate pairs, U+0000 and whatever else a JavaScript string can hold.

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import * as adminSql from "../../../src/store/sqlite/admin-sql.ts";
 import * as taskSql from "../../../src/store/sqlite/sql.ts";
-import { taskStates, type TaskState } from "../../../src/task/status.ts";
+import { taskStates, type TaskState } from "../../../src/task/outcome.ts";
 import { nextState, transitions, type TaskEvent } from "../../../src/task/transition.ts";
 
 const sql = { ...taskSql, ...adminSql };

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { StoreOwner } from "../../../src/task/owner.ts";
+import type { StoreOwner } from "../../../src/task/queue.ts";
 import { aHandler } from "../../../src/testing/sample-task.ts";
 
 /** An owner that runs the samples, and that nobody else is. */

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import type { TaskCommand } from "../../../src/task/command.ts";
-import type { TaskSnapshot } from "../../../src/task/snapshot.ts";
+import type { TaskSnapshot } from "../../../src/task/record.ts";
 import { createRunning, noon } from "../../contract/sample-task.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { reclaimGone } from "../../../src/testing/reclaim-gone.ts";
+import { reclaimGone } from "../../../src/testing/sample-task.ts";
 import { sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { createQueued } from "../../contract/sample-task.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { exportJournal } from "../../../src/store/export-journal.ts";
 import { readDatabase } from "../../../src/store/sqlite/read-database.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
-import { askAs, callDown, callTool, settleAs, startTask } from "../../../src/testing/sample-call.ts";
+import { askAs, callDown, callTool, settleAs, startTask } from "../../../src/testing/sample-task.ts";
 import { createQueued, noon } from "../../contract/sample-task.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 

@@ -1,7 +1,7 @@
 import { open, readFile, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import type { CommandResult } from "../../../src/task/command-result.ts";
+import type { CommandResult } from "../../../src/task/command.ts";
 import { createQueued, createRunning, noon } from "../../contract/sample-task.ts";
 import { claim, handlers, ids, park, reclaimAll, wake } from "./queue-steps.ts";
 import { useTempDirectory } from "./temp-directory.ts";

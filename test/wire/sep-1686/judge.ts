@@ -4,9 +4,8 @@ import {
   ProgressNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
-import { questionKeyMeta } from "../../../src/generation/question-key.ts";
-import { wireStatuses } from "../../../src/generation/sep-1686/wire-task.ts";
-import { toolMeta } from "../../../src/generation/tool-meta.ts";
+import { questionKeyMeta, toolMeta } from "../../../src/generation/extensions.ts";
+import { wireStatuses } from "../../../src/generation/sep-1686.ts";
 import type { Entry, Message } from "../2025-11-25/transcript.ts";
 
 // The proposal has no schema of its own: these are its data types, and in `_meta`, which is open to what vendors add, two names

@@ -1,5 +1,4 @@
-import { withTask } from "../../../src/generation/sep-1686/create.ts";
-import { relatedTask } from "../../../src/generation/sep-1686/related-task.ts";
+import { withTask, relatedTask } from "../../../src/generation/sep-1686.ts";
 import type { Stage } from "../2025-11-25/stage.ts";
 
 type Scenario = (stage: Stage) => Promise<void>;

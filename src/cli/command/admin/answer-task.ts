@@ -1,5 +1,5 @@
 import type { TaskDetails } from "../../../admin/admin.ts";
-import { isJsonObject } from "../../../generation/json-object.ts";
+import { isJsonObject } from "../../../generation/message.ts";
 import { readInputSchema } from "../../arguments/input-schema.ts";
 import { completeArguments, parseArguments } from "../../arguments/parse-arguments.ts";
 import { readPairs, type Pair } from "../../arguments/read-pairs.ts";

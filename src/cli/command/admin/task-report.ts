@@ -5,7 +5,7 @@ import type {
   TaskSummary,
   TimelineEntry,
 } from "../../../admin/admin.ts";
-import { isJsonObject } from "../../../generation/json-object.ts";
+import { isJsonObject } from "../../../generation/message.ts";
 import type { Column } from "../../output/fitted-table.ts";
 import { notedTable } from "../../output/noted-table.ts";
 import { spanText, timeText } from "../../output/times.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../generation/json-object.ts";
+import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
 import type { Choice, FormField } from "./form-field.ts";
 
 /**

@@ -1,9 +1,8 @@
-import { readTaskParams } from "../../../generation/2025-11-25/create.ts";
-import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
-import { questionKeyOf } from "../../../generation/question-key.ts";
+import { readTaskParams, relatedTaskOf } from "../../../generation/2025-11-25.ts";
+import { questionKeyOf } from "../../../generation/extensions.ts";
 import { requestHash } from "../../../runtime/request-hash.ts";
 import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
-import type { TaskSnapshot } from "../../../task/snapshot.ts";
+import type { TaskSnapshot } from "../../../task/record.ts";
 import { questionCall, type Question, type QuestionCall } from "../../session/receiver/question-tools.ts";
 
 interface RequestContext {

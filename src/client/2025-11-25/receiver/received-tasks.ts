@@ -1,8 +1,10 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/client";
-import { createTaskResult } from "../../../generation/2025-11-25/create.ts";
-import { taskMethods } from "../../../generation/2025-11-25/methods.ts";
-import { generation } from "../../../generation/2025-11-25/name.ts";
-import { statusNotification } from "../../../generation/2025-11-25/notify.ts";
+import {
+  createTaskResult,
+  taskMethods,
+  generation,
+  statusNotification,
+} from "../../../generation/2025-11-25.ts";
 import type { Requestor } from "../../../runtime/runtime.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { Answer } from "../../session/receiver/received-requests.ts";

@@ -1,11 +1,15 @@
-import { diagnose } from "../../../generation/2025-11-25/diagnose.ts";
-import { listResult } from "../../../generation/2025-11-25/list.ts";
-import { readTaskId, type TasksMethod } from "../../../generation/2025-11-25/methods.ts";
-import { taskResult } from "../../../generation/2025-11-25/result.ts";
-import { wireTask, type WireTask } from "../../../generation/2025-11-25/wire-task.ts";
-import type { JsonObject } from "../../../generation/json-object.ts";
+import {
+  diagnose,
+  listResult,
+  readTaskId,
+  type TasksMethod,
+  taskResult,
+  wireTask,
+  type WireTask,
+} from "../../../generation/2025-11-25.ts";
+import type { JsonObject } from "../../../generation/message.ts";
 import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
-import type { TaskSnapshot } from "../../../task/snapshot.ts";
+import type { TaskSnapshot } from "../../../task/record.ts";
 import { untilFinished, listPage } from "../../session/receiver/runtime-queries.ts";
 import { withAnswer } from "../../session/receiver/question-tools.ts";
 import type { Answer } from "../../session/receiver/received-requests.ts";

@@ -1,7 +1,5 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/client";
-import { asksForTask } from "../../../generation/sep-1686/create.ts";
-import { taskMethods } from "../../../generation/sep-1686/methods.ts";
-import { generation } from "../../../generation/sep-1686/name.ts";
+import { asksForTask, taskMethods, generation } from "../../../generation/sep-1686.ts";
 import type { Question } from "../../session/receiver/question-tools.ts";
 import type { ReceivedTasks, ReceiverParts, Work } from "../../session/receiver/receiver.ts";
 import { answerTasksRequest } from "./tasks-requests.ts";

@@ -1,9 +1,13 @@
-import { readTaskParams, withoutTask, type TaskParams } from "../../../generation/sep-1686/create.ts";
-import { createdNotification } from "../../../generation/sep-1686/notify.ts";
-import { relatedTaskOf } from "../../../generation/sep-1686/related-task.ts";
-import { requestAnswer } from "../../../generation/sep-1686/result.ts";
+import {
+  readTaskParams,
+  withoutTask,
+  type TaskParams,
+  createdNotification,
+  relatedTaskOf,
+  requestAnswer,
+} from "../../../generation/sep-1686.ts";
 import { HoldfastError, isUnknownTask } from "../../../task/fault.ts";
-import type { TaskSnapshot } from "../../../task/snapshot.ts";
+import type { TaskSnapshot } from "../../../task/record.ts";
 import { untilFinished } from "../../session/receiver/runtime-queries.ts";
 import { questionCall, withAnswer, type Question } from "../../session/receiver/question-tools.ts";
 import { RequestWithdrawn, type Answer } from "../../session/receiver/received-requests.ts";

@@ -1,22 +1,23 @@
-import { cutText } from "../../../task/cut-text.ts";
-import type { JsonObject } from "../../../generation/json-object.ts";
-import { deleteTaskResult } from "../../../generation/sep-1686/delete.ts";
-import { listResult } from "../../../generation/sep-1686/list.ts";
-import { readTaskId, type TasksMethod } from "../../../generation/sep-1686/methods.ts";
-import { taskResult } from "../../../generation/sep-1686/result.ts";
+import { cutText } from "../../../task/stored-text.ts";
+import type { JsonObject } from "../../../generation/message.ts";
 import {
+  deleteTaskResult,
+  listResult,
+  readTaskId,
+  type TasksMethod,
+  taskResult,
   errorOf,
   getTaskResult,
   wireStatus,
   wireTask,
   type WireTask,
-} from "../../../generation/sep-1686/wire-task.ts";
+  generation,
+} from "../../../generation/sep-1686.ts";
 import { isUnknownTask, unknownTask } from "../../../task/fault.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import { listPage } from "../../session/receiver/runtime-queries.ts";
 import { withAnswer } from "../../session/receiver/question-tools.ts";
 import type { Answer } from "../../session/receiver/received-requests.ts";
-import { generation } from "../../../generation/sep-1686/name.ts";
 import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
 
 /** Answers a server's `tasks/*` request about its tasks in this client. Rejects with a `HoldfastError`. */

@@ -1,10 +1,10 @@
 import { ProtocolError, type RequestId } from "@modelcontextprotocol/client";
-import { isJsonObject, type JsonObject } from "../../../generation/json-object.ts";
-import { questionKeyOf } from "../../../generation/question-key.ts";
+import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
+import { questionKeyOf } from "../../../generation/extensions.ts";
 import { requestHash } from "../../../runtime/request-hash.ts";
 import { detailsOf } from "../../../runtime/tool/received-request.ts";
 import { Registry } from "../../../runtime/tool/registry.ts";
-import type { TaskSnapshot } from "../../../task/snapshot.ts";
+import type { TaskSnapshot } from "../../../task/record.ts";
 import type { TaskCall } from "../../../runtime/runtime.ts";
 import type { UserAnswer } from "../../question/ask-user.ts";
 import { traceOf, withoutTrace } from "../../trace-in-params.ts";

@@ -1,5 +1,5 @@
 import type { JSONRPCNotification, RequestId } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../../../generation/json-object.ts";
+import type { JsonObject } from "../../../generation/message.ts";
 import { errorReporter, type OnError } from "../../../runtime/error-reporter.ts";
 import { HoldfastError, jsonRpcCodeOf } from "../../../task/fault.ts";
 import type { JsonRpcError } from "../../../task/outcome.ts";

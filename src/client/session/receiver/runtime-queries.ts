@@ -1,9 +1,7 @@
 import type { Requestor, Runtime, ListPage } from "../../../runtime/runtime.ts";
 import { waitFor } from "../../../runtime/wait-for.ts";
-import type { TaskSnapshot } from "../../../task/snapshot.ts";
-import { encodeCursor, readCursor } from "../../../generation/cursor.ts";
-import type { JsonObject } from "../../../generation/json-object.ts";
-import type { TaskRecord } from "../../../task/record.ts";
+import type { TaskSnapshot, TaskRecord } from "../../../task/record.ts";
+import { encodeCursor, readCursor, type JsonObject } from "../../../generation/message.ts";
 
 /** Waits until the task has ended. Rejects with `unknown_task` or the signal's reason. */
 export async function untilFinished(

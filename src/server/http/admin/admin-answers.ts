@@ -1,5 +1,5 @@
 import { adminStatusOf, isAdminFault } from "../../../admin/admin-faults.ts";
-import { isJsonObject } from "../../../generation/json-object.ts";
+import { isJsonObject } from "../../../generation/message.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { OnError } from "../../faults.ts";
 

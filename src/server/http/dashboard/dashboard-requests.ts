@@ -1,6 +1,6 @@
 import { systemClock } from "../../../runtime/clock.ts";
 import { HoldfastError } from "../../../task/fault.ts";
-import { packageVersion } from "../../../task/package-version.ts";
+import { packageVersion } from "../../../task/package.ts";
 import { assertOptions } from "../../../options/options.ts";
 import { adaptedRefusal, refusal, refusalOf } from "../admin/admin-answers.ts";
 import { type Operator, dashboardOptions, type DashboardOptions } from "../operator-options.ts";

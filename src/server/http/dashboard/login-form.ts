@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../../generation/json-object.ts";
+import { isJsonObject } from "../../../generation/message.ts";
 import { adaptedRefusal, refusal } from "../admin/admin-answers.ts";
 import type { BodyReads } from "../body-reads.ts";
 import type { ParsedBody } from "../read-body.ts";

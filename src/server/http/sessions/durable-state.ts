@@ -6,7 +6,7 @@ import {
   type MessageExtraInfo,
   type RequestId,
 } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../../../generation/json-object.ts";
+import type { JsonObject } from "../../../generation/message.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { OnError } from "../../faults.ts";
 import type { Principal } from "../../per-principal.ts";

@@ -1,5 +1,5 @@
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../../../generation/json-object.ts";
+import { isJsonObject } from "../../../generation/message.ts";
 
 /** What the next process has to know of a request to answer it. */
 export interface OpenCall {

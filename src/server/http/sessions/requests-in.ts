@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../../../generation/json-object.ts";
+import { isJsonObject } from "../../../generation/message.ts";
 
 /** The ids of the requests in a body, which is a message or a batch of them. */
 export function requestIds(body: unknown): RequestId[] {

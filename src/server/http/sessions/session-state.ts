@@ -1,6 +1,6 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
-import { isJsonObject, type JsonObject } from "../../../generation/json-object.ts";
-import { taskResourceAt } from "../../../generation/task-lines.ts";
+import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
+import { taskResourceAt } from "../../../generation/extensions.ts";
 import { mostFollowedLists } from "../../subscriptions/line-subscriptions.ts";
 
 /** What is replayed to an author's server when a session continues in another process. */

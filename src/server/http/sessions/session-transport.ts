@@ -12,8 +12,8 @@ import {
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
-import { relatedTaskOf } from "../../../generation/2025-11-25/related-task.ts";
-import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686/related-task.ts";
+import { relatedTaskOf } from "../../../generation/2025-11-25.ts";
+import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686.ts";
 import type { Outgoing } from "../exchange.ts";
 import { OutgoingStream, type OutgoingStreamOptions } from "../outgoing-stream.ts";
 import { keepAliveComment, streamHeaders } from "../sse.ts";

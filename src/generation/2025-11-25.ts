@@ -1,0 +1,305 @@
+import type { GenerationName, TaskRecord, TaskSnapshot, Progress } from "../task/record.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  relatedTaskIn,
+  withMeta,
+  type RelatedTask,
+  metaOf,
+  readMilliseconds,
+  logMessage,
+  errorText,
+} from "./message.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { isTerminal, statusOf, type JsonRpcError } from "../task/outcome.ts";
+import { calledTool, toolMetaOf, type ToolMeta } from "./extensions.ts";
+import type { InputMethod } from "../task/journal.ts";
+import type { LogText } from "../task/task-line.ts";
+import { cutText } from "../task/stored-text.ts";
+
+/** The generation name in records: the protocol version that has tasks in its core. */
+export const generation = "2025-11-25" as const satisfies GenerationName;
+
+/** Requests that a client can declare to take as tasks (C-006). */
+export type ClientTaskMethod = "sampling/createMessage" | "elicitation/create";
+
+/** Whether a tool runs as a task: what its author sets, and what `tools/list` shows (A-34). */
+export type TaskSupport = "required" | "optional" | "forbidden";
+
+/** The value of a server's `capabilities.tasks` (C-005): present members are supported, missing ones are not. */
+export interface ServerTasksCapability {
+  readonly list?: Record<string, never>;
+  readonly cancel: Record<string, never>;
+  readonly requests: { readonly tools: { readonly call: Record<string, never> } };
+}
+
+/** A list shows one caller's tasks, so it is declared only if callers can be told apart (A-39). */
+export function serverTasksCapability({ list }: { readonly list: boolean }): ServerTasksCapability {
+  return { ...(list ? { list: {} } : {}), cancel: {}, requests: { tools: { call: {} } } };
+}
+
+/** The `execution` of a tool in `tools/list` (C-013). */
+export function executionOf(taskSupport: TaskSupport): { readonly taskSupport: TaskSupport } {
+  return { taskSupport };
+}
+
+/** Whether a client declares tasks for any request. */
+export function declaresTasks(capabilities: JsonObject): boolean {
+  return has(capabilities, ["tasks"]);
+}
+
+/** Whether a client accepts such a request as a task. Requests that it does not declare, it does not accept (C-009). */
+export function takesTasks(capabilities: JsonObject, method: ClientTaskMethod): boolean {
+  return has(capabilities, ["tasks", "requests", ...method.split("/")]);
+}
+
+/** Whether tasks that run on a client can be cancelled (C-011). */
+export function clientCancels(capabilities: JsonObject): boolean {
+  return has(capabilities, ["tasks", "cancel"]);
+}
+
+/** Whether a server accepts `tools/call` as a task. Each tool then decides for itself (C-014, C-015). */
+export function serverTakesTasks(capabilities: JsonObject): boolean {
+  return has(capabilities, ["tasks", "requests", "tools", "call"]);
+}
+
+/** Whether a server has `tasks/list` (C-010). */
+export function serverLists(capabilities: JsonObject): boolean {
+  return has(capabilities, ["tasks", "list"]);
+}
+
+/** Whether a server has `tasks/cancel` (C-011). */
+export function serverCancels(capabilities: JsonObject): boolean {
+  return has(capabilities, ["tasks", "cancel"]);
+}
+
+/** Each capability is an object: `true` declares nothing. */
+function has(capabilities: JsonObject, path: readonly string[]): boolean {
+  let at: unknown = capabilities;
+  for (const name of path) at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  return isJsonObject(at);
+}
+
+/** The task methods. A server has `tasks/list` and `tasks/cancel` only if it declares them. */
+export const taskMethods = ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel"] as const;
+
+export type TasksMethod = (typeof taskMethods)[number];
+
+/**
+ * The id in the params of a message; throws `invalid_params` with the reason (C-109, C-114). Only this id selects the task: the related
+ * task in `_meta` is ignored (C-100).
+ */
+export function readTaskId(method: Exclude<TasksMethod, "tasks/list">, params: unknown): string {
+  const taskId = isJsonObject(params) ? params["taskId"] : undefined;
+  if (typeof taskId === "string" && taskId !== "") return taskId;
+  throw new HoldfastError("invalid_params", `${method} needs params.taskId, a string that is not empty.`);
+}
+
+/** The key in `_meta` that names the task a message belongs to (C-097). */
+export const relatedTaskKey = "io.modelcontextprotocol/related-task";
+
+/** The entry of `_meta`. */
+export function relatedTask(taskId: string): { readonly [relatedTaskKey]: RelatedTask } {
+  return { [relatedTaskKey]: { taskId } };
+}
+
+/** A result or params that belong to a task. All members stay unchanged; this task replaces any other. */
+export function withRelatedTask(object: JsonObject, taskId: string): JsonObject {
+  return withMeta(object, relatedTask(taskId));
+}
+
+/** The id of the task that params or a result belong to, if they name one. */
+export function relatedTaskOf(object: unknown): string | undefined {
+  return relatedTaskIn(object, relatedTaskKey);
+}
+
+export type WireStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
+
+/** A task in every answer, whatever its status (C-030 to C-036). */
+export interface WireTask {
+  readonly taskId: string;
+  readonly status: WireStatus;
+  readonly statusMessage?: string;
+  /** ISO 8601 */
+  readonly createdAt: string;
+  /** ISO 8601 */
+  readonly lastUpdatedAt: string;
+  /** Milliseconds from creation; null: no end. */
+  readonly ttl: number | null;
+  readonly pollInterval: number;
+  readonly _meta?: ToolMeta;
+}
+
+/**
+ * A task from its record alone, so that a page of them needs no bodies. `diagnosis` is for a failed task without a text from its handler;
+ * an unfinished task without one shows its tool's name. Progress is not shown, since there are progress notifications.
+ */
+export function wireTask(task: TaskRecord, diagnosis?: string): WireTask {
+  const status = wireStatus(task);
+  const first = isTerminal(task.state) ? undefined : calledTool(task);
+  const statusMessage = task.statusMessage || (status === "failed" ? diagnosis : first);
+  return {
+    taskId: task.wireId,
+    status,
+    ...(statusMessage ? { statusMessage } : {}),
+    createdAt: isoTime(task.createdAt),
+    lastUpdatedAt: isoTime(task.updatedAt),
+    ttl: task.expiry.ms,
+    pollInterval: task.pollIntervalMs,
+    ...toolMetaOf(task),
+  };
+}
+
+/** A result with `isError` is a failed task here, unlike in other generations (C-116, A-09). */
+export function wireStatus(task: TaskRecord): WireStatus {
+  const status = statusOf(task);
+  if (status !== "settled") return status;
+  switch (task.outcomeKind) {
+    case "result":
+      return "completed";
+    case "error_result":
+    case "error":
+      return "failed";
+    case null:
+      throw new HoldfastError("internal", `Task ${task.id} is settled and has no outcome.`);
+  }
+}
+
+function isoTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** What a host may tell its model while the task runs (C-026). */
+export const immediateResponseKey = "io.modelcontextprotocol/model-immediate-response";
+
+/** How a request asks to become a task. */
+export interface TaskParams {
+  /** How long the requestor wants the task kept from its creation; whole milliseconds. */
+  readonly ttlMs?: number;
+}
+
+/**
+ * Reads `params.task` of a request; undefined if there is none. The receiver generates the id, so an id in the request is ignored, like all
+ * other members (C-040). Throws `invalid_params` (A-15).
+ */
+export function readTaskParams(params: unknown): TaskParams | undefined {
+  const task = isJsonObject(params) ? params["task"] : undefined;
+  if (task === undefined) return undefined;
+  if (!isJsonObject(task)) throw new HoldfastError("invalid_params", "params.task has to be an object.");
+  const { ttl } = task;
+  return ttl === undefined ? {} : { ttlMs: readMilliseconds(ttl, "params.task.ttl") };
+}
+
+/** The answer to a call that became a task: nested, unlike every other answer that shows one (C-024). */
+export interface CreateTaskResult {
+  readonly task: WireTask;
+  readonly _meta: {
+    readonly [immediateResponseKey]?: string;
+    readonly [relatedTaskKey]: RelatedTask;
+  };
+}
+
+/** Always `working` (C-042), also if a repeated call finds a task that has moved on (A-48): the caller gets the task next anyway. */
+export function createTaskResult({ task }: TaskSnapshot, immediateResponse?: string): CreateTaskResult {
+  return {
+    task: { ...wireTask(task), status: "working" },
+    _meta: {
+      ...(immediateResponse === undefined ? {} : { [immediateResponseKey]: immediateResponse }),
+      ...relatedTask(task.wireId),
+    },
+  };
+}
+
+/** The server's immediate response in `_meta` of its answer, if there is one. */
+export function immediateResponseOf(result: JsonObject): string | undefined {
+  const said = metaOf(result)[immediateResponseKey];
+  return typeof said === "string" ? said : undefined;
+}
+
+/** The answer to `tasks/result` on the wire. */
+export type TaskResult = { readonly result: JsonObject } | { readonly error: JsonRpcError };
+
+/**
+ * The answer that the plain request would have got (C-058, C-060). A result names its task; an error is returned unchanged, since it has no
+ * place for that (A-12). A cancelled task has neither and throws `invalid_params` (A-10).
+ */
+export function taskResult({ task, outcome }: TaskSnapshot): TaskResult {
+  if (task.state === "cancelled") throw new HoldfastError("invalid_params", "Task was cancelled");
+  if (outcome === null) throw new HoldfastError("internal", `Task ${task.id} has no outcome.`);
+  if (outcome.kind === "error") return { error: JSON.parse(outcome.body) as JsonRpcError };
+  return { result: withRelatedTask(JSON.parse(outcome.body) as JsonObject, task.wireId) };
+}
+
+/** A page of tasks (C-071). */
+export interface ListTasksResult {
+  readonly tasks: readonly WireTask[];
+  readonly nextCursor?: string;
+}
+
+export function listResult(tasks: readonly WireTask[], nextCursor?: string): ListTasksResult {
+  return { tasks, ...(nextCursor === undefined ? {} : { nextCursor }) };
+}
+
+/**
+ * A question of a task, which names the task (C-092, C-099). It becomes a task on the client only if `task` is given, whatever its author
+ * wrote: the caller must know first that the client accepts it (C-007).
+ */
+export function nestedRequest(
+  method: InputMethod,
+  params: JsonObject,
+  taskId: string,
+  task?: { readonly ttl?: number },
+): { readonly method: InputMethod; readonly params: JsonObject } {
+  const { task: _unasked, ...own } = params;
+  const augmented = task === undefined ? own : { ...own, task };
+  return { method, params: withRelatedTask(augmented, taskId) };
+}
+
+/** A message without a response. */
+export interface WireNotification {
+  readonly jsonrpc: "2.0";
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** A changed task, in full and flat as in `tasks/get` (C-066); its own id is enough to relate it (C-069). */
+export function statusNotification(task: WireTask): WireNotification {
+  return { jsonrpc: "2.0", method: "notifications/tasks/status", params: { ...task } };
+}
+
+/** Progress of a running task, under the progress token of the request that created it (C-106, C-098). */
+export function progressNotification(
+  progressToken: string | number,
+  progress: Progress,
+  taskId: string,
+): WireNotification {
+  const params = withRelatedTask({ progressToken, ...progress }, taskId);
+  return { jsonrpc: "2.0", method: "notifications/progress", params };
+}
+
+/** A log line of a task, with the task's id (C-097). */
+export function logNotification(tool: string, line: LogText, taskId: string): WireNotification {
+  const { method, params } = logMessage(tool, line);
+  return { jsonrpc: "2.0", method, params: withRelatedTask(params, taskId) };
+}
+
+/**
+ * Why a task failed, if its handler set no text (C-117); undefined for every other task. The status text is one line; `tasks/result` has
+ * the whole text.
+ */
+export function diagnose({ task, outcome }: TaskSnapshot): string | undefined {
+  if (task.statusMessage || outcome === null || wireStatus(task) !== "failed") return undefined;
+  const body: unknown = JSON.parse(outcome.body);
+  return cutText(outcome.kind === "error" ? errorText(body as JsonRpcError) : resultText(body));
+}
+
+/** Tools report the reason in the first text of their result. */
+function resultText(result: unknown): string {
+  const content = isJsonObject(result) ? result["content"] : undefined;
+  const texts = (Array.isArray(content) ? content : []).filter(isText);
+  return texts[0]?.text ?? "The tool answered with an error.";
+}
+
+function isText(block: unknown): block is JsonObject & { readonly text: string } {
+  return isJsonObject(block) && typeof block["text"] === "string" && block["text"] !== "";
+}

@@ -1,0 +1,104 @@
+import { HoldfastError } from "../task/fault.ts";
+import type { JsonRpcError } from "../task/outcome.ts";
+import { logLevels, type LogLevel, type LogText } from "../task/task-line.ts";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The `_meta` of params or a result; empty if there is none. */
+export function metaOf(object: unknown): JsonObject {
+  const meta = isJsonObject(object) ? object["_meta"] : undefined;
+  return isJsonObject(meta) ? meta : {};
+}
+
+/** Params or a result with more in `_meta`. All members stay unchanged; added ones replace existing ones. */
+export function withMeta(object: JsonObject, added: JsonObject): JsonObject {
+  return { ...object, _meta: { ...metaOf(object), ...added } };
+}
+
+/** The task that a message names in `_meta`, under its generation's key. */
+export interface RelatedTask {
+  readonly taskId: string;
+}
+
+/** The id of the task that params or a result name under `key` in `_meta`, if they name one. */
+export function relatedTaskIn(object: unknown, key: string): string | undefined {
+  const related = metaOf(object)[key];
+  const taskId = isJsonObject(related) ? related["taskId"] : undefined;
+  return typeof taskId === "string" ? taskId : undefined;
+}
+
+/** A hundred years: with a longer life, a store could not hold the end of the task exactly. */
+const longestMs = 100 * 365 * 24 * 60 * 60 * 1000;
+
+/**
+ * How long a requestor wants its task kept, in whole milliseconds; receivers may override it (C-103, S-073). `name` is the member's name in
+ * the request. Throws `invalid_params` unless it is a number from 0 up (A-15).
+ */
+export function readMilliseconds(value: unknown, name: string): number {
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
+    throw new HoldfastError("invalid_params", `${name} has to be a number of milliseconds from 0 on.`);
+  }
+  return Math.min(Math.ceil(value), longestMs);
+}
+
+/** The format version, so that later forms of cursors can be told apart. */
+const version = "1:";
+
+/** The cursor of the page after the task with this id. Requestors cannot read it or make one up (C-074, S-048). */
+export function encodeCursor(id: string): string {
+  return Buffer.from(version + id).toString("base64url");
+}
+
+/** The id after which a page starts, or undefined for the first page; throws `invalid_params` (C-110, S-076). */
+export function readCursor(params: unknown): string | undefined {
+  const cursor = isJsonObject(params) ? params["cursor"] : undefined;
+  if (cursor === undefined) return undefined;
+  const id = typeof cursor === "string" ? decode(cursor) : undefined;
+  if (id !== undefined) return id;
+  throw new HoldfastError("invalid_params", "params.cursor has to be the nextCursor of an earlier page.");
+}
+
+/** Decoding skips characters that are not base64url, so a cursor is valid only if it encodes back to the same text. */
+function decode(cursor: string): string | undefined {
+  const text = Buffer.from(cursor, "base64url").toString();
+  const id = text.slice(version.length);
+  return text.startsWith(version) && id !== "" && encodeCursor(id) === cursor ? id : undefined;
+}
+
+/** The text of an error. */
+export function errorText({ code, message }: JsonRpcError): string {
+  return message === "" ? `The request failed with code ${code}.` : message;
+}
+
+/** Sets the lowest level of log messages that the client of a session wants. */
+export const setLevelMethod = "logging/setLevel";
+
+export const logMethod = "notifications/message";
+
+export interface LogMessage {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** The level that a client names; undefined if it names none. */
+export function logLevelOf(value: unknown): LogLevel | undefined {
+  return logLevels.find((level) => level === value);
+}
+
+/** Whether a line is at least as severe as `least`. */
+export function isAtLeast(least: LogLevel, { level }: Pick<LogText, "level">): boolean {
+  return logLevels.indexOf(level) >= logLevels.indexOf(least);
+}
+
+/**
+ * A log line of a tool call as an MCP log message. Clients show string data as it is, and other data as JSON, so a line is sent as its
+ * text, together with its data if it has any. A text that only repeats its data, as from a handler written for the SDK, is left out.
+ */
+export function logMessage(tool: string, { level, text, data }: LogText): LogMessage {
+  const said = data === undefined ? text : text === JSON.stringify(data) ? data : { text, data };
+  return { method: logMethod, params: { level, logger: tool, data: said } };
+}

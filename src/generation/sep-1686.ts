@@ -1,0 +1,317 @@
+import type { GenerationName, TaskRecord, TaskSnapshot, Progress } from "../task/record.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  relatedTaskIn,
+  withMeta,
+  type RelatedTask,
+  errorText,
+  metaOf,
+  readMilliseconds,
+  logMessage,
+} from "./message.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { type JsonRpcError, statusOf } from "../task/outcome.ts";
+import { toolMetaOf, type ToolMeta } from "./extensions.ts";
+import type { InputMethod } from "../task/journal.ts";
+import type { LogText } from "../task/task-line.ts";
+
+/** The generation name in records: the original proposal, in which requestors choose the ids. */
+export const generation = "sep-1686" as const satisfies GenerationName;
+
+/** Client requests that can become tasks (S-002). */
+export const requestMethods = ["tools/call", "resources/read", "prompts/get"] as const;
+
+export type RequestMethod = (typeof requestMethods)[number];
+
+/** Server requests that can become tasks (S-002). */
+export type ClientTaskMethod = "sampling/createMessage" | "elicitation/create";
+
+/**
+ * The value of `capabilities.tasks`: for each request type of each category, whether it can become a task (S-003). The categories are
+ * direct members, as in the first text. A later text put them under `requests`; there, clients that know 2025-11-25 reject a boolean and
+ * end the handshake.
+ */
+export type TasksCapability = Readonly<Record<string, Readonly<Record<string, boolean>>>>;
+
+/** What a server declares if it accepts these requests as tasks. */
+export function serverTasksCapability(methods: readonly RequestMethod[]): TasksCapability {
+  return capabilityOf(methods);
+}
+
+/** What a client declares if it accepts these requests as tasks. */
+export function clientTasksCapability(methods: readonly ClientTaskMethod[]): TasksCapability {
+  return capabilityOf(methods);
+}
+
+/**
+ * Whether the other side declares that it accepts such a request as a task. One that declares nothing may still accept it (S-004, A-01):
+ * only trying tells.
+ */
+export function declaresTask(capabilities: JsonObject, method: RequestMethod | ClientTaskMethod): boolean {
+  const tasks = capabilities["tasks"];
+  const path = method.split("/");
+  return isTrue(tasks, path) || isTrue(tasks, ["requests", ...path]);
+}
+
+function capabilityOf(methods: readonly string[]): TasksCapability {
+  const tasks: Record<string, Record<string, boolean>> = {};
+  for (const method of methods) {
+    const [category = "", type = ""] = method.split("/");
+    tasks[category] = { ...tasks[category], [type]: true };
+  }
+  return tasks;
+}
+
+/** Only `true` counts: objects are declarations of a later revision. */
+function isTrue(declared: unknown, path: readonly string[]): boolean {
+  let at = declared;
+  for (const name of path) at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  return at === true;
+}
+
+/** The task methods. None cancels a task: `notifications/cancelled` for its request does (S-063). */
+export const taskMethods = ["tasks/get", "tasks/result", "tasks/list", "tasks/delete"] as const;
+
+export type TasksMethod = (typeof taskMethods)[number];
+
+/** The id in the params of a message; throws `invalid_params` with the reason (S-075, S-080). */
+export function readTaskId(method: Exclude<TasksMethod, "tasks/list">, params: unknown): string {
+  const taskId = isJsonObject(params) ? params["taskId"] : undefined;
+  if (typeof taskId === "string" && taskId !== "") return taskId;
+  throw new HoldfastError("invalid_params", `${method} needs params.taskId, a string that is not empty.`);
+}
+
+/** The key in `_meta` that names the task a message belongs to (S-060). Its prefix differs from that of later revisions. */
+export const relatedTaskKey = "modelcontextprotocol.io/related-task";
+
+/** The entry of `_meta`. */
+export function relatedTask(taskId: string): { readonly [relatedTaskKey]: RelatedTask } {
+  return { [relatedTaskKey]: { taskId } };
+}
+
+/** A result or params that belong to a task. All members stay unchanged; this task replaces any other (S-061). */
+export function withRelatedTask(object: JsonObject, taskId: string): JsonObject {
+  return withMeta(object, relatedTask(taskId));
+}
+
+/** The id of the task that params or a result belong to, if they name one. */
+export function relatedTaskOf(object: unknown): string | undefined {
+  return relatedTaskIn(object, relatedTaskKey);
+}
+
+/** All statuses of a task (S-025). */
+export const wireStatuses = [
+  "submitted",
+  "working",
+  "input_required",
+  "completed",
+  "failed",
+  "cancelled",
+  "unknown",
+] as const;
+
+export type WireStatus = (typeof wireStatuses)[number];
+
+/** Whether a status is final (S-030). `unknown` is final too (A-17). */
+export function isFinal(status: WireStatus): boolean {
+  return status === "completed" || status === "failed" || status === "cancelled" || status === "unknown";
+}
+
+/** A task in a list (S-045). */
+export interface WireTask {
+  readonly taskId: string;
+  readonly status: WireStatus;
+  /** Milliseconds from the end of the task; null: no end (S-036). */
+  readonly keepAlive: number | null;
+  /** Milliseconds between two polls (S-037). */
+  readonly pollFrequency: number;
+  /** Only for a failed task. */
+  readonly error?: string;
+  readonly _meta?: ToolMeta;
+}
+
+/** The answer to `tasks/get` (S-035). */
+export interface GetTaskResult extends Omit<WireTask, "_meta"> {
+  readonly _meta: Partial<ToolMeta> & { readonly [relatedTaskKey]: RelatedTask };
+}
+
+/** A task from its record alone, so that a page of them needs no bodies. `error` is for a failed task (S-083). */
+export function wireTask(task: TaskRecord, error?: string): WireTask {
+  const status = wireStatus(task);
+  return {
+    taskId: task.wireId,
+    status,
+    keepAlive: task.expiry.ms,
+    pollFrequency: task.pollIntervalMs,
+    ...(status === "failed" && error !== undefined ? { error } : {}),
+    ...toolMetaOf(task),
+  };
+}
+
+export function getTaskResult(snapshot: TaskSnapshot): GetTaskResult {
+  const { task } = snapshot;
+  const shown = wireTask(task, errorOf(snapshot));
+  return { ...shown, _meta: { ...shown._meta, ...relatedTask(task.wireId) } };
+}
+
+/** Why a task failed, in full: no other answer contains it (S-042, S-083). Undefined for every other task. */
+export function errorOf({ task, outcome }: TaskSnapshot): string | undefined {
+  if (outcome === null || wireStatus(task) !== "failed") return undefined;
+  return errorText(JSON.parse(outcome.body) as JsonRpcError);
+}
+
+/**
+ * `submitted`: no attempt has begun (S-026). `unknown` is for other servers: here, the fate of a task is always known (S-032). A result
+ * with `isError` completes the task (S-084, A-09).
+ */
+export function wireStatus(task: TaskRecord): WireStatus {
+  const status = statusOf(task);
+  if (status === "working" && task.startedAt === null) return "submitted";
+  if (status !== "settled") return status;
+  switch (task.outcomeKind) {
+    case "result":
+    case "error_result":
+      return "completed";
+    case "error":
+      return "failed";
+    case null:
+      throw new HoldfastError("internal", `Task ${task.id} is settled and has no outcome.`);
+  }
+}
+
+/** The key in `_meta` with which a request asks to become a task (S-006). */
+export const taskKey = "modelcontextprotocol.io/task";
+
+/** In UTF-16 code units: far more than any id needs, and short enough to store as a name. */
+const longestId = 1_024;
+
+/** How a request asks to become a task. */
+export interface TaskParams {
+  /** Chosen by the requestor (S-007). */
+  readonly taskId: string;
+  /** How long the requestor wants the task kept after its end; whole milliseconds (S-008). */
+  readonly keepAliveMs?: number;
+}
+
+/** Whether a request asks to become a task; `readTaskParams` checks whether the params are valid. */
+export function asksForTask(params: unknown): boolean {
+  return metaOf(params)[taskKey] !== undefined;
+}
+
+/** The task that a request asks to become, or undefined if it asks for none; throws `invalid_params` (S-020). */
+export function readTaskParams(params: unknown): TaskParams | undefined {
+  const task = metaOf(params)[taskKey];
+  if (task === undefined) return undefined;
+  const { taskId, keepAlive } = isJsonObject(task) ? task : {};
+  if (typeof taskId !== "string" || taskId === "" || taskId.length > longestId) {
+    const problem = `_meta["${taskKey}"] needs a taskId, a string of 1 to ${longestId} characters.`;
+    throw new HoldfastError("invalid_params", problem);
+  }
+  if (keepAlive === undefined) return { taskId };
+  return { taskId, keepAliveMs: readMilliseconds(keepAlive, `_meta["${taskKey}"].keepAlive`) };
+}
+
+/** Params that ask for a task with an id that the requestor chose. */
+export function withTask(params: JsonObject, { taskId, keepAliveMs }: TaskParams): JsonObject {
+  const keepAlive = keepAliveMs === undefined ? {} : { keepAlive: keepAliveMs };
+  return withMeta(params, { [taskKey]: { taskId, ...keepAlive } });
+}
+
+/** The same params without the request for a task. */
+export function withoutTask(params: JsonObject): JsonObject {
+  const meta = params["_meta"];
+  if (!isJsonObject(meta) || !Object.hasOwn(meta, taskKey)) return params;
+  const { [taskKey]: _unasked, ...others } = meta;
+  return { ...params, _meta: others };
+}
+
+/**
+ * The answer to `tasks/result`: the result of the request, with its task (S-040). Throws `invalid_params` for a task that is not completed,
+ * for any reason (S-041, S-042, S-078).
+ */
+export function taskResult({ task, outcome }: TaskSnapshot): JsonObject {
+  const status = wireStatus(task);
+  if (status !== "completed" || outcome === null) {
+    throw new HoldfastError("invalid_params", `No result: the task is ${status}`);
+  }
+  return withRelatedTask(JSON.parse(outcome.body) as JsonObject, task.wireId);
+}
+
+/**
+ * The answer to the request itself when its task has ended (S-015). A result names its task; an error has no place for that. The requestor
+ * that cancelled it gets no answer; other waiting ones get this error.
+ */
+export function requestAnswer({
+  task,
+  outcome,
+}: TaskSnapshot): { readonly result: JsonObject } | { readonly error: JsonRpcError } {
+  if (outcome === null) return { error: { code: -32603, message: "The task was cancelled" } };
+  const body: unknown = JSON.parse(outcome.body);
+  if (outcome.kind === "error") return { error: body as JsonRpcError };
+  return { result: withRelatedTask(body as JsonObject, task.wireId) };
+}
+
+/** A page of tasks. It belongs to no task, so it names none (S-045, A-20). */
+export interface ListTasksResult {
+  readonly tasks: readonly WireTask[];
+  readonly nextCursor?: string;
+}
+
+export function listResult(tasks: readonly WireTask[], nextCursor?: string): ListTasksResult {
+  return { tasks, ...(nextCursor === undefined ? {} : { nextCursor }) };
+}
+
+/** The answer to `tasks/delete`, empty except for its task (S-051). */
+export interface DeleteTaskResult {
+  readonly _meta: { readonly [relatedTaskKey]: RelatedTask };
+}
+
+export function deleteTaskResult(taskId: string): DeleteTaskResult {
+  return { _meta: relatedTask(taskId) };
+}
+
+/**
+ * A question of a task, which names the task (S-057, S-062). It asks for a task on the client only if `task` is given, whatever its author
+ * wrote.
+ */
+export function nestedRequest(
+  method: InputMethod,
+  params: JsonObject,
+  taskId: string,
+  task?: TaskParams,
+): { readonly method: InputMethod; readonly params: JsonObject } {
+  const own = withoutTask(params);
+  return { method, params: withRelatedTask(task === undefined ? own : withTask(own, task), taskId) };
+}
+
+export const createdMethod = "notifications/tasks/created";
+
+/** A message without a response. */
+export interface WireNotification {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** The task exists and can be requested from now on; contains only its id (S-011, S-012). */
+export function createdNotification(taskId: string): WireNotification {
+  return { method: createdMethod, params: { _meta: relatedTask(taskId) } };
+}
+
+/** Progress of a request that is a task, under its progress token, until it is answered (S-061, S-099). */
+export function progressNotification(
+  progressToken: string | number,
+  progress: Progress,
+  taskId: string,
+): WireNotification {
+  return {
+    method: "notifications/progress",
+    params: withRelatedTask({ progressToken, ...progress }, taskId),
+  };
+}
+
+/** A log line of a task, with the task's id (S-060). */
+export function logNotification(tool: string, line: LogText, taskId: string): WireNotification {
+  const { method, params } = logMessage(tool, line);
+  return { method, params: withRelatedTask(params, taskId) };
+}

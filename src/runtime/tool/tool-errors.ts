@@ -1,0 +1,236 @@
+import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
+import type { CallFailure, JsonRpcError } from "../../task/outcome.ts";
+import { cutText } from "../../task/stored-text.ts";
+import { HoldfastError } from "../../task/fault.ts";
+
+/**
+ * Throw it in a step or a handler if a retry cannot help: neither the step, whatever its `retries`, nor the handler, whatever its tool's
+ * `retry`, runs again. It is recognized by its name, on a replay too.
+ *
+ * ```ts
+ * if (response.status === 404) throw new NonRetryableError("There is no such report.");
+ * ```
+ */
+export class NonRetryableError extends Error {
+  override readonly name = "NonRetryableError";
+}
+
+/** Whether `thrown` forbids a retry, from this or another copy of the class. Never throws. */
+export function isNonRetryable(thrown: unknown): boolean {
+  try {
+    const isOne = thrown instanceof NonRetryableError;
+    return isOne || (thrown instanceof Error && thrown.name === "NonRetryableError");
+  } catch {
+    return false;
+  }
+}
+
+/** In code points: the maximum for a text from a tool, which may itself quote a tool that it called. */
+const longestCause = 1_000;
+
+const reasons = ["failed", "cancelled", "expired"] as const;
+
+/** How a call of a tool failed. */
+export type TaskCallFailure = (typeof reasons)[number];
+
+interface Details {
+  readonly result?: CallToolResult | undefined;
+  readonly error?: JsonRpcError | undefined;
+}
+
+/**
+ * `task.call` rejects with it if the called tool did not succeed, on a replay too. Uncaught, it gives the calling tool a result with
+ * `isError` whose text is the message: the name of the called tool, and what its own caller would have been told.
+ *
+ * ```ts
+ * try {
+ *   await task.call("scan", scan, { url });
+ * } catch (error) {
+ *   if (!(error instanceof TaskCallError) || error.reason !== "expired") throw error;
+ *   await task.status("The scan took too long, and is left out.");
+ * }
+ * ```
+ */
+export class TaskCallError extends Error {
+  override readonly name = "TaskCallError";
+  /** The name of the called tool. */
+  readonly tool: string;
+  /**
+   * `expired`: its task reached the end of its life. `cancelled`: only its task was cancelled; if the calling task is cancelled, calls
+   * reject like everything else.
+   */
+  readonly reason: TaskCallFailure;
+  /** The result with `isError` that it returned, or that stands for what its handler threw. */
+  readonly result: CallToolResult | undefined;
+  /** The JSON-RPC error that answered the call instead of a result. */
+  readonly error: JsonRpcError | undefined;
+
+  constructor(tool: string, reason: TaskCallFailure, message: string, details: Details & ErrorOptions = {}) {
+    super(message, details);
+    this.tool = tool;
+    this.reason = reason;
+    this.result = details.result;
+    this.error = details.error;
+  }
+}
+
+/** The error that a failed call rejects with. */
+export function callErrorOf(tool: string, failure: CallFailure): TaskCallError {
+  const { reason } = failure;
+  if (reason === "cancelled")
+    return new TaskCallError(tool, reason, `The call of tool "${tool}" was cancelled.`);
+  if ("error" in failure) {
+    const { error } = failure;
+    const said = reason === "expired" ? "did not end in time" : "failed";
+    return new TaskCallError(
+      tool,
+      reason,
+      `Tool "${tool}" ${said}: ${cutText(error.message, longestCause)}`,
+      {
+        error,
+      },
+    );
+  }
+  const result = failure.result as CallToolResult; // as its outcome was stored
+  const text = cutText(causeText(result), longestCause);
+  return new TaskCallError(tool, reason, `Tool "${tool}" failed${text === "" ? "." : `: ${text}`}`, {
+    result,
+  });
+}
+
+/** What the journal stores of such an error besides its message; details that are too large are left out. */
+export function callErrorData({ tool, reason, result, error }: TaskCallError, maxBytes: number): unknown {
+  const text = jsonTextOf({ tool, reason, result, error });
+  const fits = text !== undefined && Buffer.byteLength(text) <= maxBytes;
+  return fits ? (JSON.parse(text) as unknown) : { tool, reason };
+}
+
+/** Restores the error; undefined for data of another error with the same name. */
+export function readCallError(
+  message: string,
+  data: unknown,
+  options?: ErrorOptions,
+): TaskCallError | undefined {
+  const { tool, reason: given, result, error } = (data ?? {}) as Readonly<Record<string, unknown>>;
+  const reason = reasons.find((candidate) => candidate === given);
+  if (typeof tool !== "string" || reason === undefined) return undefined;
+  return new TaskCallError(tool, reason, message, {
+    ...options,
+    result: result as CallToolResult | undefined,
+    error: error as JsonRpcError | undefined,
+  });
+}
+
+function causeText({ content }: CallToolResult): string {
+  const texts = (content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : []));
+  return texts.join(" ").trim();
+}
+
+/** Our faults that end a step, a question or a wait for an event. */
+const ends = ["step_timeout", "input_timeout", "input_failed", "event_timeout"] as const;
+
+interface StoredError {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | number;
+  readonly data?: unknown;
+}
+
+/** A step's final error in the journal: raw JSON of its name, message, code and data. Never throws. */
+export function encodeError(error: unknown, maxBytes: number): string {
+  const text = JSON.stringify(storedError(error, maxBytes));
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  return JSON.stringify({ name: "Error", message: `An error of more than ${maxBytes} bytes was thrown.` });
+}
+
+/** The readable parts of an error. Its getters are the author's, and may throw. */
+function storedError(error: unknown, maxBytes: number): StoredError {
+  const message = describeThrown(error);
+  try {
+    if (!(error instanceof Error)) return { name: "Error", message };
+    if (error instanceof TaskCallError) {
+      const others = Buffer.byteLength(JSON.stringify({ name: error.name, message, data: null }));
+      return { name: error.name, message, data: callErrorData(error, maxBytes - others) };
+    }
+    return { name: textOf(error.name, "Error"), message, ...codeOf(error), ...dataOf(error) };
+  } catch {
+    return { name: "Error", message };
+  }
+}
+
+/**
+ * The error that handlers get from a failed step, on the first run and on a replay. A protocol error is restored as one, so that it still
+ * becomes the JSON-RPC error of the call (A-04).
+ */
+export function decodeError(json: string, cause?: unknown): Error {
+  const { name, message, code, data } = JSON.parse(json) as StoredError;
+  if (name === "ProtocolError" && typeof code === "number") return new ProtocolError(code, message, data);
+  const end = ends.find((candidate) => candidate === code);
+  if (name === "HoldfastError" && end !== undefined) return new HoldfastError(end, message, { data });
+  const options = cause === undefined ? undefined : { cause };
+  const callError = name === "TaskCallError" ? readCallError(message, data, options) : undefined;
+  if (callError !== undefined) return callError;
+  const error =
+    name === "NonRetryableError" ? new NonRetryableError(message, options) : named(name, message, options);
+  return Object.assign(error, code === undefined ? {} : { code }, data === undefined ? {} : { data });
+}
+
+function named(name: string, message: string, options: ErrorOptions | undefined): Error {
+  const error = new Error(message, options);
+  error.name = name;
+  return error;
+}
+
+function textOf(value: unknown, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
+}
+
+function codeOf(error: Error): { code?: string | number } {
+  const code: unknown = "code" in error ? error.code : undefined;
+  return typeof code === "string" || Number.isSafeInteger(code) ? { code: code as string | number } : {};
+}
+
+/** If JSON cannot carry the data, the error itself is still kept. */
+function dataOf(error: Error): { data?: unknown } {
+  const text = "data" in error ? jsonTextOf(error.data) : undefined;
+  return text === undefined ? {} : { data: JSON.parse(text) as unknown };
+}
+
+/** A text for any thrown value. Never throws. */
+export function describeThrown(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? String(thrown.message) : String(thrown);
+  } catch {
+    return "The handler threw a value that has no text.";
+  }
+}
+
+/** The JSON text of `value`, or undefined if JSON cannot carry it. Never throws. */
+export function jsonTextOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Causes may form a circle. */
+const mostCauses = 10;
+
+/** Per error, in UTF-16 units: more than any reader keeps, and small enough to join, even for huge errors. */
+const longestStack = 40_000;
+
+/** The stack of a thrown value, with those of its causes; undefined if it has none. Never throws. */
+export function thrownStack(thrown: unknown): string | undefined {
+  const stacks: string[] = [];
+  try {
+    let at: unknown = thrown;
+    for (let depth = 0; at instanceof Error && depth < mostCauses; depth++) {
+      if (at.stack !== undefined) stacks.push(String(at.stack).slice(0, longestStack));
+      at = at.cause;
+    }
+  } catch {
+    // Its getters are the author's.
+  }
+  return stacks.length === 0 ? undefined : stacks.join("\ncaused by: ");
+}

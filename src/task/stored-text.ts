@@ -1,0 +1,96 @@
+import { HoldfastError, isUnreadable } from "./fault.ts";
+
+/**
+ * The JSON text of a value that survives JSON unchanged. Throws `not_json` for anything else (a `Date`, a `Map`, `NaN`, `undefined` inside
+ * an object, a cycle), and says where. So a value that would come back different after a crash fails on the first run, in development.
+ */
+export function encodeJson(value: unknown, what: string): string {
+  try {
+    assertJson(value, what, new Set());
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) throw notJson(what, "nested too deeply");
+    throw error;
+  }
+}
+
+function assertJson(value: unknown, path: string, above: Set<object>): void {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return;
+    case "number":
+      if (Number.isFinite(value)) return;
+      throw notJson(path, String(value));
+    case "object":
+      if (value === null) return;
+      assertContainer(value, path, above);
+      return;
+    default:
+      throw notJson(path, typeof value);
+  }
+}
+
+function assertContainer(value: object, path: string, above: Set<object>): void {
+  if (above.has(value)) throw notJson(path, "a reference to itself");
+  above.add(value);
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) assertJson(value[index], `${path}[${index}]`, above);
+  } else {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) {
+      throw notJson(path, `an instance of ${nameOfClass(prototype)}`);
+    }
+    if ("toJSON" in value && typeof value.toJSON === "function") throw notJson(path, "an object with toJSON");
+    for (const [key, member] of Object.entries(value)) {
+      // An absent and an undefined member read the same, so leaving it out changes nothing.
+      if (member !== undefined) assertJson(member, `${path}.${key}`, above);
+    }
+  }
+  above.delete(value);
+}
+
+function nameOfClass(prototype: unknown): string {
+  const maker: unknown =
+    typeof prototype === "object" && prototype !== null ? prototype.constructor : undefined;
+  return typeof maker === "function" && maker.name !== "" ? maker.name : "a class of its own";
+}
+
+function notJson(path: string, found: string): HoldfastError {
+  return new HoldfastError(
+    "not_json",
+    `${path} is ${found}, which JSON cannot carry unchanged. Return plain data (strings, finite numbers, booleans, null, arrays, objects).`,
+  );
+}
+
+/** In code points: the length of an error line. */
+const line = 200;
+
+/** The beginning of a text that is too long for a line. It never splits a surrogate pair. */
+export function cutText(text: string, longest = line): string {
+  if (text.length <= longest) return text;
+  // a code point has at most two units, so this contains all that is kept
+  const points = Array.from(text.slice(0, 2 * longest + 2));
+  return points.length <= longest ? text : `${points.slice(0, longest - 1).join("")}…`;
+}
+
+/** An encrypted text: `enc1:`, the id of its key, and the ciphertext. No JSON text begins like this. */
+const form = /^enc1:[\w-]{1,32}:[\w-]{38,}$/;
+
+/** What operators without keys see instead of an encrypted text. */
+export const encryptedText = "(encrypted)";
+
+/** Whether a text is encrypted: only an encrypted store (`encryptedStore`) can read it. */
+export function isSealed(text: string): boolean {
+  return form.test(text);
+}
+
+/** An encrypted text that cannot be decrypted. */
+export class Unopened extends Error {
+  override readonly name = "Unopened";
+}
+
+/** Whether `thrown` says that a task cannot be read because its stored data cannot be decrypted here. */
+export function isUnopened(thrown: unknown): boolean {
+  return isUnreadable(thrown) && thrown.cause instanceof Unopened;
+}

@@ -1,0 +1,286 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+import assert from "node:assert/strict";
+import { type Clock, systemClock } from "../runtime/clock.ts";
+import type { ClientClock, Deadline } from "../client/clock.ts";
+import type { MemoryTables } from "../store/memory/memory-tables.ts";
+import { openInputs } from "../store/memory/stored-task.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { isTerminal } from "../task/outcome.ts";
+
+interface Timer {
+  at: number;
+  readonly run: () => void;
+}
+
+interface Interval {
+  readonly ms: number;
+  readonly run: () => void;
+  elapsed: number;
+}
+
+/** A clock that stands still until a test moves it. */
+export class FakeClock implements Clock {
+  #now: number;
+  readonly #timers = new Set<Timer>();
+  readonly #intervals = new Set<Interval>();
+  readonly #settled: () => Promise<void>;
+
+  /** `settled` resolves when running code can do no more without time passing. */
+  constructor(now = Date.UTC(2026, 0, 1), settled = rest) {
+    this.#now = now;
+    this.#settled = settled;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const timer = { at: this.#now + ms, run };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  every(ms: number, run: () => void): () => void {
+    const interval = { ms, run, elapsed: 0 };
+    this.#intervals.add(interval);
+    return () => this.#intervals.delete(interval);
+  }
+
+  randomBytes(size: number): Uint8Array {
+    return randomBytes(size);
+  }
+
+  uniqueName(): string {
+    return randomUUID();
+  }
+
+  /** Shows another time from now on, as a clock that is set does. Timers wait as long as before. */
+  jump(ms: number): void {
+    this.#now += ms;
+    for (const timer of this.#timers) timer.at += ms;
+  }
+
+  get armed(): number {
+    return this.#timers.size + this.#intervals.size;
+  }
+
+  /** Moves time forward, timer by timer, and lets what each one started settle. */
+  async advance(ms: number): Promise<void> {
+    await this.#settled(); // running code may still set a timer
+    const end = this.#now + ms;
+    for (;;) {
+      const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+      const [next] = due;
+      if (next === undefined) break;
+      this.#timers.delete(next);
+      this.#now = Math.max(this.#now, next.at);
+      next.run();
+      await this.#settled();
+    }
+    this.#now = end;
+    await this.#settled();
+    for (const interval of this.#intervals) {
+      interval.elapsed += ms;
+      if (interval.elapsed < interval.ms) continue;
+      interval.elapsed = 0;
+      interval.run();
+    }
+    await this.#settled();
+  }
+}
+
+/** Lets all code run that needs no time to pass. */
+export async function rest(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+}
+
+/** The clock of one process, whose timers end with it. */
+export class ProcessClock implements Clock {
+  readonly #clock: FakeClock;
+  readonly #timers = new Set<() => void>();
+  #ended = false;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  after(ms: number, run: () => void, keepAlive?: "keep alive"): () => void {
+    // Only an orderly stop keeps its process alive. It waits for handlers, and the test does not move time meanwhile.
+    if (keepAlive !== undefined) return systemClock.after(ms, run, keepAlive);
+    return this.#kept((ended) => {
+      const over = (): void => {
+        ended();
+        run();
+      };
+      if (ms > 0) return this.#clock.after(ms, over);
+      const now = setImmediate(over); // due timers take no time
+      return () => clearImmediate(now);
+    });
+  }
+
+  every(ms: number, run: () => void): () => void {
+    return this.#kept(() => this.#clock.every(ms, run));
+  }
+
+  randomBytes(size: number): Uint8Array {
+    return this.#clock.randomBytes(size);
+  }
+
+  uniqueName(): string {
+    return this.#clock.uniqueName();
+  }
+
+  /** The process is gone: none of its timers fire any more. */
+  end(): void {
+    this.#ended = true;
+    for (const callOff of this.#timers) callOff();
+    this.#timers.clear();
+  }
+
+  #kept(arm: (ended: () => void) => () => void): () => void {
+    if (this.#ended) return () => undefined;
+    const disarm = arm(() => this.#timers.delete(callOff));
+    const callOff = (): void => {
+      disarm();
+      this.#timers.delete(callOff);
+    };
+    this.#timers.add(callOff);
+    return callOff;
+  }
+}
+
+/** How much faster than real time the client's pauses pass. */
+const speed = 50;
+
+/** In ms of real time. Longer sleeps check the time and sleep again. */
+const longestPauseMs = 60_000;
+
+/**
+ * The clock of a test's client. Its time limits use the test's clock. Its pauses, between polls and before retries, pass by themselves
+ * and fast, so no test has to move a clock to let its client poll.
+ */
+export class PatientClock implements ClientClock {
+  readonly #clock: FakeClock;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  elapsed(): number {
+    return Math.trunc(performance.now() * speed);
+  }
+
+  async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    await pause(Math.min(ms / speed, longestPauseMs), undefined, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
+  }
+
+  deadline(ms: number): Deadline {
+    const controller = new AbortController();
+    const late = (): void => controller.abort(new DOMException("No answer in time", "TimeoutError"));
+    return { signal: controller.signal, clear: this.#clock.after(ms, late) };
+  }
+
+  /** The middle value, so that each test has the same pauses. */
+  random(): number {
+    return 0.5;
+  }
+}
+
+/** How often to check whether anything moves, in ms of real time. */
+const lookMs = 50;
+
+export interface StillnessOptions {
+  readonly tables: MemoryTables;
+  readonly now: () => number;
+  /** Whether questions of this key are answered as soon as they are asked. */
+  readonly isAnswered: (key: string) => boolean;
+  /** How long running code may take before time moves anyway, in ms of real time. */
+  readonly settleMs: number;
+  /** How long nothing may move before a wait gives up, in ms of real time. */
+  readonly patienceMs: number;
+}
+
+/** Detects whether any handler works, or all of them wait for time or the test. */
+export class Stillness {
+  readonly #options: StillnessOptions;
+
+  constructor(options: StillnessOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when no handler works or is about to be answered. */
+  async settled(): Promise<void> {
+    const giveUpAt = performance.now() + this.#options.settleMs;
+    for (;;) {
+      await rest();
+      if (!(this.#isWorking || this.#isAnswered) || performance.now() >= giveUpAt) return;
+      await pause(1);
+    }
+  }
+
+  /** Settles like `wanted`. If nothing moves for long, rejects with an `AssertionError` with the text of `problem`. */
+  async unlessStuck<T>(wanted: Promise<T>, problem: () => string | undefined): Promise<T> {
+    const over = new AbortController();
+    try {
+      return await Promise.race([wanted, this.#stuck(problem, over.signal)]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  async #stuck(problem: () => string | undefined, signal: AbortSignal): Promise<never> {
+    let changes = this.#changes;
+    for (let stillMs = 0; ; stillMs += lookMs) {
+      await pause(lookMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return new Promise<never>(() => undefined);
+      if (this.#isWorking || changes !== this.#changes) stillMs = 0;
+      changes = this.#changes;
+      if (stillMs < this.#options.patienceMs) continue;
+      const message = problem();
+      if (message !== undefined) assert.fail(message);
+    }
+  }
+
+  /** Whether the client is about to answer a question: time moves only after that. */
+  get #isAnswered(): boolean {
+    const { tables, isAnswered } = this.#options;
+    if (tables.owners.living === 0) return false;
+    return [...tables.stored.values()].some(
+      ({ record, journal }) =>
+        !isTerminal(record.state) && openInputs(journal.values()).some(({ key }) => isAnswered(key)),
+    );
+  }
+
+  get #records(): readonly TaskRecord[] {
+    return [...this.#options.tables.stored.values()].map(({ record }) => record);
+  }
+
+  get #isWorking(): boolean {
+    return this.#records.some((record) => this.#works(record));
+  }
+
+  /** Grows with each change of a task, and with time. */
+  get #changes(): number {
+    return this.#records.reduce((changes, { version }) => changes + version, this.#options.now());
+  }
+
+  #works(record: TaskRecord): boolean {
+    const { tables } = this.#options;
+    const { state, owner, waiting, lane } = record;
+    const hasOwner = owner === null ? tables.owners.living > 0 : tables.lives(owner);
+    if (!hasOwner) return false;
+    if (state === "running") return !waiting;
+    return state === "queued" && lane !== null && tables.isServed(record);
+  }
+}
