@@ -1,3 +1,4 @@
+import "./runtime/require-node.ts";
 export { createTasks } from "./server/tasks.ts";
 export type { Tasks } from "./server/tasks.ts";
 export type {

@@ -1,3 +1,4 @@
+import "./runtime/require-node.ts";
 import { openTasks, type SdkV1Tasks } from "./sdk-v1/open-tasks.ts";
 import type { SdkV1Options } from "./sdk-v1/options.ts";
 

@@ -73,7 +73,7 @@ async function bundle(
     external: (id) => !/^[./\0]/.test(id) && !bundled.test(id),
     plugins: [rateLimiterInMemory, ...plugins],
     transform: { target: "node22.18" },
-    treeshake: { moduleSideEffects: false },
+    treeshake: { moduleSideEffects: (id) => id.endsWith("/require-node.ts") },
     preserveEntrySignatures: "allow-extension",
     checks: { bundlerTimings: false },
     onLog: (level, { message }) => {

@@ -25,7 +25,7 @@ const names = [
 async function install(project: string): Promise<void> {
   const modules = join(project, "node_modules");
   await mkdir(modules);
-  for (const name of ["@modelcontextprotocol", "@types", "undici-types", "zod", "typescript"])
+  for (const name of ["@modelcontextprotocol", "@types", "undici-types", "zod"])
     await symlink(join(root, "node_modules", name), join(modules, name));
   await symlink(root, join(modules, "holdfast"));
 }
@@ -48,7 +48,7 @@ const filesIn = async (path: string): Promise<string[]> => {
     .toSorted();
 };
 
-it("writes a project that compiles and passes its own tests", { timeout: 180_000 }, async () => {
+it("writes a project that passes its own tests", { timeout: 180_000 }, async () => {
   const cwd = await folder();
   const made = await holdfast(["init", "My Reports"], { cwd });
   expect(made).toMatchObject({ code: 0, stderr: "" });
@@ -58,9 +58,7 @@ it("writes a project that compiles and passes its own tests", { timeout: 180_000
   const project = join(cwd, "My Reports");
   expect(await filesIn(project)).toEqual(names);
   await install(project);
-  const compiled = await node(project, [join(root, "node_modules/typescript/bin/tsc")]);
-  expect(compiled).toEqual({ code: 0, stdout: "", stderr: "" });
-  const tested = await node(project, ["--test", "--test-reporter=tap"]);
+  const tested = await node(project, ["--import", "holdfast", "--test", "--test-reporter=tap"]);
   expect(tested.stdout).toMatch(/^# pass 2$/m);
   expect(tested).toMatchObject({ code: 0 });
 });
@@ -70,7 +68,7 @@ it("writes a server and a client that work together", { timeout: 120_000 }, asyn
   await runMain(["init"], { cwd });
   await install(cwd);
   const env = { ...outerEnv, HOLDFAST_PORT: "0", HOLDFAST_STORE: "sqlite:reports.db", TOKEN: "secret" };
-  const server = spawn(process.execPath, ["src/server.ts"], {
+  const server = spawn(process.execPath, ["--import", "holdfast", "src/server.ts"], {
     cwd,
     env,
     stdio: ["ignore", "pipe", "inherit"],

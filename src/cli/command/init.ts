@@ -62,7 +62,7 @@ export async function init(
 }
 
 async function packageJson(folder: string, tarball: string | undefined): Promise<string> {
-  const { version, dependencies, devDependencies } = JSON.parse(
+  const { version, engines, dependencies, devDependencies } = JSON.parse(
     await readFile(new URL("package.json", own), "utf8"),
   ) as OwnPackage;
   const document = {
@@ -70,8 +70,13 @@ async function packageJson(folder: string, tarball: string | undefined): Promise
     version: "1.0.0",
     private: true,
     type: "module",
-    engines: { node: ">=24" },
-    scripts: { start: "node src/server.ts", test: "node --test", check: "tsc" },
+    engines,
+    // Node loads Holdfast first, which says which Node is needed where one is too old to run TypeScript.
+    scripts: {
+      start: "node --import holdfast src/server.ts",
+      test: "node --import holdfast --test",
+      check: "tsc",
+    },
     // The SDK's exact version that Holdfast depends on: a second copy of the SDK would have another McpServer class.
     dependencies: {
       "@modelcontextprotocol/server": dependencies["@modelcontextprotocol/server"],
@@ -88,6 +93,7 @@ async function packageJson(folder: string, tarball: string | undefined): Promise
 
 interface OwnPackage {
   readonly version: string;
+  readonly engines: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 }

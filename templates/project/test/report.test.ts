@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { testTasks } from "holdfast/testing";
 import { addReport } from "../src/tools.ts";
 
-test("a report is uploaded once it is approved, and is not queried again after a crash", async () => {
-  await using t = await testTasks((tasks) => addReport(tasks));
+test("a report is uploaded once it is approved, and is not queried again after a crash", async (context) => {
+  const t = await testTasks((tasks) => addReport(tasks));
+  context.after(() => t.close());
   const queried = t.crash({ after: "query" }); // the server dies when the rows are stored
   const task = await t.start("report", { month: "2026-10" });
   await queried;
@@ -19,8 +20,9 @@ test("a report is uploaded once it is approved, and is not queried again after a
   await task.assertJournal(["query", "approve", "upload"]);
 });
 
-test("a report that is declined is not uploaded", async () => {
-  await using t = await testTasks((tasks) => addReport(tasks));
+test("a report that is declined is not uploaded", async (context) => {
+  const t = await testTasks((tasks) => addReport(tasks));
+  context.after(() => t.close());
   t.answers({ approve: { action: "decline" } });
   const { content } = await t.call("report", { month: "2026-10" });
   assert.deepEqual(content, [{ type: "text", text: "not uploaded" }]);
