@@ -20,7 +20,7 @@ export function renderCompatibility(facts: readonly PeerFacts[]): Promise<string
 # Compatibility
 
 How programs that others wrote work with Holdfast. \`npm run test:peers\` runs each of them at the version that
-[the package of the peers](../test/peers/clients/package.json) or [that of this repository](../package.json) pins. Each entry in the last two columns is the title of a
+\`test/peers/clients/package.json\` or [that of this repository](../package.json) pins. Each entry in the last two columns is the title of a
 test that passed, and a run with any other result fails. The owner, in parentheses, is who would have to change what does not work.
 \`npm run test:peers -- -u\` records the results of a run, and \`npm run docs:compatibility\` makes this page from them.
 

@@ -66,6 +66,20 @@ it("has no link to a file or a heading that is not there", () => {
   expect(broken.map(({ from, link }) => `${from}: ${link}`)).toEqual([]);
 });
 
+it("links from pages that are packed only to what is packed", async () => {
+  const { files } = JSON.parse(await readFile(new URL("package.json", root), "utf8")) as { files: string[] };
+  // What npm always packs.
+  const always = ["package.json", "README.md", "LICENSE"];
+  const isPacked = (path: string): boolean =>
+    [...files.filter((each) => !each.startsWith("!")), ...always].some(
+      (each) => posix.matchesGlob(path, each) || path.startsWith(`${each}/`),
+    );
+  const links = [...localLinks()].filter(({ from }) => isPacked(from));
+  expect(links.length).toBeGreaterThan(40);
+  const broken = links.filter(({ path }) => !isPacked(path));
+  expect(broken.map(({ from, link }) => `${from}: ${link}`)).toEqual([]);
+});
+
 it("names no file or folder of the repository that is not there", () => {
   // Pages of these folders are about the paths of another project.
   const ours = [...pages].filter(([from]) => !/^(templates|test\/conformance\/ours)\//.test(from));

@@ -20,8 +20,8 @@ export const selectGivenUpDeliveries = `
   WHERE hook = ? AND due_at IS NULL AND ${knownDeliveries} ORDER BY seq LIMIT ? + 0`;
 /** Among the oldest ones: those before a time, and those beyond the newest so many. */
 export const selectExcessDeliveries = `
-  SELECT seq FROM (SELECT seq, at FROM delivery ORDER BY seq LIMIT ?3 + 0)
-  WHERE at < ?1 OR seq <= coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ?2 + 0), -1)`;
+  SELECT seq FROM (SELECT seq, at FROM delivery ORDER BY seq LIMIT ? + 0)
+  WHERE at < ? OR seq <= coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ? + 0), -1)`;
 
 export const selectNextDelivery = `
   SELECT due_at FROM delivery INDEXED BY delivery_due
@@ -38,7 +38,7 @@ export const countGivenUpDeliveries = `
 /** For a task, among the newest ones. */
 export const selectDeliveriesOfTask = `
   SELECT ${all} FROM delivery
-  WHERE seq > coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ?2 + 0), -1) AND task_id = ?1 ORDER BY seq`;
+  WHERE seq > coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ? + 0), -1) AND task_id = ? ORDER BY seq`;
 export const selectLastFailure = `
   SELECT failed_at, problem FROM delivery INDEXED BY delivery_failed
   WHERE hook = ? AND failed_at IS NOT NULL ORDER BY failed_at DESC LIMIT 1`;

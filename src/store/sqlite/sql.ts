@@ -84,12 +84,12 @@ export const selectUnfinished = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${unfinished} AND id > ? ORDER BY id ${atMost}`;
 
-const isRunningOf = `${unfinished} AND state = 'running' AND task.owner = ?1`;
+const isRunning = `${unfinished} AND state = 'running'`;
 
 /** Without expired ones, of which there may be very many. */
 export const selectRunning = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
-  WHERE ${isRunningOf} AND (sweep_at IS NULL OR sweep_at > ?2) AND id > ?3 ORDER BY id LIMIT ?4 + 0`;
+  WHERE ${isRunning} AND owner = ? AND (sweep_at IS NULL OR sweep_at > ?) AND id > ? ORDER BY id LIMIT ? + 0`;
 
 const isReady = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL";
 const isParked = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
@@ -180,9 +180,9 @@ export const updateHandlers = "UPDATE owner SET handlers = ? WHERE id = ?";
 export const retireOwner = "UPDATE owner SET retired = 1 WHERE id = ?";
 /** Not while a task that it ran may still have to be returned: a due cancel can be withdrawn. */
 export const deleteOwner = `
-  DELETE FROM owner WHERE id = ?1 AND NOT EXISTS (
+  DELETE FROM owner WHERE id = ? AND NOT EXISTS (
     SELECT 1 FROM task INDEXED BY task_unfinished
-    WHERE ${isRunningOf} AND id > '' AND (sweep_at IS NULL OR sweep_at > ?2 OR cancel_by IS NOT NULL))`;
+    WHERE ${isRunning} AND task.owner = owner.id AND task.id > '' AND (sweep_at IS NULL OR sweep_at > ? OR cancel_by IS NOT NULL))`;
 
 export const insertChange =
   "INSERT INTO change (owner, task_id, version, session, message) VALUES (?, ?, ?, ?, ?)";
@@ -203,7 +203,7 @@ export const selectDeletable = `
   SELECT id FROM task INDEXED BY task_deletable
   WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= ? ORDER BY sweep_at, id ${atMost}`;
 
-const isAhead = "sweep_at > ?1 AND sweep_at <= ?2";
+const isAhead = "sweep_at > ? AND sweep_at <= ?";
 
 /** Only damaged rows have a time beyond the latest one, and no readable row has to wait for it. */
 export const selectNextSweep = `
@@ -256,7 +256,7 @@ export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner =
 
 /** `min` is null if one of its values is. */
 export const updateKeyReleased = `
-  UPDATE task SET idempotency_key = NULL, awaited_by = '', sweep_at = coalesce(min(sweep_at, ?1), sweep_at, ?1) WHERE id = ?2`;
+  UPDATE task SET idempotency_key = NULL, awaited_by = '', sweep_at = coalesce(min(sweep_at, ?), sweep_at, ?) WHERE id = ?`;
 
 export const selectIdByWireId = `
   SELECT id FROM task INDEXED BY task_wire_id WHERE generation = ? AND scope = ? AND wire_id = ?`;
@@ -265,7 +265,7 @@ export const selectSession = "SELECT id, principal, expires_at, state FROM sessi
 export const insertSession =
   "INSERT OR REPLACE INTO session (id, principal, expires_at, state) VALUES (?, ?, ?, ?)";
 export const updateSession = "UPDATE session SET state = ? WHERE id = ? AND state = ?";
-export const extendSession = "UPDATE session SET expires_at = ?1 WHERE id = ?2 AND expires_at < ?1";
+export const extendSession = "UPDATE session SET expires_at = ? WHERE id = ? AND expires_at < ?";
 export const deleteSession = "DELETE FROM session WHERE id = ?";
 export const deleteUnextendedSession = "DELETE FROM session WHERE id = ? AND expires_at <= ?";
 

@@ -61,7 +61,7 @@ export class SqliteOutboxTable {
 
   excess({ most, before, limit }: ExcessQuery): readonly number[] {
     return this.#sql
-      .all(sql.selectExcessDeliveries, before, most, limit)
+      .all(sql.selectExcessDeliveries, limit, before, most)
       .map((row) => integer(row, seqAt.seq));
   }
 
@@ -116,7 +116,7 @@ export class SqliteOutbox {
   }
 
   ofTask(taskId: string, lookedThrough: number): readonly StoredDelivery[] {
-    return deliveriesIn(this.#sql.all(sql.selectDeliveriesOfTask, toStored(taskId), lookedThrough));
+    return deliveriesIn(this.#sql.all(sql.selectDeliveriesOfTask, lookedThrough, toStored(taskId)));
   }
 
   #next(hook: string): Row | undefined {

@@ -213,7 +213,7 @@ export class SqliteReader {
   }
 
   nextSweepAt(after: number): number | null {
-    const row = this.#nextSweep.get(after, latestTime);
+    const row = this.#nextSweep.get(after, latestTime, after, latestTime);
     const times = [row === undefined ? null : integerOrNull(row, sweepAt.at), this.#queue.nextWakeAt(after)];
     const found = times.filter((at) => at !== null);
     return found.length === 0 ? null : Math.min(...found);

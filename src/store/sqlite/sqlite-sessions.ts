@@ -47,7 +47,8 @@ export class SqliteSessions {
         return changed(isUpdated ? [id] : []);
       }
       case "extend_sessions":
-        for (const { id, expiresAt } of command.ends) this.#extend.run(storable(expiresAt), toStored(id));
+        for (const { id, expiresAt } of command.ends)
+          this.#extend.run(storable(expiresAt), toStored(id), storable(expiresAt));
         return changed([]);
       case "delete_sessions":
         return changed(command.ids.filter((id) => this.#run(this.#delete, toStored(id)) > 0));

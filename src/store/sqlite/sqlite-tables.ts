@@ -164,7 +164,7 @@ export class SqliteTables implements TaskTables {
         this.#lines.append(write.id, write.lines, write.forget);
         return true;
       case "release_key":
-        this.#releaseKey.run(write.deleteBy, toStored(write.id));
+        this.#releaseKey.run(write.deleteBy, write.deleteBy, toStored(write.id));
         return true;
       case "remove":
         for (const statement of this.#deletes) statement.run(toStored(write.id));
