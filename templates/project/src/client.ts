@@ -8,8 +8,9 @@ const client = await connect(SERVER, {
   ...(TOKEN !== "" && { token: TOKEN }),
   onInput: async (request) => {
     if (request.method !== "elicitation/create") throw new Error(`Cannot answer ${request.method}`);
-    using terminal = createInterface({ input: process.stdin, output: process.stdout });
+    const terminal = createInterface({ input: process.stdin, output: process.stdout });
     const answer = await terminal.question(`${request.params.message} [y/n] `);
+    terminal.close();
     return answer.startsWith("y") ? { action: "accept", content: {} } : { action: "decline" };
   },
 });
