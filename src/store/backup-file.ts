@@ -131,7 +131,7 @@ async function headerOf(
   if (header.format !== format)
     throw new HoldfastError(
       "store_unusable",
-      `${file} has format ${String(header.format)}, which this version does not know. Use the one that wrote it, or a later one.`,
+      `${file} has format ${String(header.format)}, which this version of Holdfast cannot read. Use the version that wrote it, or a newer one.`,
     );
   return { header, start: end + 1 };
 }
@@ -181,7 +181,7 @@ async function create(file: string): Promise<FileHandle> {
     return await open(file, "wx", 0o600);
   } catch (error) {
     if (codeOf(error) === "EEXIST")
-      throw new HoldfastError("configuration", `${file} already exists: name another file.`);
+      throw new HoldfastError("configuration", `${file} already exists. Choose another name.`);
     throw unwritable(file, error);
   }
 }

@@ -55,10 +55,10 @@ export async function compactStore(place: StorePlace, { isAlone, full }: Compact
   const rewrites = isAlone || full;
   if (place.kind === "postgres") await compactPostgres(place, rewrites);
   else if (!compactSqlite(place.path, rewrites))
-    return "Some space was not given back, because other processes kept reading or writing. Run the command again.";
+    return "Some space was not freed, because other processes kept reading or writing. Run the command again.";
   return rewrites
     ? null
-    : "Other processes have the store open, so free space in the database was kept for new tasks. --full gives it back while their writes wait.";
+    : "Other processes have the store open, so the free space in the database is kept for new tasks. With --full it is returned to the disk; the other processes cannot write meanwhile.";
 }
 
 export interface Erasure extends Erased {

@@ -133,8 +133,8 @@ function parsed(id: string, json: string): unknown {
     return JSON.parse(json);
   } catch {
     const problem = isSealed(json)
-      ? "it is encrypted, and there are no keys (HOLDFAST_ENCRYPTION_KEYS)"
-      : "a text of it is not JSON";
+      ? "it is encrypted. Set HOLDFAST_ENCRYPTION_KEYS to the keys of the store"
+      : "part of it is not valid JSON";
     throw new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`);
   }
 }

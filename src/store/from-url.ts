@@ -75,7 +75,7 @@ function pathOfStore(store: string, platform = process.platform): string {
   if (store === "memory:") {
     throw new HoldfastError(
       "store_url",
-      "memory: keeps its tasks in its process, where nobody else reads them.",
+      "memory: keeps its tasks inside one process, where no other process can read them.",
     );
   }
   const path = namesScheme.test(store) ? sqlitePath(store, platform) : store;
@@ -90,7 +90,7 @@ export function databaseOfStore(store: string): PostgresPlace {
   if (store === "memory:" || sqlitePath(store) !== undefined || !namesScheme.test(store)) {
     throw new HoldfastError(
       "store_url",
-      "Only the schema of a Postgres database is migrated apart; a SQLite file is when it is opened, and memory: has none.",
+      "Only a Postgres database is migrated with this command: a SQLite file is migrated when a server opens it, and memory: needs no migration.",
     );
   }
   throw noStore(store);
@@ -125,7 +125,7 @@ function postgresUrl(given: string): PostgresPlace | undefined {
 function noStore(url: string): HoldfastError {
   return new HoldfastError(
     "store_url",
-    `${JSON.stringify(withoutPassword(url))} names no store. Use sqlite:PATH (sqlite:tasks.db, sqlite:///var/lib/tasks.db), postgres://HOST/DATABASE or memory:.`,
+    `${JSON.stringify(withoutPassword(url))} is not the URL of a store. Use sqlite:PATH (sqlite:tasks.db, sqlite:///var/lib/tasks.db), postgres://HOST/DATABASE or memory:.`,
   );
 }
 

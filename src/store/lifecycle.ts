@@ -13,10 +13,10 @@ export class Lifecycle {
     if (this.#state === "closed") {
       throw new HoldfastError(
         "store_closed",
-        "This store was closed, and cannot be opened again. Make another one: sqliteStore(path) finds its tasks there, memoryStore() begins empty.",
+        "This store was closed and cannot be opened again. Create another one: sqliteStore(path) has the same tasks, memoryStore() starts empty.",
       );
     }
-    if (this.#state !== "new") throw new HoldfastError("configuration", "The store is open already.");
+    if (this.#state !== "new") throw new HoldfastError("configuration", "The store is already open.");
     this.#state = "opening";
     const opening = this.#run(action);
     this.#opening = opening.catch(() => undefined);

@@ -1,15 +1,15 @@
 import { HoldfastError } from "../task/fault.ts";
 
-/** Writes of an owner reject with this after another owner took it for dead. */
+/** Writes of an owner reject with this after another owner declared it dead. */
 export class StoreLost extends HoldfastError {
   /** Whether this process continues once it has rejoined the store. */
   readonly rejoins: boolean;
 
   constructor(place: string, rejoins: boolean) {
-    const then = rejoins ? "It goes on with what is left to it" : "Restart this process";
+    const then = rejoins ? "This process continues with the tasks that it still has" : "Restart this process";
     super(
       "store_lost",
-      `${place} was taken from this process, since another one took it for dead, and its tasks are run by others. ${then}.`,
+      `Another process took over the tasks of this one in ${place}, because it seemed dead. ${then}.`,
     );
     this.rejoins = rejoins;
   }

@@ -20,7 +20,7 @@ function subjectOf(command: TaskCommand): { readonly id?: string; readonly tool?
 }
 
 /**
- * A change like any other, so watchers of the task are told. If the task's process is gone, the store may already have forgotten that
+ * A change like any other, so watchers of the task are notified. If the task's process is gone, the store may already have forgotten that
  * process because the task was over: without an end, the task would run forever with no process.
  */
 export function extend({ until }: TaskCommand<"extend">, { task: before, held }: Facts): Plan {

@@ -3,7 +3,7 @@ import type { JournalEntry } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { Facts } from "./facts.ts";
-import { tellingOf } from "./plan-outbox.ts";
+import { deliveryWrites } from "./plan-outbox.ts";
 import { changesOfRelatives } from "./relatives.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 
@@ -44,14 +44,14 @@ function effectOf(
 ): Effect {
   const own = ownEffect(decision);
   if (relatives === undefined) {
-    const told = tellingOf([before], [decision]);
-    return told.length === 0 ? own : { ...own, writes: [...own.writes, ...told] };
+    const deliveries = deliveryWrites([before], [decision]);
+    return deliveries.length === 0 ? own : { ...own, writes: [...own.writes, ...deliveries] };
   }
   const around = changesOfRelatives(before, command, decision, relatives, { owner });
   const others = saving(around);
   const changed = others.changes.map((each) => ({ ...each, isRelative: true as const }));
-  const told = tellingOf([before, relatives.root, relatives.parent], [...around, decision]);
-  return { writes: [...others.writes, ...own.writes, ...told], changes: [...changed, ...own.changes] };
+  const deliveries = deliveryWrites([before, relatives.root, relatives.parent], [...around, decision]);
+  return { writes: [...others.writes, ...own.writes, ...deliveries], changes: [...changed, ...own.changes] };
 }
 
 /** A child is deleted as soon as it ends. */

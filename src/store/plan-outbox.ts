@@ -42,12 +42,12 @@ function planned(result: CommandResult, writes: readonly OutboxWrite[]): Plan {
 }
 
 /** The deliveries for a new task. */
-export function tellingOfNew(task: TaskRecord): readonly TableWrite[] {
+export function deliveriesForNew(task: TaskRecord): readonly TableWrite[] {
   return kept(deliveriesOf(undefined, task));
 }
 
 /** The deliveries for changes, each of one of the tasks as they were before. */
-export function tellingOf(
+export function deliveryWrites(
   before: readonly (TaskRecord | undefined)[],
   decisions: readonly Decision[],
 ): readonly TableWrite[] {
@@ -59,7 +59,7 @@ export function tellingOf(
 }
 
 /** The deliveries for a task that is deleted early. */
-export function tellingOfDeleted(task: TaskRecord | undefined, now: number): readonly TableWrite[] {
+export function deliveriesForDeleted(task: TaskRecord | undefined, now: number): readonly TableWrite[] {
   return task?.notifies === undefined ? [] : kept(deliveriesOfDeleted(task, now));
 }
 

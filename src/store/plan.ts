@@ -9,7 +9,7 @@ import type { Facts } from "./facts.ts";
 import { callTool, sendEvent, waitForEvent } from "./plan-waits.ts";
 import { extend, pauseOrResume, withAction } from "./plan-admin.ts";
 import { change, saving } from "./plan-change.ts";
-import { planOutbox, tellingOfDeleted, tellingOfNew } from "./plan-outbox.ts";
+import { planOutbox, deliveriesForDeleted, deliveriesForNew } from "./plan-outbox.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 
 /** Decides a command from its facts. Actions of operators are recorded with it. */
@@ -47,7 +47,7 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       const refusal = unlessFinished(facts.task);
       if (refusal !== undefined) return refused(refusal);
       const removed = removal({ ok: true }, [command.id]);
-      return { ...removed, writes: [...removed.writes, ...tellingOfDeleted(facts.task, command.now)] };
+      return { ...removed, writes: [...removed.writes, ...deliveriesForDeleted(facts.task, command.now)] };
     }
     case "keep_secret": {
       const { name, value } = command;
@@ -85,7 +85,7 @@ function create(command: TaskCommand<"create">, { sameKey, usage, owner }: Facts
     journal.length === 0 ? [] : [{ do: "save", task, journal, outcome: null }];
   return {
     result: { ok: true, created: true, task },
-    writes: [{ do: "insert", task, request }, ...save, ...tellingOfNew(task)],
+    writes: [{ do: "insert", task, request }, ...save, ...deliveriesForNew(task)],
     changes: [{ id, version }],
   };
 }
@@ -138,7 +138,7 @@ function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts):
     .map((task) => decide(task, { type: "reclaim", now, id: task.id, backoff }, circumstances))
     .filter((decision) => decision.ok);
   const { writes, changes } = saving(given);
-  // With the first page: otherwise an owner taken for dead could claim again what that page returned, which no later page sees.
+  // With the first page: otherwise an owner that was declared dead could claim again what that page returned, which no later page sees.
   const retire: TableWrite = { do: "retire_owner", owner, forgetAt: next === null ? now : null };
   return {
     result: { ok: true, reclaimed: given.length, unreadable, next },
@@ -173,7 +173,7 @@ function isSame(before: TaskRecord, after: TaskRecord): boolean {
   return isAwaitedBySame && promised === before.promised && cancelBy === before.cancelBy;
 }
 
-/** For clients that know its id, the finished task does not change; callers that wait with the same call are told. */
+/** For clients that know its id, the finished task does not change; callers that wait with the same call are notified. */
 function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task }: Facts): Plan {
   if (task === undefined) return refused("unknown");
   if (!isTerminal(task.state)) return refused("state");

@@ -60,7 +60,7 @@ export function changesOfRelatives(
     const { id, key } = before.parent;
     apply(id, { type: "end_call", now, id, key, ...callEndOf(decision.outcome, command.type === "expire") });
   }
-  const told = [...above.values()].flatMap((relative) => relative.decision ?? []);
+  const changedAncestors = [...above.values()].flatMap((relative) => relative.decision ?? []);
   const cancelled = children.flatMap((child) => {
     const { id, parent: link } = child;
     const cancelBy = now + (link?.cancelGraceMs ?? 0);
@@ -71,5 +71,5 @@ export function changesOfRelatives(
     );
     return decided.ok && decided.task.version > child.version ? [decided] : [];
   });
-  return [...told, ...cancelled];
+  return [...changedAncestors, ...cancelled];
 }

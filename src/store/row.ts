@@ -90,5 +90,5 @@ function missing(column: Column): never {
 }
 
 function unexpected({ name }: Column, value: unknown): Error {
-  return new Error(`The database holds ${String(value)} in the column ${name}.`);
+  return new Error(`The column ${name} contains ${String(value)}.`);
 }

@@ -8,7 +8,7 @@ export type SessionCommand =
   | { readonly type: "delete_sessions"; readonly ids: readonly string[] }
   | { readonly type: "delete_unextended_sessions"; readonly ends: readonly SessionEnd[] }
   | { readonly type: "delete_expired_sessions"; readonly now: number; readonly limit: number }
-  | { readonly type: "tell_session"; readonly id: string; readonly message: string };
+  | { readonly type: "send_to_session"; readonly id: string; readonly message: string };
 
 /** The result of such a write. */
 export interface SessionResult {

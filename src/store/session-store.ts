@@ -22,7 +22,7 @@ export interface SessionRoom {
 /** News for the process that serves a session. */
 export interface SessionNews {
   readonly id: string;
-  /** The message from `tell`; null: the session was changed or deleted, so read it again. */
+  /** The message from `send`; null: the session was changed or deleted, so read it again. */
   readonly message: string | null;
 }
 
@@ -52,9 +52,9 @@ export interface SessionStore {
    */
   tasksOf(id: string, limit: number, requestId?: string | number): Promise<readonly string[]>;
   /** Sends a message about a session to every listener, in all processes. It is not stored for later ones. */
-  tell(id: string, message: string): Promise<void>;
+  send(id: string, message: string): Promise<void>;
   /**
-   * Calls `listener` after each `update`, `delete` and `tell`, and after a `put` for the sessions that made room. Returns a function that
+   * Calls `listener` after each `update`, `delete` and `send`, and after a `put` for the sessions that made room. Returns a function that
    * ends the subscription.
    */
   subscribe(listener: SessionListener): () => void;

@@ -22,7 +22,7 @@ export interface TaskChange {
 export type StoreChanges = readonly TaskChange[] | "gap";
 
 /**
- * Selects tasks by generation and principal. `null` is the principal of callers that are not told apart; left out, it means all principals.
+ * Selects tasks by generation and principal. `null` is the principal of callers that are not distinguished; left out, it means all principals.
  * With a scope (not empty): only tasks whose wire ids are unique in it.
  */
 export interface TaskFilter {
@@ -45,7 +45,7 @@ export type WorkListener = (tasks: number) => Promise<boolean>;
 
 /** What an owner learns about itself and others. */
 export interface Renewal {
-  /** False: it was taken for dead. Its tasks go to others, and its writes reject with `store_lost` unless it rejoins. */
+  /** False: another owner declared it dead. Its tasks go to others, and its writes reject with `store_lost` unless it rejoins. */
   readonly held: boolean;
   /** Owners that are gone: their running tasks have to be reclaimed. */
   readonly gone: readonly string[];
@@ -91,12 +91,12 @@ export interface TaskStore {
   /** Reports that this owner lives, and finds owners that no longer do. Call it once a second. */
   renew(): Promise<Renewal>;
   /**
-   * Makes this owner valid again after it was taken for dead, under the same id, and reports a gap to its listeners: tasks that others took
+   * Makes this owner valid again after another owner declared it dead, under the same id, and reports a gap to its listeners: tasks that others took
    * stay theirs. Left out by a store whose process must be restarted instead.
    */
   rejoin?(): Promise<void>;
   /**
-   * Replaces the list of handlers that the owner has; others are told of a gap. Tasks queued for this owner that it no longer has a handler
+   * Replaces the list of handlers that the owner has; others are notified of a gap. Tasks queued for this owner that it no longer has a handler
    * for can be claimed by owners that have one.
    */
   setHandlers(handlers: readonly HandlerName[]): Promise<void>;

@@ -23,7 +23,7 @@ export interface TaskTables {
   /** The unfinished tasks that a task called; unreadable ones are left out. */
   children(parent: string): readonly TaskRecord[];
   event(taskId: string, query: EventQuery): EventFacts;
-  /** A null principal is one like any other: that of callers that are not told apart. */
+  /** A null principal is one like any other: that of callers that are not distinguished. */
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined;
   /** The number of a principal's tasks, of all generations; of all principals if undefined. */
   usage(principal?: string): Usage;

@@ -87,13 +87,13 @@ export const sessionCases = storeCases("sessions", {
       const [first = "", second = ""] = await idsOf(sessions, ["a", "b", "c"]);
       await sessions.update(first, "{}", "no");
       await sessions.update(first, "{}", session(first).state);
-      await sessions.tell(second, "hello \ud800\u0000é");
-      await sessions.tell("gone", "who?");
+      await sessions.send(second, "hello \ud800\u0000é");
+      await sessions.send("gone", "who?");
       await sessions.extend([{ id: first, expiresAt: noon + 5 }]);
       await sessions.delete(["gone", first]);
       await sessions.deleteUnextended([{ id: second, expiresAt: noon }]);
       stop();
-      await sessions.tell(second, "nobody listens");
+      await sessions.send(second, "nobody listens");
       assert.deepEqual(heard.slice(1), [
         { id: first, message: null },
         { id: second, message: "hello \ud800\u0000é" },
@@ -178,7 +178,7 @@ export const sessionCases = storeCases("sessions", {
       () => sessions.extend([]),
       () => sessions.delete([]),
       () => sessions.deleteUnextended([]),
-      () => sessions.tell("a", ""),
+      () => sessions.send("a", ""),
       () => sessions.deleteExpired(noon, 1),
       () => sessions.tasksOf("a", 1),
     ];
@@ -201,7 +201,7 @@ export const sharedSessionCases = ownerCases("sessions", {
       if (heard.length === 3) all.resolve();
     });
     await there.update("a", "{}", session("a").state);
-    await there.tell("a", "hello \ud800\u0000é");
+    await there.send("a", "hello \ud800\u0000é");
     await there.delete(["a"]);
     await all.promise;
     stop();

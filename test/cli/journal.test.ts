@@ -87,8 +87,8 @@ it("prints what is stored of a task, while its server goes on", { timeout: 30_00
 
 it.each([
   [["none.db", "x"], 2, /There is no file .*none\.db\./],
-  [["memory:", "x"], 2, /memory: keeps its tasks in its process/],
-  [["mysql://u:secret@host/db", "x"], 2, /"mysql:\/\/…@host\/db" names no store/],
+  [["memory:", "x"], 2, /memory: keeps its tasks inside one process/],
+  [["mysql://u:secret@host/db", "x"], 2, /"mysql:\/\/…@host\/db" is not the URL of a store/],
   [
     ["postgres://u:secret@127.0.0.1:1/db", "x"],
     2,
@@ -132,7 +132,7 @@ it("reads a Postgres database, too", async () => {
   url.searchParams.set("schema", "nobodys");
   expect(await runMain(["journal", "ls", url.href])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("The database has no schema nobodys with tasks") as string,
+    stderr: expect.stringContaining("The database has no Holdfast tables in schema nobodys") as string,
   });
 });
 

@@ -61,7 +61,7 @@ it.each(["sqlite:tasks.db", "memory:", "tasks.db"])("says of %s that it is not m
     code: 2,
     stdout: "",
     stderr:
-      "holdfast: Only the schema of a Postgres database is migrated apart; a SQLite file is when it is opened, and memory: has none.\n",
+      "holdfast: Only a Postgres database is migrated with this command: a SQLite file is migrated when a server opens it, and memory: needs no migration.\n",
   });
 });
 
@@ -74,6 +74,8 @@ it("is told why it cannot, without the password", async () => {
   });
   const { code, stderr } = await runMain(["migrate", "postgres://127.0.0.1:1/tasks", "--schema", "Tasks"]);
   expect(code).toBe(2);
-  expect(stderr).toContain('schema "Tasks" has to begin with a letter');
-  expect((await runMain(["migrate", "mysql://127.0.0.1/tasks"])).stderr).toContain("names no store");
+  expect(stderr).toContain('schema "Tasks" must begin with a letter');
+  expect((await runMain(["migrate", "mysql://127.0.0.1/tasks"])).stderr).toContain(
+    "is not the URL of a store",
+  );
 });

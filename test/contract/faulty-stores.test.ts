@@ -216,7 +216,7 @@ function sessionsOf({ sessions }: TaskStore, changed: Partial<SessionStore>): Se
     deleteUnextended: (ends) => sessions.deleteUnextended(ends),
     deleteExpired: (now, limit) => sessions.deleteExpired(now, limit),
     tasksOf: (id, limit, requestId) => sessions.tasksOf(id, limit, requestId),
-    tell: (id, message) => sessions.tell(id, message),
+    send: (id, message) => sessions.send(id, message),
     subscribe: (listener) => sessions.subscribe(listener),
     ...changed,
   };

@@ -413,8 +413,8 @@ describe("a run of the everything server", { timeout: 60_000 }, () => {
     const cases: [env: Record<string, string>, message: RegExp][] = [
       [{ PORT }, new RegExp(`^Port ${PORT} on 127\\.0\\.0\\.1 is in use by another program\\..*\\n$`)],
       [{ PORT: "http" }, /^PORT is "http"\..*\n$/],
-      [{ HOLDFAST_STORE: "redis://me:secret@host" }, /^"redis:\/\/…@host" names no store\..*\n$/],
-      [{ HOLDFAST_STORE: "sqlite:" }, /^"sqlite:" names no store\..*\n$/],
+      [{ HOLDFAST_STORE: "redis://me:secret@host" }, /^"redis:\/\/…@host" is not the URL of a store\..*\n$/],
+      [{ HOLDFAST_STORE: "sqlite:" }, /^"sqlite:" is not the URL of a store\..*\n$/],
       [{ EVERYTHING_TOKENS: "" }, /^EVERYTHING_TOKENS: entry 1 is not token=principal\..*\n$/],
       [{ EVERYTHING_TOKENS: "t=a,secret" }, /^EVERYTHING_TOKENS: entry 2 is not (?!.*secret).*\n$/],
       [{ EVERYTHING_TOKENS: "secret=a,secret=b" }, /^EVERYTHING_TOKENS: entry 2 repeats (?!.*secret).*\n$/],

@@ -105,7 +105,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     const cases: [env: Record<string, string>, message: RegExp][] = [
       [{ PORT }, new RegExp(`^Port ${PORT} on 127\\.0\\.0\\.1 is in use by another program\\..*\\n$`)],
       [{ PORT: "http" }, /^PORT is "http"\..*\n$/],
-      [{ HOLDFAST_STORE: "redis://me:secret@host" }, /^"redis:\/\/…@host" names no store\..*\n$/],
+      [{ HOLDFAST_STORE: "redis://me:secret@host" }, /^"redis:\/\/…@host" is not the URL of a store\..*\n$/],
       [{ HOLDFAST_STORE: "sqlite:corrupt.db" }, /^\S*corrupt\.db cannot be used: .*\n$/],
     ];
     for (const [env, message] of cases) {

@@ -74,7 +74,7 @@ it.each<[string, () => unknown, ...string[]]>([
     () => sqliteStore(unused, misuse({ maxSize: 1 })),
     'sqliteStore has no option "maxSize"',
   ],
-  ["a path that is none", () => sqliteStore(misuse(undefined)), "The SQLite store needs a file"],
+  ["a path that is none", () => sqliteStore(misuse(undefined)), "sqliteStore needs the path of a file"],
   ["a rule of scopes", () => resourceWith({ scopes: { tool: {} } }), 'scopes has no option "tool"', "tools?"],
   ["an option of oauthResource", () => resourceWith({ scope: {} }), "Did you mean scopes?"],
   [
@@ -117,7 +117,7 @@ it("says that a store cannot be opened a second time, and what to do", async () 
   await before.stop();
   const message = await messageOf(() => createTasks({ store }).start());
   expect(message).toContain("cannot be opened again");
-  expect(message).toContain("memoryStore() begins empty");
+  expect(message).toContain("memoryStore() starts empty");
 });
 
 function someTasks() {

@@ -268,12 +268,12 @@ it("refuses an answer that cannot be passed on to the process that asked", async
   const there = (await run.beside()).peer(here);
   const stream = await begin(there, "ask_user");
   const question = await asker(stream);
-  const tell = run.records.tell.bind(run.records);
+  const send = run.records.send.bind(run.records);
   const full = new Error("the disk is full");
-  Object.assign(run.records, { tell: () => Promise.reject(full) });
+  Object.assign(run.records, { send: () => Promise.reject(full) });
   const refused = await here.post(accept(question, { name: "Ann" }));
   expect([refused.status, run.errors]).toEqual([503, [full]]);
-  Object.assign(run.records, { tell });
+  Object.assign(run.records, { send });
   await here.post(accept(question, { name: "Ann" }));
   expect(await stream.rest()).toMatchObject([{ result: text('user: accept {"name":"Ann"}') }]);
 });

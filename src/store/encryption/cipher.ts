@@ -16,7 +16,7 @@ export class Cipher {
 
   constructor(keys: KeyRing) {
     const [first] = keys.keys();
-    if (first === undefined) throw new TypeError("A cipher has a key.");
+    if (first === undefined) throw new TypeError("A cipher needs a key.");
     this.#keys = keys;
     this.keyId = first;
   }
@@ -51,13 +51,16 @@ export class Cipher {
       const opened = decipher.update(bytes.subarray(ivBytes, -tagBytes));
       return fromStored(Buffer.concat([opened, decipher.final()]).toString("utf8"));
     } catch {
-      throw new Unopened(`it is encrypted with another key "${keyId}", or was changed`);
+      throw new Unopened(
+        `it cannot be decrypted with the key "${keyId}": the key is another one, or the text was changed`,
+      );
     }
   };
 
   #key(id: string): KeyObject {
     const key = this.#keys.get(id);
-    if (key === undefined) throw new Unopened(`it is encrypted with the key "${id}", which is not here`);
+    if (key === undefined)
+      throw new Unopened(`it is encrypted with the key "${id}", which this process does not have`);
     return key;
   }
 }

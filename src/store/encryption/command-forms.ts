@@ -128,7 +128,7 @@ export function sealedCommand<N extends TaskCommandName>(
   sealing: Texts,
 ): TaskCommand<N> {
   const form = forms.get(command.type);
-  if (form === undefined) throw new TypeError(`Nobody knows what of the command ${command.type} is sealed.`);
+  if (form === undefined) throw new TypeError(`The command ${command.type} has no encrypted form.`);
   // The form of a command only changes its texts.
   return form(command, sealing) as TaskCommand<N>;
 }

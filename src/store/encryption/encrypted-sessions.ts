@@ -33,7 +33,7 @@ export function encryptedSessions(
     deleteUnextended: (ends) => inner.deleteUnextended(ends),
     deleteExpired: (now, limit) => inner.deleteExpired(now, limit),
     tasksOf: (...request) => inner.tasksOf(...request),
-    tell: async (id, message) => inner.tell(id, sealing.body(message)),
+    send: async (id, message) => inner.send(id, sealing.body(message)),
     subscribe: (listener) =>
       inner.subscribe((news) => listener(news === "gap" ? news : news.map(openedNews))),
   };

@@ -20,11 +20,11 @@ const base64Form = /^[A-Za-z\d+/_-]{43}=?$/;
 export function readKeys(given: readonly EncryptionKey[] | string): KeyRing {
   const keys = typeof given === "string" ? keysIn(given) : given;
   const isList: boolean = Array.isArray(keys);
-  if (!isList || keys.length === 0) throw wrong("There are none: give at least one, as { id, key }.");
+  if (!isList || keys.length === 0) throw wrong("Give at least one, as { id, key }.");
   const ring = new Map<string, KeyObject>();
   for (const [index, each] of keys.entries()) {
-    const { id, key } = asKey(each, `Number ${index + 1}`);
-    if (ring.has(id)) throw wrong(`Two of them have the id "${id}".`);
+    const { id, key } = asKey(each, `Key ${index + 1}`);
+    if (ring.has(id)) throw wrong(`Two keys have the id "${id}".`);
     ring.set(id, createSecretKey(bytesOf(id, key)));
   }
   return ring;
@@ -36,7 +36,7 @@ function keysIn(text: string): readonly EncryptionKey[] {
     .filter((part) => part !== "")
     .map((part, index) => {
       const colon = part.indexOf(":");
-      if (colon === -1) throw wrong(`Number ${index + 1} is not of the form ID:KEY.`);
+      if (colon === -1) throw wrong(`Key ${index + 1} does not have the form ID:BASE64.`);
       return { id: part.slice(0, colon), key: part.slice(colon + 1) };
     });
 }
@@ -44,19 +44,19 @@ function keysIn(text: string): readonly EncryptionKey[] {
 function asKey(given: EncryptionKey, which: string): EncryptionKey {
   const { id, key } = given;
   if (typeof id !== "string" || !idForm.test(id))
-    throw wrong(`${which} has no id of 1 to 32 letters, digits, "_" and "-".`);
+    throw wrong(`${which} needs an id of 1 to 32 letters, digits, "_" or "-".`);
   if (typeof key !== "string" && !(key instanceof Uint8Array))
-    throw wrong(`"${id}" is neither bytes nor base64.`);
+    throw wrong(`Key "${id}" is neither bytes nor base64 text.`);
   return given;
 }
 
 function bytesOf(id: string, key: Uint8Array | string): Uint8Array {
   if (typeof key === "string" && !base64Form.test(key))
-    throw wrong(`"${id}" is not the base64 of ${keyBytes} bytes. Make one with "openssl rand -base64 32".`);
+    throw wrong(`Key "${id}" is not ${keyBytes} bytes in base64. Make one with "openssl rand -base64 32".`);
   // base64 and base64url alike
   const bytes = typeof key === "string" ? Buffer.from(key, "base64") : key;
   if (bytes.length === keyBytes) return bytes;
-  throw wrong(`"${id}" has ${bytes.length} bytes and not ${keyBytes}.`);
+  throw wrong(`Key "${id}" has ${bytes.length} bytes instead of ${keyBytes}.`);
 }
 
 function wrong(problem: string): HoldfastError {

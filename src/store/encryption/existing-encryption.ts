@@ -33,7 +33,7 @@ export function openedStore(inner: TaskStore, keys: KeyRing | undefined): TaskSt
       if (keyed !== undefined && (await keyed.keepSecret(asked)).value === null)
         throw new HoldfastError(
           "configuration",
-          "The keys in HOLDFAST_ENCRYPTION_KEYS are not those of this store: give its servers' keys, or none to see what is in clear.",
+          "The keys in HOLDFAST_ENCRYPTION_KEYS do not belong to this store. Use the keys of its servers, or unset the variable to see only what is not encrypted.",
         );
       await keyed?.start();
     },

@@ -34,7 +34,7 @@ export class KeptSecrets {
     }
     throw new HoldfastError(
       "configuration",
-      `The encryption keys cannot be used. The store has been used with another key under the id "${this.#cipher.keyId}": give a new key an id of its own.`,
+      `The encryption keys cannot be used. The store has already been used with another key that has the id "${this.#cipher.keyId}". Give the new key a different id.`,
     );
   }
 

@@ -27,7 +27,7 @@ export function openedTasks(inner: StoredTasks, keys: KeyRing | undefined): Stor
 const withoutKeys = {
   open(text: string): string {
     if (isSealed(text))
-      throw new Unopened("it is encrypted, and there are no keys (HOLDFAST_ENCRYPTION_KEYS)");
+      throw new Unopened("it is encrypted. Set HOLDFAST_ENCRYPTION_KEYS to the keys of the store");
     return text;
   },
 };

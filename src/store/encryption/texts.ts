@@ -6,7 +6,7 @@ import type { Cipher } from "./cipher.ts";
 import type { Texts } from "./form.ts";
 
 /** Replaces a text of a record that cannot be decrypted. */
-export const unopenedWords = "(encrypted with a key that is not here)";
+export const unopenedWords = "(encrypted with a missing key)";
 
 /** Encrypts all texts. */
 export function sealing({ seal }: Pick<Cipher, "seal">): Texts {
@@ -84,7 +84,7 @@ function onlySealed(text: string): string {
   if (isSealed(text)) return text;
   throw new HoldfastError(
     "configuration",
-    "This store is encrypted: to give a task new data, set HOLDFAST_ENCRYPTION_KEYS to the keys of the store.",
+    "This store is encrypted. To store new data in it, set HOLDFAST_ENCRYPTION_KEYS to its keys.",
   );
 }
 

@@ -100,7 +100,7 @@ export class MemorySessions implements SessionStore {
     return this.#tasksOf(id, limit, requestId);
   }
 
-  async tell(id: string, message: string): Promise<void> {
+  async send(id: string, message: string): Promise<void> {
     await this.#commit();
     this.#feed.publish([{ id, message }], "self");
   }

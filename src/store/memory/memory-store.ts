@@ -129,7 +129,7 @@ class MemoryStore implements TaskStore {
   async #commit(): Promise<void> {
     this.#lifecycle.assertOpen();
     await Promise.resolve();
-    if (this.#tables.owners.hasLost(this.#owner)) throw new StoreLost("The memory database", false);
+    if (this.#tables.owners.hasLost(this.#owner)) throw new StoreLost("the memory store", false);
   }
 
   #apply(command: TaskCommand): Applied {
@@ -244,7 +244,7 @@ function clone(command: TaskCommand): TaskCommand {
   try {
     return structuredClone(command);
   } catch (error) {
-    throw new HoldfastError("store_failed", "The command is not plain data.", { cause: error });
+    throw new HoldfastError("store_failed", "The command contains more than plain data.", { cause: error });
   }
 }
 

@@ -13,7 +13,7 @@ export class UsageCounts {
     return principal === undefined ? this.#total : (this.#byPrincipal.get(principal) ?? none);
   }
 
-  /** Tasks of callers that are not told apart count only in the total; tasks made by other tasks do not count. */
+  /** Tasks of callers that are not distinguished count only in the total; tasks made by other tasks do not count. */
   add({ principal, parent }: TaskRecord, unfinished: number, retained: number): void {
     if (parent !== null) return;
     this.#total = sum(this.#total, unfinished, retained);

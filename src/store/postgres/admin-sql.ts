@@ -15,7 +15,7 @@ export function adminStatements(names: Names) {
     `SELECT count(*)::int FROM (SELECT 1 FROM ${task} WHERE ${of} LIMIT $${searched + 1}) AS counted`;
   const asking = "asks = 1";
   const ended = `${finished} AND tool = $1 AND coalesce(outcome_kind, state) = $2`;
-  /** The last part tells no name from an empty one. */
+  /** The last part distinguishes no name from an empty one. */
   const principal =
     "generation = $1 AND coalesce(principal, '') = coalesce($2::text, '') AND (principal IS NULL) = ($2::text IS NULL)";
   const stored = `seq, ${actionColumns.join(", ")}`;

@@ -43,7 +43,10 @@ export async function backupPostgres(
         await transaction.query(withoutTimeouts);
         const { version } = await usableVersion(transaction, names);
         if (version === 0)
-          throw new HoldfastError("store_unusable", `The database has no schema ${schema} with tasks.`);
+          throw new HoldfastError(
+            "store_unusable",
+            `The database has no Holdfast tables in schema ${schema}.`,
+          );
         const tasks = firstNumber((await transaction.query(`SELECT count(*) FROM ${names.task}`))[0]);
         const at = new Date(now).toISOString();
         const header: BackupHeader = { store: "postgres", schema: version, tasks, at, original };

@@ -3,7 +3,7 @@ import type { StoreChanges } from "../store.ts";
 import type { Database } from "./database.ts";
 import { ListenConnection } from "./listen-connection.ts";
 import type { Names } from "./names.ts";
-import { UntoldNews, type News } from "./news.ts";
+import { PendingNews, type News } from "./news.ts";
 import { fromPayload, toPayloads } from "./news-payload.ts";
 
 /** While a connection listens, gaps are published this much less often. They are still needed: notifications can get lost. */
@@ -34,14 +34,14 @@ export interface ChannelSetup {
 }
 
 /**
- * The channel on which the owners of a schema tell each other what they have committed. News are sent after the commit: a NOTIFY holds a
+ * The channel on which the owners of a schema notify each other of what they have committed. News are sent after the commit: a NOTIFY holds a
  * lock of the whole database until its transaction ends, so inside write transactions it would serialize the commits. A gap makes up for
  * lost news.
  */
 export class ChangeChannel {
   readonly #setup: ChannelSetup;
   readonly #channel: string;
-  readonly #untold = new UntoldNews();
+  readonly #pending = new PendingNews();
   #listening: ListenConnection | undefined;
   #poll: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -68,7 +68,7 @@ export class ChangeChannel {
           this.#hears(false);
           this.#pollLater();
         },
-        onPayload: (payload) => this.#heard(payload),
+        onPayload: (payload) => this.#receive(payload),
       });
     }
     this.#pollLater();
@@ -78,10 +78,10 @@ export class ChangeChannel {
   }
 
   /** Tells the others. Never fails. News are sent together while a send is running. A gap is for changes to everything that others hold. */
-  tell(news: News | "gap"): void {
+  send(news: News | "gap"): void {
     if (this.#closed) return;
-    if (news === "gap") this.#untold.addGap();
-    else this.#untold.add(news);
+    if (news === "gap") this.#pending.addGap();
+    else this.#pending.add(news);
     this.#send();
   }
 
@@ -94,7 +94,7 @@ export class ChangeChannel {
   }
 
   #send(): void {
-    if (this.#sending !== undefined || this.#untold.isEmpty) return;
+    if (this.#sending !== undefined || this.#pending.isEmpty) return;
     clearTimeout(this.#retry);
     this.#sending = this.#sendAll().then((isSent) => {
       this.#sending = undefined;
@@ -107,8 +107,8 @@ export class ChangeChannel {
   /** False if it failed; the unsent news are then a gap. */
   async #sendAll(): Promise<boolean> {
     const { owner, database } = this.#setup;
-    while (!this.#untold.isEmpty) {
-      const payloads = toPayloads(owner, this.#untold.take());
+    while (!this.#pending.isEmpty) {
+      const payloads = toPayloads(owner, this.#pending.take());
       try {
         await database.query("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", [
           this.#channel,
@@ -116,7 +116,7 @@ export class ChangeChannel {
         ]);
         this.#failures = 0;
       } catch {
-        this.#untold.addGap();
+        this.#pending.addGap();
         return false;
       }
     }
@@ -128,12 +128,12 @@ export class ChangeChannel {
     if (!this.#closed) this.#retry = setTimeout(() => this.#send(), pause).unref();
   }
 
-  #heard(payload: string): void {
-    const heard = fromPayload(payload);
-    if (heard === undefined || (heard.news === "gap" && heard.owner !== this.#setup.owner))
+  #receive(payload: string): void {
+    const received = fromPayload(payload);
+    if (received === undefined || (received.news === "gap" && received.owner !== this.#setup.owner))
       return this.#gap();
-    if (heard.owner === this.#setup.owner || heard.news === "gap") return;
-    const { tasks = [], sessions = [], messages, work } = heard.news;
+    if (received.owner === this.#setup.owner || received.news === "gap") return;
+    const { tasks = [], sessions = [], messages, work } = received.news;
     const { listener } = this.#setup;
     if (tasks.length > 0) this.#call(() => listener.tasks(tasks));
     if (sessions.length > 0) this.#call(() => listener.sessions(sessions));
@@ -164,10 +164,10 @@ export class ChangeChannel {
   }
 
   /** A listener that throws must not keep others from being called. */
-  #call(tell: () => void): void {
+  #call(listener: () => void): void {
     if (this.#closed) return;
     try {
-      tell();
+      listener();
     } catch (error) {
       process.emitWarning(`A listener of the store threw: ${String(error)}`, "HoldfastWarning");
     }

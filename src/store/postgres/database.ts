@@ -73,7 +73,7 @@ export class Database implements Queries {
 /** `commit` rejects with this if it is unknown whether the transaction was committed. */
 export class LostCommit extends HoldfastError {
   constructor(cause: unknown) {
-    super("store_failed", "The connection to the database was lost while it committed.", { cause });
+    super("store_failed", "The connection to the database was lost during a commit.", { cause });
   }
 }
 

@@ -100,7 +100,7 @@ export class GroupReader {
       ...query.others.map((other) => this.#readOther(queries, other, facts)),
       ...locks,
     ]);
-    if (row === undefined) throw new StoreLost(this.#names.schema, true);
+    if (row === undefined) throw new StoreLost(`schema ${this.#names.schema}`, true);
     for (const { running } of query.others) {
       const lives = facts.owners.some((owner) => owner.id === running?.owner && owner.lives);
       if (lives) facts.running = { alive: true, tasks: [], unreadable: [], next: null };

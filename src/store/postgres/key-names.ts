@@ -1,6 +1,6 @@
 import type { WireName } from "../store.ts";
 
-/** One name for an idempotency key and its principal; all callers that are not told apart have the same principal. */
+/** One name for an idempotency key and its principal; all callers that are not distinguished have the same principal. */
 export function keyName(principal: string | null, key: string): string {
   return JSON.stringify([principal ?? "", key]);
 }

@@ -5,17 +5,17 @@ import { toStoredWithoutNul as toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
 import type { FactStatements } from "./task-sql.ts";
 
-/** Commands of a group are about tasks that another transaction keeps locked: the others must continue without them. */
+/** Commands of a group are about tasks that another transaction has locked: the others must continue without them. */
 export class TasksLocked extends HoldfastError {
   readonly ids: ReadonlySet<string>;
 
   constructor(ids: ReadonlySet<string>) {
-    super("store_failed", `Another transaction keeps a task locked: ${[...ids].join(", ")}.`);
+    super("store_failed", `Another transaction holds locks on these tasks: ${[...ids].join(", ")}.`);
     this.ids = ids;
   }
 }
 
-/** The tasks that others were found to keep locked, for example with an idle transaction. */
+/** The tasks that others were found to have locked, for example with an idle transaction. */
 export class LockedTasks {
   readonly #queries: Queries;
   readonly #sql: Pick<FactStatements, "lockedTasks">;

@@ -31,7 +31,7 @@ export async function migrateQueue(
       await transaction.rollback();
     }
   } catch (error) {
-    const problem = `The queue's schema ${schema} cannot be made: ${messageOf(error)}.`;
+    const problem = `The queue's schema ${schema} cannot be created: ${messageOf(error)}.`;
     throw new HoldfastError("store_unusable", problem, { cause: error });
   } finally {
     await pgPool.end();

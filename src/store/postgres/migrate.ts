@@ -160,7 +160,7 @@ async function assertSuitable(queries: Queries): Promise<void> {
   if (encoding !== "UTF8") {
     throw new HoldfastError(
       "store_unusable",
-      `The database has the encoding ${String(encoding)}; the store needs one with UTF8.`,
+      `The database has the encoding ${String(encoding)}; the store needs UTF8.`,
     );
   }
 }
@@ -173,17 +173,19 @@ export function commandFor({ schema }: Names): string {
 function behind(names: Names, version: number, wanted: number): HoldfastError {
   const { schema } = names;
   const found =
-    version === 0 ? `has no schema ${schema} with tasks` : `has version ${version} of schema ${schema}`;
+    version === 0
+      ? `has no Holdfast tables in schema ${schema}`
+      : `has version ${version} of the tables in schema ${schema}`;
   return new HoldfastError(
     "store_unusable",
-    `The database ${found}, and this process needs version ${wanted}. Run "${commandFor(names)}", or set migrate to true.`,
+    `The database ${found}; this process needs version ${wanted}. Run "${commandFor(names)}", or set migrate to true.`,
   );
 }
 
 function ahead({ schema }: Names, { version, goodFor }: SchemaVersion): HoldfastError {
   return new HoldfastError(
     "store_unusable",
-    `Schema ${schema} of the database has version ${version}, which only processes of version ${goodFor} and later can use. Upgrade this one.`,
+    `Schema ${schema} of the database has version ${version}, which only a Holdfast that knows version ${goodFor} can use. Update Holdfast.`,
   );
 }
 
@@ -191,8 +193,8 @@ function unusable(names: Names, error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
   const { schema } = names;
   const hints: Readonly<Record<string, string>> = {
-    "42501": `Run "${commandFor(names)}" as a role that may, or give this one its schema: CREATE SCHEMA ${schema} AUTHORIZATION ….`,
-    "55P03": "A transaction that is open for long keeps its tables; pg_stat_activity lists it.",
+    "42501": `Run "${commandFor(names)}" as a role with that permission, or give this role the schema: CREATE SCHEMA ${schema} AUTHORIZATION ….`,
+    "55P03": "A long transaction holds locks on its tables; pg_stat_activity lists it.",
   };
   const hint = hints[sqlState(error) ?? ""];
   return new HoldfastError(

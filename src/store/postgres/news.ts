@@ -1,6 +1,6 @@
 import type { TaskChange } from "../store.ts";
 
-/** What an owner tells the others after a commit. */
+/** What an owner sends to the others after a commit. */
 export interface News {
   readonly tasks?: readonly TaskChange[];
   /** The ids of sessions that were changed or deleted. */
@@ -14,8 +14,8 @@ export interface News {
 /** With more ids than this, others reread everything that they hold. */
 const mostIds = 2_000;
 
-/** The news of one owner that are not sent yet; only the newest for each task and session. */
-export class UntoldNews {
+/** The news of one owner that were not sent yet; only the newest for each task and session. */
+export class PendingNews {
   #tasks = new Map<string, TaskChange>();
   #sessions = new Set<string>();
   #messages = false;

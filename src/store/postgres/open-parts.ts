@@ -42,7 +42,7 @@ export interface OpenParts {
   readonly reader: PostgresReader;
   readonly queue: WriteQueue;
   readonly channel: ChangeChannel;
-  /** Undefined if all processes are told of new tasks. */
+  /** Undefined if all processes are notified of new tasks. */
   readonly wakes: WakeQueue | undefined;
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const { settings, names, owner, sessions, onCommit, onChanges, onListening } = setup;
   const { directUrl, timeoutMs, leaseMs } = settings;
   const owners = new Owners(database, names, owner, leaseMs);
-  const wakes = await openWakeQueue(setup, database, () => channel.tell({ work: true }));
+  const wakes = await openWakeQueue(setup, database, () => channel.send({ work: true }));
   const lookAgain = new LookAgain((ids) => {
     onChanges(ids.map((id) => ({ id, version: 0 }))); // no copy is older, so nothing is reread
     wakes?.ask();
@@ -111,7 +111,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   try {
     await channel.start();
     await owners.register();
-    channel.tell("gap");
+    channel.send("gap");
     await sessions.start(database, owner.id);
   } catch (error) {
     await end();
@@ -121,7 +121,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const close = async (): Promise<void> => {
     await queue.close();
     await owners.leave().catch(() => undefined); // if this fails, the others find out from its lease
-    channel.tell("gap");
+    channel.send("gap");
     await end();
     await emptyCounts.close();
     await database.close();

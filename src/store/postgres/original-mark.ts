@@ -72,7 +72,7 @@ export async function refuseBesideOriginal(
   if (owners.length > 0) {
     throw new HoldfastError(
       "store_locked",
-      `Schema ${names.schema} of database ${own.database} was restored from a backup of schema ${schema} of database ${name}, which is in use by ${owners.join(", ")}: both would run the same tasks. End it first. Where they are to run beside each other, restore it anew with --beside.`,
+      `Schema ${names.schema} of database ${own.database} was restored from a backup of schema ${schema} of database ${name}, which is in use by ${owners.join(", ")}: both would run the same tasks. Stop it first, or restore the backup again with --beside if both should run.`,
     );
   }
   await database.query(`DELETE FROM ${tableIn(names, mark)}`);

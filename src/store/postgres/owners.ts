@@ -68,7 +68,7 @@ export class Owners {
     try {
       void transaction.query(this.sql.lockShared, [[this.lockName(this.id)]]).catch(() => undefined);
       const [row] = await transaction.query(this.sql.fence, [this.id]);
-      if (row === undefined) throw new StoreLost(this.#schema, true);
+      if (row === undefined) throw new StoreLost(`schema ${this.#schema}`, true);
       const [result] = await Promise.all([send(transaction), transaction.commit()]);
       return result;
     } catch (error) {

@@ -71,7 +71,7 @@ export class PostgresMessages implements MessageQueues {
     for (;;) {
       const rest = limit === null ? null : limit - taken.length;
       const rows = await database.read(this.#sql.first, [id, owner, rest]);
-      if (rows.length === 0) throw new StoreLost(this.#schema, true);
+      if (rows.length === 0) throw new StoreLost(`schema ${this.#schema}`, true);
       const found = bodiesIn(taskId, rows);
       if (found.size === 0) return taken;
       const deleted = await this.#delete(owners, [...found.keys()]);

@@ -30,14 +30,14 @@ interface SessionParts {
   readonly owners: Pick<Owners, "write">;
   readonly owner: string;
   /** Tells all owners to read the news about sessions. */
-  readonly channel: { tell(news: { readonly messages: true }): void };
+  readonly channel: { send(news: { readonly messages: true }): void };
 }
 
 /** A store's sessions, shared by all its owners. */
 export class PostgresSessions implements SessionStore {
   readonly #names: Names;
   readonly #sql: ReturnType<typeof sessionStatements>;
-  readonly #tell: string;
+  readonly #send: string;
   /** Throws `store_closed` unless the store is open. */
   readonly #open: () => SessionParts;
   readonly #feed = new ChangeFeed<SessionNews>();
@@ -47,14 +47,14 @@ export class PostgresSessions implements SessionStore {
   constructor(names: Names, open: () => SessionParts) {
     this.#names = names;
     this.#sql = sessionStatements(names);
-    this.#tell = newsStatements(names).tell;
+    this.#send = newsStatements(names).send;
     this.#open = open;
   }
 
   /** Call it once, when the database is ready. */
   async start(database: Database, owner: string): Promise<void> {
-    const news = new SessionNewsReader(database, this.#names, owner, (told) =>
-      this.#feed.publish(told, "others"),
+    const news = new SessionNewsReader(database, this.#names, owner, (news) =>
+      this.#feed.publish(news, "others"),
     );
     await news.start();
     this.#news = news;
@@ -113,9 +113,9 @@ export class PostgresSessions implements SessionStore {
     return rows.map(idOf);
   }
 
-  async tell(id: string, message: string): Promise<void> {
+  async send(id: string, message: string): Promise<void> {
     const parts = this.#open();
-    await parts.database.query(this.#tell, [toStored(id), toStored(message), parts.owner]);
+    await parts.database.query(this.#send, [toStored(id), toStored(message), parts.owner]);
     this.#publishOwn(parts, [{ id, message }]);
   }
 
@@ -176,7 +176,7 @@ export class PostgresSessions implements SessionStore {
   #publishOwn({ channel }: SessionParts, news: readonly SessionNews[]): void {
     if (news.length === 0) return;
     this.#feed.publish(news, "self");
-    channel.tell({ messages: true });
+    channel.send({ messages: true });
   }
 }
 

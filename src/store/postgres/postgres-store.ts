@@ -117,14 +117,14 @@ class PostgresStore implements TaskStore {
   async rejoin(): Promise<void> {
     const { owners, channel } = this.#open();
     await owners.register();
-    channel.tell("gap");
+    channel.send("gap");
     this.#feed.publish("gap", "others");
   }
 
   async setHandlers(handlers: readonly HandlerName[]): Promise<void> {
     const { owners, channel } = this.#open();
     await owners.setHandlers(handlers);
-    channel.tell("gap");
+    channel.send("gap");
   }
 
   async get(id: string): Promise<TaskRecord | undefined> {
@@ -198,7 +198,7 @@ class PostgresStore implements TaskStore {
     return this.#feed.subscribe(listener);
   }
 
-  /** Undefined before the store is open, and if all processes are told of new tasks. */
+  /** Undefined before the store is open, and if all processes are notified of new tasks. */
   get onWork(): TaskStore["onWork"] {
     const wakes = this.#parts?.wakes;
     return wakes && ((listener) => wakes.onWork(listener));
@@ -214,8 +214,8 @@ class PostgresStore implements TaskStore {
 
   #publish(changes: StoreChanges): void {
     this.#feed.publish(changes, "self");
-    if (changes === "gap") this.#parts?.channel.tell(changes);
-    else if (changes.length > 0) this.#parts?.channel.tell({ tasks: changes });
+    if (changes === "gap") this.#parts?.channel.send(changes);
+    else if (changes.length > 0) this.#parts?.channel.send({ tasks: changes });
   }
 
   #open(): OpenParts {

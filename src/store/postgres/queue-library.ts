@@ -12,7 +12,7 @@ export async function loadQueueLibrary(isAskedFor: boolean): Promise<QueueLibrar
     if (!isMissing(error)) throw error;
     if (!isAskedFor) return undefined;
     const problem =
-      "queue is true, and graphile-worker is not installed. Run: npm install graphile-worker@^0.18.0";
+      "queue is true, but graphile-worker is not installed. Run: npm install graphile-worker@^0.18.0";
     throw new HoldfastError("configuration", problem, { cause: error });
   }
 }

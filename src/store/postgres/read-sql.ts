@@ -17,7 +17,7 @@ export function readStatements(names: Names) {
       SELECT ${recordColumns} FROM ${task}
       WHERE ${of} AND id < ${before} AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ${now})
       ORDER BY id DESC LIMIT ${limit}`;
-  /** The last part tells no name from an empty one. With another form, Postgres would expect so few rows that it sorts all of them. */
+  /** The last part distinguishes no name from an empty one. With another form, Postgres would expect so few rows that it sorts all of them. */
   const ofPrincipal = (principal: string): string =>
     `coalesce(principal, '') = coalesce(${principal}::text, '') AND (principal IS NULL) = (${principal}::text IS NULL)`;
   return {

@@ -55,7 +55,7 @@ function originalIn({ header }: Backup): Original {
   )
     throw new HoldfastError(
       "configuration",
-      "The backup is of a store in an SQLite file: restore it to the path of a new file.",
+      "The backup is of a SQLite store. Restore it to the path of a new file.",
     );
   return { system, database, schema, oid };
 }
@@ -72,13 +72,13 @@ async function fill(
   if ((await tablesOf(transaction, names)).length > 0) {
     throw new HoldfastError(
       "configuration",
-      `Schema ${schema} of the database has tables, and a backup is restored to a new schema. Name another with ?schema=NAME.`,
+      `Schema ${schema} of the database already has tables, and a backup can only be restored to an empty schema. Choose another one with ?schema=NAME.`,
     );
   }
   if (header.schema > migrations.length) {
     throw new HoldfastError(
       "store_unusable",
-      `The backup was written by a newer Holdfast (schema ${header.schema}, this one knows ${migrations.length}). Update Holdfast.`,
+      `The backup was written by a newer version of Holdfast (schema ${header.schema}; this version knows schema ${migrations.length}). Update Holdfast.`,
     );
   }
   await makeSchema(transaction, names, header.schema);
@@ -89,7 +89,7 @@ async function fill(
   if (tasks !== header.tasks)
     throw new HoldfastError(
       "store_unusable",
-      "The backup does not contain the number of tasks that it states. Nothing was restored.",
+      "The backup is incomplete: it has fewer or more tasks than its header says. Nothing was restored.",
     );
 }
 

@@ -68,7 +68,7 @@ export function sessionStatements(names: Names) {
 export function newsStatements({ sessionNews }: Names) {
   return {
     /** Only living owners need it, so it does not wait for the disk. */
-    tell: `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+    send: `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
       INSERT INTO ${sessionNews} (session, message, owner) SELECT $1, $2, $3 FROM quick`,
     /** The highest numbers; a row with only the time if there are none. */
     selectLast: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, news.seq

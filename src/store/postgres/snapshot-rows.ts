@@ -21,7 +21,7 @@ export function snapshotOf(
 
 function outcomeOf({ outcomeKind: kind }: TaskRecord, row: Row): Outcome | null {
   if (kind === null) return null;
-  if (isNull(row, at.body)) throw new Error("The database holds no outcome of this finished task.");
+  if (isNull(row, at.body)) throw new Error("The outcome of this finished task is missing.");
   return { kind, body: text(row, at.body) };
 }
 

@@ -102,12 +102,12 @@ export class WriteQueue {
    * told that it failed, also those waiting behind the group.
    */
   async #findOut(group: readonly Waiting[], doubt: InDoubt): Promise<void> {
-    const told = new Set<Waiting>();
+    const refused = new Set<Waiting>();
     const since = performance.now();
     const look = (): void => {
       const until = performance.now() - this.#setup.timeoutMs;
       const late = since > until ? [] : group.filter(isOfCaller);
-      for (const each of late) told.add(each);
+      for (const each of late) refused.add(each);
       for (const { reject } of late) reject(doubt);
       this.#giveUpWaiting(doubt);
     };
@@ -119,12 +119,12 @@ export class WriteQueue {
     }
     clearInterval(timer);
     this.#answer(group, committed === true ? doubt.group : doubt.otherwise);
-    if (committed === true) this.#releaseUnclaimed([...told]);
+    if (committed === true) this.#releaseUnclaimed([...refused]);
   }
 
   /** The creators of these tasks do not know that they exist under their tokens, so others may claim them. */
-  #releaseUnclaimed(told: readonly Waiting[]): void {
-    for (const { command } of told) {
+  #releaseUnclaimed(refused: readonly Waiting[]): void {
+    for (const { command } of refused) {
       if (command.type !== "create" || command.token === null) continue;
       const { now, token, task } = command;
       this.write({ type: "release", now, id: task.id, token }).catch(() => undefined);

@@ -55,5 +55,5 @@ function isInteger(value: unknown): value is number {
 }
 
 function fail(json: string): never {
-  throw new Error(`The database holds ${json} in the column attempts.`);
+  throw new Error(`The column attempts contains ${json}.`);
 }

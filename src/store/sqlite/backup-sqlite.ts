@@ -28,7 +28,7 @@ export async function backupSqlite(
   assertNodeVersion(process.versions.node);
   const database = existingDatabase(path);
   if (statSync(file, { throwIfNoEntry: false }) !== undefined)
-    throw new HoldfastError("configuration", `${file} already exists: name another file.`);
+    throw new HoldfastError("configuration", `${file} already exists. Choose another name.`);
   // Nobody else may read it.
   const folder = await makeFolder(file);
   try {
@@ -64,7 +64,7 @@ function copyTo(
     try {
       assertOurs(db, path);
       if (userVersion(db) === 0)
-        throw new HoldfastError("store_unusable", `${path} has no tasks: it is empty.`);
+        throw new HoldfastError("store_unusable", `${path} is empty: there is nothing to back up.`);
       db.prepare("VACUUM INTO ?").run(copy);
     } finally {
       db.close();

@@ -41,9 +41,9 @@ export class ChangeLog {
     if (tasks.length === 0 && sessions.length === 0) return;
     for (const { id, version } of tasks) this.#insert.run(this.#owner, toStored(id), version, null, null);
     for (const { id, message } of sessions) {
-      const told = message === null ? null : toStored(message);
-      this.#insert.run(this.#owner, null, null, toStored(id), told);
-      this.#bytes += told?.length ?? 0;
+      const stored = message === null ? null : toStored(message);
+      this.#insert.run(this.#owner, null, null, toStored(id), stored);
+      this.#bytes += stored?.length ?? 0;
     }
     this.#deleteOldest();
   }

@@ -50,7 +50,8 @@ function realPath(path: string, linksLeft: number): string {
   }
   // A link may lead to a missing file, for which realpath fails.
   if (stats.isSymbolicLink()) {
-    if (linksLeft === 0) throw new HoldfastError("store_unusable", `${path} leads through too many links.`);
+    if (linksLeft === 0)
+      throw new HoldfastError("store_unusable", `${path} goes through too many symbolic links.`);
     return realPath(resolve(realpathSync.native(dirname(path)), readlinkSync(path)), linksLeft - 1);
   }
   return realpathSync.native(path);
@@ -79,5 +80,5 @@ export function syncDirectory(path: string): void {
 
 function notFile(path: string, isDirectory: boolean): HoldfastError {
   const what = isDirectory ? "a directory" : "not a regular file";
-  return new HoldfastError("store_unusable", `${path} is ${what}. Name a file for the database.`);
+  return new HoldfastError("store_unusable", `${path} is ${what}. Choose the path of a file.`);
 }

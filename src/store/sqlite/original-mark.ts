@@ -54,7 +54,7 @@ export function refuseBesideOriginal(path: string): void {
   if (owners.length > 0) {
     throw new HoldfastError(
       "store_locked",
-      `${path} was restored from a backup of ${original.path}, which is in use by ${describeOwners(owners)}: both would run the same tasks. End it first. Where they are to run beside each other, restore it anew with --beside.`,
+      `${path} was restored from a backup of ${original.path}, which is in use by ${describeOwners(owners)}: both would run the same tasks. Stop it first, or restore the backup again with --beside if both should run.`,
     );
   }
   withDatabase(path, false, (db) => db.exec(dropMark));

@@ -30,7 +30,10 @@ export interface FileLock {
 /** Locks the file of an owner, so that others can check it; throws `store_unusable`. */
 export function lockOwner(path: string, owner: string): FileLock {
   if (!ownerId.test(owner)) {
-    throw new HoldfastError("configuration", `${JSON.stringify(owner)} is not the id of an owner.`);
+    throw new HoldfastError(
+      "configuration",
+      `${JSON.stringify(owner)} is not a valid owner id: use 1 to 64 letters, digits, "_" or "-".`,
+    );
   }
   const file = lockFile(path, owner);
   try {

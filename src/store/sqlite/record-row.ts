@@ -195,7 +195,7 @@ function parentOf(json: string | null): ParentTask | null {
   if (json === null) return null;
   const parent: unknown = JSON.parse(json);
   if (isParent(parent)) return parent;
-  throw new Error(`The database holds ${json} in the column parent.`);
+  throw new Error(`The column parent contains ${json}.`);
 }
 
 /** A wrong one would show the task to requestors, or end another one. */

@@ -49,7 +49,7 @@ function originalIn({ header }: Backup): Original {
   if (header.store !== "sqlite" || host === undefined || path === undefined || file === undefined) {
     throw new HoldfastError(
       "configuration",
-      "The backup is of a store in Postgres: restore it to postgres://HOST/DATABASE.",
+      "The backup is of a Postgres store. Restore it to postgres://HOST/DATABASE.",
     );
   }
   return { host, path, file };
@@ -60,13 +60,13 @@ function assertFree(file: string): void {
   if (taken !== undefined) {
     throw new HoldfastError(
       "configuration",
-      `${taken} already exists, and a backup is restored to a new file. Move the old file away, together with all files whose names begin with its name.`,
+      `${taken} already exists, and a backup can only be restored to a new file. Move the old database away first, with all files whose names start with its name.`,
     );
   }
   if (isAnyLocked(file)) {
     throw new HoldfastError(
       "store_locked",
-      `Processes still run that had ${file} open before it was moved or removed. End them first.`,
+      `Processes that had ${file} open before it was moved or deleted are still running. Stop them first.`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 
-/** The SQLite primary result codes that are told apart. */
+/** The SQLite primary result codes that are distinguished. */
 export const sqliteCode = {
   error: 1,
   busy: 5,

@@ -135,7 +135,7 @@ export class SqliteReader {
     const row = this.#outcomeBody.get(toStored(id));
     if (row !== undefined) return { task, inputs: [], outcome: { kind, body: text(row, outcomeAt.body) } };
     if (this.#task.get(toStored(id)) === undefined) return undefined; // it was deleted in between
-    throw new Error("The database holds no outcome of this finished task.");
+    throw new Error("The outcome of this finished task is missing.");
   }
 
   find({ generation, scope, wireId }: WireName): string | undefined {

@@ -62,7 +62,7 @@ export class SqliteSessions {
         const count = this.#run(this.#deleteExpired, storable(command.now), command.limit);
         return { ok: true, count, news: [] };
       }
-      case "tell_session":
+      case "send_to_session":
         return { ok: true, count: 0, news: [{ id: command.id, message: command.message }] };
     }
   }

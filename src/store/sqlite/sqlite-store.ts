@@ -51,7 +51,10 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Tas
   assertNodeVersion(process.versions.node);
   const settings = settingsOf(options);
   if (typeof path !== "string" || path === "" || path === ":memory:") {
-    throw new HoldfastError("configuration", "The SQLite store needs a file; memoryStore() needs none.");
+    throw new HoldfastError(
+      "configuration",
+      "sqliteStore needs the path of a file. To keep tasks in memory only, use memoryStore().",
+    );
   }
   return new SqliteStore(path, settings);
 }
@@ -153,7 +156,7 @@ class SqliteStore implements TaskStore {
       void (await this.#writeSessions({ type: "delete_unextended_sessions", ends })),
     deleteExpired: (now, limit) => this.#writeSessions({ type: "delete_expired_sessions", now, limit }),
     tasksOf: (id, limit, requestId) => this.#read((reader) => reader.tasksOf(id, limit, requestId)),
-    tell: async (id, message) => void (await this.#writeSessions({ type: "tell_session", id, message })),
+    send: async (id, message) => void (await this.#writeSessions({ type: "send_to_session", id, message })),
     subscribe: (listener) => this.#sessionFeed.subscribe(listener),
   };
 

@@ -97,6 +97,6 @@ function useWriteAheadLog(db: DatabaseSync, path: string): void {
   if (mode === "wal") return;
   throw new HoldfastError(
     "store_unusable",
-    `${path} cannot be used: its file system has no shared memory for SQLite's write-ahead log. Use a local disk.`,
+    `${path} cannot be used: its file system does not support the shared memory that SQLite's write-ahead log needs. Use a local disk.`,
   );
 }

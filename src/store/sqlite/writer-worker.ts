@@ -43,7 +43,10 @@ function open(): WriterAnswer {
     return { type: "ready" };
   } catch (error) {
     const fault = isBusy(error)
-      ? new HoldfastError("store_locked", `${describeLock()}. Let it go on, or end it, and start again.`)
+      ? new HoldfastError(
+          "store_locked",
+          `${describeLock()}. Wait until it is done, or stop it, and try again.`,
+        )
       : unusable(options.path, error);
     discardConnection();
     return { type: "unusable", code: fault.code, message: fault.message };
@@ -84,7 +87,7 @@ function failure(error: unknown): Pick<Extract<WriterAnswer, { type: "failed" }>
 }
 
 function describeLock(): string {
-  return `another program holds the lock of ${options.path}, or is stopped while it does${describeOthers()}`;
+  return `${options.path} is locked by another program, which may be suspended${describeOthers()}`;
 }
 
 function describeOthers(): string {

@@ -144,7 +144,7 @@ export class Writer {
     const plain: PendingWrite[] = [];
     for (const write of group) {
       if (isPlain(write.command)) plain.push(write);
-      else write.reject(failed("The command is not plain data."));
+      else write.reject(failed("The command contains more than plain data."));
     }
     if (plain.length > 0) this.#sendGroup(plain);
     else this.#flush();

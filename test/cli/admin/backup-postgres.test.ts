@@ -94,7 +94,10 @@ it("takes no schema that has tables, no backup of another kind, and leaves nothi
     const { code, stderr } = await runAdmin(of, ...words);
     return [code, stderr];
   };
-  expect(await refused(place, "restore", "tasks.backup")).toEqual([2, expect.stringContaining("has tables")]);
+  expect(await refused(place, "restore", "tasks.backup")).toEqual([
+    2,
+    expect.stringContaining("already has tables"),
+  ]);
   expect(await refused(place, "backup", "tasks.backup")).toEqual([
     2,
     expect.stringContaining("already exists"),
@@ -103,7 +106,7 @@ it("takes no schema that has tables, no backup of another kind, and leaves nothi
   const file = { ...place, url: `sqlite:${join(place.cwd, "tasks.db")}` };
   expect(await refused(file, "restore", "tasks.backup")).toEqual([
     2,
-    expect.stringContaining("store in Postgres"),
+    expect.stringContaining("is of a Postgres store"),
   ]);
   const bytes = await readFile(join(place.cwd, "tasks.backup"));
   await writeFile(join(place.cwd, "cut"), bytes.subarray(0, -100));
@@ -111,7 +114,10 @@ it("takes no schema that has tables, no backup of another kind, and leaves nothi
     6,
     expect.stringContaining("was truncated or changed"),
   ]);
-  expect(await refused(copy, "backup", "none")).toEqual([6, expect.stringContaining("has no schema")]);
+  expect(await refused(copy, "backup", "none")).toEqual([
+    6,
+    expect.stringContaining("has no Holdfast tables in schema"),
+  ]);
   await withClient(place.url.replace(/\?.*$/, ""), async (client) => {
     const found = await client.query("select 1 from pg_namespace where nspname = $1", [schemaOf(copy)]);
     expect(found.rows).toEqual([]);

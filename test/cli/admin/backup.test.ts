@@ -192,7 +192,7 @@ it("overwrites nothing", async () => {
     await rename(join(place.cwd, `tasks.db${end}`), join(place.cwd, `old/tasks.db${end}`));
   expect(await run(place, "restore", "tasks.backup")).toEqual([
     6,
-    expect.stringContaining("Processes still run"),
+    expect.stringContaining("are still running"),
   ]);
   await runtime.stop().catch(() => undefined);
 });
@@ -241,7 +241,7 @@ it("says where it cannot be done", async () => {
   await writeFile(join(cwd, "empty.db"), "");
   expect(await run({ url: "empty.db", cwd }, "backup", "x")).toEqual([
     6,
-    expect.stringContaining("it is empty"),
+    expect.stringContaining("is empty"),
   ]);
   expect(await readdir(cwd)).toEqual(["empty.db"]);
 });

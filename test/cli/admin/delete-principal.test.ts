@@ -119,7 +119,7 @@ describe.each(kinds)("on %s", (keptIn) => {
     await store.sessions?.put(session, room);
     await store.sessions?.put({ ...session, id: "session-2", principal: other }, room);
     await store.sessions?.update("session-2", `{"a":"honey"}`, session.state);
-    await store.sessions?.tell("session-1", `told ${mark}`);
+    await store.sessions?.send("session-1", `told ${mark}`);
     await store.close();
     const stands = async (id: string): Promise<unknown> =>
       ((await adminJson(place, "show", id)) as { state: unknown }).state;

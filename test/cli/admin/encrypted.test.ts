@@ -120,7 +120,7 @@ describe("holdfast admin on an encrypted store", () => {
     const { url, cwd } = await somePlace("SQLite");
     const env = { HOLDFAST_ENCRYPTION_KEYS: "k1:topsecret" };
     const { code, stderr } = await runMain(["admin", url, "list"], { cwd, env });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('"k1" is not the base64 of 32 bytes')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Key "k1" is not 32 bytes in base64')]);
     expect(stderr).not.toContain("topsecret");
   });
 
@@ -145,7 +145,10 @@ describe("holdfast journal on an encrypted store", () => {
     const exported = await runMain(words, { cwd, env: { HOLDFAST_ENCRYPTION_KEYS: keys } });
     expect(exported).toMatchObject({ code: 0, stdout: expect.stringContaining(secret) });
     const { code, stderr } = await runMain(words, { cwd });
-    expect([code, stderr]).toEqual([2, expect.stringContaining("it is encrypted, and there are no keys")]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("it is encrypted. Set HOLDFAST_ENCRYPTION_KEYS"),
+    ]);
     expect(await runMain(["journal", "ls", url], { cwd })).toMatchObject({ code: 0 });
   });
 });

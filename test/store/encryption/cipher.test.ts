@@ -39,7 +39,9 @@ describe("sealed texts", () => {
     const renamed = new Cipher(readKeys([first, { ...first, id: "k3" }]));
     const changed = `${sealed.slice(0, -3)}${sealed.endsWith("AAA") ? "BBB" : "AAA"}`;
     expect(() => another.open(sealed)).toThrow(Unopened);
-    expect(() => without.open(sealed)).toThrow('it is encrypted with the key "k1", which is not here');
+    expect(() => without.open(sealed)).toThrow(
+      'it is encrypted with the key "k1", which this process does not have',
+    );
     expect(() => renamed.open(sealed.replace("k1", "k3"))).toThrow(Unopened);
     expect(() => cipher.open(changed)).toThrow(Unopened);
   });

@@ -91,7 +91,8 @@ describe("a key that is lost", () => {
     const store = await lost();
     const unreadable = expect.objectContaining({
       code: "task_unreadable",
-      message: 'Task task-a cannot be read: it is encrypted with the key "k1", which is not here.',
+      message:
+        'Task task-a cannot be read: it is encrypted with the key "k1", which this process does not have.',
     });
     await expect(store.request("task-a")).rejects.toEqual(unreadable);
     await expect(store.journalEntry("task-a", "s")).rejects.toEqual(unreadable);
@@ -100,7 +101,7 @@ describe("a key that is lost", () => {
 
   test("its tasks are listed and can be ended, and others go on", async () => {
     const store = await lost();
-    const words = "(encrypted with a key that is not here)";
+    const words = "(encrypted with a missing key)";
     expect(await store.get("task-a")).toMatchObject({ statusMessage: words, attempts: [{ error: words }] });
     expect(await store.unfinished("", 9)).toHaveLength(1);
     expect((await store.journal("task-a", "", 9)).entries).toHaveLength(1);

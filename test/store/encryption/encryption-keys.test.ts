@@ -22,16 +22,16 @@ test("keys come as bytes, as base64 of either kind, or all in one text", () => {
 
 test("what is no key is refused with what is wrong, and is not repeated", () => {
   const refused: readonly (readonly [readonly EncryptionKey[] | string, string])[] = [
-    [[], "There are none"],
-    ["", "There are none"],
-    ["topsecret", "Number 1 is not of the form ID:KEY"],
-    ["a:topsecret", '"a" is not the base64 of 32 bytes'],
-    [`a:${base64},a:${base64}`, 'Two of them have the id "a"'],
-    [`topsecret!:${base64}`, "Number 1 has no id of 1 to 32"],
-    [[{ id: "x".repeat(33), key: base64 }], "Number 1 has no id of 1 to 32"],
-    [[{ id: "a", key: Buffer.alloc(16) }], '"a" has 16 bytes and not 32'],
+    [[], "Give at least one"],
+    ["", "Give at least one"],
+    ["topsecret", "Key 1 does not have the form ID:BASE64"],
+    ["a:topsecret", 'Key "a" is not 32 bytes in base64'],
+    [`a:${base64},a:${base64}`, 'Two keys have the id "a"'],
+    [`topsecret!:${base64}`, "Key 1 needs an id of 1 to 32"],
+    [[{ id: "x".repeat(33), key: base64 }], "Key 1 needs an id of 1 to 32"],
+    [[{ id: "a", key: Buffer.alloc(16) }], 'Key "a" has 16 bytes instead of 32'],
     // From plain JavaScript.
-    [[{ id: "a", key: 1 as unknown as string }], '"a" is neither bytes nor base64'],
+    [[{ id: "a", key: 1 as unknown as string }], 'Key "a" is neither bytes nor base64 text'],
   ];
   for (const [given, problem] of refused) {
     expect(() => readKeys(given)).toThrow(expect.objectContaining({ code: "configuration" }));

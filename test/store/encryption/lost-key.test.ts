@@ -44,7 +44,11 @@ const cannotDecrypt =
 const cannotRead = "The stored data of this task cannot be read.";
 
 const problems: readonly (readonly [string, Wrap, string])[] = [
-  ["the key is lost", withKey("k2", 2), 'it is encrypted with the key "k1", which is not here'],
+  [
+    "the key is lost",
+    withKey("k2", 2),
+    'it is encrypted with the key "k1", which this process does not have',
+  ],
   ["the server has no keys", inClear, "this server has no keys to decrypt its arguments"],
 ];
 

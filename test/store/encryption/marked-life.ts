@@ -77,7 +77,7 @@ async function putTheRest(store: TaskStore): Promise<void> {
   const session = { id: "session", principal: "ann", expiresAt: noon * 2, state: `"${mark}"` };
   await store.sessions?.put(session, { ofPrincipal: 9, total: 9 });
   expect(await store.sessions?.update("session", `"${mark} again"`, `"${mark}"`)).toBe(true);
-  await store.sessions?.tell("session", mark);
+  await store.sessions?.send("session", mark);
   const trace = { traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-01`, baggage: `a=${mark}` };
   const origin = { capabilities: {}, trace };
   const request = { origin, arguments: `"${mark}"`, prepared: `"${mark}"` };

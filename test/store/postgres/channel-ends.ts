@@ -60,7 +60,7 @@ export class ChannelEnd {
   }
 
   tell(news: News): void {
-    this.channel.tell(news);
+    this.channel.send(news);
   }
 
   async close(): Promise<void> {

@@ -45,7 +45,7 @@ test("a role that may make nothing is told what to do", async () => {
     code: "store_unusable",
     message:
       "Schema missing cannot be migrated: permission denied for database postgres. " +
-      'Run "holdfast migrate URL --schema missing" as a role that may, or give this one its schema: CREATE SCHEMA missing AUTHORIZATION ….',
+      'Run "holdfast migrate URL --schema missing" as a role with that permission, or give this role the schema: CREATE SCHEMA missing AUTHORIZATION ….',
   });
 });
 
@@ -80,6 +80,6 @@ test("a database of another encoding is refused", async () => {
   url.pathname = "/narrow";
   await expect(migratePostgres(url.href)).rejects.toMatchObject({
     code: "store_unusable",
-    message: "The database has the encoding LATIN1; the store needs one with UTF8.",
+    message: "The database has the encoding LATIN1; the store needs UTF8.",
   });
 });

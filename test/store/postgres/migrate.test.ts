@@ -101,7 +101,7 @@ test("a process is refused by a schema that is none for its version any more", a
   await migrateSchema(connect(url), names, { known: [...migrations, { ...second, goodFor: known.length }] });
   await expect(postgresStore(url, { schema }).open({ id: "one", handlers: [] })).rejects.toMatchObject({
     code: "store_unusable",
-    message: `Schema ${schema} of the database has version ${known.length}, which only processes of version ${known.length} and later can use. Upgrade this one.`,
+    message: `Schema ${schema} of the database has version ${known.length}, which only a Holdfast that knows version ${known.length} can use. Update Holdfast.`,
   });
   // Nor is it taken for good again by what comes after.
   const third = { sql: () => "SELECT 1", goodFor: 1 };
@@ -109,7 +109,7 @@ test("a process is refused by a schema that is none for its version any more", a
     known: [...migrations, { ...second, goodFor: known.length }, third],
   });
   await expect(prepareSchema(connect(url), names, undefined)).rejects.toThrow(
-    `of version ${known.length} and later`,
+    `only a Holdfast that knows version ${known.length}`,
   );
 });
 
@@ -119,11 +119,11 @@ test("a process that may not migrate names the command, and migrates nothing", a
   const command = `Run "holdfast migrate URL --schema ${schema}", or set migrate to true.`;
   await expect(store.open({ id: "one", handlers: [] })).rejects.toMatchObject({
     code: "store_unusable",
-    message: `The database has no schema ${schema} with tasks, and this process needs version ${migrations.length}. ${command}`,
+    message: `The database has no Holdfast tables in schema ${schema}; this process needs version ${migrations.length}. ${command}`,
   });
   await migrateSchema(connect(url), names);
   await expect(prepareSchema(connect(url), names, undefined, known)).rejects.toThrow(
-    `has version ${migrations.length} of schema ${schema}, and this process needs version ${known.length}. ${command}`,
+    `has version ${migrations.length} of the tables in schema ${schema}; this process needs version ${known.length}. ${command}`,
   );
   await prepareSchema(connect(url), names, undefined);
 });
@@ -162,7 +162,7 @@ test("a migration that waits for a transaction holds nobody up for long, and giv
     const patience = { known: [...known, third], patienceMs: 1 };
     await expect(migrateSchema(database, names, patience)).rejects.toMatchObject({
       code: "store_unusable",
-      message: expect.stringContaining("A transaction that is open for long keeps its tables") as string,
+      message: expect.stringContaining("A long transaction holds locks on its tables") as string,
     });
   });
 }, 30_000);

@@ -25,7 +25,7 @@ async function owners(schema: SomeSchema, count: number): Promise<readonly Owner
     const database = schema.connect();
     const owner = `owner-${index}`;
     const channel = {
-      tell: () => {
+      send: () => {
         for (const other of all) if (other.sessions !== sessions) void other.sessions.readNews();
       },
     };
@@ -58,7 +58,7 @@ test("others hear of a change, of what is told and of an end in the order in whi
   await here.sessions.put(session("a"), room);
   const messages = Array.from({ length: 50 }, (_, index) => `hello ${index} \ud800\u0000é`);
   expect(await there.sessions.update("a", "{}", session("a").state)).toBe(true);
-  for (const message of messages) await there.sessions.tell("a", message);
+  for (const message of messages) await there.sessions.send("a", message);
   await there.sessions.delete(["a", "gone"]);
   const news = [null, ...messages, null].map((message) => ({ id: "a", message }));
   await expect.poll(() => here.heard).toEqual(news);
@@ -73,7 +73,7 @@ test("many who tell at once are all heard once", async () => {
   const told = await Promise.all(
     all.map(async ({ sessions }, owner) => {
       const ids = Array.from({ length: 40 }, (_, index) => `${owner}-${index}`);
-      await Promise.all(ids.map((id) => sessions.tell(id, "hello")));
+      await Promise.all(ids.map((id) => sessions.send(id, "hello")));
       return ids;
     }),
   );
@@ -89,7 +89,7 @@ test("what is committed late is heard although later news was read before", asyn
   const { names } = schema;
   const slow = await schema.connect().begin();
   await slow.query(`INSERT INTO ${names.sessionNews} (owner, session, message) VALUES ('slow', 'a', 'late')`);
-  await there.sessions.tell("b", "soon");
+  await there.sessions.send("b", "soon");
   await expect.poll(() => here.heard).toEqual([{ id: "b", message: "soon" }]);
   await slow.commit();
   await here.sessions.readNews();
@@ -101,7 +101,7 @@ test("what was on its way when a process began is heard", async () => {
   const slow = await schema.connect().begin();
   await slow.query(`INSERT INTO ${schema.names.sessionNews} (owner, session) VALUES ('slow', 'a')`);
   const [there] = await owners(schema, 1);
-  await there?.sessions.tell("b", "before");
+  await there?.sessions.send("b", "before");
   const [here] = await owners(schema, 1);
   await slow.commit();
   await here?.sessions.readNews();
@@ -110,13 +110,13 @@ test("what was on its way when a process began is heard", async () => {
 
 test("whoever finds the database as it was before reads all again, and hears what comes then", async () => {
   const [{ names }, here, there] = await two();
-  for (const message of ["1", "2", "3"]) await there.sessions.tell("a", message);
+  for (const message of ["1", "2", "3"]) await there.sessions.send("a", message);
   await expect.poll(() => here.heard).toHaveLength(3);
   await there.database.query(`DELETE FROM ${names.sessionNews} WHERE seq > 1`);
   await there.database.query(`ALTER TABLE ${names.sessionNews} ALTER COLUMN seq RESTART WITH 2`);
-  await there.sessions.tell("a", "instead of 2");
+  await there.sessions.send("a", "instead of 2");
   await expect.poll(() => here.heard.slice(3)).toEqual(["gap"]);
-  await there.sessions.tell("a", "then");
+  await there.sessions.send("a", "then");
   await expect.poll(() => here.heard.slice(4)).toEqual([{ id: "a", message: "then" }]);
 });
 

@@ -126,7 +126,9 @@ test("a process whose lock file was deleted is taken for dead, and its late writ
   for (const name of ["b", "c"]) {
     expect(await child.ask(`run ${name}`)).toMatchObject({
       code: "store_lost",
-      message: expect.stringMatching(/tasks\.db was taken from this process.*Restart this process\.$/),
+      message: expect.stringMatching(
+        /Another process took over the tasks of this one in .*tasks\.db.*Restart this process\.$/,
+      ),
     });
   }
   expect(await child.ask("get a")).toMatchObject({ state: "queued" });

@@ -31,7 +31,7 @@ async function refusalOf(store: TaskStore, name: string, pid: number): Promise<n
   const problem: unknown = await store.write(createQueued(name)).catch((error: unknown) => error);
   expect(problem).toMatchObject({ code: "store_failed" });
   expect(String(problem)).toContain(
-    `Nothing was written: another program holds the lock of ${temp.path()}, or is stopped while it does; ` +
+    `Nothing was written: ${temp.path()} is locked by another program, which may be suspended; ` +
       `it is also open in process ${pid} on `,
   );
   return performance.now() - before;
@@ -75,7 +75,7 @@ describe.runIf(process.platform !== "win32")("while another process is stopped i
     const problem: unknown = await store.open(someOwner()).catch((error: unknown) => error);
     expect(problem).toMatchObject({ code: "store_locked" });
     expect(String(problem)).toContain(`it is also open in process ${child.pid} on `);
-    expect(String(problem)).toContain("Let it go on, or end it, and start again.");
+    expect(String(problem)).toContain("Wait until it is done, or stop it, and try again.");
     process.kill(child.pid, "SIGCONT");
     await say(child, "committed");
     await store.open(someOwner());

@@ -78,7 +78,7 @@ describe("a task whose row cannot be read", () => {
     const { tasks, unreadable } = await claim(store);
     expect(ids(tasks)).toEqual(["task-e", "task-a", "task-c"]);
     expect(ids(unreadable)).toEqual(["task-d"]);
-    expect(unreadable[0]?.problem).toContain("later in the column generation");
+    expect(unreadable[0]?.problem).toContain("The column generation contains later");
     expect(await store.hasClaimable(handlers)).toBe(false);
     expect(await claim(store)).toMatchObject({ tasks: [], unreadable: [{ id: "task-d" }] });
   });
@@ -227,7 +227,7 @@ test.each([
     expect(await store.renew()).toEqual({ held: true, gone: [], others: 1 });
     db.exec("BEGIN IMMEDIATE");
     for (let round = 0; round < 2; round++) {
-      await expect(store.write(createQueued("b"))).rejects.toThrow("another program holds the lock of");
+      await expect(store.write(createQueued("b"))).rejects.toThrow("is locked by another program");
     }
     db.exec("ROLLBACK");
     db.close();

@@ -90,7 +90,7 @@ export class SessionRecords {
 
   /** Sends a message to all processes that serve the session. Rejects if the store does. */
   tell(key: string, message: string): Promise<void> {
-    return this.#store.tell(key, message);
+    return this.#store.send(key, message);
   }
 
   /** As `SessionStore.subscribe`. */
