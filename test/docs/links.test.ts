@@ -95,6 +95,14 @@ it("names no file or folder of the repository that is not there", () => {
   expect(broken.map(({ from, path }) => `${from}: ${path}`)).toEqual([]);
 });
 
+it("shows each folder of src in ARCHITECTURE.md, which is read in ten minutes", () => {
+  const map = pages.get("ARCHITECTURE.md") ?? "";
+  const inSrc = [...everything].flatMap((path) => /^src\/[^/]+(?=\/)/.exec(path) ?? []);
+  expect(inSrc.length).toBeGreaterThan(100);
+  expect([...new Set(inSrc)].filter((folder) => !map.includes(`\`${folder}/\``))).toEqual([]);
+  expect(map.split(/\s+/).length).toBeLessThan(2_000);
+});
+
 it("shows no TypeScript that is not a file of examples/, where it is compiled and run", async () => {
   const files = list(".ts").filter((path) => path.startsWith("examples/"));
   const code = new Set(await Promise.all(files.map((path) => readFile(new URL(path, root), "utf8"))));
