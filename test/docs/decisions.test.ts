@@ -8,12 +8,10 @@ const numbers = names.map((name) => name.slice(0, 4));
 
 it("numbers the records from 0001 on, each short, with what was decided and why", async () => {
   expect(numbers).toEqual(numbers.map((_, n) => String(n + 1).padStart(4, "0")));
-  for (const name of names) {
-    const text = await readFile(new URL(name, folder), "utf8");
-    expect(text, name).toMatch(new RegExp(`^# ${name.slice(0, 4)} `));
-    expect(text, name).toMatch(/\*\*Decided\.\*\*[^]*\*\*Why\.\*\*/);
-    expect(text.split("\n").length, name).toBeLessThanOrEqual(100);
-  }
+  const texts = await Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
+  expect(texts.map((text) => /^# (\d{4}) /.exec(text)?.[1])).toEqual(numbers);
+  expect(texts.filter((text) => !/\*\*Decided\.\*\*[^]*\*\*Why\.\*\*/.test(text))).toEqual([]);
+  expect(texts.filter((text) => text.split("\n").length > 100)).toEqual([]);
 });
 
 it("lists each record once on the page of the folder", async () => {
