@@ -70,8 +70,8 @@ export class ConnectOptions {
    */
   readonly telemetry?: ClientTelemetry = value("what openTelemetry() returns", isObject);
   /**
-   * The capabilities to declare. Default: `{ elicitation: { form: {} } }` with `onInput`, none without. Declare `sampling`
-   * or `roots` only if `onInput` answers them. Capabilities for tasks are always added.
+   * The capabilities to declare. Declare `sampling` or `roots` only if `onInput` answers them. Capabilities for tasks are always added.
+   * Default: `{ elicitation: { form: {} } }` with `onInput`, none without.
    */
   readonly capabilities?: ClientCapabilities = value("an object", isObject);
   /**
@@ -92,19 +92,19 @@ export class ConnectOptions {
   /** The name and version that the client sends. Default: `holdfast` and its version. */
   readonly clientInfo?: Implementation = value("an object with name and version", isObject);
   /**
-   * The only protocol version to speak. Default: 2026-07-28 if the server supports it, otherwise the latest that it supports.
-   * Name an earlier one to save the round trip that asks for 2026-07-28, or for servers that fail on it.
+   * The only protocol version to speak. Name an earlier one to save the round trip that asks for 2026-07-28, or for servers that fail on
+   * it. Default: 2026-07-28 if the server supports it, otherwise the latest that it supports.
    */
   readonly protocolVersion?: ProtocolVersion = choice(protocolVersions as readonly ProtocolVersion[]);
   /**
-   * `"sep-1686"` uses the tasks of the original proposal in protocol 2025-11-25 too. Before that version they are always used; later
-   * versions are then not used. Servers need not declare them: one without tasks answers the call directly. Default: the tasks of the
-   * protocol version.
+   * Set it to use the tasks of the original proposal (SEP-1686) in protocol 2025-11-25 too. Before that version they are always used;
+   * later versions are then not used. Servers need not declare them: one without tasks answers the call directly. Default: the tasks of
+   * the protocol version.
    */
   readonly generation?: "sep-1686" = choice(askableGenerations as readonly "sep-1686"[]);
   /**
-   * The server's name in task references. Default: its URL; for a process, its command line; for a transport,
-   * `"transport"`. Set it if that changes while the tasks stay, or if different servers would share it.
+   * The server's name in task references. Set it if the default would change while the tasks stay, or if different servers would share
+   * it. Default: its URL; for a process, its command line; for a transport, `"transport"`.
    */
   readonly serverName?: string = text("a text that is not empty", (name) => name !== "", {});
   /** Headers of every HTTP request. Have no effect on other connections. */
@@ -125,8 +125,8 @@ export class ConnectOptions {
     isObject,
   );
   /**
-   * Sends the HTTP requests. Default: Node's HTTP client, without time limits. With the global `fetch` a call fails when
-   * its server sends nothing for 300 seconds.
+   * Sends the HTTP requests. With the global `fetch` a call fails when its server sends nothing for 300 seconds. Default: Node's HTTP
+   * client, without time limits.
    */
   readonly fetch?: FetchLike = callback();
   /** Aborts connecting, and ends a process that was started for it. No effect once connected. */
