@@ -18,7 +18,7 @@ import {
 } from "../../../src/testing/sample-task.ts";
 
 const other = "other";
-const many = 100_000;
+const many = 20_000;
 /** When the first of the tasks wakes that are parked. */
 const later = noon + 1_000;
 
@@ -108,7 +108,7 @@ test.each<[what: string, run: (given: ReturnType<typeof queueBeside>) => unknown
   ["to find out what has no handler", ({ queue }) => queue.handlers()],
   ["to find tasks without a handler", ({ queue }) => queue.ids(noHandler, 10)],
 ])(
-  "%s takes no longer beside 100,000 that are queued for another owner, for no tool, for a time or for an answer",
+  "%s takes no longer beside 20,000 that are queued for another owner, for no tool, for a time or for an answer",
   (_, run) => {
     const [few = 0, lots = 0] = beside.map((given) => shortest(() => run(given)));
     // A scan takes several hundred times as long.
