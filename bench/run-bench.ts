@@ -51,7 +51,7 @@ function chosenOf({ figures, names }: Bench): readonly Figure[] {
   const unknown = names.filter((name) => figures.every((figure) => figure.name !== name));
   if (unknown.length > 0) {
     const known = figures.map(({ name }) => name).join(", ");
-    console.error(`Unknown: ${unknown.join(", ")}. The figures are ${known}.`);
+    console.error(`There is no figure ${unknown.join(", ")}. The figures are ${known}.`);
     process.exit(2);
   }
   return names.length === 0 ? figures : figures.filter(({ name }) => names.includes(name));

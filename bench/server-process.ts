@@ -57,7 +57,7 @@ export class ServerProcess {
 
   #spentMs(): number {
     const ms = this.cpuMs();
-    if (ms === undefined) throw new Error("The system does not show the processor time of a server.");
+    if (ms === undefined) throw new Error("The processor time of the server cannot be read on this system.");
     return ms;
   }
 

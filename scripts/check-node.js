@@ -17,6 +17,6 @@ const found = nodeVersion(/\bnode\/v\S+/.exec(process.env["npm_config_user_agent
 const needed = nodeVersion(engines.node);
 if (found.major < needed.major || (found.major === needed.major && found.minor < needed.minor)) {
   console.log(
-    `Holdfast needs Node ${needed.version} or later and this is Node ${found.version}: use the npm scripts here, which run on Node ${devDependencies.node}.`,
+    `Holdfast needs Node ${needed.version} or later, and this is Node ${found.version}. The npm scripts in this repository run on Node ${devDependencies.node}, so use them.`,
   );
 }

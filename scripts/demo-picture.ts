@@ -98,13 +98,13 @@ export function drawDemo(evidence: Evidence, { startedAt, killedAt, restartedAt 
     ...lanes.flatMap((spans, lane) => spans.map((span) => bar(span, readsY + lane * laneHeight, 12))),
     ...legend(below + 50, [
       ["kept", `${count("kept")} in the journal, never read again`],
-      ["lost", `${count("lost")} cut off: read again`],
+      ["lost", `${count("lost")} interrupted, read again`],
       ["after", `${count("after")} read after the restart`],
     ]),
     text(
       left,
       below + 78,
-      `${listed.length} files, one task, two processes. The client waited through all of it.`,
+      `${listed.length} files, one task, two processes. The client waited throughout.`,
       "note",
     ),
   ];
@@ -166,7 +166,7 @@ async function run(): Promise<void> {
     onServer: (server) => void process.on("exit", () => server.killNow()),
   });
   const { taskId, kill } = await story.tell();
-  if (kill === undefined) throw new Error("The task ended before its server could be killed.");
+  if (kill === undefined) throw new Error("The task ended before its server was killed.");
   await writeFile(
     new URL("../docs/demo.svg", import.meta.url),
     drawDemo(loadEvidence(taskId, kill, setup), kill),

@@ -65,7 +65,7 @@ function diagram(): string {
 
 /** Which process owns a task. */
 const ownerIn: Readonly<Partial<Record<TaskState, string>>> = {
-  queued: "owner: the process that must run it, or none",
+  queued: "owner: the process that will run it, or none",
   running: "owner: the process that runs it",
 };
 

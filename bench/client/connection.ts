@@ -28,7 +28,9 @@ export class Connection {
     });
     socket.setNoDelay(true);
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
-    socket.setTimeout(patienceMs, () => socket.destroy(new Error(`Nothing came for ${patienceMs} ms.`)));
+    socket.setTimeout(patienceMs, () =>
+      socket.destroy(new Error(`The server sent nothing for ${patienceMs} ms.`)),
+    );
     socket.on("error", (error) => this.#fail(error));
     socket.on("close", () => this.#fail(new Error("The server closed the connection.")));
   }
@@ -47,7 +49,7 @@ export class Connection {
 
   static withOne<T>(url: string, work: (connection: Connection) => Promise<T>): Promise<T> {
     return Connection.withEach([url], 1, ([one]) => {
-      if (one === undefined) throw new Error("There is no connection.");
+      if (one === undefined) throw new Error("No connection is open.");
       return work(one.connection);
     });
   }

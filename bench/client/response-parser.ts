@@ -55,7 +55,7 @@ export class ResponseParser {
     if (length !== undefined) this.#length = Number(length);
     else if (headerOf(head, "transfer-encoding") === "chunked") this.#length = undefined;
     else if (this.#status === 202 || this.#status === 204) this.#length = 0;
-    else throw new Error(`The response has no length: ${head}`);
+    else throw new Error(`The response has no content length: ${head}`);
     return this.#length === 0 ? this.#end(nothing) : true;
   }
 

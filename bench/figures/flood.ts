@@ -60,8 +60,8 @@ async function measure(
 
 export const floodOfOne: Figure = {
   name: "flood",
-  title: `until a task of one principal runs, after another one has queued ${many}; the longest of ${callsPerRound}`,
-  against: "one handler's run",
+  title: `until a caller's task runs after another caller queued ${many}; the longest of ${callsPerRound}`,
+  against: "one handler run",
   unit: "ms",
   goal: { atMost: 1.1 },
   measure: (run) =>
@@ -77,8 +77,8 @@ export const floodOfOne: Figure = {
 
 export const floodOfRecovered: Figure = {
   name: "flood-recovered",
-  title: `until a new task runs, after a process was killed that ran ${many}; the longest of ${callsPerRound}`,
-  against: "one handler's run",
+  title: `until a new task runs after a process that ran ${many} was killed; the longest of ${callsPerRound}`,
+  against: "one handler run",
   unit: "ms",
   goal: { atMost: 1.1 },
   measure: (run) =>

@@ -53,8 +53,8 @@ async function replay(folder: string, steps: number): Promise<Replay> {
       const requests = new StatelessRequests(url);
       return Connection.withOne(url, async (connection) => {
         await pollUntil(connection, requests.get(id), '"status":"input_required"');
-        const told = costs.parse(JSON.parse(textIn(await connection.send(requests.call("cost", {})))));
-        const [blockMs, replayMs, heap, rss] = told;
+        const reply = costs.parse(JSON.parse(textIn(await connection.send(requests.call("cost", {})))));
+        const [blockMs, replayMs, heap, rss] = reply;
         return { blockMs, replayMs, heapMiB: heap / mebibyte, rssMiB: rss / mebibyte };
       });
     }),
@@ -70,7 +70,7 @@ async function replays({ folder, effort }: Run): Promise<readonly Replay[]> {
 
 export const journalBlock: Figure = {
   name: "journal-block",
-  title: `the longest block of the event loop while a new process replays ${what}`,
+  title: `longest block of the event loop while a new process replays ${what}`,
   against: "",
   unit: "ms",
   goal: { atMost: 50 },
@@ -81,14 +81,14 @@ export const journalBlock: Figure = {
     return {
       measured: median(blocks),
       ratios: blocks,
-      remark: `the handler comes to its end of the journal ${replayMs.toFixed(0)} ms after the start`,
+      remark: `the handler reached the end of the journal ${replayMs.toFixed(0)} ms after the start`,
     };
   },
 };
 
 export const journalMemory: Figure = {
   name: "journal-memory",
-  title: `heap of a process with one task that waits after ${what}, beyond that of one with a single step`,
+  title: `extra heap of a process with one task that waits after ${what}, compared with a single step`,
   against: "",
   unit: "MiB",
   goal: { atMost: 10 },
@@ -100,7 +100,7 @@ export const journalMemory: Figure = {
     return {
       measured: median(beyond),
       ratios: beyond,
-      remark: `in RAM, the process takes ${rssMiB.toFixed(1)} MiB more`,
+      remark: `the process uses ${rssMiB.toFixed(1)} MiB more RAM`,
     };
   },
 };

@@ -57,7 +57,7 @@ class Listener {
       const { method, params } = JSON.parse(data?.slice("data: ".length) ?? "{}") as Message;
       if (method !== "notifications/tasks" || params === undefined) continue;
       if (params.status === "working") this.#working.add(params.taskId);
-      else if (params.status !== "completed") throw new Error(`A task ended otherwise: ${event}`);
+      else if (params.status !== "completed") throw new Error(`A task ended unexpectedly: ${event}`);
       else this.#waits.push(now - Number(params.result?.content[0].text));
     }
   }
@@ -87,7 +87,7 @@ function round(url: string, gate: string, spreadMs: number): Promise<readonly nu
 
 export const listen: Figure = {
   name: "listen",
-  title: `from the return of a handler to its client, with ${listeners} listening; p99`,
+  title: `from a handler's return to its client, with ${listeners} listening; p99`,
   against: "",
   unit: "ms",
   goal: { atMost: 10 },

@@ -64,7 +64,7 @@ async function onParked<T>(run: Run, work: (started: Started) => Promise<T>): Pr
 
 export const parkedStart: Figure = {
   name: "parked-start",
-  title: `from the start of a process until it rests again, with ${many} in its store`,
+  title: `from the start of a process until it is idle again, with ${many} in its store`,
   against: "",
   unit: "ms",
   goal: { atMost: 1_000 },
@@ -82,7 +82,7 @@ export const parkedStart: Figure = {
 
 export const parkedMemory: Figure = {
   name: "parked-memory",
-  title: `memory of a process with ${many} in its store, beyond that of one on an empty store`,
+  title: `extra memory of a process with ${many} in its store, compared with an empty store`,
   against: "",
   unit: "MiB",
   goal: { atMost: 150 },
@@ -115,7 +115,7 @@ async function answered({ url }: ServerProcess, ids: readonly string[]): Promise
 
 export const parkedAnswer: Figure = {
   name: "parked-answer",
-  title: `p99 from an answer to the end of its task, after the start of a process with ${many} in its store`,
+  title: `p99 from an answer to the end of its task, in a new process with ${many} in its store`,
   against: "",
   unit: "ms",
   goal: { atMost: 50 },

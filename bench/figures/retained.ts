@@ -55,7 +55,7 @@ async function tails(
   return withServers(folder, async (start) => {
     const sides = databases.map(async (database) => sideOf(await start(holdfast, on(database)), database));
     const [full, empty] = await Promise.all(sides);
-    if (full === undefined || empty === undefined) throw new Error("There is no server.");
+    if (full === undefined || empty === undefined) throw new Error("No server is running.");
     return compareTails(full, empty, round, effort);
   });
 }
@@ -86,7 +86,7 @@ function creates(server: ServerProcess): Side {
 
 export const retainedGet: Figure = {
   name: "retained-get",
-  title: `p99 of tasks/get of finished tasks at random, with ${many} of them in the store`,
+  title: `p99 of tasks/get of random finished tasks, with ${many} of them in the store`,
   against: `with ${few.toLocaleString("en-US")}`,
   unit: "ms",
   goal: { atMost: 1.2 },

@@ -33,14 +33,14 @@ export class NodeProcess implements AsyncDisposable {
     const script = fileURLToPath(new URL("node.ts", import.meta.url));
     const child = fork(script, [JSON.stringify(settings)]);
     const node = new NodeProcess(child);
-    await node.#hear();
+    await node.#receive();
     return node;
   }
 
   /** Rejects if the process has ended. */
   async work(ms: number): Promise<Done> {
     this.#child.send({ ms } satisfies Order);
-    return (await this.#hear()) as Done;
+    return (await this.#receive()) as Done;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -50,7 +50,7 @@ export class NodeProcess implements AsyncDisposable {
     await exited;
   }
 
-  async #hear(): Promise<unknown> {
+  async #receive(): Promise<unknown> {
     const ended = new AbortController();
     const exited = once(this.#child, "exit", { signal: ended.signal }).then(() =>
       Promise.reject(new Error("A node has ended.")),

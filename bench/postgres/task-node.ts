@@ -45,7 +45,7 @@ export class TaskNode implements AsyncDisposable {
         await changed.promise;
         const { task, outcome } = await this.#runtime.get(id, nobody);
         if (!isTerminal(task.state)) continue;
-        if (outcome?.kind !== "result") throw new Error(`A task ended otherwise: ${JSON.stringify(task)}`);
+        if (outcome?.kind !== "result") throw new Error(`A task ended unexpectedly: ${JSON.stringify(task)}`);
         return;
       }
     } finally {

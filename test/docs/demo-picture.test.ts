@@ -36,7 +36,7 @@ it("draws a bar for each read, by what became of it", () => {
     { pid: 1, startedAt: 0, killedAt: 500, restartedAt: 600, journal: journalOf("a") },
   );
   expect(svg).toContain("1 in the journal, never read again");
-  expect(svg).toContain("1 cut off: read again");
+  expect(svg).toContain("1 interrupted, read again");
   expect(svg).toContain("1 read after the restart");
   expect(svg).not.toContain("NaN");
 });

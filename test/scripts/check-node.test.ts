@@ -13,7 +13,7 @@ async function output(userAgent: string): Promise<string> {
 
 it.each(["20.20.2", "22.17.9"])("says in one line that Node %s is too old", async (version) => {
   const text = await output(`npm/11.19.1 node/v${version} linux x64 workspaces/false`);
-  expect(text).toMatch(/^Holdfast needs Node 22\.18 or later and this is Node [\d.]+: .*\n$/);
+  expect(text).toMatch(/^Holdfast needs Node 22\.18 or later, and this is Node [\d.]+\. .*\n$/);
   expect(text).toContain(`Node ${version}`);
 });
 

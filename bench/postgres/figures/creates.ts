@@ -10,8 +10,8 @@ const waiting = 100_000;
 
 export const creates: PostgresFigure = {
   name: "creates",
-  title: `tasks made, ${inFlight} at a time`,
-  against: "bare INSERTs of one row",
+  title: `tasks created, ${inFlight} at a time`,
+  against: "plain INSERTs of one row",
   unit: "/s",
   goal: { atLeast: 1 },
   measure: (run) =>
@@ -36,8 +36,8 @@ export const creates: PostgresFigure = {
 
 export const createsBehindBacklog: PostgresFigure = {
   name: "backlog",
-  title: `tasks made, ${inFlight} at a time, with ${waiting.toLocaleString("en-US")} that wait`,
-  against: "with none at first",
+  title: `tasks created, ${inFlight} at a time, with ${waiting.toLocaleString("en-US")} waiting`,
+  against: "with none waiting at first",
   unit: "/s",
   goal: { atLeast: 0.8 },
   measure: (run) =>

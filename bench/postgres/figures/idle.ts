@@ -11,7 +11,7 @@ const goal = { atMost: 25, of: "measured" } as const;
 
 export const idle: PostgresFigure = {
   name: "idle",
-  title: "from a call until its task has settled and is read, one at a time; p99",
+  title: "from a call until its task has ended and is read, one at a time; p99",
   against: "on SQLite",
   unit: "ms",
   goal,
@@ -29,7 +29,7 @@ export const idle: PostgresFigure = {
 
 export const idleApart: PostgresFigure = {
   name: "idle-apart",
-  title: "the same, made by a process that only serves and run by one that only works; p99",
+  title: "the same, created by a process that only serves and run by one that only works; p99",
   against: "one process",
   unit: "ms",
   goal,

@@ -7,7 +7,7 @@ import type { PostgresFigure } from "./figure.ts";
 
 export const lives: PostgresFigure = {
   name: "lives",
-  title: `whole lives of tasks, ${inFlight} at a time: made, run, settled, read`,
+  title: `whole lives of tasks, ${inFlight} at a time: created, run, ended, read`,
   against: "jobs of graphile-worker, added and run one by one",
   unit: "/s",
   goal: { atLeast: 5 },

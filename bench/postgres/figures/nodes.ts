@@ -12,7 +12,7 @@ const title = `whole lives of tasks, ${inFlight} at a time`;
 export function severalNodes(count: number): PostgresFigure {
   return {
     name: `nodes-${count}`,
-    title: `${title} for each of ${count} nodes: all together`,
+    title: `${title} on each of ${count} nodes, in total`,
     against: "one node",
     unit: "/s",
     measure: (run) =>
@@ -25,7 +25,7 @@ export function severalNodes(count: number): PostgresFigure {
 
 export const apart: PostgresFigure = {
   name: "apart",
-  title: `${title}, made by a process that only serves and run by one that only works`,
+  title: `${title}, created by a process that only serves and run by one that only works`,
   against: "one node",
   unit: "/s",
   measure: (run) => measure(run, [{ roles: ["serve"] }, { roles: ["work"] }]),
@@ -51,7 +51,7 @@ async function measure({ place, effort }: PostgresRun, each: readonly Roles[]): 
     const cost = median(costs);
     if (Number.isNaN(cost)) return found;
     const share = Math.round(median(shares) * 100);
-    const remark = `one life cost Postgres ${Math.round(cost)} µs of a core, ${share}% of all processor time`;
+    const remark = `each task cost Postgres ${Math.round(cost)} µs of CPU time, ${share}% of the total`;
     return { ...found, remark };
   });
 }

@@ -7,8 +7,8 @@ import type { PostgresFigure } from "./figure.ts";
 
 export const push: PostgresFigure = {
   name: "push",
-  title: "from a change on one node, before its commit, until a listener on another one hears of it; p99",
-  against: "a bare NOTIFY",
+  title: "from a change on one node, before its commit, until a listener on another node receives it; p99",
+  against: "a plain NOTIFY",
   unit: "ms",
   goal: { atMost: 20, of: "measured" },
   measure: ({ place, effort }) =>
@@ -18,9 +18,9 @@ export const push: PostgresFigure = {
       await using listening = await TaskNode.start(postgresStore(place.url, { schema }), ["serve"]);
       const change = async (): Promise<void> => {
         const id = newId();
-        const heard = Promise.withResolvers<void>();
-        const unwatch = listening.watch(id, heard.resolve);
-        await Promise.all([changing.create(id), heard.promise]);
+        const received = Promise.withResolvers<void>();
+        const unwatch = listening.watch(id, received.resolve);
+        await Promise.all([changing.create(id), received.promise]);
         unwatch();
       };
       await using bare = await BareNotify.connect(place.url, freshName());
@@ -49,9 +49,9 @@ class BareNotify implements AsyncDisposable {
   }
 
   async notify(): Promise<void> {
-    const heard = Promise.withResolvers<void>();
-    this.#to.once("notification", () => heard.resolve());
-    await Promise.all([this.#from.query("select pg_notify($1, 'x')", [this.#channel]), heard.promise]);
+    const received = Promise.withResolvers<void>();
+    this.#to.once("notification", () => received.resolve());
+    await Promise.all([this.#from.query("select pg_notify($1, 'x')", [this.#channel]), received.promise]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
