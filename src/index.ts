@@ -20,7 +20,7 @@ export type {
   TaskPage,
   TaskQuery,
   TaskSelection,
-  TaskStanding,
+  AdminTaskState,
   TaskSummary,
   TimelineEntry,
   ToolCounts,

@@ -28,14 +28,17 @@ const resendPage = 1_000;
 
 const cancelled = "Cancelled by an operator.";
 
-/** One operator's actions on the tasks of a store, whichever process runs them. Owners learn of them as of any other change. */
+/** One operator's actions on the tasks of a store, whichever process runs them. Owners are notified as of any other change. */
 export class Acts implements AdminActs {
   readonly #services: ActServices;
   readonly #actor: string;
 
   constructor(services: ActServices, actor: string) {
     if (typeof actor !== "string" || actor.trim() === "")
-      throw new HoldfastError("invalid_params", "An operator has a name: actions are recorded with it.");
+      throw new HoldfastError(
+        "invalid_params",
+        "Actions are recorded under the operator's name, which must not be empty.",
+      );
     this.#services = services;
     this.#actor = actor;
   }
@@ -59,7 +62,8 @@ export class Acts implements AdminActs {
       const result = await this.#write({ type: "answer_inputs", id: asking, answers: own, ...by });
       if (result.ok) accepted += result.accepted.length;
     }
-    if (accepted === 0) throw new HoldfastError("finished", `Task ${id} does not wait for such an answer.`);
+    if (accepted === 0)
+      throw new HoldfastError("finished", `Task ${id} has no open question that these answers fit.`);
     return this.#summary(id);
   }
 
@@ -92,7 +96,7 @@ export class Acts implements AdminActs {
 
   async extend(id: string, until: number | null): Promise<TaskSummary> {
     if (until !== null && (!Number.isFinite(until) || until <= this.#services.now()))
-      throw new HoldfastError("invalid_params", "A task is extended until a time that is still to come.");
+      throw new HoldfastError("invalid_params", "The new end of a task must be in the future.");
     return this.#change(id, { type: "extend", id, until, ...this.#by("extend", { until }) });
   }
 
@@ -115,7 +119,7 @@ export class Acts implements AdminActs {
 
   async resend(webhook: string): Promise<{ readonly resent: number }> {
     if (typeof webhook !== "string" || webhook === "")
-      throw new HoldfastError("invalid_params", "A webhook is named by its name.");
+      throw new HoldfastError("invalid_params", "Give the webhook's name.");
     const by = this.#by("resend", { webhook });
     for (let resent = 0; ;) {
       const page = { type: "resend_deliveries", hook: webhook, limit: resendPage, ...by } as const;
@@ -169,16 +173,16 @@ export class Acts implements AdminActs {
 
 function assertTool(tool: string): void {
   if (typeof tool !== "string" || tool === "")
-    throw new HoldfastError("invalid_params", "A tool is named by its name.");
+    throw new HoldfastError("invalid_params", "Give the tool's name.");
 }
 
 function assertArguments(given: unknown): void {
   if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given)))
-    throw new HoldfastError("invalid_params", "The arguments of a tool are a JSON object.");
+    throw new HoldfastError("invalid_params", "A tool's arguments must be a JSON object.");
 }
 
 function json(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined) throw new HoldfastError("invalid_params", "An answer is plain JSON data.");
+  if (text === undefined) throw new HoldfastError("invalid_params", "An answer must be JSON data.");
   return text;
 }

@@ -7,10 +7,10 @@ const minuteMs = 60_000;
 
 /**
  * Clients choose the methods that they request. Only the most frequent refusals of some hours are listed by themselves, and only so many
- * are told apart.
+ * are counted separately.
  */
 const mostRefusals = 200;
-const mostToldApart = 1_000;
+const maxSeparateRefusals = 1_000;
 
 /** What happened to tasks of a tool, or of all tools, by minute. */
 interface ByMinute {
@@ -68,7 +68,7 @@ export class ActivitySum {
 
   #refused(code: string, method: string | null, place: number, count: number): void {
     const key = JSON.stringify([code, method]);
-    const isApart = code === others || this.#refusals.has(key) || this.#refusals.size < mostToldApart;
+    const isApart = code === others || this.#refusals.has(key) || this.#refusals.size < maxSeparateRefusals;
     if (!isApart) return this.#refused(others, null, place, count);
     const sums = this.#refusals.get(key) ?? { code, method, count: 0, byPlace: new Map<number, number>() };
     this.#refusals.set(key, sums);

@@ -9,15 +9,15 @@ import type { TaskAttempt } from "../task/attempts.ts";
  * The state of a task as operators see it. `queued`: it can be claimed. `waiting`: it sleeps, waits for an event or another task, or pauses
  * before its next try. `failed`: it ended with an error, or with a result that reports a tool error.
  */
-export type TaskStanding =
+export type AdminTaskState =
   "queued" | "waiting" | "running" | "input_required" | "completed" | "failed" | "cancelled";
 
 /** Selects the tasks that match every given property. */
 export interface TaskSelection {
   /** Left out: all states. */
-  readonly states?: readonly TaskStanding[];
+  readonly states?: readonly AdminTaskState[];
   readonly tool?: string;
-  /** `null`: tasks of callers that are not told apart. */
+  /** `null`: tasks of unidentified callers. */
   readonly principal?: string | null;
   /** The process that runs it, will run it, or ran it last. */
   readonly owner?: string;
@@ -39,7 +39,7 @@ export interface TaskQuery extends TaskSelection {
 export interface TaskSummary {
   readonly id: string;
   readonly tool: string;
-  readonly state: TaskStanding;
+  readonly state: AdminTaskState;
   readonly principal: string | null;
   readonly generation: GenerationName;
   readonly method: TaskMethod;
@@ -263,7 +263,7 @@ export interface AdminReads {
  * the task does not exist.
  */
 export interface AdminActs {
-  /** Ends a task as cancelled. A running handler is told; a parked one does not run again to clean up. Rejects with `finished`. */
+  /** Cancels a task. A running handler is notified; a parked one does not run again to clean up. Rejects with `finished`. */
   cancel(id: string): Promise<TaskSummary>;
   /**
    * Answers open questions, by their keys, with the result objects that a client would send. Rejects with `invalid_params` for an invalid

@@ -1,8 +1,8 @@
 import { HoldfastError } from "../task/fault.ts";
 import { optionProblem, type OptionNames } from "../task/option-names.ts";
-import type { TaskQuery, TaskSelection, TaskStanding } from "./admin.ts";
+import type { TaskQuery, TaskSelection, AdminTaskState } from "./admin.ts";
 
-export const standings: readonly TaskStanding[] = [
+export const adminTaskStates: readonly AdminTaskState[] = [
   "queued",
   "waiting",
   "running",
@@ -30,11 +30,13 @@ export function assertSelection(selection: TaskSelection): void {
   assertNames(selection, selectionNames);
   const { states = [], createdFrom, createdBefore } = selection;
   for (const state of states)
-    if (!standings.includes(state))
-      throw invalid(`There is no state ${JSON.stringify(state)}. There are ${standings.join(", ")}.`);
+    if (!adminTaskStates.includes(state))
+      throw invalid(
+        `There is no state ${JSON.stringify(state)}. The states are ${adminTaskStates.join(", ")}.`,
+      );
   for (const time of [createdFrom, createdBefore])
     if (time !== undefined && !Number.isFinite(time))
-      throw invalid(`A time is a number of milliseconds, not ${String(time)}.`);
+      throw invalid(`A time must be a number of milliseconds, not ${String(time)}.`);
 }
 
 /** As `assertSelection`; returns the number of requested tasks. */
@@ -47,7 +49,7 @@ export function limitOf(query: TaskQuery): number {
 
 export function wholeUpTo(name: string, value: number, most: number): number {
   if (Number.isSafeInteger(value) && value >= 1 && value <= most) return value;
-  throw invalid(`${name} is a whole number from 1 to ${most}, not ${String(value)}.`);
+  throw invalid(`${name} must be a whole number from 1 to ${most}, not ${String(value)}.`);
 }
 
 function assertNames(given: object, names: object): void {

@@ -84,7 +84,7 @@ function actionOf(
       return async (id) => (await act.retry(id)).id;
     case "extend": {
       if (until === undefined)
-        throw new HoldfastError("invalid_params", "Tasks are extended until a time: give one.");
+        throw new HoldfastError("invalid_params", "Give until: the time until which to extend the tasks.");
       return async (id) => void (await act.extend(id, until));
     }
   }

@@ -4,7 +4,7 @@ import type { TaskStore } from "../store/store.ts";
 import type { Counts, FailureGroup, ToolCounts } from "./admin.ts";
 import type { EndedCounts } from "./ended-counts.ts";
 import { selectTasks } from "./select-tasks.ts";
-import { errorText, standingOf } from "./summary.ts";
+import { errorText, adminStateOf } from "./summary.ts";
 
 /** The limit of counts: larger ones take longer, and operators do not go through so many tasks one by one. */
 export const mostCounted = 10_000;
@@ -42,8 +42,8 @@ async function countOpen(admin: AdminStore): Promise<ReadonlyMap<string, OpenCou
     const tasks = await admin.tasks({ of: "open" }, before, openAtOnce);
     for (const task of tasks) {
       const of = counts.get(task.tool) ?? noneOpen;
-      const standing = standingOf(task);
-      const name = standing === "input_required" ? "inputRequired" : standing;
+      const state = adminStateOf(task);
+      const name = state === "input_required" ? "inputRequired" : state;
       if (name in of) counts.set(task.tool, { ...of, [name]: of[name as keyof OpenCounts] + 1 });
     }
     read += tasks.length;

@@ -11,7 +11,7 @@ import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionOf, showTask } from "./show-task.ts";
 import { followTasks } from "./task-changes.ts";
-import { standingOf, summaryOf } from "./summary.ts";
+import { adminStateOf, summaryOf } from "./summary.ts";
 import type { TaskRecord } from "../task/record.ts";
 
 const mostFailures = 10_000;
@@ -67,7 +67,7 @@ export function createAdmin(services: AdminServices): Admin {
 
 /** A failed task's outcome has the reason. */
 async function listed(store: TaskStore, task: TaskRecord): Promise<TaskSummary> {
-  if (standingOf(task) !== "failed") return summaryOf(task, null);
+  if (adminStateOf(task) !== "failed") return summaryOf(task, null);
   const snapshot = await store.snapshot(task.id).catch(() => undefined); // a damaged outcome must not hide the others
   return summaryOf(task, snapshot?.outcome ?? null);
 }

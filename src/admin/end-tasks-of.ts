@@ -23,7 +23,7 @@ export async function endTasksOf(services: EndServices, principal: string, grace
     const isLate = now() >= deadline;
     for await (const { id, state } of unfinishedOf(store, principal)) {
       if (state !== "running" || isLate) {
-        const statusMessage = "Cancelled, as its caller is being deleted.";
+        const statusMessage = "Cancelled because its caller's data is being deleted.";
         await store.write<"cancel">({ type: "cancel", now: now(), id, statusMessage });
         continue;
       }

@@ -43,12 +43,12 @@ export async function nodesIn(
   if (reports === undefined) return [];
   const minute = minuteOf(now);
   const first = minute - goneShownMs / 60_000;
-  const [living, said] = await Promise.all([
+  const [living, published] = await Promise.all([
     reports.owners(mostRunning),
     reports.between(first, minute + aheadMinutes, mostAtOnce),
   ]);
   const newest = new Map<string, ProcessReport>();
-  for (const { owner, body } of said) {
+  for (const { owner, body } of published) {
     const report = newest.has(owner) ? undefined : readReport(body);
     if (report !== undefined) newest.set(owner, report);
   }

@@ -6,7 +6,7 @@ export class ProcessGone extends HoldfastError {
   constructor(id: string) {
     super(
       "store_failed",
-      `The process that runs task ${id} is gone. Try again when another one has taken the task over.`,
+      `The process that ran task ${id} is gone. Try again once another process has taken over the task.`,
     );
   }
 }
@@ -16,20 +16,20 @@ export function unknown(id: string): HoldfastError {
 }
 
 export function unfinished(id: string, what: string): HoldfastError {
-  return new HoldfastError("unfinished", `Task ${id} has not ended: only a finished task can be ${what}.`);
+  return new HoldfastError("unfinished", `Task ${id} has not ended. Only a finished task can be ${what}.`);
 }
 
 export function refusal(id: string, { reason }: Refused): HoldfastError {
   if (reason === "state") return new ProcessGone(id);
   if (reason === "unknown") return unknown(id);
-  if (reason === "finished") return new HoldfastError("finished", `Task ${id} has ended.`);
-  return new HoldfastError("internal", `The store refused it for task ${id}: ${reason}.`);
+  if (reason === "finished") return new HoldfastError("finished", `Task ${id} has already ended.`);
+  return new HoldfastError("internal", `The store refused the action on task ${id}: ${reason}.`);
 }
 
 /** For operators without the keys of an encrypted store. */
 export function encrypted(what: string): HoldfastError {
   return new HoldfastError(
     "configuration",
-    `This store is encrypted: to ${what} takes its keys, in HOLDFAST_ENCRYPTION_KEYS.`,
+    `This store is encrypted. To ${what}, set its keys in HOLDFAST_ENCRYPTION_KEYS.`,
   );
 }

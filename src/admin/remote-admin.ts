@@ -45,7 +45,7 @@ function actsAt(endpoint: Endpoint): AdminActs {
 
 function listParameters({ states, principal, ...others }: TaskQuery): Parameters {
   if (states?.length === 0)
-    throw new HoldfastError("invalid_params", "No state is asked for: leave out states, or give some.");
+    throw new HoldfastError("invalid_params", "states is empty. Leave it out to select all states.");
   return {
     ...others,
     state: states,
@@ -60,10 +60,7 @@ function task(id: string): string {
 
 function toolSegment(tool: string): string {
   if (isSegment(tool)) return encodeURIComponent(tool);
-  throw new HoldfastError(
-    "invalid_params",
-    `No URL has a place for a tool of the name ${JSON.stringify(tool)}.`,
-  );
+  throw new HoldfastError("invalid_params", `The name ${JSON.stringify(tool)} cannot be sent in a URL.`);
 }
 
 /** URLs drop these segments, encoded or not. */

@@ -45,8 +45,8 @@ async function* oneStream(
   const end = (): void => link.abort();
   signal?.addEventListener("abort", end);
   let silence = setTimeout(end, silentMs);
-  const told: TaskChanges[] = [];
-  const parser = createParser({ onEvent: ({ data }) => told.push(changesIn(data)), onRetry });
+  const received: TaskChanges[] = [];
+  const parser = createParser({ onEvent: ({ data }) => received.push(changesIn(data)), onRetry });
   const decoder = new TextDecoder();
   try {
     const reader = (await open(link.signal)).getReader();
@@ -55,7 +55,7 @@ async function* oneStream(
       clearTimeout(silence); // time that the reader takes does not count as silence
       if (done) return;
       parser.feed(decoder.decode(value, { stream: true }));
-      yield* told.splice(0);
+      yield* received.splice(0);
       silence = setTimeout(end, silentMs);
     }
   } finally {
@@ -71,7 +71,7 @@ function changesIn(data: string): TaskChanges {
     typeof changes === "object" && changes !== null && "tasks" in changes && changes.tasks;
   if (tasks === null) return { tasks };
   if (Array.isArray(tasks)) return { tasks: tasks.map(String) };
-  throw new HoldfastError("configuration", "What is told there are no changes of tasks.");
+  throw new HoldfastError("configuration", "The endpoint's stream is not a stream of task changes.");
 }
 
 /** Whether to retry after a stream broke or was not opened. */

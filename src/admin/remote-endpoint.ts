@@ -24,13 +24,10 @@ export class Endpoint {
   constructor(url: string, { token, fetch: given, signal }: RemoteAdminOptions) {
     this.#base = baseOf(url);
     if (token === undefined && given === undefined)
-      throw new HoldfastError("configuration", "An admin endpoint is asked with a token.");
+      throw new HoldfastError("configuration", "An admin endpoint needs a token.");
     // A header allows no other characters, and the platform would quote the token in its error.
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
-      throw new HoldfastError(
-        "configuration",
-        "A token for an admin endpoint is of visible ASCII characters.",
-      );
+      throw new HoldfastError("configuration", "A token may contain only visible ASCII characters.");
     this.#authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
     this.#fetch = given ?? fetch;
     this.#signal = signal;
@@ -64,7 +61,7 @@ export class Endpoint {
     const { status, ok, text } = await this.#answer(method, path, body);
     if (status === 204) return undefined as T;
     const answer = jsonOf(text);
-    if (answer === undefined) throw this.#stranger(status);
+    if (answer === undefined) throw this.#notAnEndpoint(status);
     if (!ok) throw this.#refusal(status, answer);
     return answer as T;
   }
@@ -80,7 +77,7 @@ export class Endpoint {
       body === undefined
         ? { headers: json }
         : { headers: { ...json, "Content-Type": "application/json" }, body: JSON.stringify(body, finite) };
-    return this.#unlessAway(async () => {
+    return this.#translateErrors(async () => {
       const response = await this.#request(path, { method, signal: this.#signal ?? null, ...given });
       return { status: response.status, ok: response.ok, text: await response.text() };
     });
@@ -88,11 +85,13 @@ export class Endpoint {
 
   async #stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const headers = { Accept: "text/event-stream" };
-    const response = await this.#unlessAway(() => this.#request(path, { method: "GET", signal, headers }));
+    const response = await this.#translateErrors(() =>
+      this.#request(path, { method: "GET", signal, headers }),
+    );
     const { ok, status, body } = response;
     if (!ok) throw this.#refusal(status, jsonOf(await response.text()));
     const type = response.headers.get("content-type");
-    if (body === null || type?.startsWith("text/event-stream") !== true) throw this.#stranger(status);
+    if (body === null || type?.startsWith("text/event-stream") !== true) throw this.#notAnEndpoint(status);
     return body;
   }
 
@@ -106,12 +105,12 @@ export class Endpoint {
     return ask(`${this.#base}/${path}`, { ...init, headers, redirect: "manual" });
   }
 
-  async #unlessAway<T>(ask: () => Promise<T>): Promise<T> {
+  async #translateErrors<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask();
     } catch (cause) {
       this.#signal?.throwIfAborted();
-      const message = `The admin endpoint ${this.#base} does not answer: ${reasonOf(cause)}`;
+      const message = `The admin endpoint ${this.#base} did not answer: ${reasonOf(cause)}`;
       throw new HoldfastError("store_failed", message, { cause });
     }
   }
@@ -119,14 +118,17 @@ export class Endpoint {
   #refusal(status: number, answer: unknown): HoldfastError {
     const error = member(answer, "error");
     const [code, message] = [member(error, "code"), member(error, "message")];
-    if (!isAdminFault(code) || typeof message !== "string") return this.#stranger(status);
+    if (!isAdminFault(code) || typeof message !== "string") return this.#notAnEndpoint(status);
     return new HoldfastError(code, message);
   }
 
-  #stranger(status: number): HoldfastError {
+  #notAnEndpoint(status: number): HoldfastError {
     if (status >= 500)
-      return new HoldfastError("store_failed", `The admin endpoint ${this.#base} answers ${status}.`);
-    return new HoldfastError("configuration", `${this.#base} is no admin endpoint: it answers ${status}.`);
+      return new HoldfastError("store_failed", `The admin endpoint ${this.#base} answered HTTP ${status}.`);
+    return new HoldfastError(
+      "configuration",
+      `${this.#base} is not an admin endpoint: it answered HTTP ${status}.`,
+    );
   }
 }
 
@@ -135,12 +137,12 @@ function baseOf(url: string): string {
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
     throw new HoldfastError(
       "configuration",
-      `An admin endpoint has a URL such as https://reports.example.com/admin.`,
+      "The URL of an admin endpoint must be a web address such as https://reports.example.com/admin.",
     );
   if (parsed.username !== "" || parsed.password !== "" || parsed.search !== "" || parsed.hash !== "")
     throw new HoldfastError(
       "configuration",
-      "The URL of an admin endpoint has no password, query or fragment.",
+      "The URL of an admin endpoint must not contain a password, query or fragment.",
     );
   return `${parsed.origin}${parsed.pathname.replace(/\/+$/, "")}`;
 }
@@ -148,7 +150,7 @@ function baseOf(url: string): string {
 /** JSON would turn these into null, which means no limit. */
 function finite(name: string, value: unknown): unknown {
   if (typeof value !== "number" || Number.isFinite(value)) return value;
-  throw new HoldfastError("invalid_params", `"${name}" is not a number that JSON has: ${value}.`);
+  throw new HoldfastError("invalid_params", `"${name}" must be a finite number, not ${value}.`);
 }
 
 /** Undefined for invalid JSON. */

@@ -82,7 +82,7 @@ export async function journalUpTo(
       if (options.arguments !== undefined && isOfPrepare(head.key)) continue; // `prepare` runs again, with the new arguments
       bytes += head.bytes;
       if (bytes > mostKeptBytes)
-        throw new HoldfastError("too_large", `The journal of ${id} is too large to begin with.`);
+        throw new HoldfastError("too_large", `The journal of ${id} is too large to start a new task with.`);
       const entry = head.doneAt === null ? undefined : await store.journalEntry(id, head.key);
       if (entry?.error === null) entries.push(entry);
     }
@@ -91,7 +91,7 @@ export async function journalUpTo(
   const inOrder = entries.sort((a, b) => (a.doneVersion ?? 0) - (b.doneVersion ?? 0));
   const last = inOrder.findIndex((entry) => entry.key === key);
   if (last === -1) {
-    const problem = `The journal of ${id} has no "${key}" that ended well.`;
+    const problem = `The journal of ${id} has no "${key}" that succeeded.`;
     throw new HoldfastError("invalid_params", problem);
   }
   // One command ends all of them: the one that creates the task.

@@ -1,9 +1,9 @@
 import type { AdminStore, EndedAs, TaskRange } from "../store/admin-store.ts";
 import { generationNames, type TaskRecord } from "../task/record.ts";
 import { encryptedText } from "../task/stored-text.ts";
-import type { TaskSelection, TaskStanding } from "./admin.ts";
+import type { TaskSelection, AdminTaskState } from "./admin.ts";
 import { encrypted } from "./refusals.ts";
-import { standingOf } from "./summary.ts";
+import { adminStateOf } from "./summary.ts";
 
 /** How many tasks of a range to read at first, and at most at a time. Usually, several ranges fill a page together. */
 const readAtOnce = 50;
@@ -12,7 +12,7 @@ const mostAtOnce = 1_000;
 /** How many unselected tasks one page skips: filters without an index need several pages. */
 const mostPassed = 2_000;
 
-const ends: ReadonlyMap<TaskStanding, readonly EndedAs[]> = new Map([
+const ends: ReadonlyMap<AdminTaskState, readonly EndedAs[]> = new Map([
   ["completed", ["result"]],
   ["failed", ["error", "error_result"]],
   ["cancelled", ["cancelled"]],
@@ -57,14 +57,14 @@ async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<re
   if (principal !== undefined)
     return generationNames.map((generation) => ({ of: "principal", generation, principal }));
   if (states === undefined && tool === undefined) return [{ of: "all" }];
-  const open = states?.filter((standing) => !ends.has(standing));
+  const open = states?.filter((state) => !ends.has(state));
   const endedAs = new Set(
     states === undefined ? [...ends.values()].flat() : states.flatMap((each) => ends.get(each) ?? []),
   );
   const tools = endedAs.size === 0 ? [] : tool === undefined ? await store.endedTools() : [tool];
   const ended = tools.flatMap((name) => [...endedAs].map((as) => ({ of: "ended", tool: name, as }) as const));
   if (open?.length === 0) return ended;
-  const asksOnly = open?.every((standing) => standing === "input_required") === true;
+  const asksOnly = open?.every((state) => state === "input_required") === true;
   return [{ of: asksOnly ? "asking" : "open" }, ...ended];
 }
 
@@ -72,7 +72,7 @@ function filterOf({ states, tool, principal, owner, text }: TaskSelection): (tas
   const wanted = states && new Set(states);
   const lower = text?.toLowerCase();
   return (task) =>
-    (wanted === undefined || wanted.has(standingOf(task))) &&
+    (wanted === undefined || wanted.has(adminStateOf(task))) &&
     (tool === undefined || task.tool === tool) &&
     (principal === undefined || task.principal === principal) &&
     (owner === undefined || (task.owner ?? task.attempts.at(-1)?.owner) === owner) &&

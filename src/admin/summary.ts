@@ -2,10 +2,10 @@ import { cutText, encryptedText, isSealed } from "../task/stored-text.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { latestTime } from "../task/time.ts";
-import type { TaskStanding, TaskSummary } from "./admin.ts";
+import type { AdminTaskState, TaskSummary } from "./admin.ts";
 
 /** A task's state for operators. */
-export function standingOf(task: TaskRecord): TaskStanding {
+export function adminStateOf(task: TaskRecord): AdminTaskState {
   switch (task.state) {
     case "cancelled":
       return "cancelled";
@@ -27,7 +27,7 @@ export function summaryOf(task: TaskRecord, outcome: Outcome | null): TaskSummar
   return {
     id,
     tool,
-    state: standingOf(task),
+    state: adminStateOf(task),
     principal,
     generation,
     method,

@@ -24,10 +24,10 @@ export async function* followTasks(
   /** Resolves after a time, or earlier when it is over or `isEnough`. */
   const wait = (ms: number, isEnough: () => boolean): Promise<void> =>
     new Promise((resolve) => {
-      const callOff = after(ms, resolve);
+      const cancelTimer = after(ms, resolve);
       look = () => {
         if (!isOver() && !isEnough()) return;
-        callOff();
+        cancelTimer();
         resolve();
       };
       look();

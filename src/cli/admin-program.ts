@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { standings } from "../admin/assert-query.ts";
+import { adminTaskStates } from "../admin/assert-query.ts";
 import type { ActionsOptions } from "./command/admin/actions.ts";
 import type { ManyTasksOptions } from "./command/admin/act-on-many.ts";
 import type { RetryTaskOptions } from "./command/admin/act-on-task.ts";
@@ -24,11 +24,11 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
   const admin = program
     .command("admin")
     .usage("<store> <command> [options]")
-    .description("see a server's tasks and act on them")
+    .description("inspect and manage a server's tasks")
     .argument("[store]", placeForms)
     .allowExcessArguments()
     .action(() => {
-      throw new UsageError(`Say what to do, after the store: ${[...adminActions(program)].join(", ")}.`);
+      throw new UsageError(`Give a command after the store: ${[...adminActions(program)].join(", ")}.`);
     });
 
   /** On the command line, the store comes before the command (`moveActionFirst`). */
@@ -43,12 +43,12 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
   const acting = (name: string, description: string): Command =>
     command(name, description).option(
       "--as <name>",
-      "the name to record for actions, instead of your user name",
+      "record actions under this name instead of your user name",
     );
 
   selecting(command("list", "list tasks, newest first"))
-    .option("--limit <count>", "how many at most", count, 50)
-    .option("--after <id>", "only tasks that are older than this one")
+    .option("--limit <count>", "list at most this many", count, 50)
+    .option("--after <id>", "only tasks older than this one")
     .action(async (place: string, options: ListTasksOptions) =>
       end(await (await import("./command/admin/list-tasks.ts")).listTasks(context, { place, options })),
     );
@@ -62,19 +62,19 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
   );
   command("failures", "show why tasks of a tool failed, most frequent reason first")
     .argument("<tool>", "the tool's name")
-    .option("--limit <count>", "how many of the newest failed tasks to look at", count)
+    .option("--limit <count>", "how many of the most recent failures to look at", count)
     .action(async (place: string, tool: string, { limit }: { readonly limit?: number }) =>
       end(await (await import("./command/admin/failures.ts")).failures(context, { place, tool, limit })),
     );
-  command("actions", "list what operators did, newest first")
-    .option("--task <id>", "only what was done to this task")
-    .option("--before <number>", "only actions with lower numbers", count)
-    .option("--limit <count>", "how many at most", count, 50)
+  command("actions", "list operators' actions, newest first")
+    .option("--task <id>", "only actions on this task")
+    .option("--before <number>", "only actions before this number", count)
+    .option("--limit <count>", "list at most this many", count, 50)
     .action(async (place: string, options: ActionsOptions) =>
       end(await (await import("./command/admin/actions.ts")).actions(context, { place, options })),
     );
-  command("top", "watch tools and unfinished tasks; q ends it")
-    .option("--once", "print it once")
+  command("top", "watch tools and unfinished tasks live; press q to quit")
+    .option("--once", "print it once and exit")
     .action(async (place: string, options: TopOptions) =>
       end(await (await import("./command/admin/top.ts")).top(context, { place, options })),
     );
@@ -83,8 +83,8 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
     .argument("<id>", idForms)
     .argument("[key]", "the question's key, if several are open")
     .argument("[json]", "the result that a client would send, as JSON")
-    .option("--accept [pairs...]", "agree, with key=value, converted by the question's schema, or key:=json")
-    .option("--decline", "refuse to answer")
+    .option("--accept [pairs...]", "accept, with key=value, converted by the question's schema, or key:=json")
+    .option("--decline", "decline to answer")
     .action(
       async (
         place: string,
@@ -115,7 +115,7 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
   );
   many(acting("retry", "run a finished task again as a new one, or all selected ones"))
     .option("--arguments <json>", "run it with these arguments instead")
-    .option("--keep-up-to <name>", "keep the journal up to the end of this step or question")
+    .option("--keep-up-to <name>", "reuse the journal up to and including this step or question")
     .action(
       async (place: string, given: string | undefined, options: ManyTasksOptions & RetryTaskOptions) => {
         const { arguments: other, keepUpTo } = options;
@@ -125,7 +125,7 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
             await (await import("./command/admin/act-on-task.ts")).retryTask(context, { place, id, options }),
           );
         if (other !== undefined || keepUpTo !== undefined)
-          throw new UsageError("--arguments and --keep-up-to are for one task.");
+          throw new UsageError("--arguments and --keep-up-to work on one task at a time.");
         end(
           await (
             await import("./command/admin/act-on-many.ts")
@@ -148,12 +148,12 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
     },
   );
   selectingMany(
-    acting("extend", "let a task run longer, or keep a finished one longer; or all selected ones"),
+    acting("extend", "let a task run longer, or keep a finished one longer, or do so for all selected ones"),
   )
-    .argument("<words...>", "[id] and until when: 2d from now, a date, or never")
+    .argument("<words...>", "[id] and its new end: 2d from now, a date, or never")
     .action(async (place: string, words: readonly string[], options: ManyTasksOptions) => {
       const [time = "", given, ...rest] = words.toReversed();
-      if (rest.length > 0) throw new UsageError("Give the id of a task, and until when.");
+      if (rest.length > 0) throw new UsageError("Give a task's id and its new end, such as 2d.");
       const until = untilOf(time, context.io.now());
       const id = oneTask(given, options);
       end(
@@ -169,7 +169,7 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
 
   for (const what of ["pause", "resume"] as const) {
     const description =
-      what === "pause" ? "stop starting tasks of a tool" : "start tasks of a paused tool again";
+      what === "pause" ? "stop starting a tool's tasks" : "start a paused tool's tasks again";
     acting(what, description)
       .argument("<tool>", "the tool's name")
       .action(async (place: string, tool: string, options: AdminOptions) =>
@@ -180,10 +180,10 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
         ),
       );
   }
-  command("webhooks", "count the webhook messages that wait or were given up").action(async (place: string) =>
+  command("webhooks", "count each webhook's undelivered messages").action(async (place: string) =>
     end(await (await import("./command/admin/webhooks.ts")).webhooks(context, { place })),
   );
-  acting("resend", "resend messages of a webhook that were given up")
+  acting("resend", "resend a webhook's messages whose delivery was given up")
     .argument("<webhook>", "the webhook's name")
     .action(async (place: string, webhook: string, options: AdminOptions) =>
       end(await (await import("./command/admin/webhooks.ts")).resend(context, { place, webhook, options })),
@@ -209,11 +209,11 @@ function usage(command: Command): string {
 
 function selecting(command: Command): Command {
   return command
-    .option("--state <state>", `tasks in this state; can be repeated: ${standings.join(", ")}`, collect)
+    .option("--state <state>", `tasks in this state; can be repeated: ${adminTaskStates.join(", ")}`, collect)
     .option("--tool <name>", "tasks of this tool")
     .option("--principal <name>", "tasks of this caller")
     .option("--nobody", "tasks of unidentified callers")
-    .option("--node <id>", "tasks that this process runs, is to run or had last")
+    .option("--node <id>", "tasks that this process runs, will run or ran last")
     .option("--older-than <time>", "tasks created longer ago than this: 90s, 5m, 48h, 7d")
     .option("--newer-than <time>", "tasks created within this time")
     .option("--text <text>", "tasks whose status text contains this");
@@ -222,9 +222,9 @@ function selecting(command: Command): Command {
 function selectingMany(command: Command): Command {
   return selecting(command)
     .option("--all", "act on all selected tasks, newest first")
-    .option("--limit <count>", "with --all: how many at most", count)
-    .option("--dry-run", "with --all: only count them")
-    .option("--yes", "with --all: do not ask");
+    .option("--limit <count>", "with --all: act on at most this many", count)
+    .option("--dry-run", "with --all: count the tasks and change nothing")
+    .option("--yes", "with --all: skip the confirmation");
 }
 
 /** The task that a command is about; undefined for all selected tasks. Throws a UsageError if neither is given, or both. */
@@ -245,7 +245,7 @@ function many(command: Command): Command {
 function count(text: string): number {
   const number = Number(text);
   if (!Number.isSafeInteger(number) || number < 1)
-    throw new InvalidArgumentError("It has to be a whole number, 1 or more.");
+    throw new InvalidArgumentError("It must be a whole number, 1 or more.");
   return number;
 }
 

@@ -38,9 +38,9 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
     );
 
   command("complete", "ask the server to complete an argument of a prompt or URI template")
-    .addArgument(new Argument("<kind>", "what has the argument").choices(["prompt", "resource"]))
+    .addArgument(new Argument("<kind>", "what the argument belongs to").choices(["prompt", "resource"]))
     .argument("<name>", "the prompt's name, or the URI template")
-    .argument("<pairs...>", "key=value: the last one is completed, given those before it")
+    .argument("<pairs...>", "key=value; completes the last one, given those before it")
     .action(
       async (
         server: string,

@@ -18,7 +18,7 @@ export function serverCommand(program: Command, name: string, description: strin
     .option("--config <file>", "a config file to use instead of .mcp.json and your own")
     .option(
       "--token <token>",
-      "a bearer token; other users of this machine can see it, but not HOLDFAST_TOKEN",
+      "a bearer token; other users of this machine can see it, so prefer HOLDFAST_TOKEN",
     )
     .option("--header <line>", 'an HTTP header, "Name: value"; can be repeated', collect);
 }
@@ -28,7 +28,7 @@ export function timeoutOption(goesOn = "how long to wait; the task continues"): 
   return new Option("--timeout <seconds>", goesOn).argParser((text) => {
     const seconds = Number(text);
     if (text.trim() === "" || !(seconds >= 0))
-      throw new InvalidArgumentError("It has to be a number, 0 or more.");
+      throw new InvalidArgumentError("It must be a number, 0 or more.");
     return seconds;
   });
 }

@@ -8,16 +8,16 @@ import type { ExitCode } from "./exit-code.ts";
 export function addDashboardCommand(program: Command, context: Context, end: (code: ExitCode) => void): void {
   program
     .command("dashboard")
-    .description("serve a page to see a server's tasks and act on them, until Ctrl-C")
+    .description("serve a page to inspect and manage a server's tasks, until Ctrl-C")
     .argument("<store>", placeForms)
-    .option("--port <port>", "the port to listen on, instead of any free one", port, 0)
+    .option("--port <port>", "the port to listen on (default: any free one)", port, 0)
     .option(
       "--host <address>",
-      "the address to listen on; with one that others can reach, so can anyone with the link",
+      "the address to listen on; if others can reach it, anyone with the link can use the page",
       "127.0.0.1",
     )
     .option("--path <path>", "the path of the page", "/holdfast")
-    .option("--read-only", "allow no actions")
+    .option("--read-only", "show tasks, but allow no actions")
     .option("--as <name>", "the name recorded with actions; by default that of the system's user")
     .option("--json", "print JSON; docs/cli.md describes it")
     .action(async (place: string, options: DashboardCommandOptions) =>
@@ -28,6 +28,6 @@ export function addDashboardCommand(program: Command, context: Context, end: (co
 function port(text: string): number {
   const number = Number(text);
   if (text.trim() === "" || !Number.isInteger(number) || number < 0 || number > 65_535)
-    throw new InvalidArgumentError("It has to be a whole number from 0 to 65535.");
+    throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
   return number;
 }

@@ -18,14 +18,14 @@ export function addDataCareCommands(
   context: Context,
   end: (code: ExitCode) => void,
 ): void {
-  command("backup", "back the store up to a file, while servers keep running")
+  command("backup", "back up the store to a file while servers keep running")
     .argument("<file>", "the new file")
     .action(async (place: string, file: string) =>
       end(await (await import("./command/admin/backup.ts")).backup(context, { place, file })),
     );
-  command("restore", "create a store from a backup, where none exists")
+  command("restore", "create a new store from a backup")
     .argument("<file>", "the backup")
-    .option("--beside", "allow opening the store while servers have the original open")
+    .option("--beside", "let the new store be opened while servers have the original open")
     .action(async (place: string, file: string, options: RestoreOptions) =>
       end(await (await import("./command/admin/restore.ts")).restore(context, { place, file, options })),
     );
@@ -34,14 +34,14 @@ export function addDataCareCommands(
       end(await (await import("./command/admin/export-tasks.ts")).exportTasks(context, { place, options })),
   );
   command("gc", "delete what has expired, and free its space")
-    .option("--full", "free all unused space, while servers that have the store open wait")
+    .option("--full", "free all unused space; servers that use the store wait meanwhile")
     .action(async (place: string, options: GcOptions) =>
       end(await (await import("./command/admin/gc.ts")).gc(context, { place, options })),
     );
   command("delete-principal", "delete everything the store has about a caller")
     .argument("<principal>", "the caller")
-    .option("--yes", "do not ask")
-    .option("--grace <time>", "how long running handlers may take to end by themselves", "10s")
+    .option("--yes", "skip the confirmation")
+    .option("--grace <time>", "how long running handlers may take to finish", "10s")
     .action(async (place: string, principal: string, options: DeletePrincipalOptions) =>
       end(
         await (

@@ -18,18 +18,18 @@ export function addLoginCommands(program: Command, context: Context, end: (code:
   command("login", "log in to a server, for all later commands")
     .option("--device", "log in on another device, with a code")
     .option("--no-browser", "print the login page's address without opening it")
-    .option("--scope <scopes>", "the scopes to ask for, instead of those the server names")
+    .option("--scope <scopes>", "the scopes to ask for, instead of those that the server names")
     .option("--client-id <id>", "use the client with this id instead of registering one")
     .option("--client-secret-file <file>", "a file with its secret, if not in HOLDFAST_CLIENT_SECRET")
     .option("--client-credentials", "log in as the client itself, without a user")
-    .option("--client-metadata <url>", "use the client that this document describes")
-    .option("--issuer <url>", "log in at this authorization server and no other")
-    .option("--timeout <seconds>", "how long to wait for you, instead of ten minutes", seconds)
+    .option("--client-metadata <url>", "use the client described by the document at this URL")
+    .option("--issuer <url>", "log in at this authorization server only")
+    .option("--timeout <seconds>", "how long to wait for you to log in (default: ten minutes)", seconds)
     .action(async (server: string, options: LoginOptions) =>
       end(await (await import("./command/login.ts")).login(context, { server, options })),
     );
 
-  command("logout", "revoke and forget the login to a server").action(
+  command("logout", "log out of a server and revoke its tokens").action(
     async (server: string, options: { readonly config?: string }) =>
       end(await (await import("./command/logout.ts")).logout(context, { server, options })),
   );
@@ -37,6 +37,6 @@ export function addLoginCommands(program: Command, context: Context, end: (code:
 
 function seconds(text: string): number {
   const number = Number(text);
-  if (text.trim() === "" || !(number > 0)) throw new InvalidArgumentError("It has to be a number above 0.");
+  if (text.trim() === "" || !(number > 0)) throw new InvalidArgumentError("It must be a number above 0.");
   return number;
 }

@@ -106,8 +106,8 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .argument("[pairs...]", "key=value, converted by the question's schema, key:=json, or key=@file")
     .option("--args <json>", "more values: a JSON object, @file, or - for stdin")
     .option("--accept", "agree to a question that asks for no values")
-    .option("--decline", "refuse to answer")
-    .option("--cancel-question", "dismiss the question, and tell the task so")
+    .option("--decline", "decline to answer")
+    .option("--cancel-question", "dismiss the question without answering it")
     .option("--question <key>", "the question's key, if several are open")
     .action(async (id: string, pairs: string[], options: AnswerOptions) =>
       end(await (await import("./command/answer.ts")).answer(context, { id, pairs, options })),
@@ -126,7 +126,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
 
   const journal = program
     .command("journal")
-    .description("look at the tasks in a server's store, whether or not it is running");
+    .description("look at the tasks in a server's store, even while the server is stopped");
   journal
     .command("ls")
     .description("list the unfinished tasks, with the versions of their tools")
@@ -164,7 +164,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
       "postgres://HOST/DATABASE, with a role that may change it; its password can be in PGPASSWORD",
     )
     .option("--schema <name>", "the store's schema, if not holdfast")
-    .option("--dry-run", "only say what would be done")
+    .option("--dry-run", "print what would be done, and change nothing")
     .option("--no-queue", "leave the schema of graphile-worker alone, for stores without a queue")
     .option("--json", jsonHelp)
     .action(async (url: string, options: MigrateOptions) =>
@@ -179,7 +179,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     );
   program
     .command("completion")
-    .description("print a script that makes a shell complete commands, servers, tools and tasks")
+    .description("print a script with which a shell completes commands, servers, tools and tasks")
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
     .action(async (shell: Shell) =>
       end(await (await import("./command/completion.ts")).completion(context, { shell })),

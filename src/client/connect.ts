@@ -123,7 +123,7 @@ export async function connectWith(
     try {
       return await store?.find({ server: name, generation, taskId });
     } catch (cause) {
-      onError(new TaskClientError("handles", "The handle store cannot read a call", { cause }));
+      onError(new TaskClientError("handles", "The handle store could not read a call", { cause }));
       return undefined;
     }
   };

@@ -15,11 +15,11 @@ import type { TaskReference } from "./task/task-reference.ts";
  * | `connection` | the server could not be reached, answered with an HTTP error, or its process ended, and repeating the request was not safe or not useful; `resume` on a new connection finds the task |
  * | `unauthorized` | HTTP 401 or 403 |
  * | `protocol` | the server's answer breaks the protocol |
- * | `unanswered` | a question before the task's creation could not be answered |
+ * | `unanswered` | a question that the server asked before creating a task could not be answered |
  * | `reference` | the value is no task reference, or belongs to another server |
- * | `handles` | the handle store failed, see `cause`: nothing was sent; with a `reference`, the task runs |
- * | `timeout` | the wait took longer than its `timeoutMs`; the task runs on |
- * | `closed` | the client was closed; the task runs on |
+ * | `handles` | the handle store failed, see `cause`: nothing was sent; with a `reference`, the task is running |
+ * | `timeout` | the wait took longer than its `timeoutMs`; the task continues |
+ * | `closed` | the client was closed; the task continues |
  */
 export type TaskClientErrorCode =
   | "failed"

@@ -115,7 +115,7 @@ it("extends, deletes, and runs again only what can be", async () => {
     "extend",
     "extend",
   ]);
-  expect(() => admin.as(" ")).toThrow("An operator has a name");
+  expect(() => admin.as(" ")).toThrow("the operator's name, which must not be empty");
 });
 
 it("starts no tasks of a paused tool in any process until it is resumed", async () => {

@@ -16,9 +16,7 @@ it("says that nobody answers, and where", async () => {
   await new Promise((resolve) => node.close(resolve));
   await expect(remoteAdmin(`http://127.0.0.1:${port}/admin`, { token: "t" }).counts()).rejects.toMatchObject({
     code: "store_failed",
-    message: expect.stringMatching(
-      `http://127.0.0.1:${port}/admin does not answer: .*ECONNREFUSED`,
-    ) as string,
+    message: expect.stringMatching(`http://127.0.0.1:${port}/admin did not answer: .*ECONNREFUSED`) as string,
   });
 });
 

@@ -111,7 +111,7 @@ it.each([
     const visitor = await Visitor.open(chromium(), node.origin, { path: "/tools", ...look });
     const { page } = visitor;
     await page.getByRole("button", { name: "Pause quick" }).click();
-    await page.getByText("Paused quick: none of its tasks start").waitFor();
+    await page.getByText("Paused quick. None of its tasks start").waitFor();
     for (const { name, path, shown } of views) {
       await page.goto(visitor.urlOf(path));
       await shown(visitor);

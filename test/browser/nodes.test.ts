@@ -21,7 +21,7 @@ it("shows how a task goes on at another node when its own is killed", patience, 
   await nodes.page.getByText("2 processes alive").waitFor();
 
   await own.kill();
-  await visitor.row("Attempt 1 lost: its process is gone").waitFor();
+  await visitor.row("Attempt 1 interrupted: its process is gone").waitFor();
   await visitor.row("Attempt 2 running").waitFor();
   await nodes.page.getByText("1 process alive").waitFor();
   await rowOf(own.pid).filter({ hasText: "Gone" }).waitFor();

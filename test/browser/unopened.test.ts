@@ -15,7 +15,7 @@ it("says why it could not be loaded, and at which address there is nothing", pat
   visitor.expectFaults(/ 502 /);
   await page.route("**/session", (route) => route.fulfill({ status: 502, body: "Bad Gateway" }));
   await page.reload();
-  await page.getByRole("alert").filter({ hasText: "The server answered with status 502." }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "The server answered HTTP 502." }).waitFor();
   await page.unroute("**/session");
   await page.getByRole("button", { name: "Try again" }).click();
   await visitor.heading("Page not found").waitFor();

@@ -40,7 +40,7 @@ describe("holdfast dashboard", { timeout: 60_000 }, () => {
     const { place, id } = await served();
     const { run, browser, link } = await opened([place.url, "--as", "ann"]);
     expect([link.hostname, link.pathname]).toEqual(["127.0.0.1", "/holdfast/login"]);
-    await run.told(/^Anyone with this link can act as ann\. Ctrl-C ends it\.$/m);
+    await run.told(/^Anyone with this link can act as ann\. Press Ctrl-C to stop\.$/m);
     expect((await browser.ask("/holdfast/")).status).toBe(200);
     expect(await browser.session()).toMatchObject({ actor: "ann", role: "write" });
     expect(await (await browser.ask(`/holdfast/api/tasks/${id}`)).json()).toMatchObject({ id });

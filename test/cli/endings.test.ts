@@ -160,7 +160,9 @@ it("prints the log of a server that ended during a call", { timeout: 60_000 }, a
     env: { HOLDFAST_STATE: await folder() },
   });
   expect(crashed).toMatchObject({ code: 6, stdout: "" });
-  expect(crashed.stderr).toMatch(/^holdfast: The connection ended.*\nThe server wrote:\ndisk is full\n$/);
+  expect(crashed.stderr).toMatch(
+    /^holdfast: The connection ended.*\nThe end of the server's log:\ndisk is full\n$/,
+  );
 });
 
 it("distinguishes a lost server from one without a tool list", async () => {
@@ -178,7 +180,7 @@ it("refuses unknown arguments, in text and in JSON", async () => {
   expect(unknown).toMatchObject({ code: 2, stderr: "" });
   expect(parse(unknown)).toMatchObject({ error: { kind: "usage" }, exitCode: 2 });
   // No option, but what a task can be called.
-  expect((await runMain(["forget", "-hJ8"])).stderr).toContain('The list has no task "-hJ8"');
+  expect((await runMain(["forget", "-hJ8"])).stderr).toContain('There is no task "-hJ8" on your list');
   expect(await runMain(["--version"])).toMatchObject({ code: 0, stderr: "" });
   expect((await runMain(["call", "--help"])).stdout).toContain("other users of this machine can see");
 });

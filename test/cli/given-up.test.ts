@@ -53,7 +53,9 @@ it(
     const ping = await runMain(["ping", url, "--timeout", "0"], { env });
     expect(ping).toMatchObject({ code: 7, stderr: "holdfast: Timed out before the server answered.\n" });
     const call = await runMain(["call", url, "wait", "--timeout", "0"], { env });
-    expect(call.stderr).toMatch(/^holdfast: Timed out before there was a task, so .*nothing to come back to/);
+    expect(call.stderr).toMatch(
+      /^holdfast: Timed out before the call became a task, so .*nothing to come back to/,
+    );
   },
 );
 

@@ -132,7 +132,7 @@ describe("a task of the list", () => {
     await run("ls");
     expect(await forgotten("3")).toEqual({ id: "01a3" });
     expect(await forgotten("3")).toMatchObject({
-      error: { message: "Number 3 is no longer on the list; see holdfast ls." },
+      error: { message: "Number 3 is no longer on your list. See holdfast ls." },
     });
     expect(await forgotten("99")).toMatchObject({ error: { kind: "usage" } });
     expect(await forgotten("last")).toEqual({ id: "01a8" });

@@ -133,7 +133,7 @@ it("refuses a login that others can read", slow, async () => {
   await chmod(join(state, "logins", file), 0o644);
   const refused = await run(["call", url, "shout", "word=a"]);
   expect(refused).toMatchObject({ code: 6 });
-  expect(refused.stderr).toContain("Others can read the login");
+  expect(refused.stderr).toContain("Other users can read the login");
 });
 
 it("refuses what cannot be logged in to", slow, async () => {

@@ -81,16 +81,16 @@ it(
     log("first");
     await running.printed(/ info +first\n/);
     await cut();
-    await running.told(/^server away, trying again$/m);
+    await running.told(/^server unreachable, trying again$/m);
     log("second");
     await mend();
-    await running.told(/^server back$/m);
+    await running.told(/^server reachable again$/m);
     await running.printed(/ info +second\n/);
     end();
     const { code, stdout, stderr } = await running.ended;
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: "server away, trying again\nserver back\ncompleted\n",
+      stderr: "server unreachable, trying again\nserver reachable again\ncompleted\n",
     });
     expect(stdout.replace(/^\S+ /gm, "")).toBe("info      first\ninfo      second\n");
   },
@@ -119,7 +119,7 @@ it(
     log("first");
     await pty.sees(/ info +first$/m);
     await cut();
-    await pty.sees(/server away, trying again/);
+    await pty.sees(/server unreachable, trying again/);
     await mend();
     log("second");
     await pty.sees(/ first\n\S+ info +second$/m);

@@ -92,7 +92,7 @@ it(
     running.kill("SIGTERM");
     const left = await running.ended;
     expect(left).toMatchObject({ code: 143, stdout: "" });
-    expect(left.stderr).toMatch(/Its server ends with this command.*\n {2}holdfast watch \S+\n$/);
+    expect(left.stderr).toMatch(/Its server stops with this command.*\n {2}holdfast watch \S+\n$/);
     expect(left.stderr).not.toContain("goes on");
   },
 );

@@ -29,7 +29,7 @@ it.each([
   ],
   [403, "Your plan has no server", /403: Your plan has no server\n/],
   [401, '{"error":"invalid_token","error_description":"The token is over"}', /401: The token is over\n/],
-  [404, "<!DOCTYPE html><html><pre>Cannot POST</pre></html>", /404 with a web page\n.*Is the path right/],
+  [404, "<!DOCTYPE html><html><pre>Cannot POST</pre></html>", /404 with a web page\n.*Check the path/],
   [404, "<h1>Not found</h1>", /404 with a web page\n/],
 ])("tells what a server says with HTTP %i: %s", { timeout: 60_000 }, async (status, body, message) => {
   const url = await serve((_request, response) => response.writeHead(status).end(body));
@@ -43,8 +43,8 @@ it("says where a server often is that was given without a path", { timeout: 60_0
   const url = await serve((_request, response) => response.writeHead(404).end("nothing here"));
   const { host } = new URL(url);
   const refused = await runMain(["tools", host]);
-  expect(refused.stderr).toContain(`taking it as http://${host}\n`);
-  expect(refused.stderr).toContain(`Is the path right? Many servers are at http://${host}/mcp.\n`);
+  expect(refused.stderr).toContain(`using http://${host}\n`);
+  expect(refused.stderr).toContain(`Check the path. Many servers are at http://${host}/mcp.\n`);
 });
 
 it.each([[], ["--token", "s3cret"]])(
@@ -71,7 +71,7 @@ it.each([[], ["--token", "s3cret"]])(
     );
     expect(refused.stderr).toMatch(
       status === 403
-        ? /403: Only for staff\nIt may accept another caller: /
+        ? /403: Only for staff\nTo connect as someone else, use /
         : /^holdfast: Unauthorized\nLog in with:\n {2}/,
     );
   },

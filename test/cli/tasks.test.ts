@@ -94,9 +94,9 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     const refusals = [
       [["confirm=perhaps"], /confirm has to be boolean/],
       [["konfirm=true"], /no argument "konfirm"/],
-      [[], /no terminal to answer on.*\n {2}confirm: Delete a\.txt\?/],
+      [[], /no terminal to ask you on.*\n {2}confirm: Delete a\.txt\?/],
       [["confirm=true", "--decline"], /only one of these/],
-      [["confirm=true", "--question", "other"], /does not ask "other"/],
+      [["confirm=true", "--question", "other"], /no open question "other"/],
     ] as const;
     for (const [words, message] of refusals) {
       const refused = await run("answer", id, ...words);

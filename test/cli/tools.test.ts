@@ -75,7 +75,7 @@ Example:
     const listed = await runMain(["tools", `${host}${pathname}`, "greet"], { env });
     expect(listed).toMatchObject({
       code: 0,
-      stderr: `holdfast: ${host}${pathname} has no http:// or https://; taking it as ${url}\n`,
+      stderr: `holdfast: ${host}${pathname} has no http:// or https://; using ${url}\n`,
     });
     expect(listed.stdout).toContain(`holdfast call ${url} greet`);
     // What was used before is known for suggestions.

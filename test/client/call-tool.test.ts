@@ -226,7 +226,7 @@ describe("a call whose answer is lost", () => {
   it("is not repeated once the server may have forgotten it [A-48]", async () => {
     const { server, client, clock } = await setUp({}, discoveredKeeping(1_000));
     server.script("tools/call", ...Array.from({ length: 20 }, () => ({ status: 502 })));
-    const message: unknown = expect.stringContaining("may have forgotten it after 1000 ms");
+    const message: unknown = expect.stringContaining("recognises repeated calls for only 1000 ms");
     await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "connection", message });
     expect(clock.naps).toEqual([125, 250, 500, 1000]);
     expect(server.of("tools/call")).toHaveLength(4);

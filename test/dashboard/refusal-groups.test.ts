@@ -49,7 +49,7 @@ it("says which rate or limit it was as far as the method tells", () => {
   expect(meaningOf("limit_reached", "constructor")).toBe(meaningOf("limit_reached", null));
 });
 
-it("adds up what is of one group, the most frequent first", () => {
+it("adds up what is of one group, most frequent first", () => {
   const groups = grouped(
     [
       { code: "unknown_task", method: "tasks/get", count: 3, byMinute: [1, 2] },

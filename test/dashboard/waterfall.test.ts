@@ -50,7 +50,7 @@ describe("the rows of a timeline", () => {
     });
     expect(rows.map(({ name, state }) => `${name}: ${state}`)).toEqual([
       "Queue: waited",
-      "Attempt 1: lost: its process is gone",
+      "Attempt 1: interrupted: its process is gone",
       "read: done",
       "Attempt 2: completed",
       "may I: answered",
@@ -66,7 +66,7 @@ describe("the rows of a timeline", () => {
       timeline: [{ ...entry, tries: 2, until: created + 9_000, error: "No such host" }],
     });
     expect(row).toMatchObject({
-      state: "failed, to be retried",
+      state: "failed, will be retried",
       notes: ["retried 2 times"],
       until: created + 9_000,
       error: "No such host",
@@ -85,7 +85,7 @@ describe("the rows of a timeline", () => {
   it("say of an attempt that failed whether it was retried yet", () => {
     const failed = { ...attempt, endedAt: created + 5, end: "retried" } as const;
     const stateIn = (attempts: Drawn["attempts"]) => rowsOf({ ...task, attempts })[0]?.state;
-    expect(stateIn([failed])).toBe("failed, to be retried");
+    expect(stateIn([failed])).toBe("failed, will be retried");
     expect(stateIn([failed, { ...attempt, number: 2, startedAt: created + 9 }])).toBe("failed, then retried");
   });
 

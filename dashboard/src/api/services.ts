@@ -19,7 +19,7 @@ export const ServicesProvider = context.Provider;
 
 export function useServices(): Services {
   const services = useContext(context);
-  if (services === undefined) throw new Error("Nothing is served here.");
+  if (services === undefined) throw new Error("The server has no such page.");
   return services;
 }
 

@@ -33,5 +33,5 @@ export async function logOut(base: string): Promise<void> {
 }
 
 function answered({ status }: Response): string {
-  return `The server answered with status ${status}.`;
+  return `The server answered HTTP ${status}.`;
 }

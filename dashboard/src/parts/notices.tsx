@@ -6,11 +6,11 @@ interface Notice {
   readonly isProblem: boolean;
 }
 
-const told = new EventTarget();
+const notices = new EventTarget();
 
 /** Shows the result of an action, until the next one. */
 export function notify(text: string, isProblem = false): void {
-  told.dispatchEvent(new CustomEvent<Notice>("notice", { detail: { text, isProblem } }));
+  notices.dispatchEvent(new CustomEvent<Notice>("notice", { detail: { text, isProblem } }));
 }
 
 /** Runs an action, and shows its result. */
@@ -32,8 +32,8 @@ export function Notices(): JSX.Element {
   const [notice, setNotice] = useState<Notice>();
   useEffect(() => {
     const show = (event: Event): void => setNotice((event as CustomEvent<Notice>).detail);
-    told.addEventListener("notice", show);
-    return () => told.removeEventListener("notice", show);
+    notices.addEventListener("notice", show);
+    return () => notices.removeEventListener("notice", show);
   }, []);
   return (
     <div class="notices" aria-live="polite">

@@ -55,7 +55,11 @@ export function Shell({
           <LiveSign />
           <span
             class="actor"
-            title={session.role === "read" ? "Can look but not change anything" : "Can look and act"}
+            title={
+              session.role === "read"
+                ? "Can see everything but change nothing"
+                : "Can see and change everything"
+            }
           >
             {session.actor}
             {session.role === "read" && " (read only)"}

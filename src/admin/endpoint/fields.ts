@@ -7,11 +7,11 @@ export class Fields {
 
   constructor(value: unknown, known: readonly string[], where = "The body") {
     if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw invalid(`${where} is a JSON object.`);
+      throw invalid(`${where} must be a JSON object.`);
     this.#fields = new Map(Object.entries(value));
     this.#where = where;
     for (const name of this.#fields.keys())
-      if (!known.includes(name)) throw invalid(`${where} has no ${JSON.stringify(name)}.`);
+      if (!known.includes(name)) throw invalid(`${where} must not contain ${JSON.stringify(name)}.`);
   }
 
   has(name: string): boolean {
@@ -25,7 +25,7 @@ export class Fields {
   text(name: string): string | undefined {
     const value = this.value(name);
     if (value === undefined || typeof value === "string") return value;
-    throw invalid(`${this.#where} has ${name} as a string.`);
+    throw invalid(`${this.#where}: ${name} must be a string.`);
   }
 
   textOrNull(name: string): string | null | undefined {
@@ -35,7 +35,7 @@ export class Fields {
   number(name: string): number | undefined {
     const value = this.value(name);
     if (value === undefined || typeof value === "number") return value;
-    throw invalid(`${this.#where} has ${name} as a number.`);
+    throw invalid(`${this.#where}: ${name} must be a number.`);
   }
 
   numberOrNull(name: string): number | null | undefined {
@@ -45,19 +45,19 @@ export class Fields {
   boolean(name: string): boolean | undefined {
     const value = this.value(name);
     if (value === undefined || typeof value === "boolean") return value;
-    throw invalid(`${this.#where} has ${name} as true or false.`);
+    throw invalid(`${this.#where}: ${name} must be true or false.`);
   }
 
   list(name: string): readonly unknown[] | undefined {
     const value = this.value(name);
     if (value === undefined || Array.isArray(value)) return value;
-    throw invalid(`${this.#where} has ${name} as a list.`);
+    throw invalid(`${this.#where}: ${name} must be a list.`);
   }
 
   /** Throws if the member is missing. */
   needed<T>(name: string, value: T | undefined): T {
     if (value !== undefined) return value;
-    throw invalid(`${this.#where} has to have ${name}.`);
+    throw invalid(`${this.#where} must contain ${name}.`);
   }
 }
 

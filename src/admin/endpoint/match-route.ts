@@ -28,7 +28,7 @@ function nameIn(given: readonly string[], segments: readonly string[]): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw new HoldfastError("invalid_params", "The path has a name that is not percent-encoded UTF-8.");
+    throw new HoldfastError("invalid_params", "A name in the path is not percent-encoded UTF-8.");
   }
 }
 

@@ -44,7 +44,7 @@ export function openApiDocument(path: string): object {
     info: {
       title: "Holdfast admin endpoint",
       version: "1",
-      description: "What operators see of the tasks of a server, and do to them. Every action is recorded.",
+      description: "Lets operators inspect and manage a server's tasks. Every action is recorded.",
     },
     servers: [{ url: path }],
     security: [{ operator: [] }],
@@ -52,7 +52,11 @@ export function openApiDocument(path: string): object {
     components: {
       schemas,
       securitySchemes: {
-        operator: { type: "http", scheme: "bearer", description: "As the server's own authenticate has it." },
+        operator: {
+          type: "http",
+          scheme: "bearer",
+          description: "A token that the endpoint's authenticate function accepts.",
+        },
       },
     },
   };
@@ -83,16 +87,16 @@ function operationOf(route: AdminRoute | typeof documented): object {
 const descriptions: Readonly<Record<string, string>> = {
   "200": "Done",
   "204": "Done",
-  "400": "The request is none that there is",
-  "401": "Nobody whom the endpoint knows",
-  "403": "Who asks may only read, or came from or to a name that is not served",
-  "404": "There is no such task",
-  "409": "The task stands otherwise",
+  "400": "The request is not valid",
+  "401": "The token is missing or not accepted",
+  "403": "The token may only read, or the request's Host or Origin is not allowed",
+  "404": "The task does not exist",
+  "409": "The task's state does not allow this action",
   "413": "The request is too large",
   "415": "The body is not JSON",
-  "500": "What is stored of the task is damaged",
+  "500": "The task's stored data is damaged",
   "503": "The server is stopping, its store does not answer, or too many streams are open",
-  default: "Anything else went wrong",
+  default: "Another error",
 };
 
 function responseOf(status: string, route: Pick<AdminRoute, "answer">): object {
@@ -101,8 +105,8 @@ function responseOf(status: string, route: Pick<AdminRoute, "answer">): object {
   if (status === "204") return { description };
   if (status === "200" && "follow" in route) {
     const data = { type: "string", contentMediaType: "application/json", contentSchema: answer };
-    const schema = { ...data, description: "Server-sent events; this is the data of each." };
-    return { description: "A stream", content: { "text/event-stream": { schema } } };
+    const schema = { ...data, description: "The data of each server-sent event." };
+    return { description: "A stream of server-sent events", content: { "text/event-stream": { schema } } };
   }
   return { description, content: json(status === "200" && answer ? answer : reference("Refusal")) };
 }

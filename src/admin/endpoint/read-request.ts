@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { BulkAction, BulkOptions, RetryOptions, TaskQuery, TaskSelection } from "../admin.ts";
 import { wholeUpTo } from "../assert-query.ts";
 import { Fields } from "./fields.ts";
-import { standing, type Query } from "./query.ts";
+import { stateNamed, type Query } from "./query.ts";
 
 /** The maximum number of tasks per request, which is answered once all are changed. */
 export const mostInBulk = 10_000;
@@ -10,13 +10,13 @@ export const mostInBulk = 10_000;
 export const bulkActions: readonly BulkAction[] = ["cancel", "retry", "delete", "extend"];
 
 export function taskQuery(query: Query): TaskQuery {
-  const states = query.standings("state");
+  const states = query.states("state");
   const [tool, principal, text] = [query.text("tool"), query.text("principal"), query.text("text")];
   const owner = query.text("owner");
   const [createdFrom, createdBefore] = [query.number("createdFrom"), query.number("createdBefore")];
   const [limit, after, nobody] = [query.number("limit"), query.text("after"), query.boolean("nobody")];
   if (nobody === true && principal !== undefined)
-    throw invalid("Give principal, or nobody=true for tasks of callers that are not told apart.");
+    throw invalid("Give either principal, or nobody=true for tasks of unidentified callers.");
   return {
     ...(states && { states }),
     ...(tool !== undefined && { tool }),
@@ -36,7 +36,7 @@ export function answersIn(body: unknown): Readonly<Record<string, unknown>> {
   const fields = new Fields(body, ["answers"]);
   const answers = fields.needed("answers", fields.value("answers"));
   if (typeof answers !== "object" || answers === null || Array.isArray(answers))
-    throw invalid("The body has answers as an object: each by the key of its question.");
+    throw invalid("The body's answers must be an object that maps questions' keys to answers.");
   return Object.fromEntries(Object.entries(answers));
 }
 
@@ -67,7 +67,7 @@ export interface BulkRequest {
 export function bulkRequest(body: unknown): BulkRequest {
   const fields = new Fields(body, ["action", "selection", "options"]);
   const action = bulkActions.find((each) => each === fields.value("action"));
-  if (action === undefined) throw invalid(`The body has action as one of ${bulkActions.join(", ")}.`);
+  if (action === undefined) throw invalid(`The body's action must be one of ${bulkActions.join(", ")}.`);
   return {
     action,
     selection: selectionIn(fields.needed("selection", fields.value("selection"))),
@@ -78,7 +78,7 @@ export function bulkRequest(body: unknown): BulkRequest {
 function selectionIn(value: unknown): TaskSelection {
   const names = ["states", "tool", "principal", "owner", "createdFrom", "createdBefore", "text"];
   const fields = new Fields(value, names, "selection");
-  const states = fields.list("states")?.map(standing);
+  const states = fields.list("states")?.map(stateNamed);
   const [tool, principal, text] = [fields.text("tool"), fields.textOrNull("principal"), fields.text("text")];
   const owner = fields.text("owner");
   const [createdFrom, createdBefore] = [fields.number("createdFrom"), fields.number("createdBefore")];

@@ -18,7 +18,7 @@ import type {
   ToolCounts,
   WebhookBacklog,
 } from "../admin.ts";
-import { standings } from "../assert-query.ts";
+import { adminTaskStates } from "../assert-query.ts";
 import { bulkActions, mostInBulk, type BulkRequest } from "./read-request.ts";
 import { activitySchemas } from "./activity-schemas.ts";
 import {
@@ -41,7 +41,7 @@ import {
 const summary: Members<TaskSummary> = {
   id: text,
   tool: text,
-  state: reference("TaskStanding"),
+  state: reference("AdminTaskState"),
   principal: textOrNull,
   generation: oneOf(generationNames),
   method: text,
@@ -96,7 +96,7 @@ const method: Schema = { type: ["string", "null"] };
 
 /** The schemas of requests and answers, by the names of their types. */
 export const schemas: Readonly<Record<string, Schema>> = {
-  TaskStanding: oneOf(standings),
+  AdminTaskState: oneOf(adminTaskStates),
   TaskSummary: objectOf<TaskSummary>(summary),
   TaskPage: objectOf<TaskPage>({ tasks: listOf(reference("TaskSummary")), next: textOrNull }),
   TaskDetails: objectOf<TaskDetails>(details),
@@ -190,7 +190,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   TaskSelection: taken(
     objectOf<TaskSelection>(
       {
-        states: listOf(reference("TaskStanding")),
+        states: listOf(reference("AdminTaskState")),
         tool: text,
         principal: textOrNull,
         owner: text,
@@ -206,7 +206,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       {
         dryRun: yesOrNo,
         limit: { type: "integer", minimum: 1, maximum: mostInBulk, default: 1_000 },
-        until: { type: ["number", "null"], description: "Epoch milliseconds; null: without end." },
+        until: { type: ["number", "null"], description: "Epoch milliseconds; null: no limit." },
         after: text,
       },
       ["dryRun", "limit", "until", "after"],

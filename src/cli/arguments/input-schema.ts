@@ -82,8 +82,8 @@ export function base64In(schema: JsonObject, root: JsonObject): "base64" | "base
   for (const part of [schema, items, ...choices]) {
     const { contentEncoding, format } = follow(part, root);
     // `byte` is OpenAPI's name for it.
-    const said = contentEncoding ?? (format === "byte" ? "base64" : format);
-    if (said === "base64" || said === "base64url") return said;
+    const encoding = contentEncoding ?? (format === "byte" ? "base64" : format);
+    if (encoding === "base64" || encoding === "base64url") return encoding;
   }
   return undefined;
 }

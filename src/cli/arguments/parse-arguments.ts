@@ -69,7 +69,7 @@ function parseJson(text: string, key: string): unknown {
     return parseExactJson(text);
   } catch (error) {
     if (error instanceof UsageError) throw new UsageError(`${key}: ${error.message}`);
-    throw new UsageError(`${key}:= takes JSON, which ${quoted(text)} is not; for a text, write ${key}=…`);
+    throw new UsageError(`${key}:= takes JSON, which ${quoted(text)} is not; for text, write ${key}=…`);
   }
 }
 

@@ -20,7 +20,9 @@ export async function readJsonArgument(given: string | undefined, { stdin, cwd }
     value = parseExactJson(json);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`--args is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(
+      `--args is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
   if (!isJsonObject(value)) throw new UsageError("--args has to be a JSON object.");
   return value;

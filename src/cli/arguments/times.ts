@@ -6,7 +6,7 @@ export function readTimeSpan(what: string, text: string): number {
   try {
     return millisecondsOf(text);
   } catch {
-    throw new UsageError(`${what} takes a length of time: 90s, 5m, 48h or 7d, not ${JSON.stringify(text)}.`);
+    throw new UsageError(`${what} takes a duration such as 90s, 5m, 48h or 7d, not ${JSON.stringify(text)}.`);
   }
 }
 
@@ -19,7 +19,7 @@ export function untilOf(text: string, now: number): number | null {
     const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
     if (Number.isFinite(date)) return date;
     throw new UsageError(
-      `Extend a task by 90s, 5m, 48h or 7d, to a date, or "never", not ${JSON.stringify(text)}.`,
+      `Extend a task by a duration such as 90s, 5m, 48h or 7d, to a date, or "never", not ${JSON.stringify(text)}.`,
     );
   }
 }

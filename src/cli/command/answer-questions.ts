@@ -63,19 +63,19 @@ export class QuestionAnswerer {
     const open = Object.entries(task.inputRequests);
     const lines = open.map(([key, question]) => `\n  ${describeQuestion(key, question)}`).join("");
     if (asked !== undefined && open.length > 0 && !open.some(([key]) => key === asked)) {
-      throw new UsageError(`The task does not ask ${JSON.stringify(asked)} now. Open:${lines}`);
+      throw new UsageError(`The task has no open question ${JSON.stringify(asked)}. Open questions:${lines}`);
     }
     const answerable = open.filter(([, { method }]) => method === "elicitation/create").map(([key]) => key);
     if (open.length > 0 && (asked === undefined ? answerable.length === 0 : !answerable.includes(asked))) {
-      throw new UsageError(`A person cannot answer that question. Open:${lines}`);
+      throw new UsageError(`A person cannot answer that question. Open questions:${lines}`);
     }
     if (this.#given === undefined && !session.terminal.isInteractive) {
       throw new UsageError(
-        `There is no terminal to answer on: give key=value, --accept, --decline or --cancel-question. Open:${lines}`,
+        `There is no terminal to ask you on. Answer with key=value, --accept, --decline or --cancel-question. Open questions:${lines}`,
       );
     }
     if (this.#given !== undefined && asked === undefined && answerable.length > 1) {
-      throw new UsageError(`Several questions are open, choose one with --question:${lines}`);
+      throw new UsageError(`Several questions are open. Choose one with --question:${lines}`);
     }
     if (open.length > 0) this.#chosenKey = asked ?? (this.#given === undefined ? undefined : answerable[0]);
     this.#latest = task;
@@ -129,7 +129,7 @@ export function answerFrom(
   if (action !== "accept") return { action };
   const schema = "requestedSchema" in params ? params.requestedSchema : undefined;
   if (!isJsonObject(schema)) {
-    if (pairs.length > 0) throw new UsageError("The question takes no values: answer it with --accept.");
+    if (pairs.length > 0) throw new UsageError("The question asks for no values. Answer it with --accept.");
     return { action };
   }
   const form = readInputSchema(schema);

@@ -40,7 +40,7 @@ export async function answer(context: Context, { id, pairs, options }: AnswerCom
     terminal.display.end();
     if (!answerer.hasDecided)
       throw new UsageError(
-        `The task no longer asks this question, and it was not answered from here: it is ${after.status}.`,
+        `The question was closed before your answer was sent. The task is ${after.status}.`,
       );
     if (output.json) await output.printJson(taskJson(after, origin));
     else
@@ -62,7 +62,7 @@ async function readGiven(
   ].filter((action) => action !== undefined);
   const hasContent = pairs.length > 0 || args !== undefined;
   if (actions.length > 1 || (hasContent && actions.length === 1 && accept !== true)) {
-    throw new UsageError("Give only one of these: values, --accept, --decline or --cancel-question.");
+    throw new UsageError("Give only one of these: values, --accept, --decline, --cancel-question.");
   }
   const action = actions[0] ?? (hasContent ? "accept" : undefined);
   if (action === undefined) return undefined;
@@ -84,7 +84,7 @@ async function untilAnswered(
     const code = terminal.interrupts.signal.aborted
       ? interruptedBy(terminal.interrupts)
       : exitCodes.unfinished;
-    throw new Stopped(code, "Gave up before the server took the answer", { taskId: shown.taskId });
+    throw new Stopped(code, "Gave up before the server accepted the answer", { taskId: shown.taskId });
   }
-  throw new Error("The task's updates ended before the task did");
+  throw new Error("The server stopped reporting on the task before it ended");
 }

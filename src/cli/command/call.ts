@@ -48,7 +48,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     if (options.detach === true) {
       if (serverEnds)
         display.note(
-          "Its server ends now. If it keeps tasks on disk, it continues the task when it is started again.",
+          "Its server stops now. If it keeps tasks on disk, the task continues when the server is started again.",
         );
       display.end();
       if (output.json) await output.printJson(taskJson(await handle.get({ signal }), origin));

@@ -18,7 +18,8 @@ export async function cancel(
     else if (task.status === "cancelled") await output.print("cancelled\n");
     else if (task.status === "completed" || task.status === "failed") {
       await output.print(`${task.status}: it had already ended\n`);
-    } else await output.print(`${task.status}: it was asked to stop, but has not stopped yet\n`);
+    } else
+      await output.print(`${task.status}: cancellation was requested, but the task has not stopped yet\n`);
     const { reference } = handle;
     if (task.status === "cancelled" && reference !== null) await printed([reference]);
     return exitCodes.done;

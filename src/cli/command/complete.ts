@@ -56,6 +56,6 @@ export async function complete(
 
 function textOf({ key, value, isJson }: Pair): { readonly name: string; readonly value: string } {
   if (isJson || typeof value !== "string")
-    throw new UsageError(`${key} takes the start of a text: write ${key}=…`);
+    throw new UsageError(`${key} takes the start of a value: write ${key}=…`);
   return { name: key, value };
 }

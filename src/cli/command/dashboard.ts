@@ -36,9 +36,9 @@ export async function dashboard(
       const { link } = served;
       if (output.json) await output.printJson({ link } satisfies DashboardJson);
       else {
-        const can = readOnly === true ? "look" : `act as ${actor}`;
+        const can = readOnly === true ? "see the tasks" : `act as ${actor}`;
         await output.print(`${link}\n`);
-        output.note(`Anyone with this link can ${can}. Ctrl-C ends it.`);
+        output.note(`Anyone with this link can ${can}. Press Ctrl-C to stop.`);
       }
       await interrupted(interrupts.signal);
     } finally {

@@ -6,12 +6,12 @@ import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 export function describeQuestion(key: string, { method, params }: OpenQuestion): string {
   const { message, requestedSchema, url } = params;
   if (method !== "elicitation/create") return `${key}: ${method}`;
-  const said = typeof message === "string" ? message : "";
-  if (typeof url === "string") return `${key}: ${said} ${url}`;
-  if (!isJsonObject(requestedSchema)) return `${key}: ${said}`;
+  const text = typeof message === "string" ? message : "";
+  if (typeof url === "string") return `${key}: ${text} ${url}`;
+  if (!isJsonObject(requestedSchema)) return `${key}: ${text}`;
   const { properties, required, root } = readInputSchema(requestedSchema);
   const fields = [...properties].map(
     ([name, schema]) => `${name}=${describeType(schema, root)}${required.includes(name) ? "" : "?"}`,
   );
-  return `${key}: ${said} ${fields.join(" ")}`.trimEnd();
+  return `${key}: ${text} ${fields.join(" ")}`.trimEnd();
 }

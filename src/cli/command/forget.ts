@@ -6,9 +6,9 @@ import { UsageError } from "../errors.ts";
 export async function forget({ state, output }: Context, { id }: { readonly id: string }): Promise<ExitCode> {
   const known = await state.find(id);
   if (known === undefined)
-    throw new UsageError(`The list has no task ${JSON.stringify(id)}; see holdfast ls.`);
+    throw new UsageError(`There is no task ${JSON.stringify(id)} on your list. See holdfast ls.`);
   await state.forget(known);
   if (output.json) await output.printJson({ id: known.id });
-  else output.note(`forgot ${known.id}; its server was not told`);
+  else output.note(`forgot ${known.id}; the task itself was not cancelled`);
   return exitCodes.done;
 }

@@ -111,7 +111,9 @@ function packageName(folder: string): string {
 async function assertTarball(path: string): Promise<void> {
   const found = await realpath(path).catch(() => undefined);
   if (found === undefined || !path.endsWith(".tgz"))
-    throw new UsageError(`--tarball takes the .tgz that npm pack made of Holdfast, which ${path} is not.`);
+    throw new UsageError(
+      `--tarball takes the .tgz file that npm pack made of Holdfast, and ${path} is not one.`,
+    );
 }
 
 /** Throws if any of the files exists, so that an existing project is not mixed with the new one. */

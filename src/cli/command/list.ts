@@ -72,7 +72,8 @@ function isListed({ isOver, seen }: KnownTask, { all, output, now }: Selection):
 }
 
 function emptyText(server: string | undefined, hasOlder: boolean): string {
-  if (hasOlder) return "No tasks are running or ended in the last week. For older ones: holdfast ls --all";
+  if (hasOlder)
+    return "No tasks are running, and none ended in the last week. For older ones: holdfast ls --all";
   if (server !== undefined) return `No tasks of ${server} were started here.`;
   return "No tasks. A call that takes a while becomes a task and is listed here:\n  holdfast call SERVER TOOL key=value --detach";
 }

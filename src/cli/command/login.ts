@@ -93,7 +93,7 @@ async function logInOptions(
       : await readSecret(resolve(io.cwd, clientSecretFile));
   const hasSecret = secret !== undefined && secret !== "";
   if (clientId === undefined && (clientCredentials === true || clientSecretFile !== undefined))
-    throw new UsageError("Give --client-id too: it says whose secret this is.");
+    throw new UsageError("Give --client-id too: a secret belongs to a client id.");
   if (clientCredentials === true && !hasSecret)
     throw new UsageError(
       "The client's secret is missing: set HOLDFAST_CLIENT_SECRET, or give --client-secret-file.",

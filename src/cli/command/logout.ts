@@ -17,13 +17,13 @@ export async function logout(context: Context, { server, options }: LogoutComman
   const result = await logOut(url, { store: state.logins });
   const document: LogoutJson = { server, wasLoggedIn: result !== "none", revoked: result === "revoked" };
   if (output.json) await output.printJson(document);
-  else output.note(said[result](url.href));
+  else output.note(messages[result](url.href));
   return exitCodes.done;
 }
 
-const said = {
+const messages = {
   none: (url: string) => `not logged in to ${url}`,
   revoked: (url: string) => `logged out of ${url}; its tokens are revoked`,
   deleted: (url: string) =>
-    `logged out of ${url}; its tokens could not be revoked, and will expire by themselves`,
+    `logged out of ${url}; its tokens could not be revoked, and stay valid until they expire`,
 };

@@ -52,7 +52,7 @@ function described(
   { dryRun = false, queue: wanted }: MigrateOptions,
 ): string {
   const is = dryRun ? "would be" : "was";
-  const step = from === 0 ? `${is} made: version ${to}` : `${is} migrated: version ${from} to ${to}`;
+  const step = from === 0 ? `${is} created: version ${to}` : `${is} migrated: version ${from} to ${to}`;
   const tasks = `Schema ${schema} ${from >= to ? `is up to date: version ${from}` : step}.`;
   if (queue !== null) return `${tasks}\nSchema ${queue} of the queue ${is} brought up to date.`;
   return wanted ? `${tasks}\nThere is no queue: graphile-worker is not installed here.` : tasks;

@@ -89,5 +89,5 @@ async function printResult(
   if (columns === undefined) return output.print(showContent(result));
   const { text, isCut } = showResultFor(result, columns);
   await output.print(text);
-  if (isCut) output.note("holdfast: cut to the terminal's width; --json has all of it");
+  if (isCut) output.note("holdfast: cut to the terminal's width; --json prints all of it");
 }

@@ -70,7 +70,7 @@ async function follow(
     await onTask(state);
     if (hasEnded(state)) return state;
   }
-  throw new Error("The task's updates ended before the task did");
+  throw new Error("The server stopped reporting on the task before it ended");
 }
 
 /** How long to wait for the server to cancel a task. */
@@ -90,12 +90,12 @@ async function cancelled(handle: TaskHandle, { taskId, watchCommand }: ShownTask
     throw acknowledged
       ? new Stopped(
           exitCodes.cancelled,
-          `The server is stopping the task; it has not ended yet. See: ${watchCommand}`,
+          `The server is stopping the task, but it has not ended yet. Follow it with: ${watchCommand}`,
           { taskId },
         )
       : new Stopped(
           exitCodes.interrupted,
-          `The server has not confirmed the cancel, so the task may continue. See: ${watchCommand}`,
+          `The server has not confirmed the cancellation, so the task may continue. Follow it with: ${watchCommand}`,
           { taskId },
         );
   } finally {

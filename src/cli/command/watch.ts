@@ -27,7 +27,7 @@ export async function result(context: Context, command: TaskCommand): Promise<Ex
   return wait(context, command, false);
 }
 
-async function wait(context: Context, command: TaskCommand, tellsStates: boolean): Promise<ExitCode> {
+async function wait(context: Context, command: TaskCommand, printsStates: boolean): Promise<ExitCode> {
   const { output, io } = context;
   const folder = await SaveFolder.open(command.options.save, io.cwd);
   return withTask(context, { ...command, sendsAgain: true }, async (session) => {
@@ -35,10 +35,10 @@ async function wait(context: Context, command: TaskCommand, tellsStates: boolean
     // A call that was sent again can be answered directly.
     if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session, folder });
     const task = await waitForTask(shown, handle, session, async (state) => {
-      if (output.json && tellsStates && !hasEnded(state)) {
+      if (output.json && printsStates && !hasEnded(state)) {
         await output.printJson(taskJson(state, origin), { line: true });
       }
     });
-    return showOutcome(task, { origin, output, session, line: tellsStates, folder });
+    return showOutcome(task, { origin, output, session, line: printsStates, folder });
   });
 }

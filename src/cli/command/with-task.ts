@@ -43,7 +43,7 @@ export async function withTask<Value>(
   const known = await state.find(id, asked?.name);
   if (known === undefined && asked === undefined) {
     throw new UsageError(
-      `The list has no task ${JSON.stringify(id)}; see holdfast ls. For a task that was started elsewhere, give its full id and --server.`,
+      `There is no task ${JSON.stringify(id)} on your list. See holdfast ls. For a task that was started elsewhere, give its full id and --server.`,
     );
   }
   if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
@@ -91,7 +91,7 @@ async function explainKept(
   if (!(await state.isWaitedFor(known))) return error;
   return withMessage(
     error,
-    `${error.message}. ${whyUnknown(server)} The task is kept on the list; to take it off, use holdfast forget.`,
+    `${error.message}. ${whyUnknown(server)} The task stays on your list; to remove it, use holdfast forget.`,
   );
 }
 
@@ -102,7 +102,7 @@ function whyUnknown({ target }: FoundServer): string {
 }
 
 function noTaskYet(id: string): string {
-  return `The call was never answered, so its task is not known yet, and nothing was sent. To send the call again, if its server recognises that, and wait for it:\n  ${watchCommand(id)}\nTo take it off the list, use holdfast forget.`;
+  return `The server never answered this call, so its task is not known yet, and nothing was sent now. If the server recognises repeated calls, this sends the call again and waits for it:\n  ${watchCommand(id)}\nTo remove it from your list, use holdfast forget.`;
 }
 
 /** The server that has the task. */
@@ -149,7 +149,6 @@ async function handleOf(
   if (call.taskId !== null) return client.resume({ ...call, taskId: call.taskId });
   const pending = await client.pending();
   const same = pending.find(({ idempotencyKey }) => idempotencyKey === call.key);
-  if (same === undefined)
-    throw new UsageError("The call has been answered in the meantime; see holdfast ls.");
+  if (same === undefined) throw new UsageError("The call was answered in the meantime. See holdfast ls.");
   return same.take({ signal });
 }

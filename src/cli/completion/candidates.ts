@@ -11,13 +11,13 @@ export interface KnownWords {
 
 /** The words before the cursor, without the program's name. The last one is being typed, and may be empty. */
 export function wordsOf(line: string): readonly string[] {
-  const words = ["", "'", '"'].map((end) => splitOrNothing(line + end)).find((found) => found !== undefined);
+  const words = ["", "'", '"'].map((end) => trySplitWords(line + end)).find((found) => found !== undefined);
   const isNext = /\s$/.test(line) && !/\\\s$/.test(line);
   const typed = words?.slice(1) ?? [];
   return isNext || typed.length === 0 ? [...typed, ""] : typed;
 }
 
-function splitOrNothing(line: string): readonly string[] | undefined {
+function trySplitWords(line: string): readonly string[] | undefined {
   try {
     return split(line);
   } catch {

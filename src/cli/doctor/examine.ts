@@ -46,11 +46,11 @@ export async function examine(session: Session, caller: Caller): Promise<readonl
 
 function authorization(isHttp: boolean, { sendsToken, login }: Caller): CheckJson {
   const check = "authorization";
-  if (!isHttp) return { check, works: null, detail: "not needed over a pipe" };
+  if (!isHttp) return { check, works: null, detail: "not needed over stdio" };
   if (login !== undefined) return { check, works: true, detail: `logged in at ${login}` };
   const detail = sendsToken
     ? "the credentials were accepted"
-    : "no credentials were sent, and none were asked for";
+    : "no credentials were sent, and the server required none";
   return { check, works: true, detail };
 }
 
@@ -68,9 +68,13 @@ async function tools({ client, signal }: Session): Promise<CheckJson> {
   const count = `${listed.length} ${listed.length === 1 ? "tool" : "tools"}`;
   if (declaredTasks(client) === undefined) return { check, works: true, detail: count };
   if (client.sdk.getProtocolEra() === "modern") {
-    return { check, works: true, detail: `${count}; each answer says whether the call is a task` };
+    return {
+      check,
+      works: true,
+      detail: `${count}; the server decides for each call whether it becomes a task`,
+    };
   }
-  return { check, works: true, detail: `${count}; called as tasks: ${names || "none"}` };
+  return { check, works: true, detail: `${count}; those called as tasks: ${names || "none"}` };
 }
 
 async function tasks(session: Session): Promise<readonly CheckJson[]> {
@@ -81,7 +85,7 @@ async function tasks(session: Session): Promise<readonly CheckJson[]> {
     const reason = canBeDeclared
       ? "the server does not declare them for tools"
       : `protocol ${client.sdk.getNegotiatedProtocolVersion()} has none`;
-    return [{ check: "tasks", works: false, detail: `${reason}: a call ends with its connection` }];
+    return [{ check: "tasks", works: false, detail: `${reason}, so a call ends when its connection does` }];
   }
   const known = await probe(session, "tasks/get", { taskId: "holdfast-doctor" });
   const { title, cancels, lists, listens } = declared;
@@ -97,14 +101,14 @@ async function tasks(session: Session): Promise<readonly CheckJson[]> {
     get,
     { check: "cancel", works: cancels, detail: cancels ? "tasks can be cancelled" : "not declared" },
     lists === undefined
-      ? { check: "list", works: false, detail: "the extension has no list" }
+      ? { check: "list", works: false, detail: "the tasks extension has no list" }
       : await list(session, lists),
     listens
       ? await probeListening(session)
       : {
           check: "pushes",
           works: null,
-          detail: "the server does not say whether it pushes updates: tasks are polled",
+          detail: "the server does not say whether it pushes updates, so tasks are polled",
         },
     recognisesRepeats(client)
       ? {
@@ -115,7 +119,8 @@ async function tasks(session: Session): Promise<readonly CheckJson[]> {
       : {
           check: "repeats",
           works: false,
-          detail: "not recognised: a call whose answer is lost is not sent again",
+          detail:
+            "the server does not recognise repeated calls, so a call whose answer is lost is not sent again",
         },
   ];
 }
@@ -126,7 +131,7 @@ async function list(session: Session, isDeclared: boolean): Promise<CheckJson> {
     return {
       check,
       works: false,
-      detail: "not declared, which is usual if the server does not identify callers",
+      detail: "not declared, which is usual for servers that do not identify callers",
     };
   const answer = await probe(session, "tasks/list", {});
   if (answer.kind === "error")

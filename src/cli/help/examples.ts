@@ -79,7 +79,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     },
     {
       line: "holdfast login reports --client-credentials --client-id nightly",
-      does: "logs in a job, with the secret in HOLDFAST_CLIENT_SECRET",
+      does: "logs in without a user, with the secret in HOLDFAST_CLIENT_SECRET",
     },
   ],
   logout: [
@@ -170,7 +170,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     },
   ],
   "admin extend": [
-    { line: "holdfast admin tasks.db extend 01a200 2d", does: "keeps or runs it until two days from now" },
+    {
+      line: "holdfast admin tasks.db extend 01a200 2d",
+      does: "lets it run, or keeps it, until two days from now",
+    },
   ],
   "admin pause": [
     { line: "holdfast admin tasks.db pause report", does: "calls are still accepted, but wait" },

@@ -8,11 +8,11 @@ import { urlsToVisit } from "./url-elicitations.ts";
 
 /** Prints why a command failed: on stderr, or as JSON on stdout. Returns the exit code. */
 export async function reportFailure(error: unknown, output: Output): Promise<ExitCode> {
-  const { exitCode, ...said } = describe(error);
+  const { exitCode, ...details } = describe(error);
   if (output.json) {
-    const document: ErrorJson = { error: said, exitCode };
+    const document: ErrorJson = { error: details, exitCode };
     await output.printJson(document, { line: true }).catch(() => undefined);
-  } else if (!(error instanceof Stopped && error.wasShown)) output.note(`holdfast: ${said.message}`);
+  } else if (!(error instanceof Stopped && error.wasShown)) output.note(`holdfast: ${details.message}`);
   return exitCode;
 }
 

@@ -43,7 +43,7 @@ export function taskTable(
     const { call, server } = listed.task;
     return [
       String(numbers[at] ?? ""),
-      standing(listed),
+      statusText(listed),
       duration(now - call.startedAt),
       isNarrow ? fit(sanitizeLine(call.tool), narrowTool, true) : call.tool,
       server?.given ?? call.server,
@@ -64,7 +64,7 @@ export function taskRows(tasks: readonly ListedTask[]): string {
 }
 
 /** The status in a word or two. Distinguishes results that were printed from those that were not. */
-function standing(listed: ListedTask): string {
+function statusText(listed: ListedTask): string {
   const { seen, isOver } = listed.task;
   const status = statusOf(listed) ?? "started";
   const isKnown = listed.refreshed.status === undefined || listed.refreshed.status === seen?.status;

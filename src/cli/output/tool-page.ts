@@ -67,9 +67,9 @@ function argument(key: string, schema: JsonObject, { root, isRequired, columns }
     usual === undefined ? "" : `default ${JSON.stringify(usual)}`,
     ...limits(schema),
   ];
-  const said = typeof description === "string" && description.trim() !== "";
+  const isDescribed = typeof description === "string" && description.trim() !== "";
   const line = wrapped(head.filter((part) => part !== "").join(", "), 2, columns);
-  return said ? `${line}\n${wrapped(description.trim(), 6, columns)}` : line;
+  return isDescribed ? `${line}\n${wrapped(description.trim(), 6, columns)}` : line;
 }
 
 const limitTexts: readonly (readonly [string, (limit: string | number) => string])[] = [

@@ -10,8 +10,8 @@ export function urlsToVisit({ code, data }: JsonRpcError): string {
   if (!codes.includes(code) || !Array.isArray(asked)) return "";
   const lines = asked.map((elicitation: unknown) => {
     const { message, url } = isJsonObject(elicitation) ? elicitation : {};
-    const said = typeof message === "string" ? `${message} ` : "";
-    return typeof url === "string" ? `\n  ${said}${url}` : "";
+    const prefix = typeof message === "string" ? `${message} ` : "";
+    return typeof url === "string" ? `\n  ${prefix}${url}` : "";
   });
   return `\nVisit, and then call again:${lines.join("")}`;
 }

@@ -50,8 +50,8 @@ function withLines(error: TaskClientError, lines: readonly (string | undefined)[
 function serverLog(log: string): string | undefined {
   // A server that exits at once is started again for the older protocols, and logs the same again.
   const half = log.slice(0, log.length / 2);
-  const said = (half.repeat(2) === log ? half : log).trim().slice(-maxLogCharacters);
-  return said === "" ? undefined : `The server wrote:\n${said}`;
+  const tail = (half.repeat(2) === log ? half : log).trim().slice(-maxLogCharacters);
+  return tail === "" ? undefined : `The end of the server's log:\n${tail}`;
 }
 
 /** The reason without the text of libraries: the innermost cause, if there is one. */
@@ -91,7 +91,7 @@ function loginHint({ cause }: TaskClientError, server: FoundServer): string | un
   const scopes = scope === undefined ? "" : ` --scope ${quoteWord(sanitizeLine(scope))}`;
   const command = `holdfast login ${quoteWord(asTyped(server))}${scopes}`;
   if (cause instanceof SdkHttpError && cause.data.status === 403)
-    return `It may accept another caller: ${command}, or HOLDFAST_TOKEN, --token or --header.`;
+    return `To connect as someone else, use ${command}, HOLDFAST_TOKEN, --token or --header.`;
   return `Log in with:\n  ${command}\nOr give a token: HOLDFAST_TOKEN, --token or --header.`;
 }
 
@@ -99,9 +99,9 @@ function hint(error: TaskClientError, server: FoundServer): string | undefined {
   const { target } = server;
   if (error.code === "unauthorized") return loginHint(error, server);
   if (isNoEndpoint(error))
-    return `Something answers there, but not as an MCP server. Is the path right?${usualPath(target)}`;
+    return `Something answers at that address, but not as an MCP server. Check the path.${usualPath(target)}`;
   if (error.code === "protocol")
-    return "Something answers there, but it is not an MCP server that this client can use.";
+    return "Something answers at that address, but it is not an MCP server that this client can use.";
   const code = codeOf(innermost(error));
   const found = code === undefined ? undefined : hints.find(([pattern]) => pattern.test(code));
   if (found !== undefined) return `${found[1]}${meantUrl(server)}`;

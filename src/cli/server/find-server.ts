@@ -128,7 +128,7 @@ function ofEntry(spec: ServerSpec, entry: HostEntry, config: HostConfig, env: Io
   if (entry.kind === "http") {
     const url = fill(entry.url);
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
-      throw new UsageError(`${where} has a "url" that is not one: ${entry.url}`);
+      throw new UsageError(`${where} has a "url" that is not a URL: ${entry.url}`);
     const target = hrefOf(new URL(url), `${where} has a "url" that`);
     return { spec, target, name: entry.url, headers: fillAll(entry.headers) };
   }
@@ -194,7 +194,7 @@ export async function resolveServer(
   const spec = { given, cwd: io.cwd, ...(config !== undefined && config !== "" && { config }) };
   const found = await findServer(spec, io.env, async () => state.serversGiven());
   if (found.spec.given !== given && !output.json) {
-    output.note(`holdfast: ${given} has no http:// or https://; taking it as ${found.spec.given}`);
+    output.note(`holdfast: ${given} has no http:// or https://; using ${found.spec.given}`);
   }
   return found;
 }

@@ -6,7 +6,7 @@ export function showTrouble(event: ClientEvent, display: Pick<Display, "trouble"
   const { type } = event;
   if (type === "poll_failed" || type === "call_delayed") {
     const { rpcCode } = event;
-    const what = rpcCode === undefined ? "server away" : `server fails (${rpcCode})`;
+    const what = rpcCode === undefined ? "server unreachable" : `server error (${rpcCode})`;
     display.trouble(`${what}, trying again`);
   } else if (type === "poll_recovered" || type === "call_answered" || type === "task_seen") {
     display.trouble(undefined);

@@ -38,7 +38,8 @@ async function keyFor(keyring: Keyring, name: string): Promise<Buffer> {
 
 function readKey(secret: string): Buffer {
   const key = Buffer.from(secret, "base64");
-  if (key.length !== keyBytes) throw new RangeError("What the keyring has is no key");
+  if (key.length !== keyBytes)
+    throw new RangeError("Holdfast's entry in the system's keyring is not a valid key");
   return key;
 }
 
@@ -53,7 +54,8 @@ async function keyOf(keyring: Keyring | undefined, name: string): Promise<Buffer
 }
 
 function unreadable(options?: ErrorOptions): TaskClientError {
-  const message = "The login is encrypted with a key in this system's keyring, which cannot be read now";
+  const message =
+    "The login is encrypted with a key from the system's keyring, which cannot be read right now";
   return new TaskClientError("unauthorized", message, options);
 }
 

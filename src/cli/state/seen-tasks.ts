@@ -120,7 +120,7 @@ const statuses: ReadonlySet<unknown> = new Set<RemoteTask["status"]>([
 function isSeen(value: unknown): value is Seen {
   if (!isJsonObject(value)) return false;
   const { status, hasEnded: ended, isError, at, keptUntil } = value;
-  const areSaid = typeof ended === "boolean" && typeof isError === "boolean";
+  const areBooleans = typeof ended === "boolean" && typeof isError === "boolean";
   const isTime = keptUntil === null || typeof keptUntil === "number";
-  return statuses.has(status) && areSaid && typeof at === "number" && isTime;
+  return statuses.has(status) && areBooleans && typeof at === "number" && isTime;
 }

@@ -108,7 +108,7 @@ export class State {
    */
   async find(named: string, server?: string): Promise<KnownTask | undefined> {
     if (named === "")
-      throw new UsageError("The id is empty: give a task's id, or the start of it; see holdfast ls.");
+      throw new UsageError("The id is empty. Give a task's id or the start of it; holdfast ls lists them.");
     const { tasks } = await this.list();
     const here = tasks.filter(({ call }) => server === undefined || call.server === server);
     const exact = here.filter(({ id }) => id === named);
@@ -117,7 +117,7 @@ export class State {
     if (numbered !== undefined) {
       const found = here.find(({ call }) => nameOf(call) === nameOf(numbered));
       if (found !== undefined) return found;
-      throw new UsageError(`Number ${named} is no longer on the list; see holdfast ls.`);
+      throw new UsageError(`Number ${named} is no longer on your list. See holdfast ls.`);
     }
     const found = exact.length > 0 ? exact : beginningWith(named, here);
     if (found.length <= 1) return found[0];

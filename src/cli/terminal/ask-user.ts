@@ -65,7 +65,7 @@ function refuse({ method, taskId }: InputRequest, { note }: PromptContext): unde
   const wanted = method === "sampling/createMessage" ? "a model" : "the roots of a project";
   if (taskId === null) throw new Error(`The server asks for ${wanted}, which a command line does not have`);
   note(
-    `The server asks for ${wanted}, which a command line does not have. The question stays open for others.`,
+    `The server asks for ${wanted}, which a command line does not have. The question stays open for other clients.`,
   );
   return undefined;
 }

@@ -152,12 +152,12 @@ export class LiveDisplay implements Display {
     const task = this.#task;
     // A status message that only repeats the tool's name is left out.
     const status = task?.statusMessage === task?.tool ? undefined : task?.statusMessage;
-    const said = status ?? message;
+    const shown = status ?? message;
     const asks = task?.status === "input_required" ? "waits for an answer" : undefined;
     const texts =
       this.#trouble !== undefined
         ? [this.#trouble]
-        : [asks, said].filter((text) => text !== undefined).map((text) => sanitizeLine(text));
+        : [asks, shown].filter((text) => text !== undefined).map((text) => sanitizeLine(text));
     return statusLine(
       { what: this.#what, message: texts.join(": "), progress, total, elapsedMs: this.#elapsed() },
       {

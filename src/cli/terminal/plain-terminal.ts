@@ -82,7 +82,7 @@ export class PlainDisplay implements Display {
 
   trouble(text: string | undefined): void {
     if (text !== undefined) this.#line(text);
-    else if (this.#trouble !== undefined) this.#line("server back");
+    else if (this.#trouble !== undefined) this.#line("server reachable again");
     this.#trouble = text;
   }
 

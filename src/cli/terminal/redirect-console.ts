@@ -8,9 +8,9 @@ import { sanitizeText } from "./sanitize.ts";
  * names chosen by a server.
  */
 export function redirectConsole({ stderr, env }: Pick<Io, "stderr" | "env">): void {
-  const write = (...said: readonly unknown[]): void => {
+  const write = (...values: readonly unknown[]): void => {
     if (movesCursor(stderr, env)) stderr.write("\r\u001b[K"); // a live line redraws itself
-    stderr.write(`${sanitizeText(format(...said))}\n`);
+    stderr.write(`${sanitizeText(format(...values))}\n`);
   };
   for (const method of ["debug", "error", "info", "log", "warn"] as const) console[method] = write;
 }

@@ -18,7 +18,7 @@ export interface ShownTask {
 /** What happens to the task after the command ends, and how to return to it. */
 export function howToResume({ watchCommand, serverEnds }: ShownTask): string {
   return serverEnds === true
-    ? `Its server ends with this command, and loses the task if it keeps tasks in memory. If it keeps them on disk, come back to it with:\n  ${watchCommand}`
+    ? `Its server stops with this command. If it keeps tasks in memory, the task is lost; if it keeps them on disk, come back to the task with:\n  ${watchCommand}`
     : `The task continues. Come back to it with:\n  ${watchCommand}`;
 }
 
@@ -32,7 +32,7 @@ export type Unfinished = "request" | "call" | { readonly watchCommand: string };
 export function whatIsLeft(unfinished: Unfinished): string {
   if (unfinished === "request") return "before the server answered.";
   if (unfinished === "call")
-    return "before there was a task, so there is nothing to come back to. The server may still be doing the work.";
+    return "before the call became a task, so there is nothing to come back to. The server may still be doing the work.";
   return `before the server answered. To come back to the task:\n  ${unfinished.watchCommand}`;
 }
 

@@ -47,7 +47,7 @@ export class HeldResult {
 
   /** Aborts the request, without effect on the task (C-053). */
   cancel(): void {
-    this.#held?.abort(new Error("Nobody waits for the task any more"));
+    this.#held?.abort(new Error("No caller is waiting for the task"));
     this.#held = undefined;
   }
 }

@@ -98,7 +98,7 @@ async function listen(
       deadline.clear();
       const accepted = params["notifications"];
       if (!onOpen(isJsonObject(accepted) ? accepted : {}))
-        useless.abort(new Error("The server does not push what was asked for"));
+        useless.abort(new Error("The server accepted none of the requested subscriptions"));
     } else onPush(method, params);
     return "mine";
   };

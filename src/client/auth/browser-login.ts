@@ -48,7 +48,8 @@ export async function browserLogin(run: LoginRun): Promise<Login> {
     const answer = await unlessAborted(loopback.answered, signal);
     await auth(flow, { ...asked, ...codeIn(answer, authority) });
     const [tokens, client] = [flow.tokens(), flow.clientInformation()];
-    if (tokens === undefined || client === undefined) throw new TypeError("The login got no token");
+    if (tokens === undefined || client === undefined)
+      throw new TypeError("The authorization server returned no token");
     const grant = "authorization_code";
     const known = { ...loginAuthority(authority), client: loginClient(client), grant } as const;
     return withTokens(known, { scope, ...tokens }, clock.now());
@@ -63,7 +64,7 @@ export async function browserLogin(run: LoginRun): Promise<Login> {
 /** The address comes from the server: a browser may open only web pages. */
 function visitable(url: URL | undefined): URL {
   if (url?.protocol === "https:" || url?.protocol === "http:") return url;
-  throw new TaskClientError("protocol", "The authorization server has no page to log in at");
+  throw new TaskClientError("protocol", "The authorization server names no valid login page");
 }
 
 function codeIn(

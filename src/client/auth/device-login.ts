@@ -89,7 +89,7 @@ async function askForCode(
 ): Promise<Device> {
   const endpoint = endpointOf(authority.info, "device_authorization_endpoint");
   if (endpoint === undefined)
-    throw new TaskClientError("protocol", `${authority.issuer} does not offer to log in with a code`);
+    throw new TaskClientError("protocol", `${authority.issuer} does not support logging in with a code`);
   const given = { client_id: id, client_secret: secret, ...asked };
   const form = new URLSearchParams();
   for (const [name, value] of Object.entries(given)) if (value !== undefined) form.set(name, value);
@@ -137,19 +137,19 @@ async function untilLoggedIn(
         ...(resource !== undefined && { resource }),
       });
     } catch (error) {
-      const said = error instanceof OAuthError ? error.code : undefined;
+      const reason = error instanceof OAuthError ? error.code : undefined;
       // Retry too if the request was lost, or the server could not answer it now (RFC 8628, 3.5).
       const isLost = (!(error instanceof OAuthError) || isOutage(error)) && !signal.aborted;
-      if (said === "slow_down") seconds += pauseSeconds;
-      else if (said === "expired_token")
-        throw new TaskClientError("timeout", "Nobody entered the code in time");
-      else if (said !== "authorization_pending" && !isLost) throw error;
+      if (reason === "slow_down") seconds += pauseSeconds;
+      else if (reason === "expired_token")
+        throw new TaskClientError("timeout", "The code was not entered in time");
+      else if (reason !== "authorization_pending" && !isLost) throw error;
     }
   }
 }
 
 function unreadable(issuer: string, status: number): TaskClientError {
-  return new TaskClientError("protocol", `${issuer} answered HTTP ${status} when it was asked for a code`);
+  return new TaskClientError("protocol", `${issuer} answered HTTP ${status} when asked for a code`);
 }
 
 function raise(error: Error): never {

@@ -71,7 +71,7 @@ async function readOwn(path: string): Promise<string | undefined> {
     if (process.platform !== "win32" && (mode & 0o077) !== 0) {
       throw new TaskClientError(
         "unauthorized",
-        `Others can read the login in ${path}. Log in again: the token may be known to them`,
+        `Other users can read the login in ${path}, and may know its token. Log in again`,
       );
     }
     return await retryWhileInUse(() => readFile(path, "utf8"));

@@ -38,7 +38,7 @@ export async function logInBy(clock: ClientClock, server: URL, options: LogInOpt
     return login;
   } catch (error) {
     options.signal?.throwIfAborted();
-    if (deadline.signal.aborted) throw new TaskClientError("timeout", "Nobody logged in in time");
+    if (deadline.signal.aborted) throw new TaskClientError("timeout", "The login was not completed in time");
     throw error;
   } finally {
     deadline.clear();
@@ -48,5 +48,5 @@ export async function logInBy(clock: ClientClock, server: URL, options: LogInOpt
 function assertIssuer(found: string, wanted: string | undefined): void {
   const same = wanted === undefined || found.replace(/\/$/, "") === wanted.replace(/\/$/, "");
   if (!same)
-    throw new TaskClientError("unauthorized", `The server wants a login at ${found}, not at ${wanted}`);
+    throw new TaskClientError("unauthorized", `The server requires a login at ${found}, not at ${wanted}`);
 }

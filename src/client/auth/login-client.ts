@@ -26,7 +26,7 @@ export function assertClient(
   const takesDocument =
     clientMetadataUrl !== undefined && metadata["client_id_metadata_document_supported"] === true;
   if (takesDocument || metadata.registration_endpoint !== undefined) return;
-  const message = `${issuer} does not register clients automatically: give the id of a client that it knows`;
+  const message = `${issuer} does not register clients automatically: give the id of a client that is registered there`;
   throw new TaskClientError("unauthorized", message);
 }
 

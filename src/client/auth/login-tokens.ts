@@ -64,7 +64,7 @@ export class LoginTokens implements TokenSource {
         if (!isEnded(cause)) throw authFailure(`The login to ${server.href} could not be renewed`, cause);
         await store.delete(this.#name);
         this.#login = undefined;
-        const message = `The login to ${server.href} has ended: ${login.issuer} no longer accepts it`;
+        const message = `The login to ${server.href} is no longer valid: ${login.issuer} rejected it`;
         throw new TaskClientError("unauthorized", message, { cause });
       }
       await store.save(this.#name, this.#login);
@@ -75,7 +75,7 @@ export class LoginTokens implements TokenSource {
   /** A refresh cannot add scopes (RFC 6749, 6): the user has to log in again, without losing the current scopes. */
   #lacks(login: Login, scope: string | undefined): TaskClientError {
     const requiredScope = scopeUnion(login.scope, scope) ?? "";
-    const message = `The login to ${this.#options.server.href} lacks scopes: it needs ${JSON.stringify(requiredScope)}`;
+    const message = `The login to ${this.#options.server.href} lacks a required scope: it needs ${JSON.stringify(requiredScope)}`;
     const cause = new InsufficientScopeError({ requiredScope });
     return new TaskClientError("unauthorized", message, { cause });
   }

@@ -33,7 +33,7 @@ export class Loopback {
     });
     const address = server.address();
     if (address === null || typeof address === "string")
-      throw new TaskClientError("connection", "No port of this machine is free for the browser's answer");
+      throw new TaskClientError("connection", "No local port is free to receive the browser's answer");
     return new Loopback(address.port, promise, () => {
       server.close();
       // Browsers open connections in advance, which would keep this process alive.
@@ -58,11 +58,11 @@ function answerIn({ method, url = "" }: IncomingMessage, state: string): URLSear
 function respond(response: ServerResponse, answer: URLSearchParams | number): void {
   const text =
     answer === 400
-      ? "This is no answer to the login that is under way."
+      ? "This answer does not belong to the login in progress. Start the login again."
       : typeof answer === "number"
-        ? "There is nothing here."
+        ? "Page not found."
         : answer.has("code")
-          ? "Holdfast has the answer. You can close this page and return to the terminal."
+          ? "Your login was received. You can close this page and return to the terminal."
           : "The login was refused. You can close this page and return to the terminal.";
   response.writeHead(typeof answer === "number" ? answer : 200, {
     "content-type": "text/html; charset=utf-8",

@@ -47,12 +47,12 @@ export class ProviderTokens implements TokenSource {
         forceReauthorization: wants === "scope",
       });
     } catch (cause) {
-      throw authFailure(`No token for ${this.#server.href}`, cause);
+      throw authFailure(`Could not get a token for ${this.#server.href}`, cause);
     }
     if (result === "AUTHORIZED") return true;
     throw new TaskClientError(
       "unauthorized",
-      `${this.#server.href} wants a login: the auth provider was given the address to visit`,
+      `${this.#server.href} requires a login: the auth provider has the address to visit`,
     );
   }
 }

@@ -10,7 +10,7 @@ export function makeIdempotencyKey(): string {
 export function tooOldToRepeat(ageMs: number, recognisedMs: number): string | undefined {
   if (ageMs <= recognisedMs) return undefined;
   return (
-    `The call's answer never came, and it was sent ${ageMs} ms ago: ` +
-    `the server may have forgotten it after ${recognisedMs} ms, and would run it again`
+    `The call was never answered, and it was sent ${ageMs} ms ago: ` +
+    `the server recognises repeated calls for only ${recognisedMs} ms, and could run it twice`
   );
 }

@@ -63,7 +63,7 @@ function whyNotRepeatable({ startedAt, ttlMs }: StoredCall, services: TakeServic
   const { protocol, now } = services;
   if (protocol.looksForTaskFirst === true) return undefined;
   if (!protocol.recognisesRepeats) {
-    return "The call's answer never came, and the server does not recognise a repeated call: it could make a second task";
+    return "The call was never answered, and the server does not recognise repeated calls: sending it again could create a second task";
   }
   return tooOldToRepeat(now() - startedAt, protocol.recognisedMs(ttlMs));
 }

@@ -109,7 +109,7 @@ async function untilStarted(
         events.emit({ type: "call_delayed", ...about, ...rpcCodeOf(error), retryInMs }),
     });
     if (repeat && reply.kind === "error" && isNotRepeatable(reply.error)) {
-      const message = "The answer was lost, and the tool makes no task that could be found again";
+      const message = "The answer was lost, and the tool creates no task that could be found again";
       return refused(new TaskClientError("connection", message, { error: reply.error }));
     }
     if (reply.kind === "error" && reply.error.code === -32602 && isFrom(earlier, round)) {
@@ -180,7 +180,7 @@ async function askAll(
     const asked = [...questions].map(async ([key, question]): Promise<[string, InputResult]> => {
       const answer = await askUser({ ...question, key, taskId: null, callId }, callbacks, either);
       if (answer.kind === "answer") return [key, answer.result];
-      const message = `The server's ${question.method} could not be answered`;
+      const message = `The server's question (${question.method}) could not be answered`;
       throw new TaskClientError("unanswered", message, { cause: answer.error });
     });
     return Object.fromEntries(await Promise.all(asked));

@@ -67,7 +67,7 @@ export class CallJournal {
     try {
       return await this.#store.keep(call);
     } catch (cause) {
-      const message = "The call was not sent: the handle store could not keep it";
+      const message = "The call was not sent, because the handle store could not save it";
       throw new TaskClientError("handles", message, { cause });
     }
   }
@@ -77,7 +77,7 @@ export class CallJournal {
     try {
       await this.#store.keep({ ...call, round });
     } catch (cause) {
-      this.#reportError("The handle store could not keep an answer", cause);
+      this.#reportError("The handle store could not save an answer", cause);
     }
   }
 
@@ -87,7 +87,7 @@ export class CallJournal {
       const expiry = task === undefined ? {} : this.#expiry(task);
       await this.#store.keep({ ...call, taskId, ...expiry, ...this.#options.session() });
     } catch (cause) {
-      const message = "The task runs, and the handle store could not keep its reference";
+      const message = "The task is running, but the handle store could not save its reference";
       throw new TaskClientError("handles", message, { cause, reference: this.referenceTo(taskId) });
     }
   }
@@ -108,7 +108,7 @@ export class CallJournal {
       if (!(await this.#store.usesSession(session))) return false;
       await this.#store.keepSession(session);
     } catch (cause) {
-      this.#reportError("The handle store could not keep a session", cause);
+      this.#reportError("The handle store could not save a session", cause);
     }
     return true;
   }
@@ -123,7 +123,9 @@ export class CallJournal {
     const { taskId } = task;
     const writing = (this.#expiryWrites.get(taskId) ?? Promise.resolve())
       .then(async () => this.#writeExpiry(task))
-      .catch((cause: unknown) => this.#reportError("The handle store could not keep when a task ends", cause))
+      .catch((cause: unknown) =>
+        this.#reportError("The handle store could not save when a task expires", cause),
+      )
       .finally(() => {
         if (this.#expiryWrites.get(taskId) === writing) this.#expiryWrites.delete(taskId);
       });
@@ -146,7 +148,7 @@ export class CallJournal {
       if (stored?.expiresAt === undefined || this.#options.now() < stored.expiresAt + keepAfterExpiryMs)
         return;
     } catch (cause) {
-      return this.#reportError("The handle store cannot read a call", cause);
+      return this.#reportError("The handle store could not read a call", cause);
     }
     await this.#removeTask(taskId);
   }
@@ -157,7 +159,7 @@ export class CallJournal {
     try {
       await (taskId === null ? this.#store.drop(call) : this.#store.dropTask(this.referenceTo(taskId)));
     } catch (cause) {
-      throw new TaskClientError("handles", "The handle store could not drop the call", { cause });
+      throw new TaskClientError("handles", "The handle store could not remove the call", { cause });
     }
   }
 
@@ -169,7 +171,7 @@ export class CallJournal {
       const { calls, damaged } = await this.#store.list();
       for (const { name, error } of damaged) {
         background.onError(
-          new TaskClientError("handles", `The handle store cannot read ${name}`, { cause: error }),
+          new TaskClientError("handles", `The handle store could not read ${name}`, { cause: error }),
         );
       }
       return calls.filter((call) => call.server === server && call.generation === generation);
@@ -186,7 +188,7 @@ export class CallJournal {
         try {
           return await this.#store.answer(reference, question);
         } catch (cause) {
-          this.#reportError("The handle store cannot read an answer", cause, reference);
+          this.#reportError("The handle store could not read an answer", cause, reference);
           return undefined;
         }
       },
@@ -194,7 +196,7 @@ export class CallJournal {
         try {
           await this.#store.keepAnswer(reference, question, answer);
         } catch (cause) {
-          this.#reportError("The handle store could not keep an answer", cause, reference);
+          this.#reportError("The handle store could not save an answer", cause, reference);
         }
       },
     };
@@ -228,7 +230,7 @@ export class CallJournal {
   async #remove(remove: () => Promise<void>): Promise<void> {
     const removal = remove()
       .catch((cause: unknown) =>
-        this.#reportError("The handle store could not drop a call that is over", cause),
+        this.#reportError("The handle store could not remove a finished call", cause),
       )
       .finally(() => this.#removals.delete(removal));
     this.#removals.add(removal);

@@ -12,20 +12,21 @@ export function encodeEntry(content: object): string {
 /** The content of such a text; throws for any other. */
 export function decodeEntry(text: string): JsonObject {
   const value: unknown = JSON.parse(text);
-  if (!isJsonObject(value)) throw new TypeError("It holds no object");
-  if (value["format"] !== format) throw new TypeError(`It has format ${JSON.stringify(value["format"])}`);
+  if (!isJsonObject(value)) throw new TypeError("It does not contain a JSON object");
+  if (value["format"] !== format)
+    throw new TypeError(`Its format is unknown: ${JSON.stringify(value["format"])}`);
   return value;
 }
 
 export function decodeCall(text: string): StoredCall {
   const { format: _format, ...call } = decodeEntry(text);
-  if (!isStoredCall(call)) throw new TypeError("It is no stored call");
+  if (!isStoredCall(call)) throw new TypeError("It is not a stored call");
   return call;
 }
 
 export function decodeSession(text: string): ResumableSession {
   const { format: _format, ...session } = decodeEntry(text);
-  if (!isResumableSession(session)) throw new TypeError("It is no stored session");
+  if (!isResumableSession(session)) throw new TypeError("It is not a stored session");
   return session;
 }
 

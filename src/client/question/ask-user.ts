@@ -66,9 +66,9 @@ async function ask(
   signal: AbortSignal,
 ): Promise<InputResult> {
   const request = toRequest(question, signal);
-  if (onInput === undefined) throw new Error("There is no onInput to answer it");
+  if (onInput === undefined) throw new Error("The client has no onInput to answer the question");
   if (!declares(question))
-    throw new Error(`This client did not declare that it answers such a ${question.method}`);
+    throw new Error(`This client did not declare that it can answer this kind of ${question.method}`);
   events.emit({ type: "question_asked", ...aboutOf(question) });
   const answering = inTrace(tracing, question.trace ?? traceOf(question.params), () => onInput(request));
   return checkResult(question.method, await unlessAborted(answering, signal));
@@ -96,7 +96,7 @@ const actions: ReadonlySet<unknown> = new Set(["accept", "decline", "cancel"]);
 
 /** The server would drop an invalid answer, and the question would stay open. */
 function checkResult(method: string, result: InputResult): InputResult {
-  if (!isJsonObject(result)) throw new TypeError("onInput returned no result object");
+  if (!isJsonObject(result)) throw new TypeError("onInput did not return a result object");
   const { action, content, roots } = result;
   const fits =
     method === "elicitation/create"
@@ -104,7 +104,7 @@ function checkResult(method: string, result: InputResult): InputResult {
       : method === "roots/list"
         ? Array.isArray(roots)
         : content !== undefined;
-  if (!fits) throw new TypeError(`onInput returned something else than the result of ${method}`);
+  if (!fits) throw new TypeError(`onInput did not return a result of ${method}`);
   return result;
 }
 

@@ -13,7 +13,7 @@ interface InputRequestOf<Method extends InputMethod> {
   readonly signal: AbortSignal;
 }
 
-/** A question from the server to the user, told apart by `method`. */
+/** A question from the server to the user, discriminated by `method`. */
 export type InputRequest = { [Method in InputMethod]: InputRequestOf<Method> }[InputMethod];
 
 /** The result of the request's method. */

@@ -31,7 +31,7 @@ export function messageInBody(body: unknown): string | undefined {
     const value: unknown = JSON.parse(text);
     if (!isJsonObject(value)) return text;
     const { error_description: description, message, error } = value;
-    return [description, message, error].find((said) => typeof said === "string");
+    return [description, message, error].find((candidate) => typeof candidate === "string");
   } catch {
     return text;
   }

@@ -56,7 +56,7 @@ export function readToolResult(result: JsonObject): CallToolResult | Violation {
   const withContent = { content: [], ...result };
   return isToolResult(withContent)
     ? withContent
-    : new Violation("A tool's result has content that is no list");
+    : new Violation("The tool's result has content that is not a list");
 }
 
 // All other members are passed on unchecked.

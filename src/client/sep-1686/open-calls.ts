@@ -72,6 +72,6 @@ export class OpenCalls {
   drop(taskId: string): void {
     const call = this.#calls.get(taskId);
     this.#calls.delete(taskId);
-    call?.drop.abort(new Error("The request is over"));
+    call?.drop.abort(new Error("The request has ended"));
   }
 }

@@ -30,7 +30,7 @@ export function readListed(task: JsonObject): TaskSummary | Violation {
   const taskId = readTaskId(task, "listed");
   if (taskId instanceof Violation) return taskId;
   if (task["createdAt"] !== undefined)
-    return new Violation("The server lists tasks of 2025-11-25, and none of SEP-1686, in this session");
+    return new Violation("In this session the server lists tasks of 2025-11-25 instead of SEP-1686");
   const reported = readReported(taskId, task);
   if (reported instanceof Violation) return reported;
   const { status, error, ...others } = reported;
@@ -44,7 +44,7 @@ export function readListed(task: JsonObject): TaskSummary | Violation {
 }
 
 /** The status message for `submitted`, which becomes `working`. */
-export const notBegun = "Not begun yet";
+export const notBegun = "Not started yet";
 
 function statusOf(status: WireStatus): RemoteTask["status"] {
   switch (status) {

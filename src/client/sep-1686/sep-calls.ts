@@ -139,8 +139,11 @@ export class SepCalls {
     const before = this.#calls.get(taskId);
     const isHere = before?.request.session === this.#options.requester.session;
     if (isHere && this.#taskMethods.has(method)) return undefined;
-    const { message = "The call's answer never came", cause } = before?.lost ?? {};
-    return { message: `${message}; the server shows no task of it, and could run it twice`, cause };
+    const { message = "The call was never answered", cause } = before?.lost ?? {};
+    return {
+      message: `${message}; the server shows no task for the call, so sending it again could run it twice`,
+      cause,
+    };
   }
 
   /** The caller gave up the call. A task that can be found again runs on; otherwise the call is cancelled. */
@@ -153,7 +156,7 @@ export class SepCalls {
     const { requester } = this.#options;
     if (!requester.closed.aborted && open.request.session === requester.session) {
       void requester.sendOnce(
-        cancelledNotification(open.request.id, taskId, "Nobody waits for the answer any more"),
+        cancelledNotification(open.request.id, taskId, "The caller no longer waits for the answer"),
       );
     }
     this.#calls.drop(taskId);

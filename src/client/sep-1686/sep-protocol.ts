@@ -215,12 +215,12 @@ const notCancellable: ErrorReply = {
   kind: "error",
   error: {
     code: -32601,
-    message: "In SEP-1686 a task is cancelled by the id of its request, in the session that sent it",
+    message: "In SEP-1686 a task can be cancelled only in the session that created it",
   },
 };
 
 const notCancelled: Reply<never> = {
   kind: "bad",
   code: "protocol",
-  message: `The server was told to cancel the task, which goes on after ${cancelWaitMs / 1000} seconds`,
+  message: `The server was asked to cancel the task, but it is still running after ${cancelWaitMs / 1000} seconds`,
 };

@@ -30,7 +30,7 @@ function readTaskPage(
   readSummary: (task: JsonObject) => TaskSummary | Violation,
 ): TaskPage<TaskSummary> | Violation {
   const { tasks, nextCursor = null } = answer;
-  if (!Array.isArray(tasks)) return new Violation("The server sent a list without tasks");
+  if (!Array.isArray(tasks)) return new Violation("The server sent a task list without tasks");
   // Ignoring it would end the list too early.
   if (nextCursor !== null && typeof nextCursor !== "string")
     return new Violation("The server sent a nextCursor that is not a string");

@@ -5,7 +5,7 @@ import type { TaskReference } from "./task-reference.ts";
 /** Checks that the reference belongs to this server, so that its id is not sent to another one. */
 export function checkReference(value: unknown, server: string, generation: string): TaskReference {
   if (value === null) {
-    throw new TaskClientError("reference", "That call was answered at once: there is no task to resume");
+    throw new TaskClientError("reference", "The call was answered at once, so there is no task to resume");
   }
   if (!isReference(value)) {
     throw new TaskClientError(
@@ -16,7 +16,7 @@ export function checkReference(value: unknown, server: string, generation: strin
   if (value.server !== server || value.generation !== generation) {
     throw new TaskClientError(
       "reference",
-      `The task belongs to ${value.server} (${value.generation}), and this client is connected to ${server} (${generation})`,
+      `The task belongs to ${value.server} (${value.generation}), but this client is connected to ${server} (${generation})`,
       { reference: value },
     );
   }

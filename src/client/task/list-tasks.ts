@@ -34,5 +34,5 @@ export async function listTasks(
 
 const cannotList: ErrorReply = {
   kind: "error",
-  error: { code: -32601, message: "Tasks of this generation cannot be listed" },
+  error: { code: -32601, message: "This version of the Tasks protocol cannot list tasks" },
 };

@@ -201,10 +201,10 @@ class ListenStream {
         {
           onOpen: (accepted) => {
             openedAt = clock.elapsed();
-            const heard = new Set(accepted);
+            const acceptedIds = new Set(accepted);
             const { size } = attempt.requested;
-            events.emit({ type: "listening_opened", asked: size, accepted: heard.size });
-            for (const [id, subscriber] of attempt.requested) subscriber.onSubscribed(heard.has(id));
+            events.emit({ type: "listening_opened", asked: size, accepted: acceptedIds.size });
+            for (const [id, subscriber] of attempt.requested) subscriber.onSubscribed(acceptedIds.has(id));
           },
           onTask: (task) => {
             const subscriber = attempt.requested.get(task.taskId);

@@ -223,7 +223,7 @@ export class PollLoop {
     const now = clock.elapsed();
     // Ends this wait only: the server may have extended the ttl, which the next wait finds out.
     if (this.#expiryTime() <= now) {
-      const message = "The task outlived its ttl while the server could not be reached";
+      const message = "The task's time to live ended while the server could not be reached";
       throw new TaskClientError("expired", message, { cause: lost?.cause, taskId });
     }
     const failures = (this.#failed?.failures ?? 0) + 1;

@@ -40,7 +40,7 @@ export class PollRun {
 
   removeWait(span: ClientWaitSpan | undefined): void {
     if (span !== undefined) this.#spans.delete(span);
-    if (--this.#waits === 0) this.#stop.abort(new Error("Nobody waits for the task any more"));
+    if (--this.#waits === 0) this.#stop.abort(new Error("No caller is waiting for the task"));
   }
 
   fail(error: unknown): void {

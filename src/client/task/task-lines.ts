@@ -114,7 +114,7 @@ function linesIn<Read extends Line>(text: string, list: LineList, after: number)
   return lines.map((line) => {
     const read = parsed(line);
     if (!isLine<Read>(read, list) || read.seq <= last)
-      throw new TaskClientError("protocol", `The server sent a line that is none: ${line.slice(0, 200)}`);
+      throw new TaskClientError("protocol", `The server sent an invalid line: ${line.slice(0, 200)}`);
     last = read.seq;
     return read;
   });

@@ -67,5 +67,5 @@ export function unknownTask(reply: Reply<unknown>, taskId: string): TaskClientEr
 
 const cannotDelete: Reply<undefined> = {
   kind: "error",
-  error: { code: -32601, message: "Tasks of this generation cannot be deleted" },
+  error: { code: -32601, message: "This version of the Tasks protocol cannot delete tasks" },
 };

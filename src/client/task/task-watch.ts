@@ -235,7 +235,7 @@ export class TaskWatch {
       case "unconfirmed":
         return unknownTask(reply, taskId);
       case "confirmed": {
-        const message = "The server no longer knows the task: it expired, or was lost";
+        const message = "The server no longer knows the task: it expired or was lost";
         const error = reply.kind === "error" ? { error: reply.error } : {};
         return new TaskClientError("expired", message, { ...error, taskId });
       }

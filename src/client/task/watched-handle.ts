@@ -75,7 +75,9 @@ export class WatchedHandle implements TaskHandle {
       if (this.#deletes) await this.#deleteFetched();
       return outcomeOf(task, reference);
     }
-    throw new TaskClientError("protocol", "The task's updates ended before the task did", { reference });
+    throw new TaskClientError("protocol", "The server stopped reporting on the task before it ended", {
+      reference,
+    });
   }
 
   async cancel(options: WaitOptions = {}): Promise<void> {

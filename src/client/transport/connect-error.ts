@@ -49,7 +49,7 @@ function reasonOf(cause: unknown): string {
 /** For a redirect the SDK's own message is better. */
 function httpAnswer({ data: { status, text } }: SdkHttpError): string | undefined {
   if (status >= 300 && status < 400) return undefined;
-  const said = messageInBody(text);
+  const detail = messageInBody(text);
   const page = isHtml(text) ? " with a web page" : "";
-  return `the server answered HTTP ${status}${said === undefined ? page : `: ${said}`}`;
+  return `the server answered HTTP ${status}${detail === undefined ? page : `: ${detail}`}`;
 }

@@ -108,6 +108,6 @@ async function readFrom(token: Exclude<Token, string>): Promise<string | undefin
   try {
     return await token();
   } catch (cause) {
-    throw new TaskClientError("unauthorized", "The token option threw", { cause });
+    throw new TaskClientError("unauthorized", "The token option threw an error", { cause });
   }
 }

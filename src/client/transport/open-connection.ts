@@ -10,7 +10,7 @@ import { hasSessions, type ProtocolVersion } from "../../generation/generations.
 import type { ConnectOptions } from "../connect-options.ts";
 import { connectError } from "./connect-error.ts";
 import type { HandleStore } from "../handles/handle-store.ts";
-import { findSession, SessionTakeUp } from "../session/session-take-up.ts";
+import { findSession, SessionResumption } from "../session/session-resumption.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
@@ -49,8 +49,8 @@ export async function openConnection(
   options: OpenOptions,
   clock: ClientClock,
 ): Promise<OpenConnection> {
-  const takenUp = await takeUpSession(server, options, clock);
-  if (takenUp !== undefined) return takenUp;
+  const resumed = await resumeStoredSession(server, options, clock);
+  if (resumed !== undefined) return resumed;
   const { protocolVersion, generation } = options;
   const version = protocolVersion ?? (generation === undefined ? undefined : "earlier");
   const first = await tryToConnect(server, options, clock, version);
@@ -84,7 +84,7 @@ function isEarlier(version: ProtocolVersion | "earlier"): boolean {
 }
 
 /** Undefined if there is no session to resume, or its server no longer knows it. */
-async function takeUpSession(
+async function resumeStoredSession(
   target: ServerTarget,
   options: OpenOptions,
   clock: ClientClock,
@@ -94,14 +94,14 @@ async function takeUpSession(
   if (store === undefined || server === undefined) return undefined;
   const session = await findSession(store, server, options);
   if (session === undefined) return undefined;
-  const takeUp = new SessionTakeUp({ store, session, clock });
+  const resumption = new SessionResumption({ store, session, clock });
   const attempt = await tryToConnect(
     target,
     {
       ...options,
-      wrapFetch: (fetchIt) => takeUp.wrapFetch(fetchIt),
-      rewriteOutgoing: (message) => takeUp.rewriteOutgoing(rewriteOutgoing(message)),
-      rewriteIncoming: (message) => rewriteIncoming(takeUp.rewriteIncoming(message)),
+      wrapFetch: (fetchIt) => resumption.wrapFetch(fetchIt),
+      rewriteOutgoing: (message) => resumption.rewriteOutgoing(rewriteOutgoing(message)),
+      rewriteIncoming: (message) => rewriteIncoming(resumption.rewriteIncoming(message)),
     },
     clock,
     options.protocolVersion ?? "earlier",

@@ -223,7 +223,7 @@ export class RawRequester {
   #cancelRequest(requestId: string, method: string): void {
     if (this.closed.aborted || method === "initialize") return;
     if (this.hasPerRequestStream && !(this.#renewal.canRenew && method === "tools/call")) return;
-    const params = { requestId, reason: "Nobody waits for the answer any more" };
+    const params = { requestId, reason: "The caller no longer waits for the answer" };
     const gone = (): void => undefined;
     this.#transmit({ jsonrpc: "2.0", method: "notifications/cancelled", params }, {}).catch(gone);
   }

@@ -25,7 +25,7 @@ export async function requestWithTimeout(
     return rateLimitAsLost(await requester.request(method, params, either, { ...options, onActivity }));
   } catch (cause) {
     if (signal.aborted || !limit.signal.aborted) throw cause;
-    const message = `The server sent nothing for ${defaultIdleMs / 1000} seconds in answer to ${method}`;
+    const message = `The server sent nothing for ${defaultIdleMs / 1000} seconds after ${method}`;
     return { kind: "lost", notReceived: false, retryAfterMs: undefined, message, cause, error: undefined };
   } finally {
     limit.clear();

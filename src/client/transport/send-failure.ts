@@ -32,7 +32,7 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
     kind: "lost",
     notReceived: neverConnected(cause),
     retryAfterMs: undefined,
-    message: `The server was not reached: ${describeCause(cause)}`,
+    message: `The server could not be reached: ${describeCause(cause)}`,
     cause,
     error: undefined,
   };
@@ -47,8 +47,8 @@ function tokenFailure({ code, message, cause }: TaskClientError): Failure {
 function httpFailure(cause: SdkHttpError, retryAfterMs: number | undefined): Failure {
   const { status, text } = cause.data;
   const error = errorInBody(text);
-  const said = messageInBody(text);
-  const message = `The server answered HTTP ${status}${said === undefined ? "" : `: ${said}`}`;
+  const detail = messageInBody(text);
+  const message = `The server answered HTTP ${status}${detail === undefined ? "" : `: ${detail}`}`;
   if (status >= 500 || status === 429 || status === 408 || status === 425) {
     // With 429 the server did not begin. Any 5xx may come from a proxy whose server had begun.
     return { kind: "lost", notReceived: status === 429, retryAfterMs, message, cause, error };
@@ -85,7 +85,7 @@ export const brokenStream: LostReply = {
   kind: "lost",
   notReceived: false,
   retryAfterMs: undefined,
-  message: "The answer's stream ended before the answer",
+  message: "The response stream ended before the answer arrived",
   cause: undefined,
   error: undefined,
 };
@@ -94,5 +94,5 @@ export const brokenStream: LostReply = {
 export const noAnswer: Reply<never> = {
   kind: "bad",
   code: "protocol",
-  message: "The server accepted the request and did not answer it",
+  message: "The server accepted the request but did not answer it",
 };

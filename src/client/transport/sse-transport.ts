@@ -92,7 +92,7 @@ export class SseTransport implements Transport {
       const events = await this.#get(AbortSignal.any([this.#ended.signal, deadline.signal]));
       const first = await events.next();
       if (first.done === true || first.value.type !== "endpoint")
-        throw new NoSseServer("The stream does not begin with an endpoint event");
+        throw new NoSseServer("The stream does not start with an endpoint event");
       this.#endpoint = endpointIn(first.value, url);
       return events;
     } catch (error) {
@@ -114,7 +114,7 @@ export class SseTransport implements Transport {
     if (status === 401 || status === 403) throw httpError(response, await response.text());
     if (response.ok && body !== null && isEventStream(response)) return readEvents(body);
     await body?.cancel();
-    throw new NoSseServer(`GET was answered with HTTP ${status}, and without a stream`);
+    throw new NoSseServer(`The server answered GET with HTTP ${status} and no stream`);
   }
 
   async #read(events: AsyncGenerator<ServerEvent>): Promise<void> {
@@ -152,7 +152,7 @@ export class SseTransport implements Transport {
 function endpointIn({ data }: ServerEvent, { href, origin }: URL): URL {
   const endpoint = URL.parse(data, href);
   if (endpoint?.origin === origin) return endpoint;
-  const message = `The server wants its messages at ${JSON.stringify(data)}, which is not at its own origin ${origin}`;
+  const message = `The server asks for messages at ${JSON.stringify(data)}, which is outside its own origin ${origin}`;
   throw new TaskClientError("protocol", message);
 }
 

@@ -158,7 +158,7 @@ export function tracedConnection(connection: ServerConnection, tracing: ClientTr
 }
 
 const cancelled: ClientRequestOutcome = { isCancelled: true };
-const noAnswer: ClientRequestOutcome = { failure: "connection", message: "The answer never came" };
+const noAnswer: ClientRequestOutcome = { failure: "connection", message: "No answer arrived" };
 
 function outcomeOfCall(result: JsonObject): ClientRequestOutcome {
   const task = isJsonObject(result["task"]) ? result["task"] : result;

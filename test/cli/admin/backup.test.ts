@@ -227,7 +227,7 @@ it("says where it cannot be done", async () => {
   const cwd = await folder();
   expect(await run({ url: "https://host/admin", cwd }, "backup", "x")).toEqual([
     2,
-    expect.stringContaining("give the store itself"),
+    expect.stringContaining("Give the server's store instead"),
   ]);
   expect(await run({ url: "new.db", cwd }, "restore", ".")).toEqual([
     2,

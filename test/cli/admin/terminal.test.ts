@@ -29,24 +29,24 @@ describe("an operator at a terminal", { timeout: 60_000 }, () => {
     const pty = await Pty.holdfast(["admin", url, "top"], { columns: 80, rows: 16 });
     await pty.sees(/^load +0 +0 +0 +0 +0 +1 +0$/m);
     await pty.sees(/nap .*asleep$/m);
-    await pty.sees(/^q ends$/m);
+    await pty.sees(/^q quits$/m);
     expect(pty.raw).not.toContain("\u001b[2J");
     pty.resize(120, 10);
     await pty.sees(/^TOOL +QUEUED/m);
     pty.type("x", "q");
     expect(await pty.ends()).toBe(0);
     // What was on the screen before is there again.
-    expect(pty.screen.text).not.toContain("q ends");
+    expect(pty.screen.text).not.toContain("q quits");
   });
 
   it("leaves by Ctrl-C and by SIGTERM too", async () => {
     const { url } = await served();
     const first = await Pty.holdfast(["admin", url, "top"]);
-    await first.sees(/^q ends$/m);
+    await first.sees(/^q quits$/m);
     first.type(keys.ctrlC);
     expect(await first.ends()).toBe(130);
     const second = await Pty.holdfast(["admin", url, "top"]);
-    await second.sees(/^q ends$/m);
+    await second.sees(/^q quits$/m);
     second.signal("SIGTERM");
     expect(await second.ends()).toBe(143);
   });
@@ -58,7 +58,7 @@ describe("an operator at a terminal", { timeout: 60_000 }, () => {
     await no.sees(/1 task will be run again: state failed\. Continue\?/);
     no.type(keys.enter);
     expect(await no.ends()).toBe(2);
-    expect(no.screen.text).toContain("Nothing was done.");
+    expect(no.screen.text).toContain("Nothing was changed.");
     const interrupted = await Pty.holdfast(retry);
     await interrupted.sees(/Continue\?/);
     interrupted.type(keys.ctrlC);
@@ -78,6 +78,6 @@ describe("an operator at a terminal", { timeout: 60_000 }, () => {
     const pty = await Pty.holdfast(["admin", url, "list", "--limit", "1"]);
     expect(await pty.ends()).toBe(0);
     expect(pty.screen.text).toMatch(/^ID +STATE +TOOL +AGE +RAN +PRINCIPAL +TEXT$/m);
-    expect(pty.screen.text).toMatch(/^There are more: --after \S{34}$/m);
+    expect(pty.screen.text).toMatch(/^For more, add --after \S{34}$/m);
   });
 });

@@ -37,7 +37,7 @@ it("reports the innermost cause, without the text of libraries", () => {
   );
   expect(explained(cause)).toMatch(/^Could not connect to serve --all: certificate has expired\n/);
   expect(explained(new Error("Connection closed"), "no licence\n")).toBe(
-    "Could not connect to serve --all: Connection closed\nThe process ended, or closed its output, before it answered. If another command is running this server, end that one first: most servers cannot share their files.\nThe server wrote:\nno licence",
+    "Could not connect to serve --all: Connection closed\nThe process ended, or closed its output, before it answered. If another command is running this server, end that one first: most servers cannot share their files.\nThe end of the server's log:\nno licence",
   );
 });
 

@@ -81,7 +81,7 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
     const pty = await Pty.holdfast(["call", server, "never_ends"]);
     await pty.sees(/^\S never_ends.* \d+s$/m);
     pty.type(ctrlC);
-    await pty.sees(/Its server ends with this command(.|\n)*Press Ctrl-C again/);
+    await pty.sees(/Its server stops with this command(.|\n)*Press Ctrl-C again/);
     pty.type(ctrlC);
     expect(await pty.ends()).toBe(4);
     expect(pty.screen.text).toMatch(/^holdfast: cancelled$/m);

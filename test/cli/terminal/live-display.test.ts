@@ -71,10 +71,12 @@ it("shows that the server is away in place of what it said, until it answers", a
   const shown = await told((display) => {
     display.calling("render");
     display.update({ ...task, status: "working", statusMessage: "page 3", lastUpdatedAt: task.createdAt });
-    display.trouble("server away, trying again");
+    display.trouble("server unreachable, trying again");
     display.trouble(undefined);
   });
-  expect(shown).toMatch(/render - page 3 0s.*render - server away, trying again 0s.*render - page 3 0s/s);
+  expect(shown).toMatch(
+    /render - page 3 0s.*render - server unreachable, trying again 0s.*render - page 3 0s/s,
+  );
 });
 
 it("says whose question it is where it cannot be asked", async () => {

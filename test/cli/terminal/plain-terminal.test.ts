@@ -28,12 +28,12 @@ it("tells once that the server is away, and when it is back", () => {
   const written: string[] = [];
   const display = new PlainDisplay((text) => void written.push(text));
   display.trouble(undefined);
-  display.trouble("server away, trying again");
-  display.trouble("server away, trying again");
+  display.trouble("server unreachable, trying again");
+  display.trouble("server unreachable, trying again");
   display.trouble(undefined);
   display.trouble(undefined);
   display.update({ ...asking, status: "working" });
-  expect(written.join("")).toBe("server away, trying again\nserver back\nworking\n");
+  expect(written.join("")).toBe("server unreachable, trying again\nserver reachable again\nworking\n");
 });
 
 it("names the tool that a task from elsewhere is of", () => {

@@ -50,7 +50,7 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     const pty = await Pty.holdfast(["call", asking.url, "survey"], { rows: 40 });
     await pty.sees(/◆ {2}Your name \(2 to 10 characters\)/);
     pty.type("A", enter);
-    await pty.sees(/At least 2 characters, please; this has 1\./);
+    await pty.sees(/Enter at least 2 characters; this has 1\./);
     pty.type("da", enter);
     await pty.sees(/◆ {2}mail \(optional; email address\)\n.*ann@example\.com/);
     pty.type(backspace.repeat(4), enter);
@@ -58,7 +58,7 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     pty.type(".org", enter);
     await pty.sees(/◆ {2}age/);
     pty.type("17", enter);
-    await pty.sees(/At least 18, please\./);
+    await pty.sees(/Enter 18 or more\./);
     pty.type(backspace, "8", enter);
     await pty.sees(/◆ {2}Colour/);
     pty.type(down);
@@ -66,7 +66,7 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     pty.type(enter);
     await pty.sees(/◆ {2}days \(1 to 2\)/);
     pty.type(enter);
-    await pty.sees(/Choose at least 1, please; 0 chosen\.\n.*days/);
+    await pty.sees(/Choose at least 1; you chose 0\.\n.*days/);
     pty.type(space, down, down, space);
     await pty.sees(/◼ mon\n.*tue\n.*◼ wed/);
     pty.type(enter);
@@ -178,6 +178,8 @@ describe("a person who is asked", { timeout: 60_000 }, () => {
     await late.sees(/● No/);
     await cancelTask(id);
     expect(await late.ends()).toBe(2);
-    expect(late.screen.text).toMatch(/it was not answered from\s+here: it is cancelled/);
+    expect(late.screen.text).toMatch(
+      /closed\s+before\s+your\s+answer\s+was\s+sent\.\s+The\s+task\s+is\s+cancelled/,
+    );
   });
 });

@@ -30,7 +30,7 @@ it(
     const id = await idOn(pty);
     await pty.sees(/^\S never_ends \d+s$/m);
     await kill();
-    await pty.sees(/^\S never_ends · server away, trying again \d+s$/m);
+    await pty.sees(/^\S never_ends · server unreachable, trying again \d+s$/m);
     await start();
     await pty.sees(/^\S never_ends \d+s$/m);
     pty.type(keys.ctrlC);
@@ -49,9 +49,9 @@ it("tells a log of it, once for each time", { timeout: 60_000 }, async () => {
   const running = startHoldfast(["call", url, "never_ends"], { env: { HOLDFAST_STATE: await folder() } });
   await running.told(/^task \S+\n(.*\n)*working/m);
   await kill();
-  await running.told(/^server away, trying again$/m);
+  await running.told(/^server unreachable, trying again$/m);
   await start();
-  await running.told(/^server back$/m);
+  await running.told(/^server reachable again$/m);
   running.kill("SIGTERM");
   const { code, stderr } = await running.ended;
   expect(code).toBe(143);

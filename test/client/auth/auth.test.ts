@@ -51,7 +51,7 @@ it("says so, and forgets the login, when it has ended at the authorization serve
   oauth.revokeAll();
   await expect(shouted(client)).rejects.toMatchObject({
     code: "unauthorized",
-    message: expect.stringContaining("has ended") as string,
+    message: expect.stringContaining("is no longer valid") as string,
   });
   expect(await store.load(loginName(new URL(url)))).toBeUndefined();
 });

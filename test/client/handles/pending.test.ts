@@ -303,7 +303,10 @@ it("does not send a call again for longer than the server says that it knows of 
   await handles.keep(storedCall({ server: server.url, startedAt: clock.now() - 1_501 }));
   await handles.keep(storedCall({ server: server.url, key: "b", startedAt: clock.now() - 1_000 }));
   server.script("tools/call", ...Array.from({ length: 20 }, () => ({ status: 502 })));
-  const forgotten = { code: "connection", message: expect.stringContaining("may have forgotten") as unknown };
+  const forgotten = {
+    code: "connection",
+    message: expect.stringContaining("recognises repeated calls for only") as unknown,
+  };
   const [old, young] = await client.pending();
   await expect(old?.take()).rejects.toMatchObject(forgotten);
   expect(server.of("tools/call")).toEqual([]);

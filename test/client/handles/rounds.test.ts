@@ -12,7 +12,7 @@ const round: Answer = {
 const answered = { inputResponses: { approve: { action: "decline" } }, requestState: "sealed" };
 
 /** A call whose client ends when it has answered its round, and what a second client makes of it. */
-async function takeUp(...answers: Answer[]): Promise<{
+async function resumption(...answers: Answer[]): Promise<{
   asked: number;
   handle: TaskHandle | undefined;
   requests: readonly SeenRequest[];
@@ -38,7 +38,7 @@ async function takeUp(...answers: Answer[]): Promise<{
 }
 
 it("asks nothing again that was answered before there was a task", async () => {
-  const { asked, handle, requests } = await takeUp(created());
+  const { asked, handle, requests } = await resumption(created());
   expect(handle?.taskId).toEqual(expect.any(String));
   expect(asked).toBe(1);
   expect(requests.map(({ params }) => params)).toMatchObject([
@@ -48,7 +48,7 @@ it("asks nothing again that was answered before there was a task", async () => {
 
 it("begins anew where the server takes the state of that round no more", async () => {
   const stale: Answer = { error: { code: -32602, message: "The requestState has expired" } };
-  const { asked, requests } = await takeUp(stale, round, created());
+  const { asked, requests } = await resumption(stale, round, created());
   expect(asked).toBe(2);
   const [first, second, third] = requests.map(({ params }) => params);
   expect(first).toMatchObject(answered);

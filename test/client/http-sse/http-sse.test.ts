@@ -177,7 +177,7 @@ it.each(["http://127.0.0.1:1/messages", "//evil.example/messages", "http://"])(
     });
     const refused = connect(url, { token: "s3cret" });
     await expect(refused).rejects.toMatchObject({ code: "protocol" });
-    await expect(refused).rejects.toThrow(/not at its own origin/);
+    await expect(refused).rejects.toThrow(/outside its own origin/);
   },
 );
 

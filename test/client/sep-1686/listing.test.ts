@@ -23,7 +23,7 @@ it("lists tasks page by page, with the statuses that handles tell, and says of n
   peer.script("tasks/list", { result: { tasks, nextCursor } }, { result: { tasks: others } });
   expect(await client.listTasks()).toEqual({
     tasks: [
-      shown("a", "working", { statusMessage: "Not begun yet" }),
+      shown("a", "working", { statusMessage: "Not started yet" }),
       shown("b", "input_required"),
       shown("c", "completed"),
     ],

@@ -187,7 +187,7 @@ describe("a call that is given up", () => {
     expect(peer.params("notifications/cancelled")).toEqual([
       {
         requestId: peer.of("tools/call")[0]?.["id"],
-        reason: "Nobody waits for the answer any more",
+        reason: "The caller no longer waits for the answer",
         _meta: { [relatedKey]: { taskId } },
       },
     ]);

@@ -23,7 +23,7 @@ it("polls at the server's pace, and tells what it hears with times of its own [S
     {
       ...base,
       status: "working",
-      statusMessage: "Not begun yet",
+      statusMessage: "Not started yet",
       lastUpdatedAt: createdAt,
       keepAliveMs: 60_000,
       pollIntervalMs: 5000,

@@ -128,7 +128,7 @@ it("gives back the errors of the server by their codes", async () => {
   }
   expect(await ask("POST", `/tasks/${done}/cancel`, { body: {} })).toMatchObject({
     status: 409,
-    body: { error: { code: "finished", message: `Task ${done} has ended.` } },
+    body: { error: { code: "finished", message: `Task ${done} has already ended.` } },
   });
 });
 

@@ -8,7 +8,7 @@ const texts: Readonly<Record<string, string>> = {
   delete: "Deleted a task",
   pause: "Paused a tool",
   resume: "Resumed a tool",
-  resend: "Resent messages to a webhook",
+  resend: "Resent a webhook's messages",
 };
 
 /** An operator's action, in words. Newer versions may have others. */

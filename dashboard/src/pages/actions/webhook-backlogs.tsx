@@ -38,7 +38,7 @@ export function WebhookBacklogs({ onChange }: { readonly onChange: () => void })
                   Given up
                 </th>
                 <th scope="col">Last failure</th>
-                {session.role === "write" && <th scope="col">Send again</th>}
+                {session.role === "write" && <th scope="col">Resend</th>}
               </tr>
             </thead>
             <tbody>
@@ -94,7 +94,7 @@ function Resend({
     await attempt(
       () => admin.as(session.actor).resend(webhook),
       ({ resent }) =>
-        `${resent.toLocaleString()} ${resent === 1 ? "message" : "messages"} will be sent to ${webhook} again within a minute.`,
+        `${resent.toLocaleString()} ${resent === 1 ? "message" : "messages"} will be resent to ${webhook} within a minute.`,
     );
     setBusy(false);
     onDone();
@@ -104,10 +104,10 @@ function Resend({
       type="button"
       class="quiet"
       disabled={isBusy || givenUp === 0}
-      aria-label={`Send messages to ${webhook} again that were given up`}
+      aria-label={`Resend the messages to ${webhook} that were given up`}
       onClick={() => void resend()}
     >
-      Send again
+      Resend
     </button>
   );
 }

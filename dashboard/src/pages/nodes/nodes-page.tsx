@@ -30,7 +30,7 @@ export function NodesPage(): JSX.Element {
       </div>
       {error !== undefined && <Problem error={error} reload={reload} />}
       {value === undefined && error === undefined && <p class="empty">Loading…</p>}
-      {value?.length === 0 && <p class="empty">No process has used this store recently.</p>}
+      {value?.length === 0 && <p class="empty">No processes have used this store recently.</p>}
       {value !== undefined && value.length > 0 && <NodeTable nodes={inOrder(value, now)} now={now} />}
     </>
   );

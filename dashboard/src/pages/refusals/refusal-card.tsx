@@ -20,7 +20,7 @@ export function RefusalCard({ group }: { readonly group: RefusalGroup }): JSX.El
       <p class="advice">{advice}</p>
       <div class="scroll" role="group" aria-label={title} tabIndex={0}>
         <table>
-          <caption class="hidden">{title}, the most frequent first</caption>
+          <caption class="hidden">{title}, most frequent first</caption>
           <thead>
             <tr>
               <th scope="col">Code</th>

@@ -16,26 +16,26 @@ export const refusalGroups: Readonly<
   quotas: {
     title: "Quotas",
     advice:
-      "A limit was reached: of unfinished or kept tasks, open requests, streams or sessions. Look in the task list for tasks that nobody needs any more. If all are needed, raise the limit.",
+      "A limit was reached: of unfinished or kept tasks, open requests, streams or sessions. Look in the task list for tasks that are no longer needed. If all are needed, raise the limit.",
   },
   misses: {
     title: "Not found",
     advice:
-      "Expected after tasks are deleted or sessions end. Many from one caller point to a client that keeps IDs for too long, or to somebody guessing them.",
+      "Expected after tasks are deleted or sessions end. Many from one caller point to a client that keeps IDs for too long, or to someone guessing them.",
   },
   access: {
     title: "Access denied",
     advice:
-      "A few are expired tokens. Many point to a client with a wrong token, a changed key at the identity provider, a proxy with another host name, or somebody guessing tokens.",
+      "A few are expired tokens. Many point to a client with a wrong token, a changed key at the identity provider, a proxy with another host name, or someone guessing tokens.",
   },
   mistakes: {
     title: "Client errors",
     advice:
-      "The client has to change. The message of the event request.refused says what is wrong. After an upgrade of the server, compare what its tools take with what clients send.",
+      "The client must be fixed. The message of the event request.refused says what is wrong. After a server upgrade, compare the arguments of its tools with what clients send.",
   },
   trouble: {
     title: "Server errors",
-    advice: "Check the server's log, its nodes and its store. The clients did nothing wrong.",
+    advice: "Check the server's log, nodes and store. The clients are not at fault.",
   },
   others: {
     title: "Other",
@@ -45,7 +45,7 @@ export const refusalGroups: Readonly<
 
 type RefusalCode = FaultCode | HttpRefusal | "other";
 
-const tooFast = "Too many requests in too little time.";
+const tooFast = "Too many requests in a short time.";
 const tooMuch = "Too many unfinished or kept tasks, or too many open requests, streams or sessions.";
 const inHandler = "An error in a tool's handler, reported to its caller.";
 const store = "The store could not do what the request needed.";
@@ -54,13 +54,13 @@ const store = "The store could not do what the request needed.";
 const codes: Readonly<Record<RefusalCode, readonly [group: RefusalGroupName, meaning: string]>> = {
   rate_limited: ["rates", tooFast],
   limit_reached: ["quotas", tooMuch],
-  queue_full: ["quotas", "The queue of a task was full."],
+  queue_full: ["quotas", "A task's queue was full."],
   unknown_task: ["misses", "The task does not exist or belongs to another caller."],
   not_found: ["misses", "Unknown path or method, or a session that has ended."],
   no_result: ["misses", "The task has no result."],
   unauthorized: ["access", "The token was missing or not accepted."],
   unauthenticated: ["access", "An operator's token was missing or not accepted."],
-  forbidden: ["access", "The token, host or origin is not allowed to do that."],
+  forbidden: ["access", "The token, host or origin is not allowed."],
   insufficient_scope: ["access", "The token lacks a required scope."],
   invalid_params: ["mistakes", "The parameters or arguments do not fit the method or tool."],
   invalid_request: ["mistakes", "The request is malformed."],
@@ -75,15 +75,15 @@ const codes: Readonly<Record<RefusalCode, readonly [group: RefusalGroupName, mea
   internal: ["trouble", "An unexpected error: see the log."],
   stopping: ["trouble", "The server was stopping."],
   stream_lost: ["trouble", "The connection broke, and the client did not return for the answer."],
-  store_failed: ["trouble", "The store does not answer at the moment."],
+  store_failed: ["trouble", "The store did not answer."],
   store_closed: ["trouble", "The store was closed."],
-  store_lost: ["trouble", "Another process took this one for dead and took over."],
+  store_lost: ["trouble", "Another process considered this one dead and took over its tasks."],
   store_locked: ["trouble", store],
   store_unusable: ["trouble", store],
   store_url: ["trouble", store],
   task_unreadable: ["trouble", "The stored data of a task is damaged."],
   newer_version: ["trouble", "The task was started by a newer version of its tool."],
-  fenced: ["trouble", "An attempt that is already over tried to write."],
+  fenced: ["trouble", "An attempt that had lost its task tried to write."],
   node_too_old: ["trouble", "The version of Node.js is too old."],
   address_in_use: ["trouble", "The server's address is in use."],
   configuration: ["trouble", "The server is not configured for this."],
@@ -115,7 +115,7 @@ export function refusalGroupOf(code: string): RefusalGroupName {
 /** The meaning of a refusal. For a rate or a limit, the method shows which ones it may have been. */
 export function meaningOf(code: string, method: string | null): string {
   const ofMethod = method === null ? undefined : meanings[code]?.get(method);
-  return ofMethod ?? known(code)?.[1] ?? "This version of the page does not know this code.";
+  return ofMethod ?? known(code)?.[1] ?? "This version of the dashboard does not know this code.";
 }
 
 const work = "Calls came too fast, or the process was overloaded.";
@@ -129,7 +129,7 @@ const meanings: Readonly<Record<string, ReadonlyMap<string, string>>> = {
     ["tasks/list", "A client listed tasks too often."],
     [
       "tasks/get",
-      "A client polled more often than it was told to, or asked too often for tasks that do not belong to it.",
+      "A client polled more often than the server allows, or asked too often for tasks that do not belong to it.",
     ],
     ["tasks/result", guesses],
     ["tasks/update", guesses],

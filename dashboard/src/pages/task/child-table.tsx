@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { TaskSummary } from "../../../../src/admin/admin.ts";
-import { StandingBadge } from "../../parts/standing-badge.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
@@ -23,7 +23,7 @@ export function ChildTable({ tasks }: { readonly tasks: readonly TaskSummary[] }
           {tasks.map(({ id, tool, state, createdAt, error, statusMessage }) => (
             <tr key={id}>
               <td>
-                <StandingBadge state={state} />
+                <StateBadge state={state} />
               </td>
               <td>{tool}</td>
               <td>

@@ -15,7 +15,7 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
   const now = useNow();
   const { id, wireId, tool, toolVersion, principal, generation, method, owner, parent, retryOf } = task;
   const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt } = task;
-  const endless = finishedAt === null ? "none" : "somebody deletes it";
+  const endless = finishedAt === null ? "none" : "someone deletes it";
   const trace = traceUrlOf(session.traceUrl, task.traceId);
   return (
     <dl class="facts card" aria-label="About this task">
@@ -23,7 +23,7 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
         <code>{id}</code> <CopyButton text={id} what="the ID" />
       </Fact>
       {wireId !== id && (
-        <Fact name="ID for its caller">
+        <Fact name="Caller's ID">
           <code>{wireId}</code> <CopyButton text={wireId} what="the caller's ID" />
         </Fact>
       )}

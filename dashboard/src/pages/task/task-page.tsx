@@ -4,7 +4,7 @@ import { useServices } from "../../api/services.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { usePageTitle } from "../../parts/page-title.ts";
 import { Problem } from "../../parts/problem.tsx";
-import { standingNames } from "../../parts/standing-badge.tsx";
+import { stateNames } from "../../parts/state-badge.tsx";
 import { TaskView } from "./task-view.tsx";
 
 const restMs = 500;
@@ -22,7 +22,7 @@ export function TaskPage({ id }: { readonly id: string }): JSX.Element {
     concerns: (changed) => changed === null || changed.some((each) => shown.current.has(each)),
   });
   shown.current = new Set([id, ...(task?.children.map((child) => child.id) ?? [])]);
-  usePageTitle(task === undefined ? "Task" : `${task.tool}: ${standingNames[task.state].toLowerCase()}`);
+  usePageTitle(task === undefined ? "Task" : `${task.tool}: ${stateNames[task.state].toLowerCase()}`);
   if (task !== undefined) return <TaskView task={task} error={error} reload={reload} />;
   return (
     <>

@@ -4,7 +4,7 @@ import { useServices } from "../../api/services.ts";
 import { Json } from "../../parts/json.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { Section } from "../../parts/section.tsx";
-import { StandingBadge } from "../../parts/standing-badge.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
 import { ActionTable } from "../actions/action-table.tsx";
 import { ActBar } from "./acts/act-bar.tsx";
 import { ChildTable } from "./child-table.tsx";
@@ -31,12 +31,12 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
     <>
       <div class="heading">
         <h1>
-          {task.tool} <StandingBadge state={task.state} />
+          {task.tool} <StateBadge state={task.state} />
         </h1>
         {session.role === "write" && <ActBar task={task} onActed={reload} />}
       </div>
       {error !== undefined && <Problem error={error} reload={reload} />}
-      <Standing task={task} />
+      <StatusText task={task} />
       <Questions task={task} onAnswered={reload} />
       <TaskFacts task={task} />
       <Section title="Timeline">
@@ -82,14 +82,14 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
 }
 
 /** The task's own status and progress. */
-function Standing({
+function StatusText({
   task: { error, statusMessage, progress },
 }: TaskViewProps | { task: TaskDetails }): JSX.Element | null {
   const text = error ?? statusMessage ?? progress?.message;
   const total = progress?.total;
   if (text === undefined && progress === null) return null;
   return (
-    <p class={error === null ? "standing" : "standing error"} role="status">
+    <p class={error === null ? "status-text" : "status-text error"} role="status">
       {progress !== null && total !== undefined && total > 0 && (
         <progress value={progress.progress} max={total} aria-label="Progress" />
       )}

@@ -98,7 +98,7 @@ export function BulkDialog({
         <>
           <p role="status">
             {tasksText(plan.result.done.length)} would be {done}.
-            {plan.result.next !== null && " More tasks match: repeat the action for the rest."}
+            {plan.result.next !== null && " More tasks match. Repeat the action for the rest."}
           </p>
           <PlannedTasks ids={plan.result.done} />
         </>

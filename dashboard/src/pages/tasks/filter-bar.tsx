@@ -92,20 +92,20 @@ interface TypedProps {
 
 function Typed({ label, value, onChange, input }: TypedProps): JSX.Element {
   const [typed, setTyped] = useState(value);
-  const told = useRef(value);
+  const applied = useRef(value);
   // Other fields may change the filter before the search starts: the typed text is added to the current filter.
   const latest = useRef(onChange);
   latest.current = onChange;
   useEffect(() => {
     // A value that comes back from here may be older than what is typed by now.
-    if (value === told.current) return;
-    told.current = value;
+    if (value === applied.current) return;
+    applied.current = value;
     setTyped(value);
   }, [value]);
   useEffect(() => {
-    if (typed === told.current) return undefined;
+    if (typed === applied.current) return undefined;
     const timer = setTimeout(() => {
-      told.current = typed;
+      applied.current = typed;
       latest.current(typed);
     }, restMs);
     return () => clearTimeout(timer);

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
-import type { Counts, TaskStanding, ToolCounts } from "../../../../src/admin/admin.ts";
-import { standingNames } from "../../parts/standing-badge.tsx";
-import { standings, type TaskFilter } from "./task-filter.ts";
+import type { Counts, AdminTaskState, ToolCounts } from "../../../../src/admin/admin.ts";
+import { stateNames } from "../../parts/state-badge.tsx";
+import { taskStates, type TaskFilter } from "./task-filter.ts";
 
-const memberOf: Readonly<Record<TaskStanding, Exclude<keyof ToolCounts, "tool" | "paused">>> = {
+const memberOf: Readonly<Record<AdminTaskState, Exclude<keyof ToolCounts, "tool" | "paused">>> = {
   queued: "queued",
   waiting: "waiting",
   running: "running",
@@ -21,7 +21,7 @@ interface StateCountsProps {
 
 /** How many tasks are in each state, for one tool if one is chosen; each is a filter. */
 export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX.Element {
-  const toggle = (state: TaskStanding): void => {
+  const toggle = (state: AdminTaskState): void => {
     const { states } = filter;
     onChange({
       states: states.includes(state) ? states.filter((each) => each !== state) : [...states, state],
@@ -37,7 +37,7 @@ export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX
       >
         All
       </button>
-      {standings.map((state) => (
+      {taskStates.map((state) => (
         <button
           key={state}
           type="button"
@@ -45,7 +45,7 @@ export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX
           aria-pressed={filter.states.includes(state)}
           onClick={() => toggle(state)}
         >
-          {standingNames[state]} <span class="number">{counts && countText(counts, state, filter.tool)}</span>
+          {stateNames[state]} <span class="number">{counts && countText(counts, state, filter.tool)}</span>
         </button>
       ))}
     </div>
@@ -53,7 +53,7 @@ export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX
 }
 
 /** Counts end at `most`. */
-function countText({ tools, most }: Counts, state: TaskStanding, tool: string): string {
+function countText({ tools, most }: Counts, state: AdminTaskState, tool: string): string {
   const numbers = tools
     .filter((each) => tool === "" || each.tool === tool)
     .map((each) => each[memberOf[state]]);

@@ -1,6 +1,6 @@
-import type { TaskSelection, TaskStanding } from "../../../../src/admin/admin.ts";
+import type { TaskSelection, AdminTaskState } from "../../../../src/admin/admin.ts";
 
-export const standings: readonly TaskStanding[] = [
+export const taskStates: readonly AdminTaskState[] = [
   "queued",
   "waiting",
   "running",
@@ -19,7 +19,7 @@ export const ages = [
 
 /** Which tasks are listed, from the page's URL. */
 export interface TaskFilter {
-  readonly states: readonly TaskStanding[];
+  readonly states: readonly AdminTaskState[];
   readonly tool: string;
   readonly principal: string;
   readonly age: string;
@@ -30,7 +30,7 @@ export interface TaskFilter {
 export function filterIn(query: URLSearchParams): TaskFilter {
   const given = query.getAll("state");
   return {
-    states: standings.filter((state) => given.includes(state)),
+    states: taskStates.filter((state) => given.includes(state)),
     tool: query.get("tool") ?? "",
     principal: query.get("principal") ?? "",
     age: ages.find(([age]) => age === query.get("age"))?.[0] ?? "",

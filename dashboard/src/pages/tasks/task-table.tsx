@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import type { TaskSummary } from "../../../../src/admin/admin.ts";
 import { useNow } from "../../live/use-now.ts";
-import { StandingBadge } from "../../parts/standing-badge.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
 import { Ago, durationText } from "../../parts/time.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { Link } from "../../routing/link.tsx";
@@ -57,7 +57,7 @@ function Row({ task, now }: { readonly task: TaskSummary; readonly now: number }
   return (
     <tr>
       <td>
-        <StandingBadge state={state} />
+        <StateBadge state={state} />
       </td>
       <td>{tool}</td>
       <td>

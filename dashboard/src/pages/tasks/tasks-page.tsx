@@ -86,8 +86,7 @@ function Nothing({
   readonly filter: TaskFilter;
   readonly next: string | null;
 }): JSX.Element {
-  if (next !== null)
-    return <p class="empty">No match among the tasks searched so far. Older tasks may match.</p>;
+  if (next !== null) return <p class="empty">No matches so far. Older tasks may match.</p>;
   return (
     <p class="empty">
       {isEmpty(filter) ? "No tasks yet." : "No tasks match."}{" "}

@@ -22,7 +22,7 @@ export function PausedCell({ tool, paused, onChange }: PausedCellProps): JSX.Ele
     if (paused === null)
       await attempt(
         () => acts.pause(tool),
-        `Paused ${tool}: none of its tasks start until you resume it. Running tasks continue.`,
+        `Paused ${tool}. None of its tasks start until you resume it; running tasks continue.`,
       );
     else await attempt(() => acts.resume(tool), `Resumed ${tool}.`);
     setBusy(false);

@@ -24,16 +24,16 @@ export function ToolFailures({ tool }: { readonly tool: string }): JSX.Element {
         <Link to={tasksPath({ tool, states: ["failed"] })}>All failed tasks of {tool}</Link>
       </div>
       <p class="faint">
-        Of the newest {newest.toLocaleString()} failed tasks. Messages that differ only in numbers are counted
-        together.
+        The most recent {newest.toLocaleString()} failed tasks. Messages that differ only in numbers are
+        counted together.
       </p>
       {error !== undefined && <Problem error={error} reload={reload} />}
       {value === undefined && error === undefined && <p class="empty">Loading…</p>}
-      {value?.length === 0 && <p class="empty">No failed tasks of this tool are stored.</p>}
+      {value?.length === 0 && <p class="empty">This tool has no failed tasks.</p>}
       {value !== undefined && value.length > 0 && (
         <div class="scroll" role="group" aria-label="Failures" tabIndex={0}>
           <table>
-            <caption class="hidden">Failures by message, the most frequent first</caption>
+            <caption class="hidden">Failures by message, most frequent first</caption>
             <thead>
               <tr>
                 <th scope="col">Message</th>

@@ -1,5 +1,5 @@
 import type { Activity, ToolActivity } from "../../../../src/admin/activity.ts";
-import type { Counts, TaskStanding, ToolCounts } from "../../../../src/admin/admin.ts";
+import type { Counts, AdminTaskState, ToolCounts } from "../../../../src/admin/admin.ts";
 
 /** A tool's row: its activity in the period, and the current states of its tasks. */
 export interface ToolRow extends ToolActivity {
@@ -9,18 +9,18 @@ export interface ToolRow extends ToolActivity {
   /** The failed part of those that ended, from 0 to 1; null if none ended. */
   readonly failedShare: number | null;
   /** Unfinished tasks by state, without zeros. */
-  readonly now: readonly { readonly state: TaskStanding; readonly text: string }[];
+  readonly now: readonly { readonly state: AdminTaskState; readonly text: string }[];
   readonly paused: ToolCounts["paused"];
 }
 
 /** All known tools, sorted by name. */
 export function toolRows(activity: Activity, { tools, most }: Counts): readonly ToolRow[] {
   const active = new Map(activity.tools.map((each) => [each.tool, each]));
-  const standing = new Map(tools.map((each) => [each.tool, each]));
-  return [...new Set([...active.keys(), ...standing.keys()])].sort().map((tool) => {
+  const counted = new Map(tools.map((each) => [each.tool, each]));
+  return [...new Set([...active.keys(), ...counted.keys()])].sort().map((tool) => {
     const did = active.get(tool) ?? idle(tool, activity.minutes);
     const endedCount = did.completed + did.failed + did.cancelled;
-    const counts = standing.get(tool);
+    const counts = counted.get(tool);
     return {
       ...did,
       endedCount,

@@ -17,7 +17,7 @@ export function ToolTable({ rows, query, onChange }: ToolTableProps): JSX.Elemen
   return (
     <div class="scroll" role="group" aria-label="Tools" tabIndex={0}>
       <table class="wide">
-        <caption class="hidden">Tools: what happened in the period, and their unfinished tasks now</caption>
+        <caption class="hidden">Tools: activity in the period, and unfinished tasks now</caption>
         <thead>
           <tr>
             <th scope="col">Tool</th>
@@ -40,14 +40,14 @@ export function ToolTable({ rows, query, onChange }: ToolTableProps): JSX.Elemen
             <th
               scope="col"
               class="number"
-              title="Half of the tasks took at most this long from creation to end"
+              title="Half of the tasks took at most this long, from creation to end"
             >
               p50
             </th>
             <th
               scope="col"
               class="number"
-              title="95% of the tasks took at most this long from creation to end"
+              title="95% of the tasks took at most this long, from creation to end"
             >
               p95
             </th>

@@ -45,7 +45,7 @@ export function ToolsPage({ query }: { readonly query: URLSearchParams }): JSX.E
       {shown?.length === 0 && (
         <p class="empty">
           {tool === null
-            ? "No tool has had a task yet."
+            ? "No tool has had any tasks yet."
             : "This tool has no tasks, and had none in this period."}
         </p>
       )}

@@ -47,8 +47,8 @@ export async function actOnMany(context: Context, command: ManyTasks): Promise<E
   return withAdmin(context, { place, options, endsItself: true }, async (session) => {
     const isAgreed = dryRun || options.yes === true || (await agrees(context, command, selection, session));
     if (session.interrupts.signal.aborted)
-      throw new Stopped(interruptedBy(session.interrupts), "Interrupted: nothing was done");
-    if (!isAgreed) throw new UsageError("Nothing was done.");
+      throw new Stopped(interruptedBy(session.interrupts), "Interrupted: nothing was changed");
+    if (!isAgreed) throw new UsageError("Nothing was changed.");
     const { failure, ...result } = await doAll(context, command, selection, session);
     const { done, refused, next } = result;
     if (output.json) {

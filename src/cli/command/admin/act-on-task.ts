@@ -17,7 +17,7 @@ interface OneTask {
 export async function cancelTask(context: Context, command: OneTask): Promise<ExitCode> {
   return actOn(context, command, async (id, { acts }) => ({
     task: await acts().cancel(id),
-    said: `cancelled ${id}`,
+    report: `cancelled ${id}`,
   }));
 }
 
@@ -38,7 +38,7 @@ export async function retryTask(
   };
   return actOn(context, command, async (id, { acts }) => {
     const task = await acts().retry(id, how);
-    return { task, said: `${id} runs again as ${task.id}` };
+    return { task, report: `${id} runs again as ${task.id}` };
   });
 }
 
@@ -50,7 +50,7 @@ export async function extendTask(
   const { until } = command;
   return actOn(context, command, async (id, { acts }) => {
     const task = await acts().extend(id, until);
-    return { task, said: `extended ${id}` };
+    return { task, report: `extended ${id}` };
   });
 }
 
@@ -58,7 +58,7 @@ export async function extendTask(
 export async function deleteTask(context: Context, command: OneTask): Promise<ExitCode> {
   return actOn(context, command, async (id, { acts }) => {
     await acts().delete(id);
-    return { task: { id }, said: `deleted ${id}` };
+    return { task: { id }, report: `deleted ${id}` };
   });
 }
 
@@ -69,13 +69,13 @@ export async function actOn(
   act: (
     id: string,
     session: AdminSession,
-  ) => Promise<{ readonly task: TaskSummary | { readonly id: string }; readonly said: string }>,
+  ) => Promise<{ readonly task: TaskSummary | { readonly id: string }; readonly report: string }>,
 ): Promise<ExitCode> {
   const { output } = context;
   return withAdmin(context, { place, options }, async (session) => {
-    const { task, said } = await act(await findTask(session.admin, given), session);
+    const { task, report } = await act(await findTask(session.admin, given), session);
     if (output.json) await output.printJson(task);
-    else await output.print(`${said}\n`);
+    else await output.print(`${report}\n`);
     return exitCodes.done;
   });
 }

@@ -35,7 +35,7 @@ export async function answerTask(context: Context, command: AnswerTask): Promise
   return actOn(context, command, async (id, { admin, acts }) => {
     const question = openQuestion(await admin.show(id), key);
     const task = await acts().answer(id, { [question.key]: answerTo(question, command, pairs) });
-    return { task, said: `answered "${question.key}" of ${id}, which is ${task.state} now` };
+    return { task, report: `answered "${question.key}" of ${id}; the task is now ${task.state}` };
   });
 }
 
@@ -48,7 +48,9 @@ function openQuestion(
   if (found !== undefined) return found;
   if (questions.length === 0) throw new UsageError(`Task ${id} has no open question.`);
   const keys = questions.map((each) => each.key).join(", ");
-  throw new UsageError(`Say which question of task ${id} to answer: ${keys}.`);
+  const problem =
+    key === undefined ? "has several open questions" : `has no open question ${JSON.stringify(key)}`;
+  throw new UsageError(`Task ${id} ${problem}. Open: ${keys}.`);
 }
 
 function answerTo(
@@ -57,8 +59,7 @@ function answerTo(
   pairs: readonly Pair[],
 ): unknown {
   if (value !== undefined) return json("An answer", value);
-  if (method !== "elicitation/create")
-    throw new UsageError(`Answer a question of ${method} with the result as JSON.`);
+  if (method !== "elicitation/create") throw new UsageError(`Answer ${method} with the result as JSON.`);
   if (decline === true) return { action: "decline" };
   const schema = isJsonObject(params) ? params["requestedSchema"] : undefined;
   const form = readInputSchema(isJsonObject(schema) ? schema : {});

@@ -41,7 +41,7 @@ export function countTable({ tools, most }: Counts, cells: number | undefined): 
 }
 
 /** The totals of running, asking and queued tasks. */
-export function standText({ tools, most }: Counts): string {
+export function totalsText({ tools, most }: Counts): string {
   const sum = (of: (tool: ToolCounts) => number): string =>
     countText(
       tools.reduce((total, tool) => total + of(tool), 0),

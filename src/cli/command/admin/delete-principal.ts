@@ -39,7 +39,7 @@ export async function deletePrincipal(
       if (!(await confirm(io, question, interrupts))) throw new UsageError("Nothing was deleted.");
     }
     if (interrupts.signal.aborted)
-      throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was done");
+      throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was changed");
     const services = { store, now: () => io.now(), pause: (ms: number) => pause(ms) };
     await endTasksOf(services, principal, graceMs);
     const { rows, left, isClean } = await erasePrincipal(at, principal);
@@ -49,10 +49,12 @@ export async function deletePrincipal(
       const lines = Object.entries(rows).map(([kind, count]) => `${kind} ${count}\n`);
       await output.print(`rows deleted for ${principal}:\n${lines.join("")}`);
       if (left.length > 0)
-        output.note(`not deleted, because they have not ended: ${left.join(", ")}. Run the command again.`);
+        output.note(
+          `not deleted, because they are still running: ${left.join(", ")}. Run the command again in a moment.`,
+        );
       if (!isClean)
         output.note(
-          "Free space of the database may still contain deleted data: other processes kept reading or writing, or the role may not rewrite all of it. Run the command again.",
+          "The database's free space may still contain deleted data, because other processes were using it or this role may not rewrite it. Run the command again.",
         );
       output.note("Earlier backups and copies of the database are unchanged.");
     }

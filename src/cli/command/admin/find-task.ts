@@ -8,7 +8,7 @@ const afterAll = "~";
 
 /** The id of a task, given whole or as a unique beginning, which is all that lists on a terminal show. */
 export async function findTask(admin: Admin, given: string): Promise<string> {
-  if (given === "") throw new UsageError("The id is empty: give a task's id, or the start of it.");
+  if (given === "") throw new UsageError("The id is empty. Give a task's id or the start of it.");
   if (isTaskId(given)) return given;
   const { tasks } = await admin.list({ after: `${given}${afterAll}`, limit: 2 });
   const found = tasks.map(({ id }) => id).filter((id) => id.startsWith(given));

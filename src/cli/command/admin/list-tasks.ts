@@ -24,7 +24,7 @@ export async function listTasks(
     const page = await pageOf(admin, selectionOf(options, now), options);
     if (output.json) await output.printJson(page);
     else await output.print(taskTable(page.tasks, now, output.columns));
-    if (!output.json && page.next !== null) output.note(`There are more: --after ${page.next}`);
+    if (!output.json && page.next !== null) output.note(`For more, add --after ${page.next}`);
     return exitCodes.done;
   });
 }

@@ -1,5 +1,5 @@
-import type { TaskSelection, TaskStanding } from "../../../admin/admin.ts";
-import { standings } from "../../../admin/assert-query.ts";
+import type { TaskSelection, AdminTaskState } from "../../../admin/admin.ts";
+import { adminTaskStates } from "../../../admin/assert-query.ts";
 import { readTimeSpan } from "../../arguments/times.ts";
 import { UsageError } from "../../errors.ts";
 
@@ -8,7 +8,7 @@ export interface SelectionOptions {
   readonly state?: readonly string[];
   readonly tool?: string;
   readonly principal?: string;
-  /** Tasks of callers that are not told apart. */
+  /** Tasks of unidentified callers. */
   readonly nobody?: true;
   /** The id of a process. */
   readonly node?: string;
@@ -23,7 +23,7 @@ export function selectionOf(options: SelectionOptions, now: number): TaskSelecti
   if (principal !== undefined && nobody === true)
     throw new UsageError("Give --principal or --nobody, not both.");
   return {
-    ...(state !== undefined && { states: state.map(standing) }),
+    ...(state !== undefined && { states: state.map(stateNamed) }),
     ...(tool !== undefined && { tool }),
     ...(principal !== undefined && { principal }),
     ...(nobody === true && { principal: null }),
@@ -41,7 +41,7 @@ export function selectionText({ state = [], ...others }: SelectionOptions): stri
     ...state.map((one) => `state ${one}`),
     tool !== undefined && `tool ${tool}`,
     principal !== undefined && `principal ${principal}`,
-    nobody === true && "of nobody",
+    nobody === true && "of unidentified callers",
     node !== undefined && `node ${node}`,
     olderThan !== undefined && `older than ${olderThan}`,
     newerThan !== undefined && `newer than ${newerThan}`,
@@ -50,8 +50,10 @@ export function selectionText({ state = [], ...others }: SelectionOptions): stri
   return parts.length === 0 ? "all" : parts.join(", ");
 }
 
-function standing(given: string): TaskStanding {
-  const found = standings.find((name) => name === given);
+function stateNamed(given: string): AdminTaskState {
+  const found = adminTaskStates.find((name) => name === given);
   if (found !== undefined) return found;
-  throw new UsageError(`There is no state ${JSON.stringify(given)}. There are ${standings.join(", ")}.`);
+  throw new UsageError(
+    `There is no state ${JSON.stringify(given)}. The states are ${adminTaskStates.join(", ")}.`,
+  );
 }

@@ -63,7 +63,7 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
   const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt, progress } = task;
   const lines: readonly (readonly [name: string, text: string | false | null])[] = [
     ["task", id],
-    ["known as", wireId !== id && wireId],
+    ["client's id", wireId !== id && wireId],
     ["tool", `${tool}${toolVersion === null ? "" : `, version ${toolVersion}`} (${generation}, ${method})`],
     ["state", state],
     ["error", error],
@@ -75,11 +75,11 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     ["ended", finishedAt !== null && `${timeText(finishedAt)}, after ${spanText(finishedAt - createdAt)}`],
     [finishedAt === null ? "ends by" : "kept until", expiresAt === null ? "no limit" : timeText(expiresAt)],
     ["resumes", wakesAt !== null && timeText(wakesAt)],
-    ["cancelled", cancelRequestedAt !== null && `asked for at ${timeText(cancelRequestedAt)}`],
+    ["cancelled", cancelRequestedAt !== null && `requested at ${timeText(cancelRequestedAt)}`],
     ["attempts", attemptsText(task)],
     ["owner", task.owner],
-    ["called by", task.parent],
-    ["runs again", task.retryOf],
+    ["parent", task.parent],
+    ["retry of", task.retryOf],
     ["trace", task.traceId],
     ["scopes", task.requiredScopes.join(" ") || null],
     ["arguments", jsonText(task.arguments)],
@@ -99,7 +99,7 @@ function hanging(text: string, cells: number | undefined): string {
 function attemptsText({ attempt, failures, crashes }: TaskDetails): string {
   const why = [
     ...(failures > 0 ? [`threw ${failures} ${times(failures)}`] : []),
-    ...(crashes > 0 ? [`lost its process ${crashes} ${times(crashes)}`] : []),
+    ...(crashes > 0 ? [`interrupted by a crash ${crashes} ${times(crashes)}`] : []),
   ];
   return `${attempt}${why.length === 0 ? "" : `: ${why.join(", ")}`}`;
 }
@@ -119,7 +119,7 @@ const attemptColumns: readonly Column[] = [
 
 function attemptRow(attempt: TaskDetails["attempts"][number], now: number): readonly string[] {
   const { number, owner, startedAt, endedAt, end, error = "" } = attempt;
-  const state = end ?? (endedAt === null ? "holds it" : "");
+  const state = end ?? (endedAt === null ? "running" : "");
   return [
     String(number),
     timeText(startedAt),
@@ -149,7 +149,7 @@ function entryRow(entry: TimelineEntry, { createdAt }: TaskDetails, now: number)
   const notes = [
     ...(doneAt === null ? ["open"] : []),
     ...(method !== null && method !== "elicitation/create" ? [method] : []),
-    ...(tries > 0 ? [`tried again ${tries} ${times(tries)}`] : []),
+    ...(tries > 0 ? [`retried ${tries} ${times(tries)}`] : []),
     ...(until !== null ? [`until ${timeText(until)}`] : []),
     ...(error !== null ? [`failed: ${error}`] : []),
   ];
@@ -178,7 +178,7 @@ const deliveryColumns: readonly Column[] = [
   { title: "EVENT", least: 9 },
   { title: "TRIES", least: 5, isNumber: true },
   { title: "NEXT", least: 20 },
-  { title: "LAST PROBLEM", least: 12 },
+  { title: "LAST ERROR", least: 12 },
 ];
 
 function deliveryRow({ webhook, event, tries, nextAt, problem }: TaskDelivery): readonly string[] {

@@ -1,4 +1,4 @@
-import type { Admin, TaskStanding } from "../../../admin/admin.ts";
+import type { Admin, AdminTaskState } from "../../../admin/admin.ts";
 import { systemClock } from "../../../client/clock.ts";
 import type { Context } from "../../context.ts";
 import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";
@@ -9,7 +9,7 @@ import { LiveScreen } from "../../terminal/live-screen.ts";
 import { fit } from "../../terminal/status-line.ts";
 import { movesCursor } from "../../terminal/moves-cursor.ts";
 import { adminFailure } from "./admin-failure.ts";
-import { countTable, standText } from "./counts.ts";
+import { countTable, totalsText } from "./counts.ts";
 import { taskTable } from "./task-table.ts";
 import { withAdmin, type AdminSession } from "./with-admin.ts";
 
@@ -18,7 +18,7 @@ export interface TopOptions {
 }
 
 const refreshMs = 1_000;
-const openStates: readonly TaskStanding[] = ["running", "input_required", "waiting", "queued"];
+const openStates: readonly AdminTaskState[] = ["running", "input_required", "waiting", "queued"];
 /** The number of unfinished tasks to list if the room for them is unknown. */
 const usualTasks = 20;
 
@@ -48,11 +48,11 @@ async function watch({ io }: Context, place: string, { admin, interrupts }: Admi
   for (let isFirst = true; !ended.aborted; isFirst = false) {
     try {
       const document = await readTop(admin, stdout.rows);
-      screen.draw(`${frame(document, place, io.now(), stdout.columns)}\nq ends`);
+      screen.draw(`${frame(document, place, io.now(), stdout.columns)}\nq quits`);
     } catch (error) {
       const failure = adminFailure(error);
       if (isFirst || !(failure instanceof Error)) throw error;
-      screen.draw(`${timeText(io.now())}  ${failure.message}\n\nq ends`); // the server may come back
+      screen.draw(`${timeText(io.now())}  ${failure.message}\n\nq quits`); // the server may come back
     }
     await systemClock.sleep(refreshMs, ended).catch(() => undefined); // a key ends it early
   }
@@ -69,7 +69,7 @@ async function readTop(admin: Admin, limit: number): Promise<TopJson> {
 
 function frame({ counts, tasks }: TopJson, place: string, now: number, cells: number | undefined): string {
   const head = fit(`${timeText(now)}  ${placeText(place)}`, cells ?? Infinity, true);
-  return [`${head}\n${standText(counts)}`, countTable(counts, cells), taskTable(tasks, now, cells)].join(
+  return [`${head}\n${totalsText(counts)}`, countTable(counts, cells), taskTable(tasks, now, cells)].join(
     "\n",
   );
 }

@@ -45,7 +45,7 @@ function labelOf(field: FormField, limits?: string): string {
   return field.description === undefined ? label : `${label}: ${sanitizeLine(field.description, 500)}`;
 }
 
-const needed = "An answer is needed here.";
+const needed = "This field is required.";
 
 async function askText(
   field: TextField,

@@ -60,9 +60,9 @@ export async function askForm(
 }
 
 const exitChoices: Menu["choices"] = [
-  { value: "decline", label: "Decline", hint: "the server is told no" },
-  { value: "cancel", label: "Dismiss", hint: "the server is told that nothing was chosen" },
-  { value: "later", label: "Leave open", hint: "to answer it later" },
+  { value: "decline", label: "Decline", hint: "tells the server that you decline" },
+  { value: "cancel", label: "Dismiss", hint: "tells the server that you made no choice" },
+  { value: "later", label: "Leave open", hint: "answer it later" },
 ];
 
 const inside: Menu = { message: "Leave the form?", choices: [{ value: "back", label: "Back to the form" }] };

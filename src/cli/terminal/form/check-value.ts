@@ -5,8 +5,8 @@ import type { ChoicesField, NumberField, TextField } from "./form-field.ts";
 export function checkText(text: string, field: TextField): string | undefined {
   const { minLength = 0, maxLength = Infinity, format = "" } = field;
   const length = Array.from(text).length; // JSON Schema counts code points
-  if (length < minLength) return `At least ${count(minLength, "character")}, please; this has ${length}.`;
-  if (length > maxLength) return `At most ${count(maxLength, "character")}, please; this has ${length}.`;
+  if (length < minLength) return `Enter at least ${count(minLength, "character")}; this has ${length}.`;
+  if (length > maxLength) return `Enter at most ${count(maxLength, "character")}; this has ${length}.`;
   const rule = formats.get(format);
   return rule === undefined || rule.test(text) ? undefined : rule.problem;
 }
@@ -14,22 +14,22 @@ export function checkText(text: string, field: TextField): string | undefined {
 /** The same for a number. */
 export function checkNumber(text: string, field: NumberField): string | undefined {
   const value = numberFrom(text);
-  if (value === undefined) return "This is not a number.";
+  if (value === undefined) return "Enter a number.";
   const { integer, minimum = -Infinity, maximum = Infinity } = field;
-  if (integer && !Number.isInteger(value)) return "A whole number, please.";
+  if (integer && !Number.isInteger(value)) return "Enter a whole number.";
   // A number with too many digits would change as a JSON number.
   if (losesDigits(text.trim()) || (integer && !Number.isSafeInteger(value)))
     return "This number is too long to be sent exactly.";
-  if (value < minimum) return `At least ${minimum}, please.`;
-  if (value > maximum) return `At most ${maximum}, please.`;
+  if (value < minimum) return `Enter ${minimum} or more.`;
+  if (value > maximum) return `Enter ${maximum} or less.`;
   return undefined;
 }
 
 /** The same for the number of choices. */
 export function checkChoices(chosen: readonly string[], field: ChoicesField): string | undefined {
   const { minItems = 0, maxItems = Infinity } = field;
-  if (chosen.length < minItems) return `Choose at least ${minItems}, please; ${chosen.length} chosen.`;
-  if (chosen.length > maxItems) return `Choose at most ${maxItems}, please; ${chosen.length} chosen.`;
+  if (chosen.length < minItems) return `Choose at least ${minItems}; you chose ${chosen.length}.`;
+  if (chosen.length > maxItems) return `Choose at most ${maxItems}; you chose ${chosen.length}.`;
   return undefined;
 }
 
@@ -58,8 +58,8 @@ export function limitsOf(field: TextField | NumberField | ChoicesField): string 
 }
 
 function joined(...parts: readonly (string | undefined)[]): string | undefined {
-  const told = parts.filter((part) => part !== undefined);
-  return told.length === 0 ? undefined : told.join(", ");
+  const limits = parts.filter((part) => part !== undefined);
+  return limits.length === 0 ? undefined : limits.join(", ");
 }
 
 function range(low: number | undefined, high: number | undefined): string | undefined {

@@ -38,7 +38,7 @@ export function questionOf(params: ElicitationParams): Question {
     obstacle:
       unknown === undefined
         ? undefined
-        : `It needs "${sanitizeLine(unknown.title, 200)}", a kind of field that cannot be filled in here.`,
+        : `"${sanitizeLine(unknown.title, 200)}" is required, but is a kind of field that cannot be filled in here.`,
   };
 }
 
@@ -56,12 +56,12 @@ function address(message: readonly string[], given: unknown): Pick<Question, "li
   }
   const insecure = url.protocol === "http:" ? " The connection to it is not encrypted." : "";
   const user =
-    url.username === "" && url.password === "" ? "" : " What comes before the @ is not part of it.";
+    url.username === "" && url.password === "" ? "" : " The part before the @ is not part of the host.";
   return {
     lines: [
       ...message,
       "",
-      `Open this in a browser yourself, if you trust ${url.host}:`,
+      `If you trust ${url.host}, open this in your browser:`,
       url.href,
       `The host is ${url.host}.${insecure}${user} Accepting means that you agree to go there.`,
     ],

@@ -70,7 +70,7 @@ describe("numbers", () => {
   it.each(["", " ", "1,5", "0x10", "Infinity", "NaN", "1e999", "7 apples", "+1", ".5"])(
     "refuses %j",
     (text) => {
-      expect(checkNumber(text, numberField({}))).toBe("This is not a number.");
+      expect(checkNumber(text, numberField({}))).toBe("Enter a number.");
     },
   );
 

@@ -63,8 +63,7 @@ function CancelDialog({ task: { id }, onActed, onClose }: CancelDialogProps): JS
   return (
     <ActDialog title="Cancel this task?" name="Cancel the task" isDanger act={act} onClose={onClose}>
       <p>
-        The task ends as cancelled, and its caller is told so. This cannot be undone, but you can run it
-        again.
+        The task is cancelled, and its caller is notified. This cannot be undone, but you can run it again.
       </p>
     </ActDialog>
   );
@@ -84,7 +83,7 @@ function DeleteDialog({ task: { id }, onClose }: DeleteDialogProps): JSX.Element
   };
   return (
     <ActDialog title="Delete this task?" name="Delete the task" isDanger act={act} onClose={onClose}>
-      <p>Everything stored of this task is deleted, including its result. This cannot be undone.</p>
+      <p>Everything stored about this task is deleted, including its result. This cannot be undone.</p>
     </ActDialog>
   );
 }

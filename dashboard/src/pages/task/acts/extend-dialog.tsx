@@ -29,8 +29,8 @@ export function ExtendDialog({ task, onActed, onClose }: ExtendDialogProps): JSX
     notify(
       until === null
         ? finishedAt === null
-          ? "The task has no deadline now."
-          : "The task is kept until somebody deletes it."
+          ? "The task no longer has a deadline."
+          : "The task is kept until someone deletes it."
         : `Extended until ${fullTime(until)}.`,
     );
     onActed();

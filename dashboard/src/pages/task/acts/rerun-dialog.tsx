@@ -28,12 +28,12 @@ export function RerunDialog({ task, onClose }: RerunDialogProps): JSX.Element {
       ...(text !== given && { arguments: read.value }),
       ...(keepUpTo !== "" && { keepUpTo }),
     });
-    notify("Running again as this task.");
+    notify("Started this new task.");
     navigate(`${base}${taskPath(fresh.id)}`);
   };
   return (
     <ActDialog title="Run this task again" name="Run again" act={act} onClose={onClose}>
-      <p>This starts a new task for the same caller. The old one stays as it is.</p>
+      <p>This starts a new task for the same caller. The old task does not change.</p>
       {kept.length > 0 && (
         <div class="field">
           <label for={choice}>Start</label>
@@ -49,7 +49,7 @@ export function RerunDialog({ task, onClose }: RerunDialogProps): JSX.Element {
               </option>
             ))}
           </select>
-          <p class="about">Everything up to there is taken over from this task instead of being run again.</p>
+          <p class="about">Results up to this point are reused instead of being computed again.</p>
         </div>
       )}
       <div class="field">

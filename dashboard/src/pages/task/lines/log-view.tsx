@@ -40,7 +40,7 @@ export function LogView({ log }: { readonly log: readonly ShownLine[] }): JSX.El
         {shown.map((line) => (
           <Line key={line.seq} line={line} />
         ))}
-        {shown.length === 0 && <p class="faint">No lines of this level or above.</p>}
+        {shown.length === 0 && <p class="faint">No lines at this level or above.</p>}
       </Lines>
     </div>
   );

@@ -108,7 +108,7 @@ function halfTyped(
   return fields.flatMap((field) => {
     const input = form?.elements.namedItem(controlName(field));
     if (!(input instanceof HTMLInputElement) || !input.validity.badInput) return [];
-    return [[field.name, input.validationMessage || "This is incomplete."]] as const;
+    return [[field.name, input.validationMessage || "This value is incomplete."]] as const;
   });
 }
 

@@ -42,7 +42,7 @@ export function Questions({ task, onAnswered }: QuestionsProps): JSX.Element | n
           <article key={key} class="question" aria-label={`Question ${key}`}>
             {!open.has(key) && (
               <p class="notice problem" role="alert">
-                This question is no longer open: it was answered elsewhere or withdrawn.
+                This question is closed. It was answered elsewhere or withdrawn.
                 <button type="button" class="quiet" onClick={() => forget(key)}>
                   Close the form
                 </button>
@@ -80,15 +80,15 @@ function Question({ question, answer, onTyped }: QuestionProps): JSX.Element {
       {typeof message === "string" && <p class="message">{message}</p>}
       {method === "elicitation/create" && typeof url === "string" && (
         <p>
-          It asks the user to open <OuterLink url={url} />
+          The task asks the user to open <OuterLink url={url} />
         </p>
       )}
       {method !== "elicitation/create" && (
         <>
           <p class="faint">
             {method === "roots/list"
-              ? "It asks for the client’s folders (roots)."
-              : "It asks for a response of a model (sampling)."}
+              ? "The task asks for the client’s folders (roots)."
+              : "The task asks for a model’s response (sampling)."}
           </p>
           <Json value={question.params} label={`Parameters of ${key}`} />
         </>

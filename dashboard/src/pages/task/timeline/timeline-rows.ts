@@ -93,11 +93,11 @@ const endNames: Readonly<Record<NonNullable<Attempt["end"]>, string>> = {
   settled: "completed",
   failed: "failed",
   cancelled: "cancelled",
-  expired: "ran out of time",
-  parked: "parked while it waited",
+  expired: "timed out",
+  parked: "paused while waiting",
   released: "released by its process",
-  retried: "failed, to be retried",
-  lost: "lost: its process is gone",
+  retried: "failed, will be retried",
+  lost: "interrupted: its process is gone",
 };
 
 /** How an attempt ended that was followed by another. */
@@ -154,7 +154,7 @@ function entryRow(entry: TimelineEntry, { finishedAt }: Drawn): TimelineRow {
 }
 
 function stateOf({ kind, doneAt, error }: TimelineEntry, isOpen: boolean): string {
-  if (error !== null) return doneAt === null && isOpen ? "failed, to be retried" : "failed";
+  if (error !== null) return doneAt === null && isOpen ? "failed, will be retried" : "failed";
   if (doneAt !== null) return doneNames[kind];
   return isOpen ? openNames[kind] : "unfinished";
 }
@@ -188,7 +188,7 @@ function deliveryRow({ webhook, event, at, tries, nextAt, problem }: Delivery, p
     name: `${webhook}: ${event}`,
     from: at,
     to: at,
-    state: nextAt === null ? "given up" : tries === 0 ? "waiting to be sent" : "to be sent again",
+    state: nextAt === null ? "given up" : tries === 0 ? "waiting to be sent" : "will be resent",
     isFailed: nextAt === null,
     notes: tries > 0 ? [`tried ${tries} ${tries === 1 ? "time" : "times"}`] : [],
     error: problem,

@@ -19,7 +19,7 @@ function sessionGenerations({
   return all.map(([name]) => name).filter((name) => asked === undefined || name === asked);
 }
 
-interface TakeUpOptions {
+interface ResumptionOptions {
   readonly store: HandleStore;
   readonly session: ResumableSession;
   readonly clock: ClientClock;
@@ -30,13 +30,13 @@ interface TakeUpOptions {
  * then, if the server still knows the session. Only one client can use a session at a time, because it has only one standalone stream.
  * The client that removes the session from the store owns it.
  */
-export class SessionTakeUp {
-  readonly #options: TakeUpOptions;
+export class SessionResumption {
+  readonly #options: ResumptionOptions;
   /** Ids must be unique in a session, and the SDK's client counts from 0. */
   readonly #idPrefix = `sdk-${crypto.randomUUID().slice(0, 8)}-`;
   #isDone = false;
 
-  constructor(options: TakeUpOptions) {
+  constructor(options: ResumptionOptions) {
     this.#options = options;
   }
 
