@@ -12,7 +12,8 @@ import type { TaskReference } from "./task/task-reference.ts";
  * | `unknown_task` | the server does not know the task, and this client never saw it |
  * | `rpc` | the server answered a request with a JSON-RPC error, see `error` |
  * | `missing_capability` | the same, for a capability that the client did not declare; `error.data` names it |
- * | `connection` | the server could not be reached, answered with an HTTP error, or its process ended, and repeating the request was not safe or not useful; `resume` on a new connection finds the task |
+ * | `connection` | the server could not be reached, answered with an HTTP error, or its process ended, and repeating the request was not
+ * safe or not useful; `resume` on a new connection finds the task |
  * | `unauthorized` | HTTP 401 or 403 |
  * | `protocol` | the server's answer breaks the protocol |
  * | `unanswered` | a question that the server asked before creating a task could not be answered |

@@ -27,7 +27,7 @@ export class ChangedTasks {
   readonly #services: Services;
   readonly #holders: readonly TaskHolder[];
   /** The highest reported version of each changed task, until it is checked. Infinity: read it in any case. */
-  #told = new Map<string, number>();
+  #pending = new Map<string, number>();
   #gap = false;
   #looks = false;
   readonly #reading = new Set<string>();
@@ -42,7 +42,7 @@ export class ChangedTasks {
 
   onChanges(changes: readonly TaskChange[] | "gap"): void {
     if (changes === "gap") this.#gap = true;
-    else for (const { id, version } of changes) this.#tell(id, version ?? Infinity);
+    else for (const { id, version } of changes) this.#note(id, version ?? Infinity);
     if (this.#looks) return;
     this.#looks = true;
     setImmediate(() => void this.#look());
@@ -52,19 +52,19 @@ export class ChangedTasks {
     this.#stopped.abort();
   }
 
-  #tell(id: string, version: number): void {
-    this.#told.set(id, Math.max(this.#told.get(id) ?? 0, version));
+  #note(id: string, version: number): void {
+    this.#pending.set(id, Math.max(this.#pending.get(id) ?? 0, version));
   }
 
   async #look(): Promise<void> {
     this.#looks = false;
     if (this.#gap)
-      for (const holder of this.#holders) for (const id of holder.held()) this.#tell(id, Infinity);
+      for (const holder of this.#holders) for (const id of holder.held()) this.#note(id, Infinity);
     this.#gap = false;
-    const told = this.#told;
-    this.#told = new Map();
+    const pending = this.#pending;
+    this.#pending = new Map();
     let reads = 0;
-    for (const [id, version] of told) {
+    for (const [id, version] of pending) {
       if (this.#stopped.signal.aborted) return;
       if (!this.#holders.some((holder) => holder.isBehind(id, version))) continue;
       void this.#read(id);

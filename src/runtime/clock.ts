@@ -5,8 +5,8 @@ export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
   /**
-   * Calls `run` once after `ms` milliseconds, of any length; returns a function that cancels it. Does not keep the process alive unless
-   * told to.
+   * Calls `run` once after `ms` milliseconds, of any length; returns a function that cancels it. Keeps the process alive only with `"keep
+   * alive"`.
    */
   after(ms: number, run: () => void, keepAlive?: "keep alive"): () => void;
   /**

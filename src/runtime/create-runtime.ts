@@ -45,7 +45,7 @@ export interface RuntimeSetup {
   readonly registry: Registry;
   readonly options?: RuntimeOptions;
   readonly clock?: Clock;
-  /** Receives faults that no caller is told about. Default: a line on stderr. */
+  /** Receives faults that no caller sees. Default: a line on stderr. */
   readonly onError?: (error: unknown) => void;
   readonly onStepRun?: OnStepRun | undefined;
   /** Receives events. */
@@ -181,7 +181,10 @@ class LocalRuntime implements Runtime {
     await this.#record(id, requestor);
     const { logs } = this.#services.store;
     if (logs !== undefined) return logs.read(id, page.list, page.after, page.limit);
-    throw new HoldfastError("invalid_params", "This server keeps no logs and outputs of tasks.");
+    throw new HoldfastError(
+      "invalid_params",
+      "The store of this server does not keep logs and outputs of tasks.",
+    );
   }
 
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {
@@ -244,7 +247,7 @@ class LocalRuntime implements Runtime {
     if (result.ok) this.#parts.sweeper.consider(result.task.sweepAt);
   }
 
-  async callOff(id: string, requestor: Requestor): Promise<TaskRecord | undefined> {
+  async cancelUnlessWanted(id: string, requestor: Requestor): Promise<TaskRecord | undefined> {
     await this.#record(id, requestor);
     const result = await this.#parts.cancellation.now(id, "unless wanted");
     if (!result.ok && result.reason === "awaited") return undefined;

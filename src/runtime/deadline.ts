@@ -4,12 +4,12 @@ import type { Clock } from "./clock.ts";
 export class Deadline {
   /** Resolves at the deadline. */
   readonly passed: Promise<void>;
-  readonly callOff: () => void;
+  readonly cancelTimer: () => void;
 
   constructor(clock: Clock, ms: number) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.passed = promise;
-    this.callOff = clock.after(ms, resolve, "keep alive");
+    this.cancelTimer = clock.after(ms, resolve, "keep alive");
   }
 
   /** Resolves with true once `work` has fulfilled, and with false once it has rejected or the deadline has passed. */

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-/** Receives faults that no caller is told about. */
+/** Receives faults that no caller sees. */
 export type OnError = (error: unknown) => void;
 
 /**
@@ -12,7 +12,7 @@ export function errorReporter(onError: ((error: unknown) => unknown) | undefined
   return (error) => {
     const failed = (thrown: unknown): void => {
       print(error);
-      print(`onError failed at this: ${inspect(thrown)}`);
+      print(`onError itself failed while reporting this error: ${inspect(thrown)}`);
     };
     try {
       Promise.resolve(onError(error)).catch(failed);

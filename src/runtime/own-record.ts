@@ -7,8 +7,8 @@ import type { Requestor } from "./runtime.ts";
 import type { Services } from "./services.ts";
 
 /**
- * The record of a requestor's task, ended if its life is over. Reads no outcome, which may be large, so that refusing another's task takes
- * no longer than an unknown one. Throws `unknown_task` for another requestor's task, for one whose time is over, and if a scope is missing.
+ * The record of a requestor's task, ended if it has expired. Reads no outcome, which may be large, so that refusing another's task takes
+ * no longer than an unknown one. Throws `unknown_task` for another requestor's task, for an expired one, and if a scope is missing.
  */
 export async function ownRecord(
   { store, clock }: Services,
@@ -25,8 +25,8 @@ export async function ownRecord(
 }
 
 /**
- * A requestor's task in one read, with the same faults as `ownRecord`. Here too, no outcome of another's task is read. A task whose life is
- * over is ended first.
+ * A requestor's task in one read, with the same faults as `ownRecord`. Here too, no outcome of another's task is read. An expired task is
+ * ended first.
  */
 export async function ownSnapshot(
   services: Services,
@@ -61,7 +61,7 @@ function isKnown(task: TaskRecord, { generation, principal }: Requestor, now: nu
   return task.principal === principal && task.generation === generation && !isOver(task, now);
 }
 
-/** The scopes that a task of the principal needs; undefined if there is none, or its time is over. */
+/** The scopes that a task of the principal needs; undefined if there is none, or it has expired. */
 export async function ownScopes(
   { store, clock }: Services,
   id: string,

@@ -48,27 +48,27 @@ export function makeParts(services: Services): Parts {
   const leaked = new LeakedHandlers(services);
   const credentials = new Credentials();
   const cancelled = new CancelledTasks({ services, timers, leaked, credentials });
-  const onUnheld = (task: TaskRecord): void => void cancelled.tell(task);
+  const onReleased = (task: TaskRecord): void => void cancelled.notify(task);
   const newer = new NewerTasks(services);
   const paused = new PausedTools();
-  // Who ends a cancelled task that nobody runs tells its handler, which needs a process that has it and runs it.
+  // The process that ends a cancelled task which nobody runs also notifies its handler, so it needs that handler and the role "work".
   const yields = (): boolean => newer.yields || !services.options.roles.includes("work");
-  const sweeper = new Sweeper(services, { yields, onWoken: () => dispatcher.wake(), onUnheld });
+  const sweeper = new Sweeper(services, { yields, onWoken: () => dispatcher.wake(), onReleased });
   const onSweepAt = (at: number | null): void => sweeper.consider(at);
   const onParked = (task: TaskRecord): void => {
-    if (task.state === "cancelled") onUnheld(task); // after its frame was dropped, so that its handler did not hear of it
+    if (task.state === "cancelled") onReleased(task); // after its frame was dropped, so that its handler did not hear of it
     if (task.state !== "queued") return;
     if (task.lane === null) sweeper.consider(task.runAfter);
     else dispatcher.wake(); // something has come for it meanwhile
   };
-  const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onUnheld };
+  const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onReleased };
   const attempts = new Attempts(setup);
   const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper, newer, paused });
   const orphans = new Orphans(services);
   const handlerChanges = new HandlerChanges({
     services,
     onChange: () => dispatcher.wake(),
-    onTold: () => orphans.onOthers(),
+    onStored: () => orphans.onOthers(),
   });
   return {
     slots,
@@ -78,7 +78,7 @@ export function makeParts(services: Services): Parts {
     attempts,
     cancelled,
     dispatcher,
-    cancellation: new Cancellation(services, sweeper, onUnheld),
+    cancellation: new Cancellation(services, sweeper, onReleased),
     sweeper,
     ownership: new Ownership(services, sweeper, () => dispatcher.wake(), paused),
     orphans,

@@ -134,7 +134,7 @@ export class RuntimeLifecycle {
       await webhooks.stop(deadline.passed);
       await deadline.bound(this.#parts.reporter.stop());
     } finally {
-      deadline.callOff();
+      deadline.cancelTimer();
     }
     await this.#close();
   }

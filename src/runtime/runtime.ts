@@ -72,7 +72,7 @@ export interface TaskCall extends Requestor, CallExtras, CallListener {
 export interface Leaving {
   /** Whether others still wait here. */
   readonly stays: boolean;
-  /** Whether one of them was told how to come back for the result. */
+  /** Whether one of them has a ticket for the result. */
   readonly promised: boolean;
   /** When the task is cancelled (epoch ms), unless its result is wanted; `null`: not at all. */
   readonly cancelBy: number | null;
@@ -156,8 +156,8 @@ export interface Runtime {
   find(wire: WireName): Promise<string | undefined>;
   /**
    * The result of a finished task reached a caller who only knows its call. From now on the same call under the same idempotency key is a
-   * new one. With `deleteBy` (epoch ms) the task is deleted then, if not earlier, unless a caller was told how to come back for it. Does
-   * nothing to other tasks.
+   * new one. With `deleteBy` (epoch ms) the task is deleted then, if not earlier, unless a caller has a ticket for it. Does nothing to
+   * other tasks.
    */
   delivered(id: string, requestor: Requestor, deleteBy?: number): Promise<void>;
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
@@ -207,10 +207,9 @@ export interface Runtime {
   /** No such requestor waits here any more, or some still do. */
   leave(id: string, requestor: Requestor, how: Leaving): Promise<void>;
   /**
-   * As `cancelNow`, unless a requestor in another process waits for the result, or was told how to come back for it: then it resolves with
-   * undefined.
+   * As `cancelNow`, unless a requestor in another process waits for the result or has a ticket for it: then it resolves with undefined.
    */
-  callOff(id: string, requestor: Requestor): Promise<TaskRecord | undefined>;
+  cancelUnlessWanted(id: string, requestor: Requestor): Promise<TaskRecord | undefined>;
   /**
    * Ends the task as cancelled before it resolves, and tells the handler, whose result or throw no longer counts (C-079 to C-081). A
    * handler that continues anyway keeps its slot for `cancelGraceMs`. Rejects with `finished` if the task had ended before (C-078).

@@ -45,8 +45,8 @@ export async function sendEvent(
   if (result.reason === "quota") {
     throw new HoldfastError(
       "limit_reached",
-      `${limit} events wait for this task, which is maxEventsPerTask: its handler does not take them.`,
+      `${limit} events are already waiting for this task, the most that maxEventsPerTask allows: its handler is not taking them.`,
     );
   }
-  throw new HoldfastError("finished", "The task has already ended, and takes no events.");
+  throw new HoldfastError("finished", "The task has already ended, so it takes no events.");
 }

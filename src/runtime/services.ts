@@ -18,7 +18,7 @@ export interface Services {
   readonly registry: Registry;
   readonly options: RuntimeSettings;
   readonly clock: Clock;
-  /** Receives faults that no caller is told about. */
+  /** Receives faults that no caller sees. */
   readonly onError: (error: unknown) => void;
   readonly unreadable: UnreadableTasks;
   readonly onStepRun?: OnStepRun | undefined;

@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 /** Whether `store` answers a small read within that many milliseconds. */
 export async function storeAnswers(store: TaskStore, clock: Clock, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
-  const callOff = clock.after(ms, () => late.resolve(false));
+  const cancelTimer = clock.after(ms, () => late.resolve(false));
   const read = store.nextSweepAt(clock.now()).then(
     () => true,
     () => false,
@@ -12,6 +12,6 @@ export async function storeAnswers(store: TaskStore, clock: Clock, ms: number): 
   try {
     return await Promise.race([read, late.promise]);
   } finally {
-    callOff();
+    cancelTimer();
   }
 }

@@ -9,10 +9,10 @@ export function waitFor(begin: (done: () => void) => () => void, signal: AbortSi
       return;
     }
     const onAbort = (): void => {
-      callOff();
+      stopWaiting();
       reject(signal.reason as Error);
     };
-    const callOff = begin(() => {
+    const stopWaiting = begin(() => {
       signal.removeEventListener("abort", onAbort);
       resolve();
     });

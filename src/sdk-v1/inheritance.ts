@@ -14,7 +14,7 @@ export class Inheritance {
   #takingOver: Promise<void> | undefined;
   /** Whether there may be more than the last or current look finds. */
   #again = false;
-  #callOff: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
   #open = false;
 
   constructor(services: InheritanceServices, onRestart: OnRestart) {
@@ -38,7 +38,7 @@ export class Inheritance {
 
   async stop(): Promise<void> {
     this.#open = false;
-    this.#callOff?.();
+    this.#cancelTimer?.();
     await this.#takingOver;
   }
 
@@ -50,8 +50,8 @@ export class Inheritance {
       }
     } catch (error) {
       this.#services.onError(error);
-      this.#callOff?.();
-      this.#callOff = this.#services.clock.after(pauseAfterErrorMs, this.look);
+      this.#cancelTimer?.();
+      this.#cancelTimer = this.#services.clock.after(pauseAfterErrorMs, this.look);
     }
     this.#takingOver = undefined;
   }

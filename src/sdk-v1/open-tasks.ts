@@ -64,6 +64,6 @@ function queuesOf({ messages }: HoldfastStore): MessageQueues {
   if (messages !== undefined) return messages;
   throw new HoldfastError(
     "configuration",
-    "This store keeps no messages, which tasks of SDK v1 need. Use one that does, such as sqliteStore(path).",
+    "This store does not keep messages, which tasks of SDK v1 need. Use a store that does, such as sqliteStore(path).",
   );
 }

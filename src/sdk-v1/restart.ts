@@ -37,7 +37,7 @@ export type OnRestart =
 
 const pageSize = 500;
 
-const message = "The server stopped while it worked on this task, and does not take it up again.";
+const message = "The server stopped while it was working on this task, and does not resume it.";
 
 /** Tasks that this process has taken, with the decision for each once it is known. */
 export type TakenTasks = Map<TaskRecord, RestartDecision | undefined>;
@@ -116,7 +116,7 @@ async function decide(
 
 async function describe(store: TaskStore, task: TaskRecord): Promise<UnfinishedTask> {
   const kept = await store.request(task.id);
-  if (kept === undefined) throw cannotRead(task, "it has no request");
+  if (kept === undefined) throw cannotRead(task, "its request is missing");
   const { request, context } = parsed(task, kept.arguments);
   return {
     taskId: task.id,

@@ -106,7 +106,7 @@ export class AuthorServers {
         name,
         new HoldfastError(
           "configuration",
-          `Your server lists a tool "${name}", which is one of tasks.tool. Rename one of them.`,
+          `Your server lists a tool "${name}", and tasks.tool() registers one with the same name. Rename one of them.`,
         ),
       ),
     );
@@ -124,20 +124,20 @@ export class AuthorServers {
     const update = (): void => tools.update((name, fault) => this.#report(name, fault));
     update(); // what has changed since it was made
     const endUpdates = registry.onChange(update);
-    let isUntold = false;
-    const tell = (): void => {
-      isUntold = !streams.standaloneOpen;
-      if (!isUntold) mcp.sendToolListChanged();
+    let isPending = false;
+    const notify = (): void => {
+      isPending = !streams.standaloneOpen;
+      if (!isPending) mcp.sendToolListChanged();
     };
-    const endNews = changes.subscribe(() => {
-      if (isReady()) tell();
+    const endChanges = changes.subscribe(() => {
+      if (isReady()) notify();
     });
     const endWait = streams.onStandalone(() => {
-      if (isUntold) tell();
+      if (isPending) notify();
     });
     return () => {
       endUpdates();
-      endNews();
+      endChanges();
       endWait();
     };
   }
@@ -164,7 +164,7 @@ function assertNothingReserved({ server }: McpServer): void {
     try {
       server.assertCanSetRequestHandler(method);
     } catch (cause) {
-      const message = `${method} belongs to tasks: leave its handler out of your server.`;
+      const message = `Holdfast handles ${method} itself. Remove the handler for it from your server.`;
       throw new HoldfastError("configuration", message, { cause });
     }
   }

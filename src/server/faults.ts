@@ -5,7 +5,7 @@ import {
   isStoreFault,
   isUnreadable,
   jsonRpcCodeOf,
-  storeAway,
+  storeUnavailable,
   taskUnreadable,
   type FaultCode,
 } from "../task/fault.ts";
@@ -36,7 +36,7 @@ export function errorsFor(onError: OnError, legacyErrorCodes: boolean): ErrorOf 
 }
 
 function internalMessage(thrown: unknown): string {
-  if (isStoreFault(thrown)) return storeAway;
+  if (isStoreFault(thrown)) return storeUnavailable;
   return isUnreadable(thrown) ? taskUnreadable : "Internal error";
 }
 
@@ -55,7 +55,7 @@ export function toolNotFound(name: string): HoldfastError {
 
 /** The fault of a call that was sent again and would run its tool a second time. */
 export function notRepeatable(name: string): HoldfastError {
-  const message = `Tool ${name} makes no task, so a repeated call of it cannot be told from a new one.`;
+  const message = `Tool ${name} does not run as a task, so the server cannot tell a repeated call from a new one.`;
   return new HoldfastError("invalid_params", message, { data: notRepeatableData });
 }
 

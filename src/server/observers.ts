@@ -25,7 +25,7 @@ export function observersOf({ onEvent, telemetry, clock, onError }: ObserversSet
   const measure = telemetry && ((event: ServerEvent) => telemetry.metrics.event(event));
   const listeners = [onEvent, measure].filter((listener) => listener !== undefined);
   const counts = new ProcessCounts(clock);
-  const count = (event: ServerEvent): void => counts.told(event);
+  const count = (event: ServerEvent): void => counts.count(event);
   return {
     events: listeners.length === 0 ? undefined : new ServerEvents({ listeners, clock, onError }),
     served: new ServerEvents({ listeners: [...listeners, count], clock, onError }),

@@ -10,7 +10,7 @@ export interface RefusedRequest {
   readonly method?: string | undefined;
 }
 
-/** The event of a request that failed with `thrown`. It says no more than its caller is told. */
+/** The event of a request that failed with `thrown`. It contains no more than the caller's answer. */
 export function refusalOf(thrown: unknown, request: RefusedRequest): Refusal {
   const code = thrown instanceof HoldfastError ? thrown.code : "internal";
   const isPublic = thrown instanceof HoldfastError && jsonRpcCodeOf(thrown.code) !== -32603;

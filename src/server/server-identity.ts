@@ -51,5 +51,5 @@ export async function identityOf(mcp: McpServer): Promise<AuthorIdentity> {
   const result = await askServer(mcp, "initialize", params);
   if (isJsonObject(result) && isJsonObject(result["serverInfo"]))
     return authorIdentity(result["serverInfo"], result["capabilities"]);
-  throw new HoldfastError("internal", "The server did not say its name when it was initialized.");
+  throw new HoldfastError("internal", "The server did not give its name when it was initialized.");
 }

@@ -103,6 +103,6 @@ export function assertServes({ roles }: RuntimeSettings): void {
   if (roles.includes("serve")) return;
   throw new HoldfastError(
     "configuration",
-    'These tasks have the role "work" alone, and take no requests: call start() to run handlers, or give them the role "serve" too.',
+    'This process has only the role "work", so it takes no requests. Call start() to run handlers, or add the role "serve".',
   );
 }

@@ -7,7 +7,8 @@ import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
 import { HoldfastError } from "../task/fault.ts";
 
-// A backup is one file: a header line of JSON, the compressed data, and a line with the SHA-256 of everything before it. A cut or changed backup is
+// A backup is one file: a header line of JSON, the compressed data, and a line with the SHA-256 of everything before it. A cut or changed
+// backup is
 // detected before any of it is used.
 
 /** The header of a backup. */
@@ -47,7 +48,10 @@ const trailerBytes = 65;
 const longestHeader = 64 * 1024;
 const newline = 10;
 
-/** Writes a backup that only its owner may read, and syncs it; resolves with its size. Never overwrites a file, and removes the file of a backup that fails or is aborted. */
+/**
+ * Writes a backup that only its owner may read, and syncs it; resolves with its size. Never overwrites a file, and removes the file of a
+ * backup that fails or is aborted.
+ */
 export async function writeBackup(
   file: string,
   header: BackupHeader,

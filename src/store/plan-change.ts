@@ -23,8 +23,8 @@ export function change(command: TaskChangeCommand, facts: Facts): Plan {
     case "answer_inputs":
       return { result: { ok: true, task, accepted: journal.map(({ key }) => key) }, ...effect };
     case "cancel": {
-      const unheld = before?.journalled === true && held !== true;
-      return { result: { ok: true, task, unheld }, ...effect };
+      const released = before?.journalled === true && held !== true;
+      return { result: { ok: true, task, released }, ...effect };
     }
     default:
       return { result: { ok: true, task }, ...effect };

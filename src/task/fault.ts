@@ -60,7 +60,7 @@ export type FaultCode =
   // the stored data of one task is damaged: a retry cannot help, and other tasks are not affected
   | "task_unreadable"
   | "store_closed"
-  // others took this process for dead, and its tasks go to them
+  // others considered this process dead and took over its tasks
   | "store_lost"
   | "store_url"
   | "node_too_old"
@@ -142,7 +142,7 @@ export function isHidden(thrown: unknown): boolean {
 }
 
 /** What callers get if the store fails. The store's own message is for the server's operator, and contains file names. */
-export const storeAway = "The task store does not answer now. Try again later.";
+export const storeUnavailable = "The task store is not answering. Try again later.";
 
 /** What callers get for a task that is damaged, or encrypted with a key that is missing here. */
 export const taskUnreadable = "The stored data of this task cannot be read.";

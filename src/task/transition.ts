@@ -63,7 +63,7 @@ export const transitions = {
     underToken: true,
     owner: "same",
     meaning:
-      "the handler waits, and its frame is dropped: the task runs again when a wait ends or a cancel arrives",
+      "the handler waits and is dropped from memory: the task runs again when a wait ends or a cancel arrives",
   },
   wake: {
     from: ["queued"],

@@ -117,7 +117,7 @@ export const metric = {
     name: "holdfast.store.losses",
     kind: "counter",
     unit: "{loss}",
-    description: "How often other processes took this one for dead.",
+    description: "How often other processes considered this one dead.",
   },
   listenerLosses: {
     name: "holdfast.store.listener.losses",

@@ -23,7 +23,7 @@ function leave(store: TaskStore, how: Partial<TaskCommand<"leave">> = {}): Promi
   return store.write({ type: "leave", ...about, stays: false, promised: false, cancelBy: null, ...how });
 }
 
-function callOff(store: TaskStore): Promise<CommandResult<"cancel">> {
+function cancelCall(store: TaskStore): Promise<CommandResult<"cancel">> {
   return store.write({ type: "cancel", ...about, unlessWanted: true });
 }
 
@@ -96,7 +96,7 @@ export const callerCases = storeCases("callers", {
     assertMembers(await leave(store, { cancelBy: noon + 20 }), {
       task: { cancelBy: null, sweepAt: noon + 100 },
     });
-    assert.deepEqual(await callOff(store), refused);
+    assert.deepEqual(await cancelCall(store), refused);
     await store.write({ ...createRunning("b"), awaited: true });
     assertMembers(await store.write({ type: "cancel", now: noon, id: "task-b", unlessWanted: true }), {
       task: { state: "cancelled" },
@@ -170,9 +170,9 @@ export const sharedCallerCases = ownerCases("callers", {
     await join(other, { alone: false });
     assertMembers(await leave(store, { cancelBy: noon + 20 }), { task: { cancelBy: null } });
     await join(store, { alone: false });
-    assert.deepEqual(await callOff(store), refused);
+    assert.deepEqual(await cancelCall(store), refused);
     await leave(other);
-    assertMembers(await callOff(store), { task: { state: "cancelled" } });
+    assertMembers(await cancelCall(store), { task: { state: "cancelled" } });
   },
 
   "callers of an owner that is gone wait for nothing": async ({ store, join: open, kill }) => {
@@ -184,7 +184,7 @@ export const sharedCallerCases = ownerCases("callers", {
     const { store: lostToo, owner: deadToo } = await open();
     await join(lostToo, { alone: false });
     await kill(deadToo);
-    assertMembers(await callOff(store), { task: { state: "cancelled" } });
+    assertMembers(await cancelCall(store), { task: { state: "cancelled" } });
   },
 
   "other owners are told who waits": async ({ store, join: open }) => {

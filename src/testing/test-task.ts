@@ -180,7 +180,7 @@ export class TestTask {
     const stored = this.#world.tables.stored.get(this.id);
     assert.ok(
       stored !== undefined,
-      `The store has task ${this.id} no more: its time was over. Look at it before t.clock.advance.`,
+      `Task ${this.id} has expired and was deleted from the store. Read it before t.clock.advance.`,
     );
     return stored;
   }

@@ -163,9 +163,9 @@ export const waitingCases = [
         await other.write(createRunning(name));
         await other.write({ type: "mark", now: noon, id: `task-${name}`, token: "t1" });
       }
-      assertMembers(await store.write({ type: "cancel", now: noon, id: "task-b" }), { unheld: false });
+      assertMembers(await store.write({ type: "cancel", now: noon, id: "task-b" }), { released: false });
       await kill(of);
-      assertMembers(await store.write({ type: "cancel", now: noon, id }), { unheld: true });
+      assertMembers(await store.write({ type: "cancel", now: noon, id }), { released: true });
     },
 
     "what one owner parked is run by it as long as it lives, and woken by any": async ({

@@ -18,7 +18,7 @@ const patienceMs = 60_000;
 /** Clients give up on a node that says nothing, and go to another. */
 const clientPatienceMs = 5_000;
 /** What a node may answer while it, or its database, is struck, or the machine is busy with other things: nothing was promised then. */
-const refusals = /The task store does not answer now|This server was taken for dead/;
+const refusals = /The task store is not answering|considered this one dead/;
 /** What nodes may report then. */
 const reports: readonly string[] = ["store_failed", "store_lost", "fenced", "handler_leaked"];
 

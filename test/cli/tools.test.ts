@@ -19,7 +19,7 @@ describe("holdfast tools SERVER TOOL", { timeout: 60_000 }, () => {
     expect(stdout).toBe(
       `slow_compute
 
-Computes for as many seconds as it is told to
+Computes for a given number of seconds
 
 - safe to call again, according to the server
 

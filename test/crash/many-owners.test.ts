@@ -28,7 +28,7 @@ const limitMs = 180_000 + blows * 9_000;
 /** Clients give up on a process that says nothing, and go to another. */
 const patienceMs = 500;
 /** What is said while a process that is stopped in a commit keeps the others from writing, and by one that is about to end. */
-const refusals = /The task store does not answer now|The server (is stopping|stops)/;
+const refusals = /The task store is not answering|The server (is stopping|stops)/;
 
 // Most of their time is spent waiting for processes that are stopped. Of three one only serves: two run tasks.
 it.concurrent.for(fullForm || onPostgres ? [2, 3] : [3])(

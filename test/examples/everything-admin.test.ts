@@ -56,7 +56,7 @@ describe("the admin endpoint of the everything server", { timeout: 60_000 }, () 
         { EVERYTHING_TOKENS: "s3cret=ada", EVERYTHING_ADMIN_TOKEN: "s3cret" },
         /^EVERYTHING_ADMIN_TOKEN is a token of (?!.*s3cret).*\n$/,
       ],
-      [{ EVERYTHING_ADMIN_TOKEN: "" }, /^adminToken takes a token .*\n$/],
+      [{ EVERYTHING_ADMIN_TOKEN: "" }, /^adminToken needs a token .*\n$/],
     ];
     for (const [env, message] of cases) {
       const { code, stdout, stderr } = await new EverythingServer({ env }).ended;

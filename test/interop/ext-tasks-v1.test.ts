@@ -13,7 +13,7 @@ interface Asked {
 const answers: Readonly<Record<string, object>> = {
   "Delete a.txt?": { confirm: true },
   "What is your name?": { name: "Ada" },
-  "Shall we go on?": { confirm: true },
+  "Continue?": { confirm: true },
 };
 
 // Its driver calls tasks/result only once a task has ended.

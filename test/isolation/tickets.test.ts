@@ -52,7 +52,7 @@ async function expectApart(alice: Call, bob: Call): Promise<void> {
     const by = async (typed: string): Promise<string> =>
       JSON.stringify(await bob(tool, { reference: typed, ...more })).replaceAll(typed, "…");
     const foreign = await by(reference);
-    expect(foreign).toContain("There is no call with the reference");
+    expect(foreign).toContain("No call with the reference");
     expect(foreign).toBe(await by(unknownLike(reference)));
     expect(foreign).not.toContain(secret);
   }

@@ -214,7 +214,7 @@ function change(model: Model, by: string, command: ChangeCommand): ModelStep {
   const hears = token !== null && owner !== null && (owner === by || isAlive(model, owner));
   const more = {
     ...(command.type === "answer_inputs" && { accepted }),
-    ...(command.type === "cancel" && { unheld: journalled && !hears }),
+    ...(command.type === "cancel" && { released: journalled && !hears }),
   };
   const answer = { ok: true, task: next.task, ...more } as const;
   if (done.idle) return unchanged(model, answer);

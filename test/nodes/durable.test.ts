@@ -50,7 +50,7 @@ it("nodes that serve leave the tools of durable() to those that work", async () 
   // A request is kept where it came in, and says so; tools of the SDK run there.
   expect(await client.callTool("looks", { word: "far" }, patience)).toMatchObject({
     isError: true,
-    content: [{ text: expect.stringContaining("ctx.http.req is not here") as unknown }],
+    content: [{ text: expect.stringContaining("ctx.http.req is not available") as unknown }],
   });
   expect(await client.callTool("here", { word: "near" }, patience)).toMatchObject(
     text(`near in ${front.pid}`),
@@ -95,7 +95,7 @@ it("another node goes on with the tools of durable() when one is lost", async ()
   // A handler that was written for the SDK has not agreed to run again.
   expect(asks).toMatchObject({
     code: "failed",
-    message: expect.stringContaining('The server stopped while "asks" ran') as unknown,
+    message: expect.stringContaining('The server stopped while "asks" was running') as unknown,
   });
   expect(nodes.runnersOf("gated")).toEqual([first.pid, spare.pid]);
   expect(nodes.runnersOf("asks")).toEqual([first.pid]);

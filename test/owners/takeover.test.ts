@@ -71,7 +71,7 @@ it("refuses calls, and reads on, while a process that is stopped holds the datab
     const refused = await client.startTool("gated", { word: "refused" }).catch((error: unknown) => error);
     expect(refused).toMatchObject({
       code: "rpc",
-      message: expect.stringContaining("store does not answer now"),
+      message: expect.stringContaining("store is not answering"),
     });
     expect(await (await client.resume(running.reference)).get()).toMatchObject({ status: "working" });
   }

@@ -8,7 +8,7 @@ const timeoutMs = 5_000;
 const graceMs = 1_000;
 const tooLong = {
   isError: true,
-  content: [{ type: "text", text: "The attempt worked for longer than 5000 ms at a stretch." }],
+  content: [{ type: "text", text: "The attempt ran for more than 5000 ms without waiting." }],
 };
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 

@@ -167,7 +167,7 @@ it("is made by no tool that never runs as a task", async () => {
   };
   const process = await Process.started({ tools: { ...failing, root } });
   expect(JSON.parse((await process.runInline("root")).body)).toMatchObject({
-    message: expect.stringContaining('leave out task: "forbidden"') as string,
+    message: expect.stringContaining('Remove task: "forbidden"') as string,
   });
 });
 
@@ -225,7 +225,7 @@ describe("a call that cannot be made", () => {
     const root: Handler = async (_, task) =>
       text(await task.call("it", tool as never).then(() => "done", String));
     const process = await Process.started({ tools: { root } });
-    const said = "TypeError: A tool is called by what tasks.tool returned, or by its name.";
+    const said = "TypeError: To call a tool, pass what tasks.tool() returned, or the tool's name.";
     expect(bodyOf(await process.ended(await process.callId("root")))).toEqual(text(said));
   });
 

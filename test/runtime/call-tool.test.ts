@@ -135,7 +135,7 @@ describe("a call of another tool", () => {
   });
 
   it.each([
-    ["nothing", {}, "there is no tool"],
+    ["nothing", {}, "this server has no tool"],
     ["direct", {}, "never runs as a task"],
   ])("of %s is refused", async (name, args, problem) => {
     const direct = { config: { task: "forbidden" as const }, handler: double };
@@ -148,7 +148,7 @@ describe("a call of another tool", () => {
   it("cannot go deeper than sixteen", async () => {
     const process = await Process.started({ tools: { root: calls("root") }, options: dropping });
     const id = await process.callId("root");
-    expect(JSON.stringify(bodyOf(await process.ended(id)))).toContain("16 deep");
+    expect(JSON.stringify(bodyOf(await process.ended(id)))).toContain("16 levels deep");
     expect(await unfinished(process)).toEqual([]);
   });
 });

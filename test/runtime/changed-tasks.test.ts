@@ -66,7 +66,7 @@ describe.each(tellings)("a process that is told of %s", (what, telling) => {
       const more = { outcome, statusMessage: "over", visibleUntil: now };
       await process.store.write(type === "expire" ? { type, now, id, ...more } : { type, now, id });
       await rest();
-      const told = type === "expire" ? `Task ${id} came to the end of its life.` : "The task was cancelled.";
+      const told = type === "expire" ? `Task ${id} expired.` : "The task was cancelled.";
       expect(reasons).toEqual([told]);
       const { task } = await process.ended(id);
       expect(task.state).toBe(type === "expire" ? "settled" : "cancelled");
@@ -81,7 +81,7 @@ describe.each(tellings)("a process that is told of %s", (what, telling) => {
     const token = (await process.store.get(id))?.token ?? "";
     await process.store.write({ type: "release", now: process.clock.now(), id, token });
     await rest();
-    expect(reasons).toEqual([`Task ${id} was taken from this attempt.`]);
+    expect(reasons).toEqual([`Task ${id} was taken over from this attempt.`]);
   });
 
   it("takes the answers that another stored to its handlers", async () => {

@@ -28,9 +28,9 @@ it.each([0, 1, longest - 1, longest, longest + 1, 3 * longest + 7])(
 it("is called off in each of the parts that a long timer has", () => {
   for (const passed of [0, longest, 2 * longest]) {
     const run = vi.fn<() => void>();
-    const callOff = systemClock.after(3 * longest, run);
+    const cancelTimer = systemClock.after(3 * longest, run);
     vi.advanceTimersByTime(passed);
-    callOff();
+    cancelTimer();
     expect(vi.getTimerCount()).toBe(0);
     vi.advanceTimersByTime(3 * longest);
     expect(run).not.toHaveBeenCalled();

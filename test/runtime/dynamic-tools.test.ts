@@ -177,8 +177,8 @@ describe("a tool that is updated", () => {
       [{ title: "new", plain: "sometimes" }, 'Tool "report": plain has to be "wait" or "ticket"'],
       [{ name: "other" }, 'Tool "report"'],
       [{ handler: "none" }, 'Tool "report" has no handler'],
-      [undefined, 'update of tool "report" needs what is to change'],
-      [() => text("new"), 'update of tool "report" needs what is to change'],
+      [undefined, 'update of tool "report" needs the changes'],
+      [() => text("new"), 'update of tool "report" needs the changes'],
     ];
     for (const [change, says] of wrong) expect(() => tool.update(change as object)).toThrow(says);
     expect(runtime.registry.get("report")).toBe(before);

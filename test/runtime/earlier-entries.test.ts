@@ -99,8 +99,8 @@ describe("what earlier attempts journalled", () => {
   });
 
   it.each([
-    ["not JSON", { k0: "{" }, "k0", 'the journal\'s "k0" is not JSON'],
-    ["gone", {}, "lost", 'the journal has lost "lost"'],
+    ["not JSON", { k0: "{" }, "k0", 'the journal entry "k0" is not JSON'],
+    ["gone", {}, "lost", 'the journal entry "lost" is missing'],
   ])("cannot be read where it is %s", async (_, values, key, problem) => {
     const damaged = entry(0, { key });
     const { entries } = entriesOf([damaged], values);

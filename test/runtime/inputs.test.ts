@@ -197,7 +197,7 @@ describe("questions", () => {
     await second.answer(id, "go", yes);
     expect(bodyOf(await second.ended(id))).toMatchObject({
       code: -32603,
-      message: expect.stringContaining("was used before"),
+      message: expect.stringContaining("was already used"),
     });
   });
 
@@ -211,7 +211,7 @@ describe("questions", () => {
     await second.answer(id, "go", yes); // until then nothing runs
     expect(bodyOf(await second.ended(id))).toMatchObject({
       code: -32603,
-      message: expect.stringContaining("another question"),
+      message: expect.stringContaining("a different question"),
     });
   });
 });

@@ -128,7 +128,7 @@ describe("maxJournalBytes", () => {
     await process.answer(id, "q", { action: "accept", content: { a: "x".repeat(200) } });
     expect(bodyOf(await process.ended(id))).toMatchObject({
       content: [
-        { text: expect.stringMatching(/^\{"a":"x{200}"\} With "r" .+ maxJournalBytes is 200/) as string },
+        { text: expect.stringMatching(/^\{"a":"x{200}"\} With "r", .+ maxJournalBytes is 200/) as string },
       ],
     });
     expect(await process.store.journalEntry(id, "r")).toBeUndefined();

@@ -105,7 +105,7 @@ describe("steps", () => {
   });
 
   it.each<[string, string, Handler]>([
-    ["a key used twice", "was used before", (_, task) => twice(() => task.step("same", () => 1))],
+    ["a key used twice", "was already used", (_, task) => twice(() => task.step("same", () => 1))],
     [
       "a step inside a step",
       "inside a step",

@@ -143,7 +143,9 @@ describe("a ttl that a client asks for", () => {
 describe("a wait beyond the end of its task", () => {
   const outlives = (what: string) => ({
     code: -32603,
-    message: expect.stringMatching(`^The ${what} would end at 202.-.*, but its task ends at 202.-`) as string,
+    message: expect.stringMatching(
+      `^The ${what} would end at 202.-.*, after its task, which ends at 202.-`,
+    ) as string,
   });
 
   it.each([

@@ -66,11 +66,15 @@ describe("prepare inside a task", () => {
 
   it.each<[string, (args: unknown, ask: PrepareContext) => unknown, RegExp]>([
     ["throws", () => Promise.reject(new Error("not today")), /not today.*isError/],
-    ["returns what JSON cannot carry", () => new Map(), /-32603.*What prepare of tool tool returned/],
+    [
+      "returns what JSON cannot carry",
+      () => new Map(),
+      /-32603.*The value that prepare of tool tool returned/,
+    ],
     [
       "uses a key twice",
       async (_, ask) => Promise.all([ask.roots("r"), ask.roots("r")]),
-      /The key \\\\"r\\\\"|The key \\"r\\" was used before/,
+      /The key \\\\"r\\\\"|The key \\"r\\" was already used/,
     ],
   ])("that %s ends the task as the handler would, which does not run", async (_, prepare, ending) => {
     let runs = 0;

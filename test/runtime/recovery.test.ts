@@ -13,9 +13,9 @@ describe("after a crash", () => {
     const ended = await second.ended(id);
     expect(bodyOf(ended)).toMatchObject({
       code: -32603,
-      message: expect.stringContaining("not known to be safe"),
+      message: expect.stringContaining("not marked as safe"),
     });
-    expect(ended.task.statusMessage).toContain("not known to be safe");
+    expect(ended.task.statusMessage).toContain("not marked as safe");
   });
 
   it.each([
@@ -70,7 +70,7 @@ describe("after a crash", () => {
     process = await process.crash({ tools });
     expect(bodyOf(await process.ended(id))).toMatchObject({
       code: -32603,
-      message: expect.stringContaining("after 5 crashes"),
+      message: expect.stringContaining("the server crashed 5 times"),
     });
   });
 

@@ -120,7 +120,8 @@ describe("an event is refused", () => {
     await expect(send(3)).rejects.toThrow(
       expect.objectContaining({
         code: "limit_reached",
-        message: "2 events wait for this task, which is maxEventsPerTask: its handler does not take them.",
+        message:
+          "2 events are already waiting for this task, the most that maxEventsPerTask allows: its handler is not taking them.",
       }),
     );
     expect(await send(2)).toBe(false); // it is there

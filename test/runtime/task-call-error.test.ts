@@ -27,7 +27,7 @@ it.each([
     errorOf(errorOutcome(expiredError), true),
     'Tool "scan" did not end in time: The task expired before it ended.',
   ],
-  ["a cancel", errorOf(null), 'The call of tool "scan" was cancelled.'],
+  ["a cancel", errorOf(null), 'The call to tool "scan" was cancelled.'],
   [
     "a result without text",
     callErrorOf("scan", { reason: "failed", result: { isError: true, content: [] } }),

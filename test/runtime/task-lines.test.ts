@@ -267,7 +267,7 @@ describe("a log and an output", () => {
 
   test.each([
     [(task: Task) => task.log("warn" as "warning", "x"), /levels.*"warning.*not .*"warn/],
-    [(task: Task) => task.log("info", 1 as unknown as string), /text, and not 1/],
+    [(task: Task) => task.log("info", 1 as unknown as string), /string, not 1/],
     [(task: Task) => task.log("info", "x", new Date(0)), /line of the log/],
     [(task: Task) => task.log("info", "x".repeat(300_000)), /maxLogBytes/],
     [(task: Task) => task.output({ type: "txt" } as never), /content blocks.*an object/],

@@ -12,7 +12,7 @@ const day = 24 * 3_600_000;
 
 /** Timers of random times, some of which are called off. */
 const arbitraryTimers = fc.array(
-  fc.record({ after: fc.integer({ min: -1_000, max: 200_000 }), calledOff: fc.boolean() }),
+  fc.record({ after: fc.integer({ min: -1_000, max: 200_000 }), isCancelled: fc.boolean() }),
   { maxLength: 60 },
 );
 
@@ -24,12 +24,12 @@ describe("timers", () => {
         const timers = new Timers(clock);
         const begun = clock.now();
         const ran: { at: number; index: number }[] = [];
-        const callOffs = all.map(({ after }, index) =>
+        const cancels = all.map(({ after }, index) =>
           timers.at(begun + after, () => ran.push({ at: clock.now() - begun, index })),
         );
-        for (const [index, { calledOff }] of all.entries()) if (calledOff) callOffs[index]?.();
+        for (const [index, { isCancelled }] of all.entries()) if (isCancelled) cancels[index]?.();
         await clock.advance(300_000);
-        const expected = [...all.entries()].filter(([, { calledOff }]) => !calledOff);
+        const expected = [...all.entries()].filter(([, { isCancelled }]) => !isCancelled);
         expect(ran.map(({ index }) => index).toSorted((a, b) => a - b)).toEqual(
           expected.map(([index]) => index),
         );
@@ -62,14 +62,14 @@ describe("timers", () => {
     const timers = new Timers(clock);
     const begun = clock.now();
     const ran: number[] = [];
-    const callOffs: (() => void)[] = [];
+    const cancels: (() => void)[] = [];
     for (let n = 0; n < 100; n++) {
-      callOffs.push(
+      cancels.push(
         timers.at(begun + n, () => {
           ran.push(n);
-          callOffs[n]?.();
-          callOffs[n + 1]?.();
-          callOffs[n + 1]?.();
+          cancels[n]?.();
+          cancels[n + 1]?.();
+          cancels[n + 1]?.();
         }),
       );
     }

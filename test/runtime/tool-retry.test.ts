@@ -416,7 +416,7 @@ describe("an attempt that takes too long", () => {
     await process.clock.advance(graceMs);
     expect((await process.get(id)).task).toMatchObject({
       state: "queued",
-      statusMessage: "Attempt 1 of 2 failed: The attempt worked for longer than 5000 ms at a stretch.",
+      statusMessage: "Attempt 1 of 2 failed: The attempt ran for more than 5000 ms without waiting.",
     });
     await process.clock.advance(10_000);
     expect(bodyOf(await process.ended(id))).toEqual(text("run 2"));
@@ -485,7 +485,7 @@ it.each<[object, string]>([
   [{ retry: { attempts: 2, backoff: { firstMs: -1 } } }, "retry.backoff: firstMs has to be a number"],
   [{ retry: { attempts: 2 }, onCrash: "fail" }, 'onCrash: "fail" forbids'],
   [{ retry: { attempts: 2 }, task: "forbidden" }, 'with task: "forbidden" it runs without one'],
-  [{ retry: { attempts: 2 }, promoteAfterMs: 5 }, "with promoteAfterMs it runs without one"],
+  [{ retry: { attempts: 2 }, promoteAfterMs: 5 }, "with promoteAfterMs the tool runs without one"],
 ])("refuses %j", (config, message) => {
   const make = (): Process => new Process({ tools: { flaky: { config, handler: failing(0) } } });
   expect(make).toThrow(message);

@@ -253,11 +253,11 @@ export class UnsteadyServer {
   }
 
   #saw(life: Life, command: TaskCommand, result: unknown): void {
-    const { ok, reason, task, unheld } = result as {
+    const { ok, reason, task, released } = result as {
       readonly ok: boolean;
       readonly reason?: string;
       readonly task?: TaskRecord;
-      readonly unheld?: boolean;
+      readonly released?: boolean;
     };
     if (command.type === "record_step" && ok) this.#recorded.add(`${command.id} ${command.key}`);
     if (reason === "duplicate") this.violations.push(`${command.type} came twice.`);
@@ -265,7 +265,7 @@ export class UnsteadyServer {
       this.cancelledParked.set(command.id, task.cancelBy);
     }
     if (command.type === "cancel" && ok) {
-      if (unheld === true && !life.over) this.cancelledParked.set(command.id, Infinity);
+      if (released === true && !life.over) this.cancelledParked.set(command.id, Infinity);
       if (!this.aborted.has(command.id)) this.#endedUnheard.add(command.id);
       if (life.over) this.#forgetUnheard();
     }

@@ -90,10 +90,10 @@ describe("task.version", () => {
     const said = async (tool: string): Promise<unknown> =>
       JSON.stringify(bodyOf(await process.ended(await process.callId(tool))));
     expect(await said("newer")).toContain(
-      'task.version(\\"v\\", 2) asks for a version that the tool has not: its version is 1.',
+      'task.version(\\"v\\", 2) asks for a version that the tool does not have: its version is 1.',
     );
     expect(await said("half")).toContain("whole number of at least 1, not 1.5");
-    expect(await said("other")).toContain("was used before");
+    expect(await said("other")).toContain("was already used");
     const first = await Process.started({ tools: { report: hangs } });
     const id = await first.callId("report");
     await first.journalHas(id, "a");
@@ -101,7 +101,9 @@ describe("task.version", () => {
       tools: { report: async (_, task) => text(String(await task.version("a", 1))) },
     });
     expect(bodyOf(await second.ended(id))).toMatchObject({
-      message: expect.stringContaining('step under the key "a", but the handler asks for a version'),
+      message: expect.stringContaining(
+        'step under the key "a", but the handler now calls task.version with it',
+      ),
     });
   });
 });
@@ -188,7 +190,7 @@ describe("a process with an older version", () => {
       expect.objectContaining({
         code: "newer_version",
         message: expect.stringMatching(
-          /^There are tasks of version 2 of tool "report", and this process has version 1:/,
+          /^Some tasks of tool "report" have version 2, but this process has version 1,/,
         ),
       }),
     ]);

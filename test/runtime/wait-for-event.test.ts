@@ -282,7 +282,7 @@ describe("a wait with a time", () => {
     await process.clock.advance(1_000);
     expect(bodyOf(await process.ended(id))).toMatchObject({
       isError: true,
-      content: [{ text: 'The event "paid" did not come in time for "wait".' }],
+      content: [{ text: 'The event "paid" did not arrive in time for the wait "wait".' }],
     });
   });
 
@@ -377,7 +377,7 @@ describe("a handler that waits for an event", () => {
     const { body } = await process.runInline("tool");
     expect(JSON.parse(body)).toMatchObject({
       message:
-        'Tool "tool" runs without a task here, to which no event can be sent: leave out task: "forbidden".',
+        'Tool "tool" never runs as a task, so no event can be sent to it. Remove task: "forbidden" from it.',
     });
   });
 

@@ -151,7 +151,7 @@ describe("a queue", () => {
     await expect(openTasks({ store: withoutQueues })).rejects.toMatchObject({
       code: "configuration",
       message:
-        "This store keeps no messages, which tasks of SDK v1 need. Use one that does, such as sqliteStore(path).",
+        "This store does not keep messages, which tasks of SDK v1 need. Use a store that does, such as sqliteStore(path).",
     });
   });
 

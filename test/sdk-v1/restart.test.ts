@@ -49,12 +49,12 @@ it("returns the same result after a kill, and fails the unfinished task", async 
   expect(await tasks.getTask(quick.taskId)).toEqual(done);
   expect(await tasks.getTask(slow.taskId)).toMatchObject({
     status: "failed",
-    statusMessage: "The server stopped while it worked on this task, and does not take it up again.",
+    statusMessage: "The server stopped while it was working on this task, and does not resume it.",
     createdAt: slow.createdAt,
   });
   await expect(tasks.getTaskResult(slow.taskId, CallToolResultSchema)).rejects.toMatchObject({
     code: -32603,
-    message: expect.stringContaining("The server stopped while it worked on this task") as string,
+    message: expect.stringContaining("The server stopped while it was working on this task") as string,
   });
   expect((await tasks.listTasks()).tasks.map(({ taskId }) => taskId)).toEqual([slow.taskId, quick.taskId]);
   // And the same process still works.

@@ -40,7 +40,7 @@ it("the tasks of one that is killed fail in the other, and results stay", async 
   await vi.waitFor(async () => {
     expect(await status(slow.taskId)).toMatchObject({
       status: "failed",
-      statusMessage: "The server stopped while it worked on this task, and does not take it up again.",
+      statusMessage: "The server stopped while it was working on this task, and does not resume it.",
     });
   }, patience);
   expect(await resultText(second, quick.taskId)).toBe(text);

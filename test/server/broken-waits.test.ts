@@ -129,7 +129,7 @@ it("takes back no more than a session may have open, whether their connections a
   await peer.begin("tasks/result", { taskId });
   const refused = await peer.post({ id: "one more", method: "tasks/result", params: { taskId } });
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
-  const message = "This session has 2 requests open already: wait for some of them, or cancel them.";
+  const message = "This session already has 2 open requests. Wait for some of them, or cancel them.";
   expect(await refused.json()).toEqual({
     jsonrpc: "2.0",
     id: "one more",

@@ -79,7 +79,7 @@ it("tells of the request where it came, and says what is gone after a restart", 
     state: null,
     traceState: null,
   };
-  const gone = (what: string): unknown => expect.stringContaining(`ctx.${what} is not here`);
+  const gone = (what: string): unknown => expect.stringContaining(`ctx.${what} is not available`);
   expect(seen).toEqual([
     { ...kept, desk: "7", token: "t0ken", other: 1, envelope: 2 },
     {
@@ -163,7 +163,7 @@ it("says which question has changed where a handler that runs again asks another
   const { status, error } = await peer.ended(taskId);
   expect([status, (error as Error).message]).toEqual([
     "failed",
-    expect.stringContaining("question 1 of ctx.mcpReq.elicitInput is another one than before"),
+    expect.stringContaining("question 1 of ctx.mcpReq.elicitInput is not the one that it asked before"),
   ]);
 });
 
@@ -182,7 +182,7 @@ it("runs no handler again that only asks its client, and used nothing of the tas
   const { status, statusMessage } = await peer.ended(taskId);
   expect([status, statusMessage]).toEqual([
     "failed",
-    expect.stringContaining("not known to be safe to run again"),
+    expect.stringContaining("not marked as safe to run again"),
   ]);
   expect(runs).toBe(1);
 });
@@ -241,7 +241,9 @@ it("says that the server around a handler has no client", async () => {
     }),
   );
   const { result } = await peer.ended(await peer.start("work"));
-  expect(JSON.stringify(result)).toContain("has no client: ask and report through ctx");
+  expect(JSON.stringify(result)).toContain(
+    "is not connected to a client. To ask the client or report progress, use ctx",
+  );
 });
 
 it("keeps no more of _meta than its limit, and says so", async () => {
@@ -289,7 +291,7 @@ it("reports progress, and says what a task cannot do", async () => {
   });
   expect(said).toEqual([
     expect.stringContaining("cannot send notifications/resources/list_changed"),
-    expect.stringContaining("cannot send a request ping"),
-    expect.stringContaining("ctx.mcpReq.elicitInput takes no signal in a task"),
+    expect.stringContaining("cannot send ping requests"),
+    expect.stringContaining("ctx.mcpReq.elicitInput does not take signal in a task"),
   ]);
 });

@@ -15,12 +15,12 @@ const fault = (message: string): unknown =>
   expect.objectContaining({ code: "configuration", message: expect.stringContaining(message) as unknown });
 
 it.each([
-  ["yes", {}, 'has the wrong task: "optional", "required" or an object of options, not "yes"'],
-  ["forbidden", {}, "leave it out of a tool that is never a task"],
+  ["yes", {}, 'has an invalid task: use "optional", "required" or an object of options, not "yes"'],
+  ["forbidden", {}, "leave it out if the tool never runs as a task"],
   [{ mode: "never" }, {}, 'not "never"'],
   [{ ttl: 5 }, {}, 'task of tool "report" has no option "ttl". Did you mean ttlMs?'],
   [{ prepare: () => 1 }, {}, 'has no option "prepare"'],
-  ["optional", { scopeChallenge: () => undefined }, "give its scopes to oauthResource"],
+  ["optional", { scopeChallenge: () => undefined }, "set its scopes in oauthResource"],
 ])("refuses a tool with task %j", (task, more, message) => {
   expect(makes(making((server) => void tool(server, task, more)))).toThrow(fault(message));
 });
@@ -34,7 +34,7 @@ it("refuses what is no factory, and what a factory should not return", async () 
     McpServer: typeof McpServer;
   };
   const foreign = (): McpServer => new copy.McpServer({ name: "a", version: "1" });
-  expect(makes(foreign)).toThrow(fault("another copy of @modelcontextprotocol/server"));
+  expect(makes(foreign)).toThrow(fault("a different copy of @modelcontextprotocol/server"));
   const late = durable(async () => wrong as unknown as McpServer, { store: memoryStore() });
   await expect(late.start()).rejects.toEqual(fault("returned no McpServer"));
 });
@@ -42,7 +42,7 @@ it("refuses what is no factory, and what a factory should not return", async () 
 it("refuses a tool with task outside of durable", () => {
   createTasks({ store }).server(() => new McpServer({ name: "a", version: "1" }));
   const server = new McpServer({ name: "a", version: "1" });
-  expect(() => tool(server, "optional")).toThrow(fault("comes from no function that durable() was given"));
+  expect(() => tool(server, "optional")).toThrow(fault("was not created by a function given to durable()"));
   tool(server, undefined);
 });
 
@@ -55,10 +55,10 @@ it("refuses changes that a durable tool cannot have", async () => {
     fault('Tool "a" cannot be renamed to "b": its tasks are stored under its name'),
   );
   expect(() => registered?.update({ scopeChallenge: () => undefined })).toThrow(
-    fault("give its scopes to oauthResource"),
+    fault("set its scopes in oauthResource"),
   );
   // @ts-expect-error: what JavaScript can give
-  expect(() => registered?.update()).toThrow(fault("is to be updated with nothing"));
+  expect(() => registered?.update()).toThrow(fault("was updated without changes"));
   registered?.remove();
   expect(() => registered?.enable()).toThrow(fault('Tool "a" was removed'));
 });
@@ -99,6 +99,6 @@ it("says where a factory registers tools for some clients only, or too late", as
     { store: memoryStore() },
   );
   expect(await problem.promise).toEqual(
-    fault("was registered after the function given to durable() had ended"),
+    fault("was registered after the function given to durable() had returned"),
   );
 });

@@ -174,7 +174,9 @@ describe.each(cases)("a client on %s with %s", (wire, revision) => {
     let came = next();
     const tool = tasks.tool("report", {}, () => text("done"));
     expect(await came).toEqual(["report", "task_result", "task_cancel"]);
-    expect(() => tasks.tool("task_cancel", {}, () => text("mine"))).toThrow("is named like a polling tool");
+    expect(() => tasks.tool("task_cancel", {}, () => text("mine"))).toThrow(
+      "has the same name as a polling tool",
+    );
     came = next();
     tool.remove();
     expect(await came).toEqual(["task_result", "task_cancel"]);

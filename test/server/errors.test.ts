@@ -158,7 +158,7 @@ it.each([
   const fault = new HoldfastError("store_failed", "Nothing was written: process 7 holds /secret/tasks.db.");
   store.write = () => Promise.reject(fault);
   const { error } = await new StatelessClient(http.url).call(tool, { word: "a" });
-  const message = "The task store does not answer now. Try again later.";
+  const message = "The task store is not answering. Try again later.";
   expect(error).toEqual({ code: -32603, message });
   expect(errors).toEqual([fault]);
 });

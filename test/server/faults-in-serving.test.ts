@@ -50,12 +50,12 @@ it("reports what fails outside of requests, and after their answers", async () =
   const errors: unknown[] = [];
   const faults = new FaultsInServing((error) => errors.push(error));
   const [outside, late, told] = [new Error("outside"), new Error("late"), new Error("told")];
-  faults.heard(outside);
+  faults.onSdkError(outside);
   const gate = Promise.withResolvers<void>();
   let after: Promise<void> | undefined;
   await faults.during(async () => {
-    faults.heard(told);
-    after = gate.promise.then(() => faults.heard(late));
+    faults.onSdkError(told);
+    after = gate.promise.then(() => faults.onSdkError(late));
     return new Response(null, { status: 400 });
   });
   gate.resolve();

@@ -54,7 +54,7 @@ it("refuses who does not authenticate, on every method [X-P-003 B-123]", async (
   for (const method of ["tools/call", "tasks/get", "server/discover"]) {
     const { status, headers, id, error } = await peer.send(method, { name: "bare", taskId: "a" });
     expect([status, headers.get("www-authenticate"), id]).toEqual([401, "Bearer", null]);
-    expect(error?.message).toBe("Authentication is needed.");
+    expect(error?.message).toBe("Authentication is required.");
   }
   // Nor in a session that somebody else has opened, by any method of HTTP.
   const ann = await SessionClient.open(http.url, { headers: { authorization: "ann" } });

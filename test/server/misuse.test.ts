@@ -50,7 +50,7 @@ it.each<[string, () => unknown, ...string[]]>([
   [
     "no options of a tool",
     () => someTasks().tool("t", misuse(handler), misuse(undefined)),
-    "in the place of",
+    "where its options belong",
   ],
   ["no name", () => someTasks().tool(misuse({}), misuse(handler), misuse(undefined)), "A tool needs a name"],
   ["a server, not a function", () => someTasks().server(misuse(makeServer())), "tasks.server(() => new McpS"],
@@ -97,14 +97,14 @@ it("says that tasks which only work take no requests", () => {
   const tasks = createTasks({ store: memoryStore(), roles: ["work"] });
   const serve = (): unknown => tasks.server(() => new McpServer({ name: "worker", version: "1" }));
   expect(serve).toThrow(expect.objectContaining({ code: "configuration" }));
-  expect(serve).toThrow("call start()");
+  expect(serve).toThrow("Call start()");
 });
 
 it("says so of a durable server too, and only where it is to serve", async () => {
   const server = durable(makeServer, { store: memoryStore(), roles: ["work"] });
   for (const serve of [() => createNodeHandler(server), () => createFetchHandler(server)]) {
     expect(serve).toThrow(expect.objectContaining({ code: "configuration" }));
-    expect(serve).toThrow("call start()");
+    expect(serve).toThrow("Call start()");
   }
   await server.tasks.start();
   await server.tasks.stop();

@@ -256,10 +256,18 @@ describe("what goes wrong", () => {
     [
       "a value that JSON cannot carry",
       () => new Date(0),
-      /What prepare of tool greet returned is an instance/,
+      /The value that prepare of tool greet returned is an instance/,
     ],
-    ["too much", () => "x".repeat(5000), /What prepare of tool greet returned is larger than 4096 bytes/],
-    ["a key twice", (_, ask) => Promise.all([nameFrom(ask, "a"), nameFrom(ask, "a")]), /"a" was used before/],
+    [
+      "too much",
+      () => "x".repeat(5000),
+      /The value that prepare of tool greet returned is larger than 4096 bytes/,
+    ],
+    [
+      "a key twice",
+      (_, ask) => Promise.all([nameFrom(ask, "a"), nameFrom(ask, "a")]),
+      /"a" was already used/,
+    ],
     ["a question too large", (_, ask) => nameFrom(ask, "a", "x".repeat(5000)), /larger than 4096 bytes/],
   ])("says that prepare has %s", async (_, prepare, message) => {
     const peer = await StatelessClient.of({
@@ -283,7 +291,7 @@ describe("what goes wrong", () => {
     const { error } = await caller.retry(await caller.round(), { a: accept("x".repeat(4000)) });
     expect(error).toMatchObject({
       code: -32603,
-      message: expect.stringMatching(/answered so far/) as string,
+      message: expect.stringMatching(/answers so far/) as string,
     });
   });
 

@@ -155,7 +155,7 @@ it.each([true, false])(
     const refused = await new SessionClient(http.url).post([{ jsonrpc: "2.0", id: 1, method: "ping" }], {
       headers,
     });
-    const message = expect.stringContaining("2026-07-28 has no batches") as unknown;
+    const message = expect.stringContaining("2026-07-28 does not support batches") as unknown;
     expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: -32600, message } }]);
   },
 );

@@ -27,7 +27,7 @@ it("refuses what a client asks on a pipe beyond what it has open, until that is 
     id: "one more",
     error: {
       code: -32_000,
-      message: "2 requests are open already: wait for some of them, or cancel them.",
+      message: "2 requests are already open. Wait for some of them, or cancel them.",
       data: { retryAfterMs: 1_000 },
     },
   });

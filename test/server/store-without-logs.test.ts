@@ -8,7 +8,7 @@ import { serve } from "../kit/server.ts";
 import { SessionClient } from "../kit/session-client.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
 
-const said = "The store keeps no logs and outputs of tasks: task.log and task.output need one that does.";
+const said = "This store does not keep logs and outputs of tasks, which task.log and task.output need.";
 
 /** A store as an author may write it, without what it may leave out. */
 function withoutLogs(): TaskStore {
@@ -74,7 +74,7 @@ it("says to whoever reads a task's log that there is none, and of another task n
     [taskId, inSession],
   ] as const) {
     for (const list of ["log", "output?after=3"]) {
-      const message = "This server keeps no logs and outputs of tasks.";
+      const message = "The store of this server does not keep logs and outputs of tasks.";
       expect(await read(`task://${name}/${list}`)).toEqual({ code: -32_602, message });
     }
     const uri = "task://unknown/log";

@@ -429,13 +429,15 @@ describe("ends", () => {
   });
 
   test("a task that somebody wants is not cancelled for a caller that left", () => {
-    const callOff = { ...samples.cancel, unlessWanted: true } as const;
+    const cancelUnlessWanted = { ...samples.cancel, unlessWanted: true } as const;
     const wanted = { owner: "causer", entry: () => undefined, awaitedBy: ["other"] };
-    expect(decide(held, callOff, wanted)).toEqual(refused("awaited"));
+    expect(decide(held, cancelUnlessWanted, wanted)).toEqual(refused("awaited"));
     expect(decide(held, samples.cancel, wanted).ok).toBe(true);
-    expect(decideWith(runningRecord({ promised: true }), callOff)).toEqual(refused("awaited"));
+    expect(decideWith(runningRecord({ promised: true }), cancelUnlessWanted)).toEqual(refused("awaited"));
     // Its own process knows who waits there.
-    expect(accepted(runningRecord({ awaitedBy: ["causer"] }), callOff).task.state).toBe("cancelled");
+    expect(accepted(runningRecord({ awaitedBy: ["causer"] }), cancelUnlessWanted).task.state).toBe(
+      "cancelled",
+    );
   });
 
   test("a result that says that the tool failed is told apart in the record", () => {

@@ -111,7 +111,7 @@ it("serves beside the admin endpoint, under a path of its own", async () => {
         admin: { authenticate: operators },
         metrics: { source, authenticate, path },
       }),
-    ).rejects.toThrow("would hide");
+    ).rejects.toThrow("overlaps with");
 });
 
 it("needs an authentication, a source and tasks, and takes no path that nobody can ask for", () => {

@@ -31,7 +31,7 @@ test.each(fullForm ? ["exit", "abort"] : ["abort"])(
     expect(lives).toBe(6); // five that the poison ended, and the one that gave it up
 
     const end = (name: string) => lines.find((line) => line.startsWith(`end ${name} `)) ?? "";
-    expect(end("poison")).toContain("Gave up after 5 crashes");
+    expect(end("poison")).toContain("the server crashed 5 times");
     expect(end("one-by-one")).toContain('"text":"one by one"');
     expect(end("side-by-side")).toContain('"text":"side by side"');
     expect(end("asks")).toContain('"text":"accept"');

@@ -21,12 +21,12 @@ export function addChangeTools(mcp: McpServer, changes: Changes): void {
     },
   );
   if (changes.hasTool) {
-    mcp.registerTool("test_changing_tool", { description: "Is there only now and then" }, () =>
+    mcp.registerTool("test_changing_tool", { description: "Exists only some of the time" }, () =>
       text("here for now"),
     );
   }
   if (changes.hasPrompt) {
-    mcp.registerPrompt("test_changing_prompt", { description: "Is there only now and then" }, () => ({
+    mcp.registerPrompt("test_changing_prompt", { description: "Exists only some of the time" }, () => ({
       messages: [{ role: "user", content: { type: "text", text: "Here for now." } }],
     }));
   }

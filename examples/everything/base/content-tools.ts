@@ -41,7 +41,7 @@ export function addContentTools(mcp: McpServer): void {
   );
   mcp.registerTool(
     "test_error_handling",
-    { description: "Throws, which makes a result with isError" },
+    { description: "Throws an error, which becomes a result with isError" },
     () => {
       throw new Error("This tool intentionally returns an error for testing");
     },

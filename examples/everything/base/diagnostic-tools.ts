@@ -6,7 +6,7 @@ import { capitalQuestion, nameQuestion } from "./input-required/questions.ts";
 export function addDiagnosticTools(mcp: McpServer): void {
   mcp.registerTool(
     "test_missing_capability",
-    { description: "Needs sampling: a caller without it gets an error that names it" },
+    { description: "Needs sampling: a client without it gets an error that says so" },
     ({ mcpReq }) =>
       mcpReq.inputResponses === undefined
         ? inputRequired({ inputRequests: { capital_question: capitalQuestion } })
@@ -15,7 +15,7 @@ export function addDiagnosticTools(mcp: McpServer): void {
   mcp.registerTool(
     "test_streaming_elicitation",
     {
-      description: "Asks for a name; the question is the end of the response, never a request on its stream",
+      description: "Asks for a name; the question is the result of the call, never a request on its stream",
     },
     async ({ mcpReq }) => {
       const progressToken = mcpReq._meta?.progressToken;
@@ -29,7 +29,7 @@ export function addDiagnosticTools(mcp: McpServer): void {
   );
   mcp.registerTool(
     "test_logging_tool",
-    { description: "Logs on three levels; the caller hears what it asked for, and else nothing" },
+    { description: "Logs on three levels; the client receives only the levels that it asked for" },
     async ({ mcpReq }) => {
       await mcpReq.log("debug", "a detail");
       await mcpReq.log("info", "a message");

@@ -25,7 +25,7 @@ export function addPrompts(mcp: McpServer): void {
   mcp.registerPrompt(
     "test_prompt_with_embedded_resource",
     {
-      description: "A prompt that brings a resource along",
+      description: "A prompt with an embedded resource",
       argsSchema: z.object({ resourceUri: z.string().describe("URI of the resource to embed") }),
     },
     ({ resourceUri: uri }) =>

@@ -9,7 +9,7 @@ export function addAppendLines(tasks: Tasks): void {
   tasks.tool(
     "append_lines",
     {
-      description: "Appends numbered lines with its process id to a file, each in a step of its own",
+      description: "Appends numbered lines with the server's process id to a file, each in its own step",
       inputSchema: z.object({
         path: z.string().describe("The file to append to"),
         count: z.int().min(0).describe("How many lines"),

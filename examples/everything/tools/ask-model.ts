@@ -7,7 +7,7 @@ export function addAskModel(tasks: Tasks): void {
   tasks.tool(
     "ask_model",
     {
-      description: "Puts a prompt to the client's model and returns its answer",
+      description: "Sends a prompt to the client's model and returns its answer",
       inputSchema: z.object({ prompt: z.string().describe("What to ask the model") }),
       annotations: { idempotentHint: true },
       requires: ["sampling"],

@@ -7,7 +7,7 @@ export function addBigResult(tasks: Tasks): void {
   tasks.tool(
     "big_result",
     {
-      description: "Returns a text of a given size",
+      description: "Returns text of a given size",
       inputSchema: z.object({
         bytes: z
           .int()

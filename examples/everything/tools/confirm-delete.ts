@@ -7,7 +7,7 @@ export function addConfirmDelete(tasks: Tasks): void {
   tasks.tool(
     "confirm_delete",
     {
-      description: "Asks whether to delete a file, and says what was decided. Deletes nothing",
+      description: "Asks the user whether to delete a file and reports the decision. Deletes nothing",
       inputSchema: z.object({ filename: z.string().describe("The file to ask about") }),
       annotations: { idempotentHint: true },
       requires: ["elicitation"],

@@ -8,7 +8,7 @@ export function addGreet(tasks: Tasks): void {
     "greet",
     {
       description: "Greets somebody by name",
-      inputSchema: z.object({ name: z.string().describe("Whom to greet") }),
+      inputSchema: z.object({ name: z.string().describe("The name to greet") }),
       annotations: { idempotentHint: true },
       task: "forbidden",
     },

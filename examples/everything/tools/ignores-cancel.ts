@@ -8,7 +8,7 @@ export function addIgnoresCancel(tasks: Tasks): void {
   tasks.tool(
     "ignores_cancel",
     {
-      description: "Works on through a cancel and returns its result",
+      description: "Ignores a cancel request and returns its result",
       inputSchema: z.object({ ms: z.number().min(0).describe("How long to work, in milliseconds") }),
       annotations: { idempotentHint: true },
     },

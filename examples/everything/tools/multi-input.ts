@@ -7,7 +7,7 @@ export function addMultiInput(tasks: Tasks): void {
   tasks.tool(
     "multi_input",
     {
-      description: "Asks two questions at once, and tells both answers",
+      description: "Asks two questions at once and returns both answers",
       annotations: { idempotentHint: true },
       requires: ["elicitation"],
     },
@@ -18,7 +18,7 @@ export function addMultiInput(tasks: Tasks): void {
           requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
         }),
         task.elicit("confirm", {
-          message: "Shall we go on?",
+          message: "Continue?",
           requestedSchema: {
             type: "object",
             properties: { confirm: { type: "boolean" } },

@@ -8,7 +8,7 @@ export function addSlowCompute(tasks: Tasks): void {
   tasks.tool(
     "slow_compute",
     {
-      description: "Computes for as many seconds as it is told to",
+      description: "Computes for a given number of seconds",
       inputSchema: z.object({
         seconds: z.int().min(0).max(3_600).describe("How long to compute; 0: not at all"),
         label: z.string().describe("Comes back in the result"),

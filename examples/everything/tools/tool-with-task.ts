@@ -6,7 +6,7 @@ export function addToolWithTask(tasks: Tasks): void {
   tasks.tool(
     "test_tool_with_task",
     {
-      description: "Asks for a name first, then becomes a task that greets",
+      description: "Asks for a name, then greets in a task",
       annotations: { idempotentHint: true },
       task: "required",
       requires: ["elicitation"],

@@ -175,7 +175,10 @@ export interface CheckJson {
   readonly detail: string;
 }
 
-/** What `admin … cancel|retry|delete|extend --all --json` prints. Its other documents are the types `TaskPage`, `TaskDetails`, `TaskSummary` and `Counts` of `holdfast`. */
+/**
+ * What `admin … cancel|retry|delete|extend --all --json` prints. Its other documents are the types `TaskPage`, `TaskDetails`, `TaskSummary`
+ * and `Counts` of `holdfast`.
+ */
 export interface ManyTasksJson extends BulkResult {
   readonly action: BulkAction;
   /** Whether it was a dry run. */

@@ -6,21 +6,21 @@ import { untilStoreAnswers } from "../until-store-answers.ts";
 import type { Sweeper } from "./sweeper.ts";
 
 /**
- * Cancels tasks, in one of two ways. Cooperatively: the request is durable, and the handler is told through the change feed, or by running
+ * Cancels tasks, in one of two ways. Cooperatively: the request is durable, and the handler is notified through the change feed, or by running
  * once more if the task was parked. If the handler has not ended after the grace period, a sweeper in any process ends the task. Or at
- * once: the task ends before its handler is told.
+ * once: the task ends before its handler is notified.
  */
 export class Cancellation {
   readonly #services: Services;
   readonly #sweeper: Sweeper;
-  /** Receives tasks that were cancelled while none of their code ran. */
-  readonly #onUnheld: (task: TaskRecord) => void;
+  /** Receives cancelled tasks that no attempt held. */
+  readonly #onReleased: (task: TaskRecord) => void;
   readonly #stopped = new AbortController();
 
-  constructor(services: Services, sweeper: Sweeper, onUnheld: (task: TaskRecord) => void) {
+  constructor(services: Services, sweeper: Sweeper, onReleased: (task: TaskRecord) => void) {
     this.#services = services;
     this.#sweeper = sweeper;
-    this.#onUnheld = onUnheld;
+    this.#onReleased = onReleased;
   }
 
   /** Resolves with the task once the request is durable; does nothing to a finished one. */
@@ -44,7 +44,7 @@ export class Cancellation {
     const result = await store.write<"cancel">(
       unless === undefined ? cancel : { ...cancel, unlessWanted: true },
     );
-    if (result.ok && result.unheld) this.#onUnheld(result.task);
+    if (result.ok && result.released) this.#onReleased(result.task);
     return result;
   }
 

@@ -8,7 +8,7 @@ import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { newTask, type FreshTask } from "./new-task.ts";
-import { noRoom, quotaOf } from "./quota.ts";
+import { quotaExceeded, quotaOf } from "./quota.ts";
 import { RunTrace } from "../telemetry/run-trace.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import { PromotableRun } from "../execution/promotable-run.ts";
@@ -125,7 +125,7 @@ export class Creation {
         // Without a quota: it runs already, and the slots bound how many do.
         const { version } = tool;
         const result = await store.write({ type: "create", now: clock.now(), ...fresh, token, version });
-        if (!result.ok) throw new HoldfastError("internal", "The id of the task is taken.");
+        if (!result.ok) throw new HoldfastError("internal", "The id of the task is already in use.");
         sweeper.consider(result.task.sweepAt);
         credentials.keep(result.task.id, call); // for a later run, where this one is parked
         services.traces?.keep(result.task.id, call.origin.trace);
@@ -141,7 +141,8 @@ export class Creation {
     try {
       const end = await promotable.start();
       if (end.kind === "outcome") return end;
-      if (snapshot === undefined) throw new HoldfastError("internal", "A task was made and is not there.");
+      if (snapshot === undefined)
+        throw new HoldfastError("internal", "A task was created but cannot be found.");
       return { kind: "task", snapshot };
     } finally {
       this.#promotable.delete(promotable);
@@ -170,7 +171,7 @@ export class Creation {
       throw error;
     });
     if (!result.ok || !result.created) giveSlot();
-    if (!result.ok && result.reason === "quota") throw noRoom();
+    if (!result.ok && result.reason === "quota") throw quotaExceeded();
     if (!result.ok && result.reason === "taken") {
       if (await this.#isOver(fresh.task)) return this.#create(call, tool);
       throw new HoldfastError("wire_id_taken", "Task id is already in use");
@@ -187,7 +188,7 @@ export class Creation {
     return { task: result.task, inputs: [], outcome: null };
   }
 
-  /** The task of an earlier, identical call, ended if it has expired. A task whose ttl is over counts as deleted. */
+  /** The task of an earlier, identical call, ended if it has expired. An expired task counts as deleted. */
   async #existing(call: TaskCall, tool: Tool, found: TaskRecord): Promise<TaskSnapshot> {
     const { services, sweeper } = this.#setup;
     const { store, clock } = services;
@@ -200,7 +201,7 @@ export class Creation {
     return this.#create(call, tool);
   }
 
-  /** Whether the ttl of the task with this name is over: then it is deleted, and the name is free. */
+  /** Whether the task with this name has expired: then it is deleted, and the name is free. */
   async #isOver(wire: WireName): Promise<boolean> {
     const { store, clock } = this.#setup.services;
     const id = await store.find(wire);
@@ -230,5 +231,5 @@ export class Creation {
 
 /** The handler's outcome when its caller has left. */
 function outlived(): HoldfastError {
-  return new HoldfastError("handler_leaked", "The handler went on although its caller had left.");
+  return new HoldfastError("handler_leaked", "The handler kept running after its caller had left.");
 }

@@ -80,14 +80,14 @@ export class Dispatcher {
   wake(): void {
     const { newer, services } = this.#setup;
     if (!newer.yields) return this.#look();
-    // Processes with newer versions hear of it too, and have what they alone can run.
+    // Processes with newer versions are notified too, and take what only they can run.
     this.#yielding ??= services.clock.after(yieldedMs, () => {
       this.#yielding = undefined;
       this.#look();
     });
   }
 
-  /** As `wake`, for tasks that no other process was told of. Resolves with false if others must be told. */
+  /** As `wake`, for tasks that no other process was notified of. Resolves with false if others must be notified. */
   takeWork(tasks: number): Promise<boolean> {
     const tookAll = this.#offers.make(tasks);
     this.wake();
@@ -121,7 +121,7 @@ export class Dispatcher {
   /** Starts no more tasks. Resolves when starts in progress have ended. */
   async close(): Promise<void> {
     this.pause();
-    this.#closing.abort(new HoldfastError("stopping", "The server stops."));
+    this.#closing.abort(new HoldfastError("stopping", "The server is stopping."));
     // A start that ends here may have begun a run, which is waited for too.
     while (this.#starting.size > 0) await Promise.all(this.#starting);
   }
@@ -185,7 +185,7 @@ export class Dispatcher {
         this.#looks = false;
         return;
       }
-      // From before the store is asked: what ends meanwhile may be told before the answer comes.
+      // From before the store is asked: a notification of what ends meanwhile may arrive before the answer.
       this.#heldBack = handlers.some(({ concurrency }) => concurrency !== undefined);
       if (!(await this.#findsWork(handlers))) {
         this.#offers.onClaimed(0, 1);
@@ -239,7 +239,7 @@ export class Dispatcher {
       for (const task of claimed.tasks) this.#track(this.#begin(task, startable));
       return true;
     } catch (error) {
-      // For good, which is said once and not here: what others queue is told on and on, and each time it would fail again.
+      // Lost for good, which is reported once, elsewhere: notifications of what others queue keep coming, and each would fail again.
       if (isLost(error)) this.pause();
       else if (!this.#closing.signal.aborted) onError(error);
       return false;
@@ -255,7 +255,7 @@ export class Dispatcher {
     if (plan?.do === "run") return attempts.run(task, plan.tool);
     try {
       if (tool === undefined || plan === undefined)
-        throw new HoldfastError("internal", `Nothing runs ${task.tool} here.`);
+        throw new HoldfastError("internal", `This process has no handler for ${task.tool}.`);
       const until = plan.do === "leave" ? newer.pauseUntil(task, tool) : 0;
       const end = () => (plan.do === "leave" ? this.#leave(task, until) : this.#end(task, plan));
       await untilStoreAnswers(end, services, this.#closing.signal);

@@ -8,7 +8,7 @@ export interface HandlerChangesSetup {
   /** Called when tools have changed, since queued tasks may be for them. */
   readonly onChange: () => void;
   /** Called when the store has the current list of handlers. */
-  readonly onTold: () => void;
+  readonly onStored: () => void;
 }
 
 /** Keeps the store's list of this process's handlers current while tools come and go. */
@@ -17,22 +17,22 @@ export class HandlerChanges {
   readonly #stopped = new AbortController();
   #unsubscribe: () => void = () => undefined;
   /** The handlers that the store knows. */
-  #told: readonly HandlerName[] = [];
-  #telling = false;
+  #stored: readonly HandlerName[] = [];
+  #isStoring = false;
 
   constructor(setup: HandlerChangesSetup) {
     this.#setup = setup;
   }
 
   /** The store was opened with these. */
-  start(told: readonly HandlerName[]): void {
+  start(stored: readonly HandlerName[]): void {
     const { services, onChange } = this.#setup;
-    this.#told = told;
+    this.#stored = stored;
     this.#unsubscribe = services.registry.onChange(() => {
       onChange();
-      void this.#tell();
+      void this.#store();
     });
-    void this.#tell(); // of what came while it was opened
+    void this.#store(); // of what came while it was opened
   }
 
   stop(): void {
@@ -40,27 +40,27 @@ export class HandlerChanges {
     this.#stopped.abort();
   }
 
-  async #tell(): Promise<void> {
-    if (this.#telling) return;
-    this.#telling = true;
-    const { services, onTold } = this.#setup;
+  async #store(): Promise<void> {
+    if (this.#isStoring) return;
+    this.#isStoring = true;
+    const { services, onStored } = this.#setup;
     const { store, registry, onError } = services;
     const { signal } = this.#stopped;
     try {
       for (
         let handlers = registry.handlers();
-        !isSame(handlers, this.#told);
+        !isSame(handlers, this.#stored);
         handlers = registry.handlers()
       ) {
         await untilStoreAnswers(() => store.setHandlers(handlers), services, signal);
-        this.#told = handlers;
-        onTold();
+        this.#stored = handlers;
+        onStored();
       }
     } catch (error) {
-      // A store that is lost is said once, and not here.
+      // A lost store is reported once, elsewhere.
       if (!signal.aborted && !isLost(error)) onError(error);
     } finally {
-      this.#telling = false;
+      this.#isStoring = false;
     }
   }
 }

@@ -50,7 +50,7 @@ export class NewerTasks {
 function newerVersion({ name, version: own }: Tool, version: number): HoldfastError {
   return new HoldfastError(
     "newer_version",
-    `There are tasks of version ${version} of tool "${name}", and this process has version ${own}: it leaves them to newer processes. ` +
-      `After a rollback, deploy version ${version} again, or they wait until the end of their life.`,
+    `Some tasks of tool "${name}" have version ${version}, but this process has version ${own}, so it leaves them to newer processes. ` +
+      `After a rollback, deploy version ${version} again; otherwise they wait until they expire.`,
   );
 }

@@ -15,7 +15,7 @@ const shortestPauseMs = 1_000;
 export class Orphans {
   readonly #services: Services;
   #seen: ReadonlySet<string> = new Set();
-  #callOff: () => void = () => undefined;
+  #cancelTimer: () => void = () => undefined;
   #stopped = false;
 
   constructor(services: Services) {
@@ -34,12 +34,12 @@ export class Orphans {
 
   stop(): void {
     this.#stopped = true;
-    this.#callOff();
+    this.#cancelTimer();
   }
 
   #again(ms: number): void {
     if (this.#stopped) return;
-    this.#callOff = this.#services.clock.after(ms, () => void this.#failSeen());
+    this.#cancelTimer = this.#services.clock.after(ms, () => void this.#failSeen());
   }
 
   /** Fails tasks from the last look that still have no tool. */

@@ -29,7 +29,7 @@ export class Ownership {
   readonly #paused: PausedTools | undefined;
   /** Owners with unreadable tasks, which were reported. */
   readonly #reported = new Set<string>();
-  #callOff: () => void = () => undefined;
+  #cancelTimer: () => void = () => undefined;
   #stopped = false;
   #held = true;
   #renewing = false;
@@ -42,7 +42,7 @@ export class Ownership {
     this.#paused = paused;
   }
 
-  /** False from when another process took this one for dead until it has rejoined. */
+  /** False from when another process declared this one dead until it has rejoined. */
   get held(): boolean {
     return this.#held;
   }
@@ -51,12 +51,12 @@ export class Ownership {
   async start(): Promise<void> {
     await this.#renew();
     if (!this.#stopped)
-      this.#callOff = this.#services.clock.every(renewEveryMs, () => void this.#renewInTime());
+      this.#cancelTimer = this.#services.clock.every(renewEveryMs, () => void this.#renewInTime());
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#callOff();
+    this.#cancelTimer();
   }
 
   /** Reports a store that fails for long only once. */
@@ -79,13 +79,13 @@ export class Ownership {
     const { store, clock } = this.#services;
     const { held, gone, others, paused = [] } = await store.renew();
     this.#paused?.set(paused);
-    // Where a rejoin failed that had come to its end in the store, all the same nobody here was told of a gap.
+    // A rejoin that failed may have been completed in the store, but nobody here was notified of a gap.
     if (!held || !this.#held) return this.#lost();
     const lost = gone.filter((owner) => !this.#reported.has(owner));
     for (const owner of lost) await this.#reclaim(owner);
     if (lost.length === 0 && others === 0) return;
     if (lost.length > 0) this.#sweeper.consider(clock.now()); // what they left may have been due for long
-    // What others queue and schedule is told, but what is told can be lost.
+    // Others notify us of what they queue and schedule, but notifications can be lost.
     this.#onOthers();
     this.#sweeper.consider(await store.nextSweepAt(clock.now() - 2 * renewEveryMs));
   }
@@ -97,10 +97,16 @@ export class Ownership {
     this.#held = false;
     const canRejoin = store.rejoin !== undefined;
     const then = canRejoin
-      ? "It goes on with what they left it."
-      : "Restart it: its tasks are run by others.";
+      ? "It continues with the tasks that were not taken over."
+      : "Restart it: other processes now run its tasks.";
     if (wasHeld) events?.emit({ type: "store.lost" });
-    if (wasHeld) onError(new HoldfastError("store_lost", `Another process took this one for dead. ${then}`));
+    if (wasHeld)
+      onError(
+        new HoldfastError(
+          "store_lost",
+          `Another process considered this one dead and took over its tasks. ${then}`,
+        ),
+      );
     if (!canRejoin) {
       void this.#sweeper.stop(); // it could only fail, over and over
       return;
@@ -124,7 +130,7 @@ export class Ownership {
         backoff,
       });
       if (!result.ok) return; // it lives after all
-      // They stay as they are: what is wrong with them is for people to see to, and none of the others' business.
+      // They stay as they are until an operator repairs them; other tasks are not affected.
       for (const { id, problem } of result.unreadable) {
         unreadable.report(id, new HoldfastError("task_unreadable", problem));
         this.#reported.add(owner);

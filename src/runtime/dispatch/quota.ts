@@ -16,10 +16,10 @@ export function quotaOf(options: RuntimeSettings): Quota {
 }
 
 /** The message does not reveal whose tasks fill the server. */
-export function noRoom(): HoldfastError {
+export function quotaExceeded(): HoldfastError {
   return new HoldfastError(
     "limit_reached",
-    "There are too many tasks. Try again when some have ended and been deleted.",
+    "There are too many tasks. Try again once some have ended and been deleted.",
     { data: { retryAfterMs } },
   );
 }

@@ -10,7 +10,7 @@ export type ClaimPlan =
   | { readonly do: "run"; readonly tool: Tool }
   /** It began under a newer version of the tool. */
   | { readonly do: "leave" }
-  /** Its time is over, and no sweep has ended it yet. */
+  /** It has expired, and no sweep has ended it yet. */
   | { readonly do: "end" }
   | { readonly do: "cancel" }
   | { readonly do: "fail"; readonly outcome: Outcome; readonly statusMessage: string };
@@ -26,14 +26,14 @@ export function planClaimed(
 ): ClaimPlan {
   if (hasExpired(task, now)) return { do: "end" };
   const runs = toolAtVersion(tool, versionOf(task));
-  // What is to become of it is for the newer tool to say.
+  // The newer version of the tool decides what happens to it.
   if (runs === undefined) return { do: "leave" };
   const isCancelled = task.cancelRequestedAt !== null;
-  // Its handler is told to end, for what it has to stop elsewhere.
+  // Its handler runs with its signal aborted, so that it can stop what it started elsewhere.
   if (isCancelled && !(task.journalled && mayRun(task, tool))) return { do: "cancel" };
   if (task.crashes >= maxCrashes) {
     return failed(
-      `Gave up after ${task.crashes} crashes of the server in a row while this task ran, without progress between them.`,
+      `Gave up: the server crashed ${task.crashes} times in a row while this task was running, without any progress in between.`,
     );
   }
   if (!mayRun(task, tool)) {
@@ -49,7 +49,7 @@ export function orphanFailure(tool: string): Failure {
 
 /** Why a task that cannot run again fails. */
 export function interrupted(tool: string): string {
-  return `The server stopped while "${tool}" ran. The tool is not known to be safe to run again, so how far it came is not known.`;
+  return `The server stopped while "${tool}" was running. The tool is not marked as safe to run again, so it was not; it may have done part of its work.`;
 }
 
 /** Whether the tool allows the task to run, possibly again. */

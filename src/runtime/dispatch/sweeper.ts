@@ -13,7 +13,7 @@ const pauseAfterErrorMs = 5_000;
 /** How long a due task is left to other processes if they should come first. */
 const yieldedMs = 1_000;
 /** The status text of a task that is cancelled by itself. */
-const callerLeft = "The caller left and did not call again.";
+const callerLeft = "Cancelled because the caller left and did not call again.";
 
 /** The services that it needs, so that others can sweep too. */
 export interface SweeperServices extends Pick<Services, "store" | "clock" | "onError" | "unreadable"> {
@@ -25,15 +25,15 @@ export interface SweeperListeners {
   readonly yields?: () => boolean;
   /** Called when tasks were woken. */
   readonly onWoken?: () => void;
-  /** Receives tasks that were cancelled while none of their code ran. */
-  readonly onUnheld?: (task: TaskRecord) => void;
+  /** Receives cancelled tasks that no attempt held. */
+  readonly onReleased?: (task: TaskRecord) => void;
 }
 
-/** Ends tasks whose time is over, deletes finished ones after theirs, and wakes those that wait until a time, in batches. */
+/** Ends expired tasks, deletes finished ones at the end of their time, and wakes those that wait until a time, in batches. */
 export class Sweeper {
   readonly #services: SweeperServices;
   readonly #listeners: SweeperListeners;
-  #callOff: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
   /** The time of the timer. While a sweep runs, the earliest time that came up meanwhile. */
   #armedFor = Number.POSITIVE_INFINITY;
   #sweeping: Promise<void> | undefined;
@@ -54,18 +54,18 @@ export class Sweeper {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#callOff?.();
+    this.#cancelTimer?.();
     await this.#sweeping;
   }
 
-  /** Tells the sweeper when it next has work; null: never. */
+  /** Sets when the sweeper next has work; null: never. */
   consider(at: number | null): void {
     if (at === null || at >= this.#armedFor) return;
     if (this.#sweeping === undefined) this.#arm(at);
     else this.#armedFor = at;
   }
 
-  /** The task, ended if its life is over and no sweep has ended it yet. */
+  /** The task, ended if it has expired and no sweep has ended it yet. */
   async ended(task: TaskRecord): Promise<TaskRecord> {
     const now = this.#services.clock.now();
     const { cancelBy } = task;
@@ -75,7 +75,7 @@ export class Sweeper {
     return (await this.#services.store.get(task.id)) ?? task;
   }
 
-  /** Ends a task whose life is over, even if others should come first. */
+  /** Ends an expired task, even if others should come first. */
   async end({ id }: TaskRecord): Promise<void> {
     await this.#end(id, this.#services.clock.now());
   }
@@ -86,10 +86,10 @@ export class Sweeper {
 
   #arm(at: number): void {
     if (this.#stopped) return;
-    this.#callOff?.();
+    this.#cancelTimer?.();
     this.#armedFor = at;
     const ms = Math.min(Math.max(0, at - this.#services.clock.now()), longestTimerMs);
-    this.#callOff = this.#services.clock.after(ms, () => {
+    this.#cancelTimer = this.#services.clock.after(ms, () => {
       void this.#sweep();
     });
   }
@@ -164,7 +164,7 @@ export class Sweeper {
     const { store } = this.#services;
     const cancel = { type: "cancel", now, id, statusMessage: callerLeft, scheduled: true } as const;
     const result = await store.write<"cancel">(cancel);
-    if (result.ok && result.unheld) this.#listeners.onUnheld?.(result.task);
+    if (result.ok && result.released) this.#listeners.onReleased?.(result.task);
   }
 
   async #wakeDue(yieldMs: number): Promise<void> {

@@ -5,8 +5,8 @@ interface Offer {
 }
 
 /**
- * Work that no other process was told of. Each offer resolves with whether this process took all of it. If it took less, or there may be
- * more than it can take at once, others must be told.
+ * Work that no other process was notified of. Each offer resolves with whether this process took all of it. If it took less, or there may
+ * be more than it can take at once, others must be notified.
  */
 export class WorkOffers {
   #made: Offer[] = [];

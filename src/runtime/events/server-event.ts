@@ -111,7 +111,7 @@ interface RefusalEvent {
   readonly method?: string;
   /** Null if callers are not told apart, or this one is unknown. */
   readonly principal: string | null;
-  /** What the caller was told. */
+  /** The message of the error that the caller got. */
   readonly message?: string;
   /** If HTTP refused the request. */
   readonly status?: number;
@@ -130,7 +130,7 @@ type WebhookEvent =
   | (OfMessage & { readonly type: "webhook.delivered" })
   /** It is sent again at `until` (epoch ms). */
   | (OfMessage & { readonly type: "webhook.retried"; readonly problem: string; readonly until: number })
-  /** It was given up, and is kept for operators until it is a week old. */
+  /** Sending it was given up; it is kept for operators until it is a week old. */
   | (OfMessage & { readonly type: "webhook.failed"; readonly problem: string })
   /** The webhook answered 410 (gone): this process sends nothing more to it until it is restarted. */
   | { readonly type: "webhook.stopped"; readonly webhook: string }
@@ -152,7 +152,7 @@ type ProcessEvent =
   /** The store no longer notifies this process of others' changes, so it polls until `listener.regained`. */
   | { readonly type: "listener.lost" }
   | { readonly type: "listener.regained" }
-  /** Other processes took this one for dead, and run its tasks. */
+  /** Other processes considered this one dead, and run its tasks. */
   | { readonly type: "store.lost" }
   /** This process continues with the tasks that were left to it. */
   | { readonly type: "store.regained" };

@@ -24,10 +24,10 @@ export class ServerEvents {
   /** If a listener throws or rejects, the error goes to `onError`. */
   emit(event: ServerEventData): void {
     const { listeners, clock, onError } = this.#setup;
-    const told = { ...event, at: clock.now() };
+    const timed = { ...event, at: clock.now() };
     for (const listener of listeners) {
       try {
-        const returned = listener(told);
+        const returned = listener(timed);
         if (returned instanceof Promise) returned.catch(onError);
       } catch (error) {
         onError(error);

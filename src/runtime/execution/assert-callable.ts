@@ -14,7 +14,7 @@ export function assertCallable(tool: Tool, { origin, generation }: CallingTask):
   if (tool.task === "forbidden") {
     throw new HoldfastError(
       "invalid_params",
-      `The call cannot be made: tool "${tool.name}" never runs as a task (task: "forbidden").`,
+      `Tool "${tool.name}" cannot be called from a task, because it never runs as a task (task: "forbidden").`,
     );
   }
   assertMayCall(origin, tool.name);

@@ -31,8 +31,8 @@ export interface AttemptsSetup {
   readonly credentials: Credentials;
   /** Receives tasks whose handlers were dropped from memory. */
   readonly onParked: (task: TaskRecord) => void;
-  /** Receives tasks that were cancelled before their handlers began again. */
-  readonly onUnheld: (task: TaskRecord) => void;
+  /** Receives cancelled tasks whose handlers had not begun again. */
+  readonly onReleased: (task: TaskRecord) => void;
   /** Called when a task's end of life moves (epoch ms). */
   readonly onSweepAt: (at: number | null) => void;
 }
@@ -93,7 +93,7 @@ export class Attempts implements TaskHolder {
     if (this.#stopped) return; // the next server finds it running
     if (now?.token !== task.token) {
       this.#runNot(task.id); // it has ended meanwhile
-      if (now?.state === "cancelled" && now.journalled) this.#setup.onUnheld(now);
+      if (now?.state === "cancelled" && now.journalled) this.#setup.onReleased(now);
       return;
     }
     this.#loading.delete(task.id);
@@ -197,7 +197,7 @@ export class Attempts implements TaskHolder {
 
   /** Stops reading: a store that fails must not delay a stop. */
   stopLoading(): void {
-    this.#closing.abort(new HoldfastError("stopping", "The server stops."));
+    this.#closing.abort(new HoldfastError("stopping", "The server is stopping."));
   }
 
   /** From now on, releases tasks when their handlers reach the next journalled call, or wait. */

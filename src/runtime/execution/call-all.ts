@@ -50,7 +50,7 @@ export function nameOf(tool: unknown): string {
   if (typeof tool === "string") return tool;
   const name: unknown = typeof tool === "object" && tool !== null && "name" in tool ? tool.name : undefined;
   if (typeof name === "string") return name;
-  throw new TypeError("A tool is called by what tasks.tool returned, or by its name.");
+  throw new TypeError("To call a tool, pass what tasks.tool() returned, or the tool's name.");
 }
 
 function assertAll(calls: unknown, options: AllOptions, concurrency: unknown): void {

@@ -18,12 +18,12 @@ export function report({ progress }: CallListener, reported: Progress): void {
   try {
     progress?.(reported);
   } catch {
-    // As said.
+    // As documented.
   }
 }
 
 /** Appends a line, as `TaskLines` does. */
-export function appendHeard(
+export function appendAndReport(
   { log }: CallListener,
   lines: TaskLines,
   ...[source, list, at, body]: Parameters<TaskLines["append"]>

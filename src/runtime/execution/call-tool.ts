@@ -68,7 +68,7 @@ export class Calls {
   }
 
   #commandFor(key: string, hash: string, child: FreshTask | undefined): HeldCommand<"call_tool"> {
-    if (child === undefined) throw new HoldfastError("internal", "A call has no task.");
+    if (child === undefined) throw new HoldfastError("internal", "The call of a tool has no task.");
     const { services, onCalled } = this.#setup;
     const { task, request } = child;
     onCalled(task.id, expiresAt(task.expiry, services.clock.now(), task.runUntil));
@@ -80,11 +80,14 @@ export class Calls {
     const { services, run, record, origin } = this.#setup;
     const { registry } = services;
     const tool = registry.handlerOf({ method: "tools/call", tool: name });
-    if (tool === undefined) throw wrong(`there is no tool "${name}" here`);
+    if (tool === undefined) throw wrong(`this server has no tool "${name}"`);
     assertCallable(tool, { origin, generation: record.generation });
     const depth = (origin.depth ?? 0) + 1;
     if (depth > deepest) {
-      throw new HoldfastError("limit_reached", `Tools call each other at most ${deepest} deep.`);
+      throw new HoldfastError(
+        "limit_reached",
+        `Calls between tools can be nested at most ${deepest} levels deep.`,
+      );
     }
     const validated = await validateArguments(tool, args ?? {});
     if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
@@ -120,10 +123,10 @@ function resultOfCall(tool: string, { value, error }: JournalEnd): CallToolResul
 
 function assertSameCall(entry: JournalHead, name: string, hash: StoredHash): void {
   if (entry.kind === "call" && isSameHash(hash, entry.requestHash)) return;
-  const other = entry.kind === "call" ? "call of a tool, or one with other arguments," : entry.kind;
+  const other = entry.kind === "call" ? "call" : entry.kind;
   throw new HoldfastError(
     "replay_mismatch",
-    `The journal has another ${other} under the key "${entry.key}" than the handler makes now of "${name}". Give a changed call a new key.`,
+    `The journal has a different ${other} under the key "${entry.key}" than the call of "${name}" that the handler makes now. Use a new key if the tool or its arguments change.`,
   );
 }
 
@@ -134,6 +137,6 @@ function wrong(problem: string): HoldfastError {
 function tooManyOpen(): HoldfastError {
   return new HoldfastError(
     "limit_reached",
-    `A task has at most ${mostOpen} calls under way. Wait for some of them, or use task.all, which makes a few at a time.`,
+    `A task can have at most ${mostOpen} open calls. Wait for some of them, or use task.all, which makes a few at a time.`,
   );
 }

@@ -25,7 +25,7 @@ export interface CancelledTasksSetup {
 const ignore = (): void => undefined;
 
 /**
- * Tells handlers about cancelled tasks that ended while none of their code ran: the handler runs once more with its signal aborted, so that
+ * Notifies handlers of cancelled tasks that ended while none of their code ran: the handler runs once more with its signal aborted, so that
  * it can stop what it started elsewhere. As many run at the same time as other handlers may, but in addition to these. Nothing of this is
  * stored, and it is not repeated.
  */
@@ -40,7 +40,7 @@ export class CancelledTasks {
   }
 
   /** Never rejects. */
-  async tell(cancelled: TaskRecord): Promise<void> {
+  async notify(cancelled: TaskRecord): Promise<void> {
     const { services } = this.#setup;
     // Before they are forgotten, since the task has ended.
     const credentials = this.#setup.credentials.of(cancelled.id);
@@ -104,9 +104,9 @@ export class CancelledTasks {
     const unwatch = leaked.watch(run, tool, leak.resolve);
     const cancelled = new HoldfastError("fenced", `Task ${taskId} was cancelled.`);
     const until = services.clock.now() + services.options.cancelGraceMs;
-    const callOff = timers.at(until, () => run.life.fence(cancelled));
+    const cancelTimer = timers.at(until, () => run.life.fence(cancelled));
     const ended = runHandler(run, held, tool, loaded, call, services).then(() => {
-      callOff();
+      cancelTimer();
       unwatch();
       run.end();
       run.life.fence(cancelled);

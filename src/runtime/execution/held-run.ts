@@ -142,7 +142,7 @@ export class HeldRun {
     const { events } = this.#setup.services;
     const { token } = this.#setup.record;
     const retry = this.#retryAfter(end);
-    if (retry !== undefined) await this.#callOff(gone);
+    if (retry !== undefined) await this.#endRemaining(gone);
     run.end();
     if (end.threw) events?.threw(token, end.error);
     try {
@@ -158,11 +158,11 @@ export class HeldRun {
       if (!isUnreadable(error)) this.#setup.services.onError(error); // the task has reported that
     } finally {
       events?.forget(token);
-      // Unless what it came to was stored.
+      // Unless its outcome was stored.
       run.trace?.end(
         run.life.cancelRequested ? { end: "cancelled" } : { ...attemptOutcome(end), end: "lost" },
       );
-      // A handler that goes on is found to have leaked only where its run is over.
+      // A handler that keeps running counts as leaked only once its run has ended.
       if (run.signal.aborted) run.life.fence(run.signal.reason);
       this.#setup.onEnd();
     }
@@ -180,13 +180,13 @@ export class HeldRun {
    * Tells the remaining code of a handler that threw to end, and waits for it as long as after a cancel: a step must not overlap with
    * itself, and its result is journalled.
    */
-  async #callOff(gone: Promise<void>): Promise<void> {
+  async #endRemaining(gone: Promise<void>): Promise<void> {
     const { clock, options } = this.#setup.services;
-    this.run.life.endAttempt(new HoldfastError("fenced", "The handler threw, and runs again."));
+    this.run.life.endAttempt(new HoldfastError("fenced", "The handler threw an error and will run again."));
     const grace = Promise.withResolvers<void>();
-    const callOff = clock.after(options.cancelGraceMs, grace.resolve);
+    const cancelTimer = clock.after(options.cancelGraceMs, grace.resolve);
     await Promise.race([gone, grace.promise]);
-    callOff();
+    cancelTimer();
   }
 
   async #retry(retry: HandlerRetry, end: HandlerEnd): Promise<void> {

@@ -49,7 +49,7 @@ export class LeakedHandlers {
     // Most handlers end before their signal aborts.
     let over: AbortController | undefined;
     let leaked = false;
-    const callOff = whenAborted(run.signal, () => {
+    const stopListening = whenAborted(run.signal, () => {
       if (this.#stopped) return;
       const watched = new AbortController();
       over = watched;
@@ -63,7 +63,7 @@ export class LeakedHandlers {
       this.#untilLeaked(run, watched.signal).then(leak, () => undefined);
     });
     return () => {
-      callOff();
+      stopListening();
       if (over !== undefined && this.#watched.delete(over)) over.abort();
       if (leaked) this.#uncount(tool);
     };
@@ -81,7 +81,7 @@ export class LeakedHandlers {
     const grace = () => waitFor((done) => clock.after(options.cancelGraceMs, done), over);
     await grace();
     await waitFor((done) => whenAborted(run.life.over, done), over);
-    // A handler that waits for its slot could not hear of the abort: it goes on without one, and has its grace.
+    // A handler that waits for its slot could not react to the abort: it continues without one, with the grace period.
     if (!run.freeSlot()) await grace();
   }
 
@@ -90,11 +90,11 @@ export class LeakedHandlers {
     this.#counts.set(tool.name, count);
     const { onError, options, events } = this.#setup;
     events?.emit({ type: "handler.leaked", taskId, tool: tool.name, handlers: count });
-    const handlers = count === 1 ? "1 handler that goes" : `${count} handlers that go`;
+    const handlers = count === 1 ? "1 handler" : `${count} handlers`;
     onError(
       new HoldfastError(
         "handler_leaked",
-        `Tool "${tool.name}" has ${handlers} on although the attempt has ended, or the caller of a direct run has left: let it heed task.signal. With ${options.maxLeakedHandlers} of them the tool starts no more until some have ended.`,
+        `Tool "${tool.name}" has ${handlers} still running although the attempt has ended, or the caller of a direct run has left. Make the handler stop when task.signal aborts. Once there are ${options.maxLeakedHandlers} of them, no more handlers of this tool start until some have ended.`,
       ),
     );
   }

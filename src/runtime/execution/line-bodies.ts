@@ -7,9 +7,9 @@ export function logBody(level: LogLevel, text: string, data: unknown): string {
   const known: readonly unknown[] = logLevels;
   if (!known.includes(level)) {
     const levels = logLevels.map((each) => JSON.stringify(each)).join(", ");
-    throw new TypeError(`task.log takes one of the levels ${levels}, and not ${shown(level)}.`);
+    throw new TypeError(`task.log takes one of the levels ${levels}, not ${shown(level)}.`);
   }
-  if (typeof text !== "string") throw new TypeError(`task.log takes a text, and not ${shown(text)}.`);
+  if (typeof text !== "string") throw new TypeError(`task.log takes a string, not ${shown(text)}.`);
   const line: LogText = { level, text, ...(data !== undefined && { data }) };
   return encodeJson(line, "A line of the log");
 }
@@ -22,7 +22,7 @@ export function outputBodies(content: string | ContentBlock | readonly ContentBl
   return blocks.map((block) => {
     if (!isSpecType.ContentBlock(block)) {
       throw new TypeError(
-        `task.output takes a text or content blocks, such as { type: "text", text: "…" }, and not ${shown(block)}.`,
+        `task.output takes a text or content blocks, such as { type: "text", text: "…" }, not ${shown(block)}.`,
       );
     }
     return encodeJson(block, "A block of the output");

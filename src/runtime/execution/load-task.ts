@@ -37,10 +37,10 @@ export async function loadTask(
   const { store } = services;
   const { id, journalled } = task;
   const request = given ?? (await untilStoreAnswers(() => store.request(id), services, signal));
-  if (request === undefined) throw unreadable(id, "it has no request");
+  if (request === undefined) throw unreadable(id, "its request is missing");
   const { origin, prepared } = request;
   const args = parsed(id, "its arguments", request.arguments);
-  if (prepared !== null) parsed(id, "what was prepared for it", prepared);
+  if (prepared !== null) parsed(id, "the value that prepare returned", prepared);
   // What was prepared is in the journal, although the handler itself has journalled nothing.
   const hasJournal = journalled || origin.prepareInTask === true;
   const entries = hasJournal ? await loadJournal(id, services, signal) : [];
@@ -105,7 +105,7 @@ function parsed(id: string, what: string, json: string): unknown {
   } catch {
     // With keys it would have been opened.
     if (!isSealed(json)) throw unreadable(id, `${what} is not JSON`);
-    const problem = `this server has no keys to decrypt ${what}`;
+    const problem = `this server has no key that decrypts ${what}`;
     throw unreadable(id, problem, new Unopened(problem));
   }
 }

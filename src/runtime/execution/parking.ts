@@ -27,7 +27,7 @@ export class Parking {
   readonly #atLimit = new Map<HeldRun, () => void>();
   readonly #writes = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  #callOff: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
 
   constructor(setup: ParkingSetup) {
     this.#setup = setup;
@@ -64,7 +64,7 @@ export class Parking {
 
   /** Parks no more. Resolves when writes in progress have ended, or when `deadline` has. */
   async stop(deadline: Promise<void>): Promise<void> {
-    this.#callOff?.();
+    this.#cancelTimer?.();
     for (const held of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(held);
     this.#closing.abort(); // what a store that fails has not taken, the next start parks
     await Promise.race([Promise.all(this.#writes), deadline]);
@@ -72,9 +72,9 @@ export class Parking {
 
   #arm(): void {
     const [since] = this.#resting.values();
-    if (since === undefined || this.#callOff !== undefined) return;
-    this.#callOff = this.#setup.timers.at(since + longestMs, () => {
-      this.#callOff = undefined;
+    if (since === undefined || this.#cancelTimer !== undefined) return;
+    this.#cancelTimer = this.#setup.timers.at(since + longestMs, () => {
+      this.#cancelTimer = undefined;
       this.#dropOld();
       this.#arm();
     });
@@ -108,7 +108,7 @@ export class Parking {
       const task = await run.park(signal);
       if (task !== undefined) this.#setup.onParked(task);
     } catch (error) {
-      // A store that is lost is said once, and not for each of them.
+      // A lost store is reported once, not for each of them.
       if (!signal.aborted && !isLost(error)) this.#setup.services.onError(error);
     }
   }

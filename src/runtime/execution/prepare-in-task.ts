@@ -71,7 +71,7 @@ function contextOf(run: Run, effects: Pick<ContextEffects, "ask">, caller: TaskC
 }
 
 function encodePrepared(tool: Tool, returned: unknown, maxBytes: number): string {
-  const what = `What prepare of tool ${tool.name} returned`;
+  const what = `The value that prepare of tool ${tool.name} returned`;
   const value = encodeJson(returned, what);
   if (Buffer.byteLength(value) <= maxBytes) return value;
   throw new HoldfastError("too_large", `${what} is larger than ${maxBytes} bytes.`);

@@ -7,7 +7,7 @@ import { Run } from "../journal/run.ts";
 import type { TaskLines } from "../journal/task-lines.ts";
 import type { HeldRun } from "./held-run.ts";
 import type { Clock } from "../clock.ts";
-import { appendHeard, report, type CallListener } from "./call-listener.ts";
+import { appendAndReport, report, type CallListener } from "./call-listener.ts";
 import type { HandlerChanges } from "./handler-updates.ts";
 import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
 import { keepDetails } from "../tool/received-request.ts";
@@ -81,14 +81,14 @@ export class PromotableRun {
   async start(): Promise<PromotableEnd> {
     const { signal, clock, timers, promoteAfterMs } = this.#setup;
     const stopListening = whenAborted(signal, () => {
-      // Nobody would know the task; one that is being made goes on without its caller.
+      // Nobody would know the task; one that is being created continues without its caller.
       if (this.#promotion === undefined) this.run.life.fence(signal.reason);
     });
-    const callOff = timers.at(clock.now() + promoteAfterMs, () => void this.promoteInTime());
+    const cancelTimer = timers.at(clock.now() + promoteAfterMs, () => void this.promoteInTime());
     try {
       return await Promise.race([this.#runHandler(), this.#promoted.promise]);
     } finally {
-      callOff();
+      cancelTimer();
       stopListening();
     }
   }
@@ -116,7 +116,7 @@ export class PromotableRun {
     try {
       return await promotion;
     } catch (error) {
-      // The run goes on as it was; a later try may succeed, and one may have begun.
+      // The run continues as before; a later try may succeed, and one may have begun.
       if (this.#promotion === promotion) this.#promotion = undefined;
       throw error;
     }
@@ -136,7 +136,7 @@ export class PromotableRun {
     const held = await this.#setup.makeTask(this.run);
     this.#held = held;
     this.#promoted.resolve({ kind: "task" });
-    // Not waited for: the task is there, whatever becomes of its first status.
+    // Not awaited: the task exists even if its first status is never written.
     if (Object.keys(this.#early).length > 0) held.effects.update(this.#early).catch(() => undefined);
     if (this.#earlyProgress !== undefined) held.effects.progress(this.#earlyProgress);
     return held;
@@ -186,7 +186,7 @@ export class PromotableRun {
         return Promise.resolve();
       },
       append: (...line) =>
-        this.#held?.effects.append(...line) ?? appendHeard(this.#setup.listener, this.run.lines, ...line),
+        this.#held?.effects.append(...line) ?? appendAndReport(this.#setup.listener, this.run.lines, ...line),
       progress: (progress) => {
         if (this.#held !== undefined) return this.#held.effects.progress(progress);
         this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);

@@ -4,7 +4,7 @@ import { type TraceContext, taskId } from "../../task/record.ts";
 import { Run } from "../journal/run.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import type { Services } from "../services.ts";
-import { appendHeard, report, type CallListener } from "./call-listener.ts";
+import { appendAndReport, report, type CallListener } from "./call-listener.ts";
 import { makeContext, type ContextEffects } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 import { directOutcome, RunTrace } from "../telemetry/run-trace.ts";
@@ -58,7 +58,7 @@ export async function runInline(
   const of = { tool: call.tool.name, attempt: 1, trace: call.trace };
   const trace = telemetry && new RunTrace(telemetry.tracing, of);
   const run = new Run({ taskId: id, wireId: id, attempt: 1, versions, maxBodyBytes, lines, limit, trace });
-  const callOff = whenAborted(call.signal, () => run.life.fence(call.signal.reason));
+  const stopListening = whenAborted(call.signal, () => run.life.fence(call.signal.reason));
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {
       run.claim(key);
@@ -69,14 +69,14 @@ export async function runInline(
       run.claim(key);
       throw new HoldfastError(
         "invalid_request",
-        `Tool "${call.tool.name}" runs without a task here, and cannot call other tools: leave out task: "forbidden".`,
+        `Tool "${call.tool.name}" never runs as a task, so it cannot call other tools. Remove task: "forbidden" from it.`,
       );
     },
     waitForEvent: async (key) => {
       run.claim(key);
       throw new HoldfastError(
         "invalid_request",
-        `Tool "${call.tool.name}" runs without a task here, to which no event can be sent: leave out task: "forbidden".`,
+        `Tool "${call.tool.name}" never runs as a task, so no event can be sent to it. Remove task: "forbidden" from it.`,
       );
     },
     sleep: async (key, ms) => {
@@ -87,7 +87,7 @@ export async function runInline(
     },
     update: async () => undefined,
     progress: (reported) => report(call, reported),
-    append: (...line) => appendHeard(call, run.lines, ...line),
+    append: (...line) => appendAndReport(call, run.lines, ...line),
     report: onError,
     onStepRun,
     pauses: passingPauses(run, timers),
@@ -103,7 +103,7 @@ export async function runInline(
   };
   const begin = (): Promise<HandlerEnd> => runToEnd(call.tool, call.arguments, contextFor, maxBodyBytes);
   const end = await withinTime(trace?.run(begin) ?? begin(), run, call.tool);
-  callOff();
+  stopListening();
   trace?.end(directOutcome(end, call.signal));
   run.end();
   return end.outcome;

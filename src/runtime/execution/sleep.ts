@@ -24,7 +24,7 @@ export async function sleep(
   if (entry !== undefined && entry.kind !== "sleep") {
     throw new HoldfastError(
       "replay_mismatch",
-      `The journal has a ${entry.kind} under the key "${claimed}", but the handler asks for a sleep.`,
+      `The journal has a ${entry.kind} under the key "${claimed}", but the handler now sleeps under it. Use a new key for it.`,
     );
   }
   if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, () => undefined);
@@ -45,10 +45,10 @@ export async function sleep(
 
 /** Resolves at a time (epoch ms), unless the handler is dropped from memory before; rejects when its signal aborts. */
 export async function waitUntil(run: Run, timers: Timers, until: number): Promise<void> {
-  let callOff = (): void => undefined;
+  let cancelTimer = (): void => undefined;
   try {
-    await waitFor((done) => (callOff = run.life.holdTimer(timers.at(until, done))), run.signal);
+    await waitFor((done) => (cancelTimer = run.life.holdTimer(timers.at(until, done))), run.signal);
   } finally {
-    callOff();
+    cancelTimer();
   }
 }

@@ -126,7 +126,7 @@ export function assertOutsideStep(run: Run, key: JournalKey): void {
   if (insideStep.getStore()?.run !== run) return;
   throw new HoldfastError(
     "nested_step",
-    `${JSON.stringify(key)} was begun inside a step. Begin it in the handler itself, before or after the step.`,
+    `${JSON.stringify(key)} was started inside a step. Start it in the handler itself, before or after the step.`,
   );
 }
 

@@ -48,7 +48,7 @@ function assertStep(entry: JournalHead): void {
   if (entry.kind === "step") return;
   throw new HoldfastError(
     "replay_mismatch",
-    `The journal has a different entry (${entry.kind}) under the key "${entry.key}", but the handler asks for a step. Keys must not change their meaning while tasks that used them run.`,
+    `The journal has a different entry (${entry.kind}) under the key "${entry.key}", but the handler now runs a step under it. A key must keep its meaning as long as tasks that used it are running.`,
   );
 }
 

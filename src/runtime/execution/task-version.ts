@@ -14,7 +14,7 @@ export function isSince({ task, code }: RunVersions, key: JournalKey, since: num
   if (since <= code) return task >= since;
   throw new HoldfastError(
     "configuration",
-    `task.version(${JSON.stringify(key)}, ${since}) asks for a version that the tool has not: its version is ${code}. Raise it together with the change.`,
+    `task.version(${JSON.stringify(key)}, ${since}) asks for a version that the tool does not have: its version is ${code}. Raise version when you make the change.`,
   );
 }
 
@@ -31,6 +31,6 @@ export async function taskVersion(
   if (typeof journalled === "boolean") return journalled;
   throw new HoldfastError(
     "replay_mismatch",
-    `The journal has a step under the key "${encodeJournalKey(key)}", but the handler asks for a version.`,
+    `The journal has a step under the key "${encodeJournalKey(key)}", but the handler now calls task.version with it. Use a new key for it.`,
   );
 }

@@ -29,7 +29,10 @@ export async function waitForEvent(
     timeoutMs,
     mustEndInTime: `The wait "${claimed}" for the event "${name}"`,
     late: () =>
-      new HoldfastError("event_timeout", `The event "${name}" did not come in time for "${claimed}".`),
+      new HoldfastError(
+        "event_timeout",
+        `The event "${name}" did not arrive in time for the wait "${claimed}".`,
+      ),
   } as const;
   return waits.until(wait, valueOf);
 }
@@ -41,9 +44,9 @@ function valueOf({ value, error }: JournalEnd): unknown {
 
 function assertSameWait(entry: JournalHead, name: string, hash: StoredHash): void {
   if (entry.kind === "event" && isSameHash(hash, entry.requestHash)) return;
-  const other = entry.kind === "event" ? "a wait for another event" : `another entry (${entry.kind})`;
+  const other = entry.kind === "event" ? "a wait for a different event" : `a different entry (${entry.kind})`;
   throw new HoldfastError(
     "replay_mismatch",
-    `The journal has ${other} under the key "${entry.key}", but the handler waits for the event "${name}" now. Give a changed wait a new key.`,
+    `The journal has ${other} under the key "${entry.key}", but the handler now waits for the event "${name}". Use a new key for a changed wait.`,
   );
 }

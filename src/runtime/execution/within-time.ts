@@ -16,11 +16,11 @@ export function withinTime(running: Promise<HandlerEnd>, run: Run, { timeoutMs }
   if (timeoutMs === undefined) return running;
   return new Promise((resolve) => {
     const { signal } = run;
-    const callOff = whenAborted(signal, () => {
+    const stopListening = whenAborted(signal, () => {
       if (isAttemptTimeout(signal.reason)) resolve(threwEnd(signal.reason, run.maxBodyBytes));
     });
     void running.then((end) => {
-      callOff();
+      stopListening();
       resolve(end);
     });
   });

@@ -11,7 +11,7 @@ export class ClaimedKeys {
     if (this.#keys.has(encoded)) {
       throw new HoldfastError(
         "duplicate_key",
-        `The key ${JSON.stringify(key)} was used before in this task. Give each step and question a key of its own; in a loop put the item into it: ["hash", path].`,
+        `The key ${JSON.stringify(key)} was already used in this task. Give each step and question its own key; in a loop, include the item, such as ["hash", path].`,
       );
     }
     this.#keys.add(encoded);
@@ -23,5 +23,5 @@ function assertKey(key: unknown): void {
   const parts: readonly unknown[] = Array.isArray(key) ? key : [key];
   const whole = Array.isArray(key) || typeof key === "string";
   if (whole && parts.every((part) => typeof part === "string" || Number.isFinite(part))) return;
-  throw new TypeError(`A key is a string, or an array of strings and finite numbers; not ${typeof key}.`);
+  throw new TypeError(`A key must be a string or an array of strings and finite numbers, not ${typeof key}.`);
 }

@@ -53,11 +53,12 @@ export class EarlierEntries {
    */
   async read<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     const end = await this.#take(entry);
-    if (end === undefined) throw this.#unreadable(`the journal has lost "${entry.key}"`);
+    if (end === undefined) throw this.#unreadable(`the journal entry "${entry.key}" is missing`);
     try {
       return decode(end);
     } catch (error) {
-      if (error instanceof SyntaxError) throw this.#unreadable(`the journal's "${entry.key}" is not JSON`);
+      if (error instanceof SyntaxError)
+        throw this.#unreadable(`the journal entry "${entry.key}" is not JSON`);
       throw error;
     }
   }

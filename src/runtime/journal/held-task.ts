@@ -43,7 +43,7 @@ export class HeldTask {
   #seen: number;
 
   constructor({ services, task, entries, life, slot, parks, onRest, onStir, onUnreadable }: HeldTaskSetup) {
-    if (task.token === null) throw new HoldfastError("internal", `Task ${task.id} is held by no attempt.`);
+    if (task.token === null) throw new HoldfastError("internal", `No attempt holds task ${task.id}.`);
     this.id = task.id;
     this.#services = services;
     this.#life = life;
@@ -150,9 +150,9 @@ export class HeldTask {
    */
   async persist<T>(ask: () => Promise<T>): Promise<T> {
     const { clock, onError, unreadable } = this.#services;
-    let goOn: (() => void) | undefined;
+    let resumeSlot: (() => void) | undefined;
     const onFailure = (error: unknown): void => {
-      goOn ??= this.#slot.holdUp();
+      resumeSlot ??= this.#slot.holdUp();
       onError(error);
     };
     try {
@@ -161,7 +161,7 @@ export class HeldTask {
       if (isUnreadable(error)) unreadable.report(this.id, error);
       throw error;
     } finally {
-      goOn?.();
+      resumeSlot?.();
     }
   }
 
@@ -172,7 +172,7 @@ export class HeldTask {
   ): Promise<CommandResult<N>> {
     const rest = this.rests.current();
     const write = this.write<N>(type, rest === undefined ? command : { ...command, rest });
-    // Unlike what others end, these are not counted in the record: what is said meanwhile could be stored before this one.
+    // Unlike what others end, these are not counted in the record: a mark written meanwhile could be stored before this one.
     if (type === "sleep" || type === "retry_step") this.rests.busyWhile(write);
     return this.rests.beginning(write, rest !== undefined);
   }
@@ -205,7 +205,7 @@ export class HeldTask {
     );
     const { state } = this.#life;
     if (state === "fenced" || state === "released") return;
-    this.#life.fence(this.#fenced("cannot be read any more"));
+    this.#life.fence(this.#fenced("can no longer be read"));
     this.#onUnreadable(problem);
   }
 
@@ -216,8 +216,8 @@ export class HeldTask {
   #whyFenced(task: TaskRecord | undefined): string {
     if (task === undefined) return "was deleted";
     if (task.state === "cancelled") return "was cancelled";
-    // Only the attempt itself settles its task, and the sweeper where the task's time is over.
-    if (task.state === "settled" && task.attempt === this.#attempt) return "came to the end of its life";
-    return "was taken from this attempt";
+    // Only the attempt itself settles its task, and the sweeper, if the task has expired.
+    if (task.state === "settled" && task.attempt === this.#attempt) return "expired";
+    return "was taken over from this attempt";
   }
 }

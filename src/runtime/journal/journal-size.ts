@@ -23,7 +23,7 @@ export class JournalSize {
     if (this.#entries >= maxJournalEntries) {
       throw new HoldfastError(
         "limit_reached",
-        `This task has begun ${this.#entries} steps, questions, sleeps, calls and waits for events, and maxJournalEntries is ${maxJournalEntries}. ` +
+        `This task has already started ${this.#entries} steps, questions, sleeps, calls and waits for events, and maxJournalEntries is ${maxJournalEntries}. ` +
           "Do more in each step, split the work into several tasks, or raise maxJournalEntries.",
       );
     }
@@ -37,8 +37,8 @@ export class JournalSize {
     if (bytes > maxJournalBytes) {
       throw new HoldfastError(
         "limit_reached",
-        `With "${key}" the journal of this task would have ${bytes} bytes, and maxJournalBytes is ${maxJournalBytes}. ` +
-          "Return less from steps, such as where the data is instead of the data itself, or raise maxJournalBytes.",
+        `With "${key}", the journal of this task would grow to ${bytes} bytes, and maxJournalBytes is ${maxJournalBytes}. ` +
+          "Return less from steps, such as a reference to the data instead of the data itself, or raise maxJournalBytes.",
       );
     }
     this.#bytes = bytes;

@@ -131,13 +131,13 @@ export class Journal {
 
   /** Times out a question or a wait for an event, unless it ended first. */
   async closeWait(key: string, error: string): Promise<void> {
-    const closing = this.#write("close_wait", { key, error }).then(() => this.#others.tell([key]));
+    const closing = this.#write("close_wait", { key, error }).then(() => this.#others.reportEnded([key]));
     await this.#ends.pending(closing);
   }
 
   /** Others have ended the entries with these `keys`, or any. Without this call, a record shows it, and all of them are read. */
   ended(keys?: readonly string[]): void {
-    this.#others.tell(keys);
+    this.#others.reportEnded(keys);
     this.#ends.look();
   }
 

@@ -36,8 +36,8 @@ export class LifeLimit {
     if (this.reaches(at)) return;
     throw new HoldfastError(
       "outlives_task",
-      `${what} would end at ${iso(at)}, but its task ends at ${iso(this.#endsAt ?? at)}. ` +
-        "Raise the ttlMs or the maxRunMs of the tool or the server, or call task.extend first.",
+      `${what} would end at ${iso(at)}, after its task, which ends at ${iso(this.#endsAt ?? at)}. ` +
+        "Raise ttlMs or maxRunMs of the tool or the server, or call task.extend first.",
     );
   }
 }

@@ -45,7 +45,7 @@ export class OutsideEnds {
   /** Those not known to have ended, including those being written to the journal. */
   readonly #open = new Map<string, OpenEntry>();
   /** Those reported as ended. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   /** Those that ended before the handler reached them in this attempt. */
   readonly #unasked = new Map<string, OutsideEnd>();
   /** The newest record seen. */
@@ -68,7 +68,7 @@ export class OutsideEnds {
   /** True if nothing can have ended unseen up to the highest version seen. */
   get complete(): boolean {
     if (this.#open.size === 0) return true;
-    if (this.#told.size > 0 || this.#seen.version < this.#lastEnd) return false;
+    if (this.#reported.size > 0 || this.#seen.version < this.#lastEnd) return false;
     return ownOpen(this.#seen) === this.#open.size;
   }
 
@@ -98,16 +98,16 @@ export class OutsideEnds {
   }
 
   /** Some of `keys`, or of all, are reported as ended. */
-  tell(keys: Iterable<string> = this.#open.keys()): void {
-    for (const key of keys) if (this.#open.has(key)) this.#told.add(key);
+  reportEnded(keys: Iterable<string> = this.#open.keys()): void {
+    for (const key of keys) if (this.#open.has(key)) this.#reported.add(key);
   }
 
   /** Finds all that ended before this call. Rejects if the task cannot be read, or no longer belongs to the attempt. */
   async read(): Promise<void> {
     const { store, persist, task } = this.#setup;
-    const told = [...this.#told];
-    this.#told.clear();
-    await this.#readEntries(told);
+    const reported = [...this.#reported];
+    this.#reported.clear();
+    await this.#readEntries(reported);
     if (this.complete) return;
     if (this.#seen.version < this.#lastEnd) {
       const record = await persist(() => store.get(task.id));
@@ -134,7 +134,7 @@ export class OutsideEnds {
     const place = this.#open.get(key)?.place;
     if (place === undefined) {
       // Its own write has not been answered: it comes after all that is looked for now, and is read then.
-      if (this.#open.has(key)) this.#told.add(key);
+      if (this.#open.has(key)) this.#reported.add(key);
       return;
     }
     let entry: JournalEntry;

@@ -29,7 +29,7 @@ export interface OutsideWait<N extends OpeningCommandName> {
   readonly timeoutMs?: number | undefined;
   /** Its name in the error if its timeout would be after the task's end, which is a mistake; left out: it then ends with the task. */
   readonly mustEndInTime?: string | undefined;
-  /** The error when its time is over. */
+  /** The error when it times out. */
   readonly late?: () => HoldfastError;
 }
 
@@ -88,17 +88,17 @@ export class OutsideWaits {
     const onAbort = (): void => end.reject(run.signal.reason as Error);
     end.promise.catch(() => undefined); // the write below may reject first
     run.signal.addEventListener("abort", onAbort, { once: true });
-    let callOff = (): void => undefined;
+    let cancelTimer = (): void => undefined;
     const giveUp = (error: HoldfastError): void =>
       void task.journal.closeWait(key, encodeError(error, run.maxBodyBytes)).catch(end.reject);
     try {
       if (entry === undefined)
         await task.journal.opening(key, task.writeWithRest<N>(command, begin(deadlineAt)));
       if (deadlineAt !== null && late !== undefined)
-        callOff = run.life.holdTimer(timers.at(deadlineAt, () => giveUp(late())));
+        cancelTimer = run.life.holdTimer(timers.at(deadlineAt, () => giveUp(late())));
       return await end.promise;
     } finally {
-      callOff();
+      cancelTimer();
       run.signal.removeEventListener("abort", onAbort);
     }
   }

@@ -33,9 +33,9 @@ export class Rests {
   /** Whether a write prevented a check. */
   #again = false;
   readonly #busy = new Set<Promise<unknown>>();
-  #unsaying: Promise<void> | undefined;
+  #withdrawing: Promise<void> | undefined;
   /** The state in the newest record. */
-  #said: Pick<TaskRecord, "waiting" | "runAfter"> = { waiting: false, runAfter: null };
+  #recorded: Pick<TaskRecord, "waiting" | "runAfter"> = { waiting: false, runAfter: null };
 
   constructor(setup: RestsSetup) {
     this.#setup = setup;
@@ -52,7 +52,7 @@ export class Rests {
 
   /** Whether the task can be parked now. */
   get canPark(): boolean {
-    const { runAfter } = this.#said;
+    const { runAfter } = this.#recorded;
     if (this.current() === undefined || runAfter === null || this.#isWriting) return false;
     return runAfter - this.#setup.clock.now() >= shortestMs;
   }
@@ -81,8 +81,8 @@ export class Rests {
 
   /** The state of rest in a record. */
   saw({ waiting, runAfter }: TaskRecord): void {
-    const rested = this.#said.runAfter;
-    this.#said = { waiting, runAfter };
+    const rested = this.#recorded.runAfter;
+    this.#recorded = { waiting, runAfter };
     if (rested !== null && rested !== runAfter) this.#setup.onStir();
   }
 
@@ -91,28 +91,28 @@ export class Rests {
     const rest = this.current();
     this.#again = rest !== undefined && this.#isWriting;
     if (rest === undefined || this.#again) return;
-    const { waiting, runAfter } = this.#said;
-    if (!waiting || runAfter !== rest.runAfter) void this.#say(rest);
+    const { waiting, runAfter } = this.#recorded;
+    if (!waiting || runAfter !== rest.runAfter) void this.#record(rest);
     else if (runAfter !== null) this.#setup.onRest();
   }
 
-  /** Whether the store may believe that the handler rests. */
-  get isSaid(): boolean {
-    return this.#said.waiting || this.#writes.size > 0;
+  /** Whether the record may say that the handler rests. */
+  get mayBeRecorded(): boolean {
+    return this.#recorded.waiting || this.#writes.size > 0;
   }
 
-  /** Resolves once the store knows that the handler works. */
-  unsay(): Promise<void> {
-    this.#unsaying ??= this.#unsay().finally(() => (this.#unsaying = undefined));
-    return this.#unsaying;
+  /** Resolves once the record says that the handler works. */
+  withdraw(): Promise<void> {
+    this.#withdrawing ??= this.#withdraw().finally(() => (this.#withdrawing = undefined));
+    return this.#withdrawing;
   }
 
-  async #unsay(): Promise<void> {
+  async #withdraw(): Promise<void> {
     while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
-    if (this.#said.waiting) await this.#setup.mark();
+    if (this.#recorded.waiting) await this.#setup.mark();
   }
 
-  async #say(rest: Rest): Promise<void> {
+  async #record(rest: Rest): Promise<void> {
     try {
       await this.#during(this.#setup.mark(rest));
     } catch {

@@ -48,7 +48,7 @@ export class RunLife {
     this.#abort.abort(new DOMException("The task was cancelled.", "AbortError"));
   }
 
-  /** The handler should end with its attempt, unless it was already told to. */
+  /** The handler should end with its attempt, unless it has already been asked to. */
   endAttempt(reason: unknown): void {
     if (this.#state !== "ended") this.#abort.abort(reason);
   }
@@ -62,25 +62,25 @@ export class RunLife {
   }
 
   /** Keeps a function that cancels a timer, which would hold the handler in memory; returns a function that cancels or forgets the timer. */
-  holdTimer(callOff: () => void): () => void {
+  holdTimer(cancelTimer: () => void): () => void {
     this.#timers ??= new Set();
-    this.#timers.add(callOff);
+    this.#timers.add(cancelTimer);
     return () => {
-      this.#timers?.delete(callOff);
-      callOff();
+      this.#timers?.delete(cancelTimer);
+      cancelTimer();
     };
   }
 
   /** Nothing is left that would wake the handler, so that it can be freed from memory. */
   drop(): void {
-    for (const callOff of this.#timers ?? []) callOff();
+    for (const cancelTimer of this.#timers ?? []) cancelTimer();
     this.#timers = undefined;
     this.setGone();
   }
 
   /** Tells a handler whose task was released that the server stops. */
   stop(): void {
-    const stopping = new HoldfastError("stopping", "The server stops.");
+    const stopping = new HoldfastError("stopping", "The server is stopping.");
     this.#over.abort(stopping);
     this.#abort.abort(stopping);
   }

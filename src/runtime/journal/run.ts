@@ -82,7 +82,7 @@ export class Run {
     const held = new HeldTask({ ...setup, life: this.life, slot: this.#slot });
     if (!this.life.change("hold")) {
       void held.giveBack(); // the run was given up while its task was made
-      throw new HoldfastError("fenced", `Task ${task.id} was made too late for its run.`);
+      throw new HoldfastError("fenced", `Task ${task.id} was created after its run had been given up.`);
     }
     this.#task = held;
     return held;
@@ -160,7 +160,9 @@ export class Run {
       this.#assertGoesOn();
       return work();
     };
-    return this.#slot.whileWorking(rests?.isSaid === true ? () => rests.unsay().then(begun) : begun);
+    return this.#slot.whileWorking(
+      rests?.mayBeRecorded === true ? () => rests.withdraw().then(begun) : begun,
+    );
   }
 
   /** First writes what the step has appended, because the step does not run again. */
@@ -213,7 +215,7 @@ export class Run {
     return this.#task?.park(over);
   }
 
-  /** Returns the task now. The handler, if it still runs, is told that the server stops. */
+  /** Returns the task now. The handler, if it still runs, learns that the server is stopping. */
   async release(): Promise<void> {
     if (await this.#release()) this.life.stop();
   }

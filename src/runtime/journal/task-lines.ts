@@ -92,7 +92,7 @@ export class TaskLines {
     if (!this.#areKept)
       throw new HoldfastError(
         "configuration",
-        "The store keeps no logs and outputs of tasks: task.log and task.output need one that does.",
+        "This store does not keep logs and outputs of tasks, which task.log and task.output need.",
       );
     source.limit?.throwIfAborted();
     const bytes = Buffer.byteLength(body);
@@ -163,18 +163,18 @@ export class TaskLines {
       if (bytes <= maxLogBytes) return;
       throw new HoldfastError(
         "too_large",
-        `A line of ${bytes} bytes is larger than a whole log may be, which is ${maxLogBytes} bytes (maxLogBytes).`,
+        `A log line of ${bytes} bytes does not fit into a log of at most ${maxLogBytes} bytes (maxLogBytes).`,
       );
     }
     if (this.#kept.output.length >= maxOutputBlocks)
       throw new HoldfastError(
         "limit_reached",
-        `The output of a task has room for ${maxOutputBlocks} blocks (maxOutputBlocks).`,
+        `The output of a task can have at most ${maxOutputBlocks} blocks (maxOutputBlocks).`,
       );
     if (this.#bytes.output + bytes > maxOutputBytes)
       throw new HoldfastError(
         "limit_reached",
-        `The output of a task has room for ${maxOutputBytes} bytes (maxOutputBytes).`,
+        `The output of a task can have at most ${maxOutputBytes} bytes (maxOutputBytes).`,
       );
   }
 

@@ -15,7 +15,7 @@ export interface WorkLimitSetup {
 export class WorkLimit {
   readonly #setup: WorkLimitSetup;
   readonly #onOver: (error: HoldfastError) => void;
-  #callOff: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
 
   constructor(setup: WorkLimitSetup, onOver: (error: HoldfastError) => void) {
     this.#setup = setup;
@@ -25,18 +25,18 @@ export class WorkLimit {
   /** The handler begins to work. */
   begin(): void {
     const { ms, clock, timers } = this.#setup;
-    this.#callOff ??= timers.at(clock.now() + ms, () => this.#onOver(attemptTimeout(ms)));
+    this.#cancelTimer ??= timers.at(clock.now() + ms, () => this.#onOver(attemptTimeout(ms)));
   }
 
   /** Everything waits, or the run is over. */
   end(): void {
-    this.#callOff?.();
-    this.#callOff = undefined;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
   }
 }
 
 function attemptTimeout(ms: number): HoldfastError {
-  return new HoldfastError("attempt_timeout", `The attempt worked for longer than ${ms} ms at a stretch.`);
+  return new HoldfastError("attempt_timeout", `The attempt ran for more than ${ms} ms without waiting.`);
 }
 
 /** Whether an attempt ended because it worked for too long. */

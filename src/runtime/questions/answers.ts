@@ -32,7 +32,7 @@ export function judgeAnswers(
     const question = byKey.get(answer.key);
     const fault = question && faultOf(question, answer);
     if (fault !== undefined) {
-      throw new HoldfastError("invalid_params", `The answer to "${answer.key}" is not ${fault}.`);
+      throw new HoldfastError("invalid_params", `The answer to "${answer.key}" ${fault}.`);
     }
   }
   return toOpen;
@@ -41,9 +41,9 @@ export function judgeAnswers(
 /** Why the answer is invalid. */
 function faultOf({ method, params }: InputRequest, answer: InputAnswer): string | undefined {
   const content: unknown = JSON.parse(textOf(answer));
-  if ("error" in answer) return isClientError(content) ? undefined : "a JSON-RPC error";
+  if ("error" in answer) return isClientError(content) ? undefined : "is not a JSON-RPC error";
   const fault = faultOfAnswer(method, JSON.parse(params) as Record<string, unknown>, content);
-  return fault === undefined ? undefined : `what the question asks for: ${fault}`;
+  return fault === undefined ? undefined : `does not fit the question: ${fault}`;
 }
 
 function textOf(answer: InputAnswer): string {

@@ -88,7 +88,7 @@ export class Questions {
     const { maxInputs } = this.#setup;
     this.#asked += 1;
     if (this.#asked <= maxInputs) return;
-    throw new HoldfastError("limit_reached", `A task asks at most ${maxInputs} questions.`);
+    throw new HoldfastError("limit_reached", `A task can ask at most ${maxInputs} questions.`);
   }
 
   #encode(key: string, params: object): string {
@@ -112,6 +112,6 @@ function assertSameQuestion(entry: JournalHead, method: InputMethod, hash: Store
   if (entry.kind === "input" && entry.method === method && isSameHash(hash, entry.requestHash)) return;
   throw new HoldfastError(
     "replay_mismatch",
-    `The journal has another ${entry.kind === "input" ? "question" : entry.kind} under the key "${entry.key}" than the handler asks now. Give a changed question a new key.`,
+    `The journal has a different ${entry.kind === "input" ? "question" : entry.kind} under the key "${entry.key}" than the handler asks now. Use a new key for a changed question.`,
   );
 }

@@ -48,7 +48,7 @@ export class ProcessCounts {
   }
 
   /** Receives the events of servers, and counts refused requests. */
-  told(event: ServerEvent): void {
+  count(event: ServerEvent): void {
     if (event.type === "request.refused") this.#now().refused(event.code, event.method);
   }
 

@@ -31,7 +31,7 @@ export class Reporter {
   readonly #readings: () => ProcessReadings;
   #process: ProcessReadings | undefined;
   #startedAt = 0;
-  #callOff: (() => void)[] = [];
+  #cancelTimers: (() => void)[] = [];
   #writing: Promise<void> | undefined;
   /** Whether the error about a store that accepts no reports was already reported. */
   #failed = false;
@@ -49,7 +49,7 @@ export class Reporter {
     this.#process = this.#readings();
     this.#startedAt = clock.now();
     const report = (): void => this.#report(counts, reports);
-    this.#callOff = [clock.after(firstAfterMs, report), clock.every(everyMs, report)];
+    this.#cancelTimers = [clock.after(firstAfterMs, report), clock.every(everyMs, report)];
   }
 
   /** Sends the last report, if the store answers. */
@@ -59,7 +59,7 @@ export class Reporter {
     this.#end();
     const deadline = new Deadline(clock, lastWithinMs);
     await deadline.bound(this.#last(counts, store.reports));
-    deadline.callOff();
+    deadline.cancelTimer();
     this.close();
   }
 
@@ -77,8 +77,8 @@ export class Reporter {
   }
 
   #end(): void {
-    for (const callOff of this.#callOff) callOff();
-    this.#callOff = [];
+    for (const cancelTimer of this.#cancelTimers) cancelTimer();
+    this.#cancelTimers = [];
   }
 
   /** Skipped while the store has not accepted the previous report. */

@@ -10,12 +10,12 @@ export function measuredWrite(
   function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   function write(command: TaskCommand): Promise<CommandResult> {
     const since = performance.now();
-    const tell = (outcome: WriteOutcome): void =>
+    const record = (outcome: WriteOutcome): void =>
       metrics.wrote(command.type, performance.now() - since, outcome);
     const writing = inner.write(command);
     writing.then(
-      ({ ok }) => tell(ok ? "committed" : "refused"),
-      () => tell("failed"),
+      ({ ok }) => record(ok ? "committed" : "refused"),
+      () => record("failed"),
     );
     return writing; // itself: nobody waits longer for being measured
   }

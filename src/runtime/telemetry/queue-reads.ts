@@ -48,7 +48,7 @@ export class QueueReads {
   async #inTime(reading: Promise<readonly QueueLength[]>): Promise<readonly QueueLength[] | undefined> {
     const deadline = new Deadline(this.#setup.clock, patienceMs);
     const isRead = await deadline.bound(reading);
-    deadline.callOff();
+    deadline.cancelTimer();
     return isRead ? reading : undefined;
   }
 

@@ -104,7 +104,7 @@ export async function credentialsOf(credentials: unknown): Promise<unknown> {
   if (credentials !== undefined) return credentials;
   throw new HoldfastError(
     "no_credentials",
-    "This process has no credentials for the call: authenticate returned none, another process took it, or the server was restarted " +
-      "since. They are kept in memory only. Get new ones for task.caller.",
+    "This process has no credentials for the call: authenticate returned none, another process received the call, or the server " +
+      "was restarted. Credentials are kept in memory only: get new ones for task.caller.",
   );
 }

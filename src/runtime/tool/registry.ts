@@ -179,7 +179,7 @@ export function changedParts(name: string, parts: ToolParts, changes: PartsChang
   if (typeof changes !== "object" || changes === null) {
     throw new HoldfastError(
       "configuration",
-      `update of tool "${name}" needs what is to change: update({ description: "…", handler: async (args, task) => … }).`,
+      `update of tool "${name}" needs the changes: update({ description: "…", handler: async (args, task) => … }).`,
     );
   }
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);

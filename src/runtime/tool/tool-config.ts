@@ -56,7 +56,7 @@ export function assertToolParts(name: unknown, config: unknown, handler: unknown
     typeof name !== "string" || name === ""
       ? "A tool needs a name"
       : typeof config === "function"
-        ? `Tool "${name}" has its handler in the place of its options`
+        ? `Tool "${name}" has its handler where its options belong`
         : typeof handler !== "function"
           ? `Tool "${name}" has no handler`
           : undefined;
@@ -72,7 +72,7 @@ export function assertToolConfig(
   config: Omit<ToolConfig, "prepare"> & { readonly prepare?: unknown },
 ): void {
   // The SDK keeps its tools in a plain object, and a tool of such a name breaks the list of all of them.
-  if (name in {}) throw wrong(name, "it cannot have the name of something that every object has");
+  if (name in {}) throw wrong(name, "its name cannot be one that every object has, such as toString");
   assertOptionNames(`Tool "${name}"`, config, toolOptions);
   for (const [option, allowed] of Object.entries(choices)) {
     const value: unknown = config[option as keyof typeof choices];
@@ -99,10 +99,10 @@ export function assertToolConfig(
     immediateResponse !== undefined &&
     (typeof immediateResponse !== "string" || immediateResponse === "")
   ) {
-    throw wrong(name, "immediateResponse has to be a text that is not empty");
+    throw wrong(name, "immediateResponse must be a non-empty string");
   }
   if (config.task === "forbidden" && config.requires !== undefined && config.prepare === undefined) {
-    throw wrong(name, "it asks its client, which it can do only as a task: leave out task or requires");
+    throw wrong(name, "only a task can ask its client: remove task or requires");
   }
   assertListable(name, "inputSchema", config.inputSchema);
   assertListable(name, "outputSchema", config.outputSchema);
@@ -113,7 +113,7 @@ function assertPlain(name: string, { task, plain, plainDeadlineMs }: Omit<ToolCo
   if (plainDeadlineMs !== undefined) assertPlainMs(`Tool "${name}": plainDeadlineMs`, plainDeadlineMs);
   if (plain === undefined) return;
   if (task === "required" || task === "forbidden")
-    throw wrong(name, `plain means nothing where task is "${task}"`);
+    throw wrong(name, `plain has no effect if task is "${task}"`);
 }
 
 /** Runs that are not in the store cannot be counted there. */
@@ -131,7 +131,7 @@ function assertOrder(
   if (direct !== undefined)
     throw wrong(
       name,
-      `concurrency counts tasks, and with ${direct} it runs without one: leave out one of the two`,
+      `concurrency counts tasks, but with ${direct} it runs without one: remove one of the two`,
     );
 }
 

@@ -78,7 +78,7 @@ export class TaskCallError extends Error {
 export function callErrorOf(tool: string, failure: CallFailure): TaskCallError {
   const { reason } = failure;
   if (reason === "cancelled")
-    return new TaskCallError(tool, reason, `The call of tool "${tool}" was cancelled.`);
+    return new TaskCallError(tool, reason, `The call to tool "${tool}" was cancelled.`);
   if ("error" in failure) {
     const { error } = failure;
     const said = reason === "expired" ? "did not end in time" : "failed";
@@ -140,7 +140,10 @@ interface StoredError {
 export function encodeError(error: unknown, maxBytes: number): string {
   const text = JSON.stringify(storedError(error, maxBytes));
   if (Buffer.byteLength(text) <= maxBytes) return text;
-  return JSON.stringify({ name: "Error", message: `An error of more than ${maxBytes} bytes was thrown.` });
+  return JSON.stringify({
+    name: "Error",
+    message: `The handler threw an error larger than ${maxBytes} bytes.`,
+  });
 }
 
 /** The readable parts of an error. Its getters are the author's, and may throw. */

@@ -80,7 +80,7 @@ export async function outcomeOfReturn(
   if (!isToolResult(returned)) {
     throw new HoldfastError(
       "not_json",
-      `Tool ${tool.name} returned no tool result, an object with a list of content.`,
+      `Tool ${tool.name} did not return a tool result: an object with a content array.`,
     );
   }
   const problem = await outputProblem(tool, returned);
@@ -114,7 +114,7 @@ export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
 }
 
 function thrownOutcome(thrown: unknown): Outcome {
-  const message = isStoreFault(thrown) ? storeAway : describeThrown(thrown);
+  const message = isStoreFault(thrown) ? storeUnavailable : describeThrown(thrown);
   if (isFault(thrown)) {
     return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), message, thrown.data));
   }

@@ -222,12 +222,12 @@ export function retryProblem(
     if (wrong !== undefined) return wrong;
   }
   if (onCrash === "fail")
-    return 'retry runs a handler again, which onCrash: "fail" forbids: leave out one of the two.';
+    return 'retry runs a handler again, which onCrash: "fail" forbids: remove one of the two';
   const direct =
     task === "forbidden" ? 'task: "forbidden"' : promoteAfterMs === undefined ? undefined : "promoteAfterMs";
   return direct === undefined
     ? undefined
-    : `retry is kept in a task, and with ${direct} it runs without one: leave out one of the two.`;
+    : `retry needs a task, but with ${direct} the tool runs without one: remove one of the two`;
 }
 
 /** Receives faults that no caller is told about. */
@@ -239,9 +239,7 @@ export function says(rule: (error: unknown) => boolean, error: unknown, report: 
     const answer: unknown = rule(error);
     if (!(answer instanceof Promise)) return Boolean(answer);
     answer.catch(() => undefined);
-    throw new TypeError(
-      "A rule that says what is tried again has to return true or false, and not a promise.",
-    );
+    throw new TypeError("A function that decides about retries must return true or false, not a promise.");
   } catch (thrown) {
     report(thrown);
     return false;

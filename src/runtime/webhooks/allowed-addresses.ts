@@ -97,7 +97,7 @@ function isIn(address: Address, [range, bits]: Range): boolean {
 }
 
 function notPublic(address: string): string {
-  return `${address} is not a public internet address: to send there, list it in allowPrivate`;
+  return `${address} is not a public internet address: to allow it, list it in allowPrivate`;
 }
 
 function wrong(what: string, given: unknown): HoldfastError {

@@ -78,7 +78,7 @@ export interface Webhook {
   readonly name: string;
   readonly url: URL;
   readonly keys: readonly Uint8Array[];
-  readonly tells: (event: DeliveryEvent) => boolean;
+  readonly reports: (event: DeliveryEvent) => boolean;
   readonly allowed: AllowedAddresses;
   readonly concurrency: number;
   readonly timeoutMs: number;
@@ -103,7 +103,7 @@ function resolveWebhook(given: WebhookOptions): Webhook {
     name,
     url: urlOf(what, settings, allowed),
     keys: [secret].flat().map(secretKey),
-    tells: (event) => chosen === undefined || chosen.includes(`task.${event}`),
+    reports: (event) => chosen === undefined || chosen.includes(`task.${event}`),
     allowed,
     concurrency,
     timeoutMs,

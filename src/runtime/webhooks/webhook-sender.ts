@@ -36,7 +36,7 @@ export class WebhookSender {
   /** In a row. */
   #failures = 0;
   #notBefore = 0;
-  #callOff: () => void = () => undefined;
+  #cancelTimer: () => void = () => undefined;
 
   constructor(hook: Webhook, outbox: Outbox, services: SenderServices) {
     this.#hook = hook;
@@ -57,7 +57,7 @@ export class WebhookSender {
   /** Takes no more messages. */
   drain(): void {
     this.#ends = true;
-    this.#callOff();
+    this.#cancelTimer();
   }
 
   /** Waits for messages being sent until `passed`, and leaves the rest to others. */
@@ -115,16 +115,16 @@ export class WebhookSender {
   }
 
   #lookAt(at: number): void {
-    this.#callOff();
+    this.#cancelTimer();
     if (this.#ends) return;
     const ms = Math.min(Math.max(0, at - this.#services.clock.now()), longestTimerMs);
-    this.#callOff = this.#services.clock.after(ms, () => this.look());
+    this.#cancelTimer = this.#services.clock.after(ms, () => this.look());
   }
 
-  /** Never rejects: a message whose result is not stored is sent again once its time is over. */
+  /** Never rejects: a message whose result is not stored is sent again when its claim expires. */
   async #deliver(delivery: StoredDelivery): Promise<void> {
     try {
-      if (this.#hook.tells(delivery.event)) await this.#send(delivery);
+      if (this.#hook.reports(delivery.event)) await this.#send(delivery);
       else await this.#end(delivery);
     } catch (error) {
       if (!isLost(error)) this.#services.onError(error);
@@ -163,7 +163,7 @@ export class WebhookSender {
   async #post(delivery: StoredDelivery): Promise<PostAnswer | { readonly problem: string } | "stopped"> {
     const { clock } = this.#services;
     const late = new AbortController();
-    const callOff = clock.after(this.#hook.timeoutMs, () => late.abort());
+    const cancelTimer = clock.after(this.#hook.timeoutMs, () => late.abort());
     const signal = AbortSignal.any([this.#stopped.signal, late.signal]);
     try {
       const poster = await (this.#poster ??= openPoster(this.#hook));
@@ -173,7 +173,7 @@ export class WebhookSender {
       if (late.signal.aborted) return { problem: `no answer within ${this.#hook.timeoutMs} ms` };
       return { problem: problemOf(error) };
     } finally {
-      if (!late.signal.aborted) callOff();
+      if (!late.signal.aborted) cancelTimer();
     }
   }
 

@@ -18,8 +18,8 @@ export class Webhooks {
   readonly #services: Services;
   readonly #outbox: Outbox | undefined;
   #senders: readonly WebhookSender[] = [];
-  #callOffLook: (() => void) | undefined;
-  #callOffTidy: () => void = () => undefined;
+  #cancelLook: (() => void) | undefined;
+  #cancelTidy: () => void = () => undefined;
   #tidying: Promise<void> = Promise.resolve();
   #ends = false;
 
@@ -40,16 +40,16 @@ export class Webhooks {
     if (webhooks.length === 0 || outbox === undefined || this.#ends) return;
     if (options.roles.includes("work"))
       this.#senders = webhooks.map((hook) => new WebhookSender(hook, outbox, this.#services));
-    // Who makes what waits sees to its bound, too: there may be nobody who sends.
-    this.#callOffTidy = clock.every(tidyEveryMs, () => this.#tidy());
+    // A process that creates messages also enforces their limit: there may be no process that sends them.
+    this.#cancelTidy = clock.every(tidyEveryMs, () => this.#tidy());
     this.#tidy();
   }
 
   /** Tasks have changed, so there may be something to send. */
   changed(): void {
-    if (this.#senders.length === 0 || this.#callOffLook !== undefined || this.#ends) return;
-    this.#callOffLook = this.#services.clock.after(lookAfterMs, () => {
-      this.#callOffLook = undefined;
+    if (this.#senders.length === 0 || this.#cancelLook !== undefined || this.#ends) return;
+    this.#cancelLook = this.#services.clock.after(lookAfterMs, () => {
+      this.#cancelLook = undefined;
       for (const sender of this.#senders) sender.look();
     });
   }
@@ -57,8 +57,8 @@ export class Webhooks {
   /** Takes no more messages. */
   drain(): void {
     this.#ends = true;
-    this.#callOffLook?.();
-    this.#callOffTidy();
+    this.#cancelLook?.();
+    this.#cancelTidy();
     for (const sender of this.#senders) sender.drain();
   }
 

@@ -40,7 +40,7 @@ export function refuseCall(params: JsonObject, called: Called): void {
     throw new HoldfastError("method_not_found", `Tool ${name} runs only as a task.`);
   }
   if (!asTask && mode === "optional" && requireTasks && hasCore) {
-    throw new HoldfastError("invalid_request", "tools/call needs params.task here.");
+    throw new HoldfastError("invalid_request", "This server requires params.task on tools/call.");
   }
   const isFound = mode === "optional" && isPlain && hasIdempotencyKey(params);
   if (!asTask && !isFound && isRepeat(params)) throw notRepeatable(name);

@@ -71,7 +71,7 @@ function missingCapability(what: string, required: Capabilities): HoldfastError 
   const names = [...(extensions === undefined ? [] : ["the tasks extension"]), ...Object.keys(others)];
   return new HoldfastError(
     "missing_capability",
-    `${what} needs what the client did not declare on this request: ${names.join(", ")}.`,
+    `${what} needs client capabilities that this request does not declare: ${names.join(", ")}.`,
     { data: { requiredCapabilities: required } },
   );
 }

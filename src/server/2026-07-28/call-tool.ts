@@ -78,7 +78,10 @@ export async function callTool(
 
 function cannotAskOf({ name }: Tool): Ask {
   return async () => {
-    throw new HoldfastError("configuration", `Tool ${name} is never a task, so it cannot ask while it runs.`);
+    throw new HoldfastError(
+      "configuration",
+      `Tool ${name} never runs as a task, so it cannot ask the client while it runs.`,
+    );
   };
 }
 
@@ -95,7 +98,7 @@ async function callPlain(
   const inTask = plain.policies.of(tool) === "ticket" && missingCapabilities(["elicitation"], capabilities);
   const rounds = tool.prepare !== undefined && !inTask;
   const task = await resumed(runtime, request, principal, rounds ? "another kind" : undefined);
-  if (task !== undefined) return plain.goOn(task, tool, call);
+  if (task !== undefined) return plain.continueCall(task, tool, call);
   if (!rounds) return plain.call(tool, call);
   const preparation = await prepareCall(runtime, tool, request, caller);
   return "answer" in preparation ? preparation.answer : plain.call(tool, call, preparation);
@@ -130,7 +133,7 @@ async function createTask(runtime: Runtime, call: TaskCall, { signal, trace }: T
   if (end.kind === "outcome") return completeAnswerOf(end.outcome);
   const { task } = end.snapshot;
   trace?.about(task.id);
-  // The id can reach nobody any more. With a key the caller finds its task by calling again (A-32).
+  // Nobody can receive the id any more. With a key, the caller finds its task by calling again (A-32).
   if (signal.aborted && call.idempotencyKey === undefined) await runtime.cancel(task.id, task);
   return { result: { ...createTaskResult(end.snapshot) } };
 }

@@ -59,7 +59,7 @@ export async function resumed(
   const answers = Object.entries(inputResponses)
     .filter(([, answer]) => isJsonObject(answer))
     .map(([key, answer]) => ({ key, value: JSON.stringify(answer) }));
-  // Each by itself: one that does not fit has nobody asked again what was answered well.
+  // Each by itself: an invalid answer must not cause the valid ones to be asked for again.
   for (const answer of answers) {
     try {
       await runtime.answer(id, requestor, [answer]);

@@ -115,7 +115,10 @@ export class PipeDispatcher implements WireDispatcher {
       const result = "result" in answer ? answer.result : undefined;
       const serverInfo = metaOf(result)[SERVER_INFO_META_KEY];
       if (isJsonObject(serverInfo)) return authorIdentity(serverInfo, result?.["capabilities"]);
-      throw new HoldfastError("internal", "The author's server did not say its name.");
+      throw new HoldfastError(
+        "internal",
+        "The server returned by the function given to tasks.server() did not give its name.",
+      );
     });
   }
 
@@ -138,7 +141,7 @@ function isRefusal(answer: Answer): boolean {
   return "error" in answer && answer.error.code !== -32603;
 }
 
-/** What we sealed is ours to open: the hook that an author's server has for states of its own would refuse it. */
+/** We open what we sealed: the hook with which an author's server opens its own states would refuse it. */
 function withoutState({ requestState, ...params }: JsonObject): JsonObject {
   return typeof requestState === "string" || requestState === undefined
     ? params
@@ -146,5 +149,5 @@ function withoutState({ requestState, ...params }: JsonObject): JsonObject {
 }
 
 function connectionEnded(): HoldfastError {
-  return new HoldfastError("stopping", "The connection has ended."); // which nobody has to hear of
+  return new HoldfastError("stopping", "The connection has closed."); // nobody needs to know
 }

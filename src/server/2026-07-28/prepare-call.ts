@@ -61,7 +61,7 @@ export async function prepareCall(
   }
   const exchange = nextExchange(answers, end.questions);
   const state = await sealState(runtime, binding, exchange);
-  assertWithin(state, "What was answered so far", maxBytes); // else the next request would be refused
+  assertWithin(state, "The state with the answers so far", maxBytes); // else the next request would be refused
   return { answer: { result: { ...inputRequiredResult(end.questions, state) } } };
 }
 
@@ -88,5 +88,5 @@ function nextExchange(
 function encodePrepared(tool: Tool, value: unknown, maxBytes: number): string | null {
   return value === undefined
     ? null
-    : encodeWithin(value, `What prepare of tool ${tool.name} returned`, maxBytes);
+    : encodeWithin(value, `The value that prepare of tool ${tool.name} returned`, maxBytes);
 }

@@ -40,7 +40,7 @@ export type RoundEnd =
 
 /**
  * Runs `prepare` once, from its top, until it ends or needs an answer to continue. Rejects with what it throws. If it waits for an answer,
- * it is dropped without being told.
+ * it is dropped without notice.
  */
 export async function runRound(
   prepare: (ask: PrepareContext) => unknown,

@@ -36,7 +36,7 @@ export async function openState(sealer: Sealer, binding: Binding, state: string)
   if (opened !== undefined) return opened.content;
   throw new HoldfastError(
     "invalid_params",
-    "Invalid requestState: it was changed, or handed out for another call. Call again without it.",
+    "Invalid requestState: it was changed, or belongs to another call. Call again without it.",
   );
 }
 

@@ -25,7 +25,7 @@ export function challenge({ error, message, scopes, metadataUrl }: Challenge): R
   });
 }
 
-/** A verifier of the author's own may have said anything. */
+/** An author's own verifier may have returned any text. */
 function quotable(value: string): string {
   return value.replaceAll(/[^\x20-\x7E]/g, " ").replaceAll(/[\\"]/g, String.raw`\$&`);
 }

@@ -33,11 +33,17 @@ function text(claim: unknown): string | undefined {
 export function audiencesOf(audience: string | readonly string[]): string[] {
   const all = typeof audience === "string" ? [audience] : [...audience];
   if (all.length > 0 && all.every((one) => typeof one === "string" && one !== "")) return all;
-  throw new HoldfastError("configuration", "audience has to name who tokens are for, and must not be empty.");
+  throw new HoldfastError(
+    "configuration",
+    "audience must name the resource that tokens are issued for, and must not be empty.",
+  );
 }
 
 /** Throws `configuration` for an issuer that no token can come from. */
 export function assertIssuer(issuer: string): void {
   if (typeof issuer === "string" && URL.canParse(issuer)) return;
-  throw new HoldfastError("configuration", "issuer has to be the URL that the authorization server goes by.");
+  throw new HoldfastError(
+    "configuration",
+    "issuer must be the URL that identifies the authorization server.",
+  );
 }

@@ -27,7 +27,7 @@ export class Endpoint {
     const { url, what, allowInsecureUrl } = setup;
     const trusted = url.protocol === "https:" || isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
     if (!trusted && !(allowInsecureUrl && url.protocol === "http:")) {
-      const message = `${what} at ${url.origin} has to be an https: URL: on the way, anyone could answer in its place.`;
+      const message = `${what} at ${url.origin} must be an https: URL: otherwise, anyone on the network could answer in its place.`;
       throw new HoldfastError("configuration", message);
     }
     this.#setup = setup;
@@ -38,7 +38,7 @@ export class Endpoint {
   async ask(init: RequestInit = {}): Promise<JsonObject> {
     const { what, timeoutMs, clock } = this.#setup;
     const timeout = new AbortController();
-    const callOff = clock.after(timeoutMs, () => {
+    const cancelTimer = clock.after(timeoutMs, () => {
       timeout.abort(new Error(`No answer within ${timeoutMs} ms.`));
     });
     try {
@@ -50,9 +50,9 @@ export class Endpoint {
       if (isJsonObject(json)) return json;
       throw new Error("It did not answer with a JSON object.");
     } catch (cause) {
-      throw unavailable(`${what} at ${new URL(this.#href).origin} cannot be read.`, cause);
+      throw unavailable(`${what} at ${new URL(this.#href).origin} is not available.`, cause);
     } finally {
-      callOff();
+      cancelTimer();
     }
   }
 }

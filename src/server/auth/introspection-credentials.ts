@@ -19,7 +19,10 @@ export function credentialsHeader(credentials: IntrospectionCredentials): () => 
   const { authorization, clientId, clientSecret } = credentials;
   if (authorization !== undefined) return authorization;
   if (typeof clientId !== "string" || clientId === "" || typeof clientSecret !== "string") {
-    throw new HoldfastError("configuration", "Give clientId and clientSecret, or authorization.");
+    throw new HoldfastError(
+      "configuration",
+      "Token introspection needs clientId and clientSecret, or authorization.",
+    );
   }
   const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
   const header = `Basic ${Buffer.from(pair).toString("base64")}`;

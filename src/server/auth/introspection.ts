@@ -25,13 +25,13 @@ export interface IntrospectionSetup {
   readonly clockToleranceMs: number;
 }
 
-/** For how long after its last verdict a good token has a place of its own, in ms. */
+/** For how long after its last verdict a valid token has a reserved place, in ms. */
 const knownMs = 24 * 3_600_000;
 
 /** The verdict on a token: its claims, or why it is refused. */
 type Verdict = { readonly claims: JsonObject } | { readonly refused: string };
 
-/** Asks the authorization server for tokens, and remembers what it said. */
+/** Asks the authorization server for tokens, and remembers its answers. */
 export class Introspection implements TokenVerifier {
   readonly #setup: IntrospectionSetup;
   readonly #good: ExpiringCache<JsonObject>;
@@ -82,7 +82,7 @@ export class Introspection implements TokenVerifier {
   async #ask(key: string, token: string): Promise<Verdict> {
     const { endpoint, authorization, clock, maxAgeMs, refusedMaxAgeMs } = this.#setup;
     const credentials = (async () => authorization())().catch((cause: unknown) => {
-      throw unavailable("There are no credentials for the introspection endpoint.", cause);
+      throw unavailable("The credentials for the introspection endpoint could not be obtained.", cause);
     });
     const answer = await endpoint.ask({
       method: "POST",

@@ -25,7 +25,7 @@ export class JwtCheck implements TokenVerifier {
     try {
       return accessTokenOf(token, this.#issuer, await this.#claimsOf(token));
     } catch (error) {
-      // jose's own error bears the claims, which are nobody's to log.
+      // jose's own error contains the claims, which must not be logged.
       if (error instanceof errors.JOSEError) throw invalidToken(reasonOf(error));
       throw error;
     }

@@ -102,6 +102,6 @@ function localKeys(jwks: JSONWebKeySet): JWTVerifyGetKey<CryptoKey> {
     }
     return keys;
   } catch (cause) {
-    throw new HoldfastError("configuration", "jwks has to be a URL, or a set of public keys.", { cause });
+    throw new HoldfastError("configuration", "jwks must be a URL or a set of public keys.", { cause });
   }
 }

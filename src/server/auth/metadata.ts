@@ -13,7 +13,7 @@ export class Metadata {
 
   constructor(resource: URL, document: object) {
     this.url = getOAuthProtectedResourceMetadataUrl(resource);
-    // Clients that were not told look at the path of the resource first, and then at the root.
+    // Clients without the URL try the path of the resource first, and then the root.
     this.#paths = new Set([root, new URL(this.url).pathname]);
     this.#document = { resource: resource.href, ...document };
   }

@@ -48,11 +48,11 @@ export interface OAuthResourceOptions {
 type Reason = Pick<Challenge, "error" | "message">;
 
 const withoutToken: Readonly<Record<Tokenless, Reason>> = {
-  none: { message: "Authentication is needed" },
+  none: { message: "Authentication is required" },
   malformed: { error: "invalid_token", message: "The token is malformed" },
-  in_query: { error: "invalid_request", message: "A token does not belong into the URL" },
+  in_query: { error: "invalid_request", message: "Tokens must not be sent in the URL" },
 };
-const scopeMissing: Reason = { error: "insufficient_scope", message: "A scope is missing" };
+const scopeMissing: Reason = { error: "insufficient_scope", message: "The token lacks a required scope" };
 
 const resourceOptions: OptionNames<OAuthResourceOptions> = {
   resource: true,
@@ -141,7 +141,7 @@ export function oauthResource(options: OAuthResourceOptions): ProtectedResource 
           return refused({ error: "invalid_token", message: error.message });
         }
         if (!isUnavailable(error)) throw error;
-        if (!isUndecided(error)) onError(error); // whoever runs the server has to know; the client only comes again
+        if (!isUndecided(error)) onError(error); // the operator needs to know; the client only tries again
         return refuse(503, "Tokens cannot be verified at the moment.", { "Retry-After": "5" }, -32000);
       }
     },
@@ -174,8 +174,11 @@ function issuerAndSubject({ issuer, subject }: AccessToken): string {
 
 function assertNamed(resource: URL, authorizationServers: readonly string[]): void {
   if (!/^https?:$/.test(resource.protocol) || resource.href.includes("#")) {
-    throw new HoldfastError("configuration", "resource has to be an http: or https: URL without a fragment.");
+    throw new HoldfastError("configuration", "resource must be an http: or https: URL without a fragment.");
   }
   if (authorizationServers.length > 0 && authorizationServers.every((issuer) => URL.canParse(issuer))) return;
-  throw new HoldfastError("configuration", "authorizationServers has to name at least one, each by its URL.");
+  throw new HoldfastError(
+    "configuration",
+    "authorizationServers must list the URL of at least one authorization server.",
+  );
 }

@@ -65,7 +65,9 @@ export class RemoteKeys {
       const key = newer === undefined ? undefined : await newer.find(header, token).catch(unlessMissing);
       if (key !== undefined) return key;
       if (isMissingIn(newer ?? known, `${header.alg} ${header.kid ?? ""}`, readsBefore)) throw error;
-      throw undecided("The token names a key that may be new: the keys were read a moment ago.");
+      throw undecided(
+        "The token names an unknown key, which may be newer than the keys fetched a moment ago.",
+      );
     }
   };
 

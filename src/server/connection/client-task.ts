@@ -53,7 +53,7 @@ export async function inTime(
   cancel: () => void,
 ): Promise<Reply | undefined> {
   const late = new AbortController();
-  const callOff = clock.after(patienceMs, () => late.abort());
+  const cancelTimer = clock.after(patienceMs, () => late.abort());
   try {
     return await orWithdrawn(asked, AbortSignal.any([signal, late.signal]), () => {
       if (signal.aborted) cancel();
@@ -64,7 +64,7 @@ export async function inTime(
     if (lost || late.signal.aborted) return undefined;
     throw error;
   } finally {
-    callOff();
+    cancelTimer();
   }
 }
 
@@ -76,14 +76,14 @@ function pauseOf({ pollInterval }: JsonObject): number {
 function changeOrPause({ connection, clock, signal }: Question, taskId: string, ms: number): Promise<void> {
   return waitFor((done) => {
     const stop = (): void => {
-      callOff();
+      cancelTimer();
       unlisten();
     };
     const end = (): void => {
       stop();
       done();
     };
-    const callOff = clock.after(ms, end);
+    const cancelTimer = clock.after(ms, end);
     const unlisten = connection.onTaskNotification((_method, params) => {
       if (params["taskId"] === taskId) end();
     });

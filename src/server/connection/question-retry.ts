@@ -44,7 +44,7 @@ export function judgeReply({ method, params, attempt }: Put, reply: Reply): Verd
   if (refusals <= mostRefusals) return { kind: "again", attempt: { ...attempt, refusals, reason } };
   return {
     kind: "error",
-    error: { code: -32602, message: `The answer is not what was asked for: ${reason}` },
+    error: { code: -32602, message: `The answer does not fit the question: ${reason}` },
   };
 }
 

@@ -26,7 +26,7 @@ export interface SessionCapabilities {
   readonly sep: boolean;
   /** Whether the author's server answers such requests. */
   readonly serves: (method: OtherRequest) => boolean;
-  /** Whether the client asked to be told of logs and outputs. */
+  /** Whether the client asked for notifications about logs and outputs. */
   readonly lines: boolean;
 }
 

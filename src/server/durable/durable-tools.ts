@@ -31,7 +31,8 @@ export class DurableTools {
   async make(context: McpRequestContext): Promise<McpServer> {
     let made: McpServer | undefined;
     await this.#run(new FactoryRun(false, context), context, (server) => (made = server));
-    if (made === undefined) throw new HoldfastError("internal", "The factory has made no server.");
+    if (made === undefined)
+      throw new HoldfastError("internal", "The function given to durable() returned no server.");
     return made;
   }
 
@@ -70,7 +71,7 @@ function refuseMessages({ server }: McpServer): void {
     const refused = Promise.reject(
       new HoldfastError(
         "no_request",
-        "The server around the handler of a durable tool has no client: ask and report through ctx, which is the handler's last argument.",
+        "The McpServer of a durable tool's handler is not connected to a client. To ask the client or report progress, use ctx, the handler's last argument.",
       ),
     );
     refused.catch(() => undefined); // the handler may leave it alone
@@ -87,10 +88,10 @@ function assertOurs(server: unknown): asserts server is McpServer {
   throw new HoldfastError(
     "configuration",
     isServer
-      ? "The function given to durable() returned an McpServer of another copy of @modelcontextprotocol/server than the one that Holdfast uses: have one copy of it (npm ls @modelcontextprotocol/server), and import it, not require it."
+      ? "The function given to durable() returned an McpServer from a different copy of @modelcontextprotocol/server than the one that Holdfast uses. Install only one copy (npm ls @modelcontextprotocol/server lists them), and load it with import, not require."
       : "The function given to durable() returned no McpServer. Return a new one on each call: durable(() => new McpServer({ … }), { store }).",
   );
 }
 
 const onlyLater =
-  "was not registered when the function given to durable() first ran, without a client. Tools with task belong to the process: register all of them on each call of the function, whoever the client is";
+  "was not registered when the function given to durable() first ran, before any client connected. Tools with task belong to the process: register all of them each time the function is called, whoever the client is";

@@ -47,10 +47,11 @@ export class FactoryRun {
   }
 }
 
-const tooLate = "was registered after the function given to durable() had ended: await what it waits for";
+const tooLate =
+  "was registered after the function given to durable() had returned: await everything that registers tools";
 
 const onlyFirst =
-  "was not registered for this client. Tools with task belong to the process, and any client can call them: register all of them on each call of the function given to durable(), and say with authenticate who may call";
+  "was not registered for this client. Tools with task belong to the process, and any client can call them: register all of them each time the function given to durable() is called, and use authenticate to decide who may call";
 
 const changedForOne =
-  "was enabled, disabled or removed for this client only. Tools with task belong to the process, and are the same for all clients: do it on each call of the function given to durable() or on none, and say with authenticate who may call";
+  "was enabled, disabled or removed for this client only. Tools with task belong to the process, and are the same for all clients: do it each time the function given to durable() is called or never, and use authenticate to decide who may call";

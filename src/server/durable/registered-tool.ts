@@ -143,13 +143,16 @@ function isSame(a: unknown, b: unknown): boolean {
 
 function assertChanges(name: string, changes: Changes): void {
   if (typeof changes !== "object" || changes === null) {
-    throw wrongTool(name, 'is to be updated with nothing: update({ description: "…" })');
+    throw wrongTool(
+      name,
+      'was updated without changes: pass an object of them, such as update({ description: "…" })',
+    );
   }
   assertNoScopeChallenge(name, changes.scopeChallenge ?? undefined);
   if (typeof changes.name === "string" && changes.name !== name) {
     throw wrongTool(
       name,
-      `cannot be renamed to "${changes.name}": its tasks are stored under its name. Register both, and disable the first`,
+      `cannot be renamed to "${changes.name}": its tasks are stored under its name. Register both, and disable the old one`,
     );
   }
 }
@@ -158,9 +161,9 @@ function assertNoScopeChallenge(name: string, scopeChallenge: unknown): void {
   if (scopeChallenge === undefined) return;
   throw wrongTool(
     name,
-    "has a scopeChallenge, which is not asked for tasks: give its scopes to oauthResource",
+    "has a scopeChallenge, which does not work for tools that run as tasks: set its scopes in oauthResource instead",
   );
 }
 
 const sameForAll =
-  "is the same for all clients, and this is its reference on the server of one of them: change it by the reference of the first call of the function given to durable(), which has no client";
+  "is shared by all clients, but this reference to it is from the server of one client: use the reference from the first call of the function given to durable(), which has no client";

@@ -20,7 +20,8 @@ type Registrars = AsyncLocalStorage<Registrar>;
 const marker = Symbol.for("holdfast.registrars");
 
 /**
- * Runs an author's factory; the tools with `task` in their configs that it registers meanwhile go to `registrar`, and never to the SDK, which would
+ * Runs an author's factory; the tools with `task` in their configs that it registers meanwhile go to `registrar`, and never to the SDK,
+ * which would
  * drop `task` without a word.
  */
 export function registering<T>(registrar: Registrar, factory: () => T): T {
@@ -69,6 +70,6 @@ function hasTask(config: unknown): config is Registration["config"] {
 function outside(name: string): HoldfastError {
   return new HoldfastError(
     "configuration",
-    `Tool "${name}" has task in its config, and the server comes from no function that durable() was given: durable(() => { const server = new McpServer(…); server.registerTool("${name}", …); return server; }, { store }).`,
+    `Tool "${name}" has task in its config, but its server was not created by a function given to durable(). Create it like this: durable(() => { const server = new McpServer(…); server.registerTool("${name}", …); return server; }, { store }).`,
   );
 }

@@ -75,13 +75,13 @@ const names = { _meta: "mcpReq._meta", envelope: "mcpReq.envelope", http: "http"
 const instead: Readonly<Record<ReceivedPart, string>> = {
   _meta: "Pass what the handler needs as an argument of the tool",
   envelope: "Pass what the handler needs as an argument of the tool",
-  sessionId: "A task outlives its session: ctx.task.id names the task, and ctx.task.caller says who called",
-  http: "ctx.task.caller says who called, with the claims that authenticate returned: get new credentials for it",
+  sessionId: "A task outlives its session: ctx.task.id identifies the task, and ctx.task.caller the caller",
+  http: "ctx.task.caller says who called, with the claims that authenticate returned: use it to get new credentials",
 };
 
 function isGone(what: string, part: ReceivedPart): HoldfastError {
   return new HoldfastError(
     "no_request",
-    `ctx.${what} is not here: the server was restarted since the call, another process took it, or it was too large: requests are kept in memory only, and of _meta 16 KiB. ${instead[part]}.`,
+    `ctx.${what} is not available: the server has restarted since the call, another process runs the task, or the request was too large. Requests are kept only in memory, and _meta only up to 16 KiB. ${instead[part]}.`,
   );
 }

@@ -39,13 +39,13 @@ export function sdkContext(
       case "roots/list":
         return ask("listRoots", options, (key, question) => task.roots(key, question));
       default:
-        return Promise.reject(noStream(`send a request ${method}`));
+        return Promise.reject(noStream(`send ${method} requests`));
     }
   };
   const send = (request: Request, second?: object, third?: RequestOptions): Promise<never> => {
     // A result of another schema than the protocol's cannot come of a question.
     const hasSchema = second !== undefined && "~standard" in second;
-    if (hasSchema) return handled(Promise.reject(noStream("send requests with schemas of its own")));
+    if (hasSchema) return handled(Promise.reject(noStream("send requests with a result schema of its own")));
     return handled(put(request, third ?? second)) as Promise<never>;
   };
   const mcpReq: DurableContext["mcpReq"] = {
@@ -56,7 +56,7 @@ export function sdkContext(
     requestState: () => undefined,
     signal: task.signal,
     send,
-    notify: (notification) => handled(tell(task, notification)),
+    notify: (notification) => handled(sendNotification(task, notification)),
     log: (level, data, logger) => handled(log(task, level, data, logger)),
     elicitInput,
     requestSampling,
@@ -79,7 +79,7 @@ async function askUnder<T>(
     if (!(error instanceof HoldfastError) || error.code !== "replay_mismatch") throw error;
     throw new HoldfastError(
       "replay_mismatch",
-      `The handler runs again after a restart, and question ${place} of ctx.mcpReq.${call} is another one than before. Ask with ctx.task.elicit or ctx.task.sample, under a key of your own, what may change.`,
+      `The handler is running again after a restart, but question ${place} of ctx.mcpReq.${call} is not the one that it asked before. For a question that may change, use ctx.task.elicit or ctx.task.sample with a key of your own.`,
       { cause: error },
     );
   }
@@ -94,14 +94,14 @@ function questionOptions(
   if (given !== undefined) {
     throw new HoldfastError(
       "configuration",
-      `ctx.mcpReq.${call} takes no ${given} in a task: its question stays open over restarts. Give timeout.`,
+      `ctx.mcpReq.${call} does not take ${given} in a task, because its question stays open across restarts. Use timeout instead.`,
     );
   }
   const timeoutMs = Math.min(timeout ?? Infinity, maxTotalTimeout ?? Infinity);
   return timeoutMs === Infinity ? {} : { timeoutMs };
 }
 
-async function tell(task: TaskContext, { method, params = {} }: Notification): Promise<void> {
+async function sendNotification(task: TaskContext, { method, params = {} }: Notification): Promise<void> {
   switch (method) {
     case "notifications/progress": {
       const { progress, total, message } = params;
@@ -130,7 +130,7 @@ async function log(task: TaskContext, level: LoggingLevel, data: unknown, logger
 function noStream(what: string): HoldfastError {
   return new HoldfastError(
     "no_request",
-    `A task has no stream to its client, so its handler cannot ${what}. It can ask, with ctx.mcpReq.elicitInput or ctx.task, report progress and log.`,
+    `A task has no stream to its client, so its handler cannot ${what}. It can ask questions with ctx.mcpReq.elicitInput or ctx.task, report progress, and log.`,
   );
 }
 

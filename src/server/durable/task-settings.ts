@@ -32,7 +32,7 @@ export function settingsOf(name: string, task: unknown): TaskSettings {
   if (mode === "optional" || mode === "required") return settings;
   throw wrongTool(
     name,
-    `has the wrong task: "optional", "required" or an object of options, not ${JSON.stringify(mode)}; leave it out of a tool that is never a task`,
+    `has an invalid task: use "optional", "required" or an object of options, not ${JSON.stringify(mode)}, or leave it out if the tool never runs as a task`,
   );
 }
 

@@ -21,8 +21,10 @@ import { sdkContext } from "./sdk-context.ts";
 export type SdkHandler = (args: unknown, ctx: ServerContext) => Promise<CallToolResult | InputRequiredResult>;
 
 /**
- * The handler of a durable tool: runs `handler` of the SDK with the context of a task. One that has only asked its client, and has used nothing of
- * the task itself, does not know that it may run again: unless `mayRepeat`, its task fails after a restart, as that of a handler without any step does.
+ * The handler of a durable tool: runs `handler` of the SDK with the context of a task. One that has only asked its client, and has used
+ * nothing of
+ * the task itself, does not know that it may run again: unless `mayRepeat`, its task fails after a restart, as that of a handler without
+ * any step does.
  */
 export function toolHandler(name: string, handler: SdkHandler, mayRepeat: boolean): ToolHandler<unknown> {
   return readsRequests(async (args: unknown, task: TaskContext): Promise<CallToolResult> => {
@@ -62,7 +64,7 @@ async function answersTo(
   if (requestState !== undefined || questions.length === 0) {
     throw new HoldfastError(
       "configuration",
-      `Tool "${name}" returned inputRequired with ${requestState === undefined ? "no questions" : "requestState"}, which a task has no use for: ask with inputRequests, and keep what you know in the steps of ctx.task.`,
+      `Tool "${name}" returned inputRequired with ${requestState === undefined ? "no questions" : "requestState"}, which has no effect in a task. Ask with inputRequests, and keep state in the steps of ctx.task.`,
     );
   }
   return Object.fromEntries(

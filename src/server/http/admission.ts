@@ -76,7 +76,7 @@ class OpenRequests {
   async serve({ isGet, body, sender, left }: Arrived, respond: () => Promise<Outgoing>): Promise<Outgoing> {
     const holder = sender.principal;
     const places = isGet ? [{}] : requestIds(body).map(() => ({}));
-    // There is nobody to count for where callers are not told apart, and a notification, such as a cancel, waits for no answer.
+    // Anonymous callers are not counted, and a notification, such as a cancel, waits for no answer.
     if (holder === null || places.length === 0) return respond();
     const { maxRequests, maxStreams } = this.#limits;
     const open = isGet ? this.#streams : this.#requests;

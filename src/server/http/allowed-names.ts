@@ -59,14 +59,14 @@ function hostFault(host: string | null): string {
   if (host === null) return "The request has no Host header.";
   const name = hostnameOf(`http://${host}`);
   return name === ""
-    ? `The Host header "${host}" names no host.`
+    ? `The Host header "${host}" is not a valid host.`
     : `Host "${name}" is not allowed: add "${name}" to the option allowedHosts.`;
 }
 
 function originFault(origin: string): string {
   const name = hostnameOf(origin);
   return name === ""
-    ? `Origin "${origin}" is not allowed: it names no host, so only allowedOrigins: "any" lets it in.`
+    ? `Origin "${origin}" is not allowed: it has no host name, so only allowedOrigins: "any" admits it.`
     : `Origin "${origin}" is not allowed: add "${name}" to the option allowedOrigins, or "${origin}" to cors.`;
 }
 

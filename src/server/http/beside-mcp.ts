@@ -23,7 +23,7 @@ export function endpointsBesideMcp(server: TaskServer, options: HttpOptions): re
     const hidden = [path, ...endpoints.map((other) => other.path)].find((other) => endpoint.serves(other));
     const hider = endpoints.find((other) => other.serves(endpoint.path));
     if (hidden !== undefined || hider !== undefined) {
-      const message = `The ${name} endpoint at ${endpoint.path} and the endpoint at ${hidden ?? hider?.path} would hide one another.`;
+      const message = `The ${name} endpoint at ${endpoint.path} overlaps with the endpoint at ${hidden ?? hider?.path}. Give one of them another path.`;
       throw new HoldfastError("configuration", message);
     }
     endpoints.push(endpoint);

@@ -109,9 +109,9 @@ export class BodyReads {
     read.bytes += bytes;
     this.#pending += bytes;
     if (this.#pending <= this.#limits.maxPendingBytes) return;
-    // The one that has taken longest: whoever sends slowly to hold memory goes first, and quick ones get through.
+    // The one that has taken longest: clients that send slowly to hold memory are refused first, and fast ones get through.
     const [oldest] = this.#reads;
-    oldest?.refuse(noRoom());
+    oldest?.refuse(tooManyPending());
   }
 }
 
@@ -127,7 +127,7 @@ function tooSlow(ms: number): Response {
   return refuse(408, `The request was not received within ${ms} milliseconds.`);
 }
 
-function noRoom(): Response {
+function tooManyPending(): Response {
   return refuse(503, "Too many requests are being received; try again later.", { "Retry-After": "1" });
 }
 
@@ -136,7 +136,7 @@ function stopping(): Response {
 }
 
 function brokenOff(): Response {
-  return refuse(400, "The request could not be read to its end.", {}, -32700);
+  return refuse(400, "The request body could not be read completely.", {}, -32700);
 }
 
 export function notUtf8(): Response {

@@ -19,8 +19,11 @@ export class Cors {
   constructor(options: CorsOptions, allowed: AllowedOrigins) {
     const { origins, maxAgeS, credentials } = settingsOf(corsOptions, options);
     if (origins === "any") {
-      if (allowed !== "any") throw wrong('origins "any" needs allowedOrigins "any" beside it.');
-      if (credentials) throw wrong('origins "any" with credentials would let every page act as its user.');
+      if (allowed !== "any") throw wrong('origins "any" also needs allowedOrigins "any".');
+      if (credentials)
+        throw wrong(
+          'origins "any" cannot be combined with credentials: any web page could then act as its user.',
+        );
     }
     this.#origins = origins === "any" ? "any" : new Set(origins);
     this.#maxAgeS = maxAgeS;

@@ -11,7 +11,7 @@ import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
 import type { Cors } from "./cors.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { isHttpRefusal, tellHttpRefusal } from "./http-refusals.ts";
+import { isHttpRefusal, reportHttpRefusal } from "./http-refusals.ts";
 import { identify, senderFrom, type Sender, type Upstream } from "./identify.ts";
 import type { Messages } from "./messages.ts";
 import { fromNode, isServedHost, urlOf } from "./node-request.ts";
@@ -188,7 +188,7 @@ export class FastPath {
   #send(answer: Outgoing, principal: Principal, { incoming, outgoing, ordinary }: Received): void {
     const { events } = this.#setup.server;
     if (events !== undefined && isHttpRefusal(answer)) {
-      tellHttpRefusal(events, answer, { principal, method: incoming.headers["mcp-method"]?.toString() });
+      reportHttpRefusal(events, answer, { principal, method: incoming.headers["mcp-method"]?.toString() });
     }
     if (answer === undefined || answer instanceof Response) {
       ordinary.send(withAnswerHeaders(responseOf(answer), null, this.#setup.cors), principal);

@@ -21,8 +21,8 @@ export class FaultsInServing {
     this.#onError = onError;
   }
 
-  /** To be told of every error. */
-  readonly heard = (error: Error): void => {
+  /** Receives every error that the SDK emits. */
+  readonly onSdkError = (error: Error): void => {
     const current = serving.getStore();
     if (current === undefined || current.over) this.#report(error);
     else current.errors.push(error);

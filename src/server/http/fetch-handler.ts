@@ -13,8 +13,8 @@ export interface FetchHandler {
   /** `context` is what the framework has already done: a parsed body, an authenticated caller. */
   fetch(request: Request, context?: RequestContext): Promise<Response>;
   /**
-   * Tells listening clients of 2026-07-28 that tools, prompts or resources of your own servers changed. The client of a session is told by
-   * its own `McpServer`.
+   * Notifies listening clients of 2026-07-28 that tools, prompts or resources of your own servers changed. The client of a session is
+   * notified by its own `McpServer`.
    */
   readonly notify: ServerNotifier;
   /**

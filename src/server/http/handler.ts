@@ -11,7 +11,7 @@ import { corsOf } from "./cors.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import { FastPath } from "./fast-path.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
-import { isHttpRefusal, tellHttpRefusal } from "./http-refusals.ts";
+import { isHttpRefusal, reportHttpRefusal } from "./http-refusals.ts";
 import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
 import { bodyReadLimits } from "./limits.ts";
 import { Messages } from "./messages.ts";
@@ -95,7 +95,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     const document = resource?.document(request);
     if (document !== undefined) return document;
     if (pathname !== path) {
-      return refuse(404, `Nothing is served at ${pathname}: MCP is at ${path}, which is the option path.`);
+      return refuse(404, `Nothing is served at ${pathname}. The MCP endpoint is at ${path} (option path).`);
     }
     const forbidden = names.refusal(request);
     if (forbidden !== undefined) return forbidden;
@@ -127,7 +127,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     void answered.then((outgoing) => {
       if (events === undefined || !isHttpRefusal(outgoing)) return;
       const method = request.headers.get("mcp-method") ?? undefined;
-      tellHttpRefusal(events, outgoing, { principal: holders.get(request) ?? null, method });
+      reportHttpRefusal(events, outgoing, { principal: holders.get(request) ?? null, method });
     });
     return answered; // itself: nobody waits longer for what is told
   };

@@ -5,7 +5,7 @@ import type { Outgoing } from "./exchange.ts";
 import { isTooFast } from "./too-many-requests.ts";
 
 /** Reports an answer by which HTTP refuses a request. Refusals of JSON-RPC have a success status, or are reported where they occur. */
-export function tellHttpRefusal(events: ServerEvents, answer: Response, request: RefusedRequest): void {
+export function reportHttpRefusal(events: ServerEvents, answer: Response, request: RefusedRequest): void {
   const { status } = answer;
   const code = isTooFast(answer) ? "rate_limited" : (httpRefusals[status] ?? otherRefusal(status));
   events.emit({ ...refused(request), code, status });

@@ -67,7 +67,7 @@ export function senderOf({ principal, authInfo, access, claims, credentials }: I
     throw new HoldfastError("configuration", "authenticate() returned an identity without a principal.");
   }
   if (claims !== undefined && !isJsonObject(claims)) {
-    throw new HoldfastError("configuration", "authenticate() returned claims that are no object.");
+    throw new HoldfastError("configuration", "authenticate() returned claims that are not an object.");
   }
   const scopes = authInfo?.scopes ?? access?.scopes;
   return {
@@ -93,7 +93,7 @@ export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): 
   if (isAuthInfo(auth) && subject !== undefined) return senderOf({ ...subject, authInfo: auth });
   throw new HoldfastError(
     "configuration",
-    "The request was authenticated before, but nothing says whose tasks it may see: its authInfo has no subject in extra.sub. Give the option authenticate: async (request, { authInfo, incoming }) => the principal.",
+    "The request is already authenticated, but its authInfo has no subject in extra.sub, so the server cannot tell whose tasks it may see. Set the option authenticate: async (request, { authInfo, incoming }) => the principal.",
   );
 }
 
@@ -132,5 +132,5 @@ async function byFunction(
 }
 
 function unauthenticated(): Response {
-  return refuse(401, "Authentication is needed.", { "WWW-Authenticate": "Bearer" });
+  return refuse(401, "Authentication is required.", { "WWW-Authenticate": "Bearer" });
 }

@@ -17,7 +17,7 @@ function isLoopbackAddress(address: string): boolean {
  */
 export async function listen(server: Server, host: string, port: number): Promise<number> {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new HoldfastError("configuration", `Not a port: ${port}. Give a whole number from 0 to 65535.`);
+    throw new HoldfastError("configuration", `Not a port: ${port}. Use a whole number from 0 to 65535.`);
   }
   await new Promise<void>((resolve, reject) => {
     const failed = (error: Error): void => reject(listenFault(error, host, port));
@@ -31,7 +31,10 @@ export async function listen(server: Server, host: string, port: number): Promis
   const bound = server.address() as AddressInfo;
   if (isLoopback(host) && !isLoopbackAddress(bound.address)) {
     server.close();
-    throw new HoldfastError("configuration", `${host} is ${bound.address} here, which others can reach.`);
+    throw new HoldfastError(
+      "configuration",
+      `${host} resolves to ${bound.address}, which other machines can reach.`,
+    );
   }
   return bound.port;
 }
@@ -51,7 +54,7 @@ function listenFault(error: Error, host: string, port: number): Error {
   }
   return new HoldfastError(
     "address_in_use",
-    `Port ${port} on ${host} is in use by another program. End that program, or give another port.`,
+    `Port ${port} on ${host} is in use by another program. Stop that program, or use another port.`,
     { cause: error },
   );
 }

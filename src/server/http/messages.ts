@@ -61,7 +61,7 @@ export class Messages {
         legacy: "reject",
         maxRequestBodySize: maxBytes,
         maxSubscriptions: Infinity,
-        onerror: this.#faults.heard,
+        onerror: this.#faults.onSdkError,
       },
     );
     this.notify = this.#sdk.notify;

@@ -18,8 +18,8 @@ export interface NodeHandler {
    */
   (incoming: IncomingMessage, outgoing: ServerResponse, next?: NextFunction | RequestContext): void;
   /**
-   * Tells listening clients of 2026-07-28 that tools, prompts or resources of your own servers changed. The client of a session is told by
-   * its own `McpServer`.
+   * Notifies listening clients of 2026-07-28 that tools, prompts or resources of your own servers changed. The client of a session is
+   * notified by its own `McpServer`.
    */
   readonly notify: ServerNotifier;
   /**
@@ -103,7 +103,7 @@ function isRoutedToUs({ route }: ReceivedMessage, handle: unknown): boolean {
 
 function isOurs(incoming: ReceivedMessage, handler: Handler): boolean {
   const { method = "GET", baseUrl = "" } = incoming;
-  // Express was told to send us all below a path where ours is not: our 404 says what to set.
+  // Express passes us everything below another path than ours: our 404 says what to set.
   if (!handler.path.startsWith(baseUrl)) return true;
   return handler.serves(method, pathnameOf(incoming), () =>
     fromNode(incoming, new AbortController().signal, null),

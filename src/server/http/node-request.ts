@@ -103,7 +103,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        // Who left before anybody read tells nobody of it any more.
+        // A client that left before anything was read causes no event any more.
         if (!begun && incoming.destroyed) throw new Error("The client aborted its request.");
         if (!begun) begin(controller);
         begun = true;

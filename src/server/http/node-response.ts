@@ -136,7 +136,7 @@ async function relay(reader: Reader, to: ServerResponse, delivery: Delivery): Pr
   const gone = (): void => void reader.cancel().catch(() => undefined);
   to.once("close", gone);
   if (to.destroyed) gone();
-  // Who reads nothing would notice only later that no more comes.
+  // A reader that is not reading would notice only later that nothing more comes.
   reader.closed.catch(() => to.destroy());
   try {
     for (let pieces = await nextPieces(reader); pieces !== undefined; pieces = await nextPieces(reader)) {

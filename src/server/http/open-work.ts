@@ -43,7 +43,7 @@ export class OpenWork {
       unsent: () => handler.receiving + handler.asking,
     });
     await handler.close();
-    // What says that it is over is still on its way to those who listen.
+    // The message that it has ended is still on its way to listeners.
     await Promise.all([this.#streams.drained({ deadlineMs: lastWordMs }), server.stop(leftMs)]);
   }
 }
@@ -64,7 +64,7 @@ interface Draining {
 class OpenResponses {
   #open = 0;
 
-  /** Counts one more; to be told once when it has ended. */
+  /** Counts one more; call the returned function once when it has ended. */
   begin(): () => void {
     this.#open += 1;
     return () => void (this.#open -= 1);

@@ -39,7 +39,7 @@ export class OperatorGate {
   }
 
   #unauthenticated(): Response {
-    const message = `The ${this.#endpoint} endpoint needs a valid token of an operator.`;
+    const message = `The ${this.#endpoint} endpoint requires a valid operator token.`;
     const challenge = { "WWW-Authenticate": `Bearer realm="${this.#endpoint}"` };
     return refusal(401, "unauthenticated", message, challenge);
   }

@@ -79,6 +79,6 @@ function refusalOf(body: unknown, { maxNesting, maxBatch }: BodyForm): Response 
 function lost(): HoldfastError {
   return new HoldfastError(
     "configuration",
-    "Something read the body of the request before, and did not leave it in req.body: serve MCP before what reads it, or pass parsedBody.",
+    "Other code has already read the request body and did not keep it in req.body. Mount Holdfast before that code, or pass parsedBody.",
   );
 }

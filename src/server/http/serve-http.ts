@@ -16,8 +16,8 @@ export interface HttpServer {
   readonly url: string;
   readonly port: number;
   /**
-   * Tells listening clients of 2026-07-28 that tools, prompts or resources of your own servers changed. The client of a session is told by
-   * its own `McpServer`.
+   * Notifies listening clients of 2026-07-28 that tools, prompts or resources of your own servers changed. The client of a session is
+   * notified by its own `McpServer`.
    */
   readonly notify: FetchHandler["notify"];
   /** Accepts no more requests, waits up to `stopDeadlineMs` in total for running requests and tasks, and frees the port. Idempotent. */
@@ -42,7 +42,7 @@ export async function serveHttp(server: TaskServer, options: HttpOptions = {}): 
   const { handle, handler, open } = nodeHandler(server, withHosts);
   const node = await createNodeServer(connectionLimits(options), listenerOf(handle, endpoints, open));
 
-  // First the port: where it is taken, nothing was started that would have to be stopped for good.
+  // First the port: if it is in use, nothing has been started yet that would have to be stopped for good.
   const bound = await listen(node, host, port);
   node.on("error", server.onError);
   try {

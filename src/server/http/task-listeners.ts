@@ -126,7 +126,7 @@ export class TaskListeners {
   }
 
   /**
-   * Whether there is a place, if necessary that of another. A client that loses its place is told that the stream ended, and may listen
+   * Whether there is a place, if necessary that of another. A client that loses its place is notified that the stream ended, and may listen
    * again.
    */
   #hasRoom(principal: string | null): boolean {

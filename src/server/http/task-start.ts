@@ -32,7 +32,7 @@ export class TaskStart {
       // A start that failed for good rejects with the same error each time.
       if (error !== this.#reported) this.#server.onError(error);
       this.#reported = error;
-      return "The server could not start its tasks; its log says why.";
+      return "The server could not start running tasks. Its log has the reason.";
     }
   }
 }

@@ -11,7 +11,7 @@ export interface Backlog {
 /** A stream broke because its client read too little. */
 export class UnreadError extends Error {
   constructor() {
-    super("The client does not read its stream.");
+    super("The client is not reading its stream.");
   }
 }
 

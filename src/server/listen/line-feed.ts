@@ -25,8 +25,8 @@ interface Followed extends ReadTask {
 }
 
 /**
- * The logs and outputs that have grown since one follower was told of them. It stores no lines: a follower that is slow is told
- * once of many. What was told of the end of its task is followed no more.
+ * The logs and outputs that have grown since one follower was last notified. It stores no lines: a slow follower gets one notification for
+ * many lines. After the notification of its task's end, a list is no longer followed.
  *
  * ```ts
  * while (await feed.changed()) {
@@ -75,7 +75,7 @@ export class LineFeed {
     this.#followed.set(uri, {
       ...found,
       resource,
-      // Whoever begins to follow after the end is told at once that there is no more to wait for.
+      // A follower that begins after the end is notified at once, since nothing more will come.
       count: isBehind || task.finishedAt !== null ? undefined : countOf(task, list),
       unwatch: this.#runtime.watch([task.id], () => this.#mark(uri)),
       endPause: undefined,

@@ -17,7 +17,7 @@ export class ListenSlots {
     if (principal === null) return () => undefined;
     const used = this.#used.get(principal) ?? 0;
     if (used >= this.#max) {
-      const message = `You listen on ${this.#max} streams already: end one, or name more tasks on it.`;
+      const message = `You already have ${this.#max} listen streams open. End one, or list more tasks on it.`;
       throw new HoldfastError("limit_reached", message, { data: { retryAfterMs } });
     }
     this.#used.set(principal, used + 1);

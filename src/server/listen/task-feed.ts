@@ -111,7 +111,7 @@ export class TaskFeed {
     if (this.#closed) return;
     this.#closed = true;
     this.#unwatch();
-    for (const callOff of this.#looks.values()) callOff();
+    for (const cancelTimer of this.#looks.values()) cancelTimer();
     this.#wake();
   }
 

@@ -25,6 +25,6 @@ export function shownProgress(own: Progress | null, line: LogLine | undefined): 
 }
 
 /** What clients may have seen of a task before, so that they get what is newer. Undefined if that is unknown. */
-export function heardProgress({ progress, logged }: TaskRecord): number | undefined {
+export function sentProgress({ progress, logged }: TaskRecord): number | undefined {
   return progress !== null || logged === 0 ? undefined : logged / lineShare;
 }

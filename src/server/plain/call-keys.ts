@@ -18,7 +18,7 @@ export function callKey(
   const { principal, session = "" } = owner;
   if (principal === null && session === "") return undefined;
   const about = Object.keys(claims).length === 0 ? [] : [claims];
-  // The store keeps the keys of principals apart. Callers without a principal are told apart by their sessions.
+  // The store keeps the keys of principals apart. Callers without a principal are distinguished by their sessions.
   const hash = storedHash(store, tool, args ?? {}, ...about);
   return `${prefix}${principal === null ? session : ""}:${hash.value}`;
 }

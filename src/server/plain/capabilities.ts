@@ -26,7 +26,7 @@ export function lacking(
 
 /** The error text for a call whose client lacks what the tool requires. */
 export function cannotAsk({ name }: Tool, missing: readonly string[]): string {
-  return `Tool ${name} needs what the client did not declare: ${missing.join(", ")}.`;
+  return `Tool ${name} needs client capabilities that the client did not declare: ${missing.join(", ")}.`;
 }
 
 /**

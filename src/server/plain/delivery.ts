@@ -11,7 +11,7 @@ export const retryMs = 600_000;
 
 /** A call that waits for a task. */
 export interface Waiting {
-  /** The caller is or was told how to come back, and stops waiting if it `leaves`. Resolves when that is stored. */
+  /** The caller has, or now gets, a ticket, and stops waiting if it `leaves`. Resolves when that is stored. */
   promise(how: { readonly leaves: boolean }): Promise<void>;
   /** An answer with the result goes out. The caller of `send` reports whether it arrived. */
   send(): (arrived: boolean) => void;
@@ -148,7 +148,7 @@ export class Deliveries {
   }
 
   /**
-   * Removes an ended task's key, so that the same call starts a new task. Unless a caller was told how to come back for it, it is then kept
+   * Removes an ended task's key, so that the same call starts a new task. Unless a caller has a ticket for it, it is then kept
    * for `retryMs` only, because callers with many calls would fill their quota. Never rejects.
    */
   async release(task: TaskRecord): Promise<void> {
@@ -210,7 +210,7 @@ export class Deliveries {
   /** Whether the task was cancelled. Never rejects. */
   async #abandon(task: TaskRecord): Promise<boolean> {
     try {
-      const cancelled = await this.#runtime.callOff(task.id, task);
+      const cancelled = await this.#runtime.cancelUnlessWanted(task.id, task);
       if (cancelled === undefined) return false;
       await this.release(cancelled);
       return true;

@@ -11,7 +11,7 @@ export type Departure = "cancelled" | "timed_out";
  */
 const timeIsOver = /tim(?:e|ed|es|ing)[\s_-]?out|deadline exceeded/i;
 
-/** What a person cancels is mostly cancelled sooner than this, and no client's time is over sooner, in ms. */
+/** What a person cancels is mostly cancelled sooner than this, and no client times out sooner, in ms. */
 const shortestTimeoutMs = 5_000;
 
 /**

@@ -18,13 +18,13 @@ export class KeepAlive {
   #last: number | undefined;
   #task: TaskRecord | undefined;
   #line: LogLine | undefined;
-  #callOff: () => void = () => undefined;
+  #cancelTimer: () => void = () => undefined;
 
-  /** `heard`: what the client may have heard before. */
-  constructor(clock: Clock, send: (params: JsonObject) => void, heard?: number) {
+  /** `sent`: the progress that the client may already have. */
+  constructor(clock: Clock, send: (params: JsonObject) => void, sent?: number) {
     this.#clock = clock;
     this.#send = send;
-    this.#last = heard;
+    this.#last = sent;
     this.#arm();
   }
 
@@ -39,12 +39,12 @@ export class KeepAlive {
   }
 
   stop(): void {
-    this.#callOff();
+    this.#cancelTimer();
   }
 
   #arm(): void {
-    this.#callOff();
-    this.#callOff = this.#clock.after(silenceMs, () => this.#tick());
+    this.#cancelTimer();
+    this.#cancelTimer = this.#clock.after(silenceMs, () => this.#tick());
   }
 
   #tick(): void {

@@ -4,7 +4,7 @@ import { errorResult, resultOutcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { Answer } from "../answer.ts";
 import type { OnError } from "../faults.ts";
-import { heardProgress } from "../log/shown-progress.ts";
+import { sentProgress } from "../log/shown-progress.ts";
 import { CallLog } from "./call-log.ts";
 import { CallTasks, type Prepared } from "./call-tasks.ts";
 import { canBeAsked, cannotAsk, lacking } from "./capabilities.ts";
@@ -62,14 +62,14 @@ export class PlainCalls {
   }
 
   /** Continues a call whose last answer was questions. */
-  async goOn(task: TaskRecord, tool: Tool, call: PlainCall): Promise<Answer> {
+  async continueCall(task: TaskRecord, tool: Tool, call: PlainCall): Promise<Answer> {
     return this.#follow(task, call, this.#policyOf(tool), await this.#enter(task, call));
   }
 
   /** Continues a call that another process was answering. Without its tool, which may be gone, it waits for the result. */
   async resume(task: TaskRecord, tool: Tool | undefined, call: PlainCall): Promise<Answer> {
     const policy = tool === undefined ? "wait" : this.#policyOf(tool);
-    return this.#follow(task, call, policy, await this.#enter(task, call), heardProgress(task));
+    return this.#follow(task, call, policy, await this.#enter(task, call), sentProgress(task));
   }
 
   /** The caller of such a call leaves. */
@@ -109,23 +109,23 @@ export class PlainCalls {
     return waiting;
   }
 
-  /** `heard`: the progress that the call may have had from another process. */
+  /** `sent`: the progress that another process may already have sent for the call. */
   async #follow(
     task: TaskRecord,
     call: PlainCall,
     policy: PlainPolicy,
     waiting: Waiting,
-    heard?: number,
+    sent?: number,
   ): Promise<Answer> {
     const { clock } = this.#runtime;
     const { signal, trace } = call.request;
     trace?.about(task.id);
     const over = new AbortController();
     const deadline = new AbortController();
-    const callOffDeadline =
+    const cancelDeadline =
       policy === "ticket" ? clock.after(this.#deadlineOf(task), () => deadline.abort()) : undefined;
     const log = new CallLog(this.#runtime, task, call);
-    const keepAlive = new KeepAlive(clock, (report) => call.progress(report), heard);
+    const keepAlive = new KeepAlive(clock, (report) => call.progress(report), sent);
     let last: TaskSnapshot | undefined;
     const isAnswerable = (snapshot: TaskSnapshot): boolean => {
       last = snapshot;
@@ -135,8 +135,8 @@ export class PlainCalls {
     try {
       call.attend?.(task.id, task, over.signal);
       const [runtime, onError] = [this.#runtime, this.#onError];
-      const tell = (snapshot: TaskSnapshot): Promise<void> => log.upTo(snapshot.task);
-      const wait = { runtime, onError, task, tell, isAnswerable, signal, deadline: deadline.signal };
+      const report = (snapshot: TaskSnapshot): Promise<void> => log.upTo(snapshot.task);
+      const wait = { runtime, onError, task, report, isAnswerable, signal, deadline: deadline.signal };
       return await this.#answer(await waitForTask(wait), call, policy, waiting);
     } catch (error) {
       if (!signal.aborted && deadline.signal.aborted && error === deadline.signal.reason) {
@@ -148,7 +148,7 @@ export class PlainCalls {
       throw error;
     } finally {
       waiting.leave();
-      callOffDeadline?.();
+      cancelDeadline?.();
       keepAlive.stop();
       over.abort();
     }
@@ -164,7 +164,7 @@ export class PlainCalls {
     if (task.finishedAt !== null) {
       call.request.signal.throwIfAborted(); // else nothing would report whether the answer arrived
       call.afterAnswer(waiting.send());
-      return call.answerOf(outcome ?? errorResult(`The call of ${task.tool} was cancelled.`));
+      return call.answerOf(outcome ?? errorResult(`The call to ${task.tool} was cancelled.`));
     }
     if (policy === "ticket") await waiting.promise({ leaves: true });
     if (call.askByAnswer !== undefined && someCanBeAsked(snapshot, call)) return call.askByAnswer(snapshot);
@@ -194,4 +194,4 @@ function someCanBeAsked({ inputs }: TaskSnapshot, { capabilities }: PlainCall): 
 
 /** For a call that joined that of another client, which must answer: the answer may never come. */
 const asksAnotherClient =
-  "The same call was made before and waits for its user's answer, which this client cannot give.";
+  "An earlier identical call is waiting for its user to answer a question, which this client cannot do.";

@@ -113,7 +113,7 @@ function namesFrom(pollingTools: PollingToolOptions): PollingToolNames {
 export function nameTaken(kind: PollingToolKind, name: string, cause?: unknown): HoldfastError {
   return new HoldfastError(
     "configuration",
-    `Tool "${name}" is named like a polling tool. Rename it, or set pollingTools.${kind}.`,
+    `Tool "${name}" has the same name as a polling tool. Rename it, or set pollingTools.${kind}.`,
     { cause },
   );
 }

@@ -17,23 +17,24 @@ function objectOf(required: Record<string, object>, optional: Record<string, obj
 
 const reference = {
   type: "string",
-  description: "The reference, exactly as an earlier answer gave it. Never make one up.",
+  description: "The reference, copied exactly from an earlier response. Never make one up.",
 };
 
 const question = {
   type: "string",
-  description: "The name of the question that is answered, exactly as the last answer gave it.",
+  description: "The name of the question you are answering, copied exactly from the last response.",
 };
 
 const answer = {
   anyOf: [{ type: "object" }, { type: "string" }],
   description:
-    'An object with the fields of the question, or "decline" or "cancel"; a string where a message is asked for.',
+    'An object with the fields that the question asks for, or a string if it asks for a message; or "decline" or "cancel".',
 };
 
 const getsResult =
-  "Gets the result of a tool call that was answered with a reference, and waits for it a while. If the answer says that it " +
-  "is still running, call this again. Not for calls that were answered with their result, and not without a reference";
+  "Gets the result of an earlier tool call that returned a reference instead of its result. Waits a while for it; if the " +
+  "response says that the call is still running, call this again. Do not use it for a call that already returned its " +
+  "result, or without a reference.";
 
 /**
  * The polling tools as they are listed. The SDK caches what it compiles from a schema object and never frees it, so all
@@ -42,35 +43,37 @@ const getsResult =
 const definitions: Readonly<Record<PollingToolKind | "result_and_answer", Definition>> = {
   result: {
     description: ({ list }) =>
-      list === undefined ? `${getsResult}.` : `${getsResult}: ${list} finds a lost one, where it is there.`,
+      list === undefined
+        ? getsResult
+        : `${getsResult} If you have lost the reference and have the tool ${list}, look it up there.`,
     inputSchema: objectOf({ reference }),
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
   result_and_answer: {
     description: (names) =>
-      `${definitions.result.description(names)} If the last answer shows a question, give its answer too, once; ask the ` +
-      "user unless you know.",
+      `${definitions.result.description(names)} If the last response asks a question, pass the answer here, once; ask ` +
+      "the user unless you already know it.",
     inputSchema: objectOf({ reference }, { question, answer }),
     annotations: { destructiveHint: false, openWorldHint: false },
   },
   cancel: {
     description: ({ result }) =>
-      "Stops work that a tool call began and answered with a reference. Only when it is not wanted any more: there will " +
-      `be no result. Not to look how far it is; that is ${result}.`,
+      "Stops a running tool call that returned a reference. Use it only if the result is no longer wanted: a stopped call " +
+      `has no result. To check on a call, use ${result} instead.`,
     inputSchema: objectOf({ reference }),
     annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
   },
   answer: {
     description: ({ result }) =>
-      "Answers the question that a tool call with a reference waits for. Only when an answer shows such a question; ask " +
-      `the user unless you know. Then call ${result}.`,
+      "Answers a question that a running tool call asks. Use it only if a response shows such a question; ask the user " +
+      `unless you already know the answer. Then call ${result}.`,
     inputSchema: objectOf({ reference, answer }, { question }),
     annotations: { destructiveHint: false, openWorldHint: false },
   },
   list: {
     description: ({ result }) =>
-      "Lists your tool calls that are still running, with their references. Only when a reference was lost. Not to " +
-      `wait for one: that is ${result}.`,
+      "Lists your tool calls that are still running, with their references. Use it only if you have lost a reference. " +
+      `To wait for a call, use ${result} instead.`,
     inputSchema: objectOf({}),
     annotations: { readOnlyHint: true, openWorldHint: false },
   },

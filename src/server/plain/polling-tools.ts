@@ -58,8 +58,8 @@ export class PollingTools {
   }
 
   async #cancel(task: TaskRecord, call: PlainCall): Promise<Answer> {
-    if (await this.#calls.cancel(task)) return say(call, `${task.tool} was stopped. There is no result.`);
-    return say(call, `${task.tool} had ended before. ${this.#howToGetResult(task)}`);
+    if (await this.#calls.cancel(task)) return say(call, `${task.tool} was stopped, so there is no result.`);
+    return say(call, `${task.tool} had already finished. ${this.#howToGetResult(task)}`);
   }
 
   async #answer(snapshot: TaskSnapshot, args: JsonObject, call: PlainCall): Promise<Answer> {
@@ -93,15 +93,15 @@ export class PollingTools {
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
       const { text, form } = describeQuestion(question);
-      const problem = `That does not answer the question, which is still open. ${error.message}`;
-      return say(call, `${problem}\n${text}\nGive as answer ${form}.`, true);
+      const problem = `That answer was not accepted, and the question is still open. ${error.message}`;
+      return say(call, `${problem}\n${text}\nPass as the answer ${form}.`, true);
     }
     return undefined;
   }
 
   async #list(call: PlainCall): Promise<Answer> {
     const tasks = await unfinishedTasks(this.#runtime, call.owner);
-    const text = tasks.length === 0 ? "None of your tool calls is running." : lines(tasks).join("\n");
+    const text = tasks.length === 0 ? "None of your tool calls are running." : lines(tasks).join("\n");
     const { names } = this.#calls.policies;
     const structuredContent = {
       text,
@@ -112,7 +112,7 @@ export class PollingTools {
 
   async #unknown(typed: string, call: PlainCall): Promise<Answer> {
     this.#rates.missed(call.owner.principal);
-    const problem = `There is no call with the reference ${JSON.stringify(typed)}, or it is too long ago.`;
+    const problem = `No call with the reference ${JSON.stringify(typed)} was found. Check the spelling; results are deleted after a while.`;
     const tasks = await unfinishedTasks(this.#runtime, call.owner);
     if (tasks.length === 0) return say(call, problem, true);
     return say(call, [problem, "Your calls that are still running:", ...lines(tasks)].join("\n"), true);

@@ -38,11 +38,11 @@ export function describeQuestion({ method, params }: InputRequest): DescribedQue
       const fields = fieldsOf(asked["requestedSchema"]);
       const lines = [
         `Question: ${message}`,
-        ...(url === undefined ? [] : [`To be done at: ${url}`]),
+        ...(url === undefined ? [] : [`The user has to open this link: ${url}`]),
         ...fieldLines(fields),
       ];
-      const form = 'an object of the fields above, or "decline" or "cancel"';
-      const answer = 'an object of the fields, or "decline" or "cancel"';
+      const form = 'an object with the fields above, or "decline" or "cancel"';
+      const answer = 'an object with these fields, or "decline" or "cancel"';
       return {
         text: lines.join("\n"),
         form,

@@ -63,10 +63,10 @@ function running({ task, work, names, deadlineMs }: TicketParts): string {
   const reference = task.wireId;
   const far = statusText(task);
   return [
-    `${task.tool} is still running${far === undefined ? "" : ` (${far})`}. Do not call ${task.tool} again for this.`,
+    `${task.tool} is still running${far === undefined ? "" : ` (${far})`}. Do not call ${task.tool} again for the same request.`,
     `To get its result, call ${names.result} with ${argument({ reference })}. It waits up to ` +
-      `${Math.max(1, Math.ceil(deadlineMs / 1_000))} seconds; call it again as long as the answer says that it is still running.`,
-    `Only to stop it, call ${names.cancel} with ${argument({ reference })}.`,
+      `${Math.max(1, Math.ceil(deadlineMs / 1_000))} s; if the response says that ${task.tool} is still running, call it again.`,
+    `If the result is no longer wanted, call ${names.cancel} with ${argument({ reference })}.`,
     ...spare(task),
     ...(work === undefined ? [] : shown(work)),
   ].join("\n");
@@ -77,7 +77,7 @@ function shown({ log, output, outputs }: WorkSoFar): readonly string[] {
   const lines = log.length === 0 ? [] : ["The last lines of its log:", ...log.map((line) => `- ${line}`)];
   if (outputs === 0) return lines;
   const parts = output.length < outputs ? ` (the last ${output.length} of ${outputs} parts)` : "";
-  return [...lines, `What it has made so far${parts} comes after this text. It is not the result.`];
+  return [...lines, `Its output so far${parts} follows this text. It is not the final result.`];
 }
 
 function waiting({ task, question, names }: TicketParts, { text, form }: DescribedQuestion): string {
@@ -85,12 +85,12 @@ function waiting({ task, question, names }: TicketParts, { text, form }: Describ
   const before = argument({ reference, question: question?.key }).slice(0, -1);
   const after =
     names.answer === undefined
-      ? "It waits for the result too."
+      ? "It also waits for the result."
       : `After that, call ${names.result} with ${argument({ reference })}.`;
   return [
-    `${task.tool} waits for an answer and cannot go on without it.`,
+    `${task.tool} needs an answer before it can continue.`,
     text,
-    `Ask the user, unless you know the answer. Then call ${names.answer ?? names.result} with ${before}, ` +
+    `Ask the user, unless you already know the answer. Then call ${names.answer ?? names.result} with ${before}, ` +
       `"answer": …}, where answer is ${form}. ${after}`,
     ...spare(task),
   ].join("\n");
@@ -100,7 +100,7 @@ function waiting({ task, question, names }: TicketParts, { text, form }: Describ
 function spare({ principal, id, wireId }: TaskRecord): readonly string[] {
   return principal !== null || id === wireId
     ? []
-    : [`Should ${wireId} become unknown, use ${id} in its place.`];
+    : [`If ${wireId} is no longer recognized, use ${id} instead.`];
 }
 
 function argument(value: object): string {

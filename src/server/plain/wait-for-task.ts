@@ -14,7 +14,7 @@ export interface WaitOptions {
   readonly onError: OnError;
   readonly task: TaskRecord;
   /** Sends the caller what the task reports before its answer, now and after each change. */
-  readonly tell: (snapshot: TaskSnapshot) => Promise<void>;
+  readonly report: (snapshot: TaskSnapshot) => Promise<void>;
   /** Called with the task after that; returns whether the caller can be answered. */
   readonly isAnswerable: (snapshot: TaskSnapshot) => boolean;
   /** Aborts when the caller leaves. */
@@ -44,7 +44,7 @@ export async function waitForTask(options: WaitOptions): Promise<TaskSnapshot> {
 /** Reads the task now and after each change. */
 async function readUntil(
   isEnd: (snapshot: TaskSnapshot) => boolean,
-  { runtime, onError, task, tell }: WaitOptions,
+  { runtime, onError, task, report }: WaitOptions,
   signal: AbortSignal,
 ): Promise<TaskSnapshot> {
   let changed = false;
@@ -56,7 +56,7 @@ async function readUntil(
   const patience = { clock: runtime.clock, onError };
   const read = async (): Promise<TaskSnapshot> => {
     const snapshot = await runtime.get(task.id, task);
-    await tell(snapshot);
+    await report(snapshot);
     return snapshot;
   };
   try {

@@ -41,7 +41,7 @@ export class RequestForwarder {
     if (forward !== undefined) return forward(signal);
     throw new HoldfastError(
       "internal",
-      `The connection on which this ${method} came is gone, and nobody else can answer it. Send it again as a new task.`,
+      `The connection that sent this ${method} request has closed, and no other can answer it. Send the request again as a new task.`,
     );
   }
 }
@@ -69,7 +69,10 @@ export class ForwardedRequests {
   ): Promise<Answer> {
     if (this.#answers.has(id)) {
       // The SDK's answers to the two could not be told apart, and one of the tasks would never end.
-      throw new HoldfastError("invalid_request", "A request with this id is not answered yet.");
+      throw new HoldfastError(
+        "invalid_request",
+        "An earlier request with this id has not been answered yet.",
+      );
     }
     const answer = Promise.withResolvers<object>();
     answer.promise.catch(() => undefined);
@@ -118,7 +121,7 @@ export class ForwardedRequests {
       answer.reject(cancelled.reason);
     };
     const onClosing = (): void =>
-      answer.reject(new HoldfastError("internal", "The connection on which the request came has ended."));
+      answer.reject(new HoldfastError("internal", "The connection that sent the request has closed."));
     cancelled.addEventListener("abort", onCancelled, { once: true });
     closing.addEventListener("abort", onClosing, { once: true });
     try {

@@ -88,6 +88,6 @@ export class EarlierRequests {
 
 function lost(): HoldfastError {
   const message =
-    "The process that received this request has ended or is another one, and nothing is stored of it. Send the request again.";
+    "This process did not receive the request, and nothing was stored about it. Send the request again.";
   return new HoldfastError("stream_lost", message);
 }

@@ -84,7 +84,7 @@ export class SessionDispatcher implements WireDispatcher {
     this.#connection.requested(request);
     this.#open.add(request.id);
     const handle = this.#requests.handle(request, extra);
-    return handle && this.#tellingRefusals(handle, request.method);
+    return handle && this.#reportingRefusals(handle, request.method);
   }
 
   /** Answers a request of ours without a connection; undefined for one that is not. */
@@ -107,7 +107,7 @@ export class SessionDispatcher implements WireDispatcher {
   }
 
   /** Adds reports of refusals to a handle; the same handle if nothing listens. */
-  #tellingRefusals(handle: Handle, method: string): Handle {
+  #reportingRefusals(handle: Handle, method: string): Handle {
     const { events } = this.#services;
     if (events === undefined) return handle;
     const { principal } = this.#connection;

@@ -98,11 +98,11 @@ export class SessionRequests {
     switch (method) {
       case subscribeMethod:
       case unsubscribeMethod:
-        // Without a session nothing could be told: the author's server says so.
+        // Without a session, nothing could be sent: the author's server answers with that.
         if (!streams.initialized) return undefined;
         return async ({ id, access }) => {
           if (method === unsubscribeMethod) this.#followed.unsubscribe(resource.uri);
-          // What another process has granted comes without a token: what is told needs the scopes of the stream all the same.
+          // What another process has granted comes without a token, but notifications still need the scopes of the stream.
           const scopes = extra?.authInfo === undefined ? undefined : access?.scopes;
           if (method === subscribeMethod)
             await this.#followed.subscribe(resource, { ...owner, scopes }, isReplay(id));

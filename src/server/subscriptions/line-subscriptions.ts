@@ -16,13 +16,13 @@ interface Setup {
   readonly onError: OnError;
 }
 
-/** The logs and outputs to which the client of a connection has subscribed: it is told when they have grown, and when their task ends. */
+/** The logs and outputs to which the client of a connection has subscribed: it is notified when they have grown, and when their task ends. */
 export class LineSubscriptions {
   readonly #setup: Setup;
   /** Undefined before the first subscription. */
   #feed: LineFeed | undefined;
-  /** What the client could not be told yet, by URI. */
-  readonly #untold = new Map<string, GrownLines>();
+  /** Notifications that could not be sent yet, by URI. */
+  readonly #pending = new Map<string, GrownLines>();
 
   constructor(setup: Setup) {
     this.#setup = setup;
@@ -40,15 +40,15 @@ export class LineSubscriptions {
 
   unsubscribe(uri: string): void {
     this.#feed?.remove(uri);
-    this.#untold.delete(uri);
+    this.#pending.delete(uri);
   }
 
   #open(): LineFeed {
     const { runtime, connection, onError } = this.#setup;
     const feed = new LineFeed(runtime);
     const stop = connection.streams.onStandalone((open) => {
-      const untold = open ? [...this.#untold.values()] : []; // those that are kept again are not tried again
-      for (const grown of untold) void this.#tell(grown);
+      const pending = open ? [...this.#pending.values()] : []; // those that are kept again are not tried again
+      for (const grown of pending) void this.#notify(grown);
     });
     const close = (): void => {
       stop();
@@ -68,26 +68,26 @@ export class LineSubscriptions {
     while (await feed.changed()) {
       const grown = await untilStoreAnswers(() => feed.take(), patience, connection.closing);
       // One at a time, so that no more wait for a client that does not read.
-      if (grown !== undefined) await this.#tell(grown);
+      if (grown !== undefined) await this.#notify(grown);
     }
   }
 
-  async #tell(grown: GrownLines): Promise<void> {
+  async #notify(grown: GrownLines): Promise<void> {
     const { connection } = this.#setup;
     const { uri } = grown;
-    this.#untold.delete(uri);
+    this.#pending.delete(uri);
     if (connection.isReached(grown)) {
       await connection.deliver(resourceUpdated, { uri }, undefined);
       return;
     }
-    // Told when there is a stream for it. The oldest is forgotten where there are too many.
-    this.#untold.set(uri, grown);
-    const [oldest = uri] = this.#untold.keys();
-    if (this.#untold.size > mostFollowedLists) this.#untold.delete(oldest);
+    // Sent when there is a stream for it. If there are too many, the oldest is dropped.
+    this.#pending.set(uri, grown);
+    const [oldest = uri] = this.#pending.keys();
+    if (this.#pending.size > mostFollowedLists) this.#pending.delete(oldest);
   }
 }
 
 function tooMany(): HoldfastError {
-  const message = `You follow ${mostFollowedLists} logs and outputs already: end a subscription by resources/unsubscribe.`;
+  const message = `You already follow ${mostFollowedLists} logs and outputs. End a subscription with resources/unsubscribe first.`;
   return new HoldfastError("limit_reached", message);
 }

@@ -56,7 +56,7 @@ export class TaskSubscription {
     const follower: Subscriber = { ...subscriber, informed: false };
     this.#log.begin(connection, known.task);
     this.#updates.begin(follower, known);
-    const callOff = this.#setup.runtime.clock.after(headStartMs, () => this.#inform(follower));
+    const cancelTimer = this.#setup.runtime.clock.after(headStartMs, () => this.#inform(follower));
     const stop = connection.streams.onStandalone((open) => {
       if (open) this.#update();
       else this.#questions.lost(connection, undefined);
@@ -68,7 +68,7 @@ export class TaskSubscription {
     };
     connection.closing.addEventListener("abort", onClosing, { once: true });
     this.#subscribers.add(follower, () => {
-      callOff();
+      cancelTimer();
       stop();
       connection.closing.removeEventListener("abort", onClosing);
     });

@@ -3,7 +3,7 @@ import type { Progress, TaskSnapshot } from "../../task/record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { LogLine } from "../log/log-lines.ts";
-import { heardProgress, shownProgress } from "../log/shown-progress.ts";
+import { sentProgress, shownProgress } from "../log/shown-progress.ts";
 import type { Subscribers } from "./subscribers.ts";
 import { pushed } from "../tracing/pushed.ts";
 import type { Subscriber, SubscriptionSetup, Waiter } from "./subscriber.ts";
@@ -34,10 +34,10 @@ export class TaskUpdates {
     this.#sent ??= JSON.stringify(this.#format.state?.(snapshot));
   }
 
-  /** A subscriber gets progress beyond what its client may have heard before, in this state. */
+  /** A subscriber gets progress beyond what its client may already have, in this state. */
   begin(subscriber: Subscriber | Waiter, { task }: TaskSnapshot): void {
-    const heard = heardProgress(task);
-    if (heard !== undefined) this.#progress.set(subscriber, heard);
+    const sent = sentProgress(task);
+    if (sent !== undefined) this.#progress.set(subscriber, sent);
   }
 
   /** `line`: the newest line of its log that goes with progress. */

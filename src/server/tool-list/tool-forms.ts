@@ -68,7 +68,7 @@ export function shownOf(tool: Tool, enabled: boolean): readonly unknown[] {
 
 /** The handler that the SDK is given for what it is never to call. */
 export function neverReached(): never {
-  throw new HoldfastError("internal", "A request that is not the author's reached the author's server.");
+  throw new HoldfastError("internal", "A request that Holdfast answers itself reached the author's server.");
 }
 
 /** The SDK validates nothing with it, since no call reaches a handler. */

@@ -68,7 +68,10 @@ export class CallerTransport implements Transport {
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     const { server, sender } = this.#setup;
     if (isOfAnother(sender, extra)) {
-      this.#report(message, new HoldfastError("unauthenticated", "The connection is another caller's."));
+      this.#report(
+        message,
+        new HoldfastError("unauthenticated", "This connection belongs to another caller."),
+      );
       return;
     }
     const fault = this.#faultOf(message);

@@ -81,7 +81,7 @@ export class RatedTransport implements Transport {
   #full(): HoldfastError | undefined {
     const { maxOpenRequests: max } = this.#setup;
     if (this.#open.size < max) return undefined;
-    const message = `${max} requests are open already: wait for some of them, or cancel them.`;
+    const message = `${max} requests are already open. Wait for some of them, or cancel them.`;
     return new HoldfastError("limit_reached", message, { data: { retryAfterMs } });
   }
 }

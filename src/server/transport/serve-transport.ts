@@ -69,6 +69,6 @@ function senderIn({ authInfo, identity }: TransportOptions): Sender {
   if (authInfo === undefined)
     return senderOf(typeof identity === "string" ? { principal: identity } : identity);
   const message =
-    "serveTransport takes authInfo or identity, whose own authInfo goes to handlers, but not both.";
+    "serveTransport takes either authInfo or identity. An identity can carry its own authInfo for the handlers.";
   throw new HoldfastError("configuration", message);
 }

@@ -41,7 +41,7 @@ const resultForms: { readonly [N in TaskCommandName]: Form<Done<N>> } = {
   request_cancel: changed,
   join: changed,
   leave: changed,
-  cancel: members<Done<"cancel">>({ ok: clear, task: record, unheld: clear }),
+  cancel: members<Done<"cancel">>({ ok: clear, task: record, released: clear }),
   reclaim: members<Done<"reclaim">>({ ok: clear, reclaimed: clear, unreadable: clear, next: clear }),
   release_key: done,
   extend: changed,

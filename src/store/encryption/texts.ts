@@ -45,7 +45,10 @@ export function opening({ open }: Pick<Cipher, "open">): Texts {
   };
 }
 
-/** For operators without keys of an encrypted store: encrypted texts are copied between tasks unchanged, and the only new text allowed is our own status text. */
+/**
+ * For operators without keys of an encrypted store: encrypted texts are copied between tasks unchanged, and the only new text allowed is
+ * our own status text.
+ */
 export const sealingWithoutKeys: Texts = {
   body: onlySealed,
   words: (text) => text,

@@ -72,7 +72,7 @@ export class GroupReader {
     this.#usage = usageStatements(names);
   }
 
-  /** Rejects with `NearLimit` if the group has to be retried, and with `store_lost` if others took this owner for dead. */
+  /** Rejects with `NearLimit` if the group has to be retried, and with `store_lost` if others considered this owner dead. */
   async read(queries: Queries, commands: readonly TaskCommand[], looksForTaken: boolean): Promise<ReadGroup> {
     const query = queryOf(commands, looksForTaken);
     const facts = noFacts();

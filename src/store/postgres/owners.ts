@@ -62,7 +62,7 @@ export class Owners {
     await this.write((queries) => queries.query(this.sql.setHandlers, [this.id, handlersText(handlers)]));
   }
 
-  /** Writes in a transaction. Rejects with `store_lost` if others have taken this owner for dead. */
+  /** Writes in a transaction. Rejects with `store_lost` if others considered this owner dead. */
   async write<T>(send: (queries: Queries) => Promise<T>): Promise<T> {
     const transaction = await this.#database.begin();
     try {

@@ -3,7 +3,10 @@ import type { Names } from "./names.ts";
 export const isReady = "state = 'queued' AND lane IS NOT NULL";
 export const isWaiting = "state = 'queued' AND lane IS NULL";
 
-/** The handlers of queued tasks, found step by step: `ready` has those of claimable tasks, for each owner, and `waiting` those of the others. */
+/**
+ * The handlers of queued tasks, found step by step: `ready` has those of claimable tasks, for each owner, and `waiting` those of the
+ * others.
+ */
 export function withQueuedHandlers({ task }: Names): string {
   return `WITH RECURSIVE ready AS (
         (SELECT owner, method, tool FROM ${task} WHERE ${isReady} ORDER BY owner, method, tool LIMIT 1)

@@ -2,7 +2,8 @@ import type { Names } from "./names.ts";
 import { unfinished } from "./task-sql.ts";
 
 /**
- * The statements for sessions. Those that change or delete sessions also add news for the owners. Statements that lock several rows take them in
+ * The statements for sessions. Those that change or delete sessions also add news for the owners. Statements that lock several rows take
+ * them in
  * order of their ids. Ids come in arrays, for which no plan reads the whole table.
  */
 export function sessionStatements(names: Names) {
@@ -96,7 +97,10 @@ export function messageStatements({ task, message, owner }: Names) {
         INSERT INTO ${message} (task_id, body, owner) SELECT id, $2, $3 FROM of
         WHERE $4::bigint IS NULL OR (SELECT count(*) FROM ${message} WHERE task_id = $1) < $4 RETURNING seq
       ) SELECT (SELECT count(*) FROM of), (SELECT count(*) FROM added)`,
-    /** Messages bound to another owner are useless to this one. Returns a row without a message if there is none, and no row for a retired owner. */
+    /**
+     * Messages bound to another owner are useless to this one. Returns a row without a message if there is none, and no row for a retired
+     * owner.
+     */
     first: `SELECT first.seq, first.body FROM ${owner} AS own LEFT JOIN LATERAL (
         SELECT seq, body FROM ${message} WHERE task_id = $1 AND (owner IS NULL OR owner = $2) ORDER BY seq LIMIT $3
       ) AS first ON true WHERE own.id = $2 AND own.retired = 0 ORDER BY first.seq`,

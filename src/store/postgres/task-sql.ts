@@ -75,7 +75,10 @@ export function writeStatements(names: Names) {
   };
 }
 
-/** The statements that read what commands need to know. Those that lock take tasks in the order of their ids: ancestors before their descendants. */
+/**
+ * The statements that read what commands need to know. Those that lock take tasks in the order of their ids: ancestors before their
+ * descendants.
+ */
 export function factStatements(names: Names) {
   const { task, journal, child, event, secret } = names;
   const entry = (of: string): string => journalColumns.map((name) => `${of}.${name}`).join(", ");

@@ -1,6 +1,7 @@
 import type { AttemptEnd, TaskAttempt } from "../../task/attempts.ts";
 
-// The attempts of a task as the text of a column: JSON, each attempt a list [number, owner, startedAt, endedAt, end, error, stack] without missing
+// The attempts of a task as the text of a column: JSON, each attempt a list [number, owner, startedAt, endedAt, end, error, stack] without
+// missing
 // members at its end. Member names would double the size of each write.
 
 export function attemptsText(attempts: readonly TaskAttempt[]): string {

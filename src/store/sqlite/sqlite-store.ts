@@ -42,7 +42,7 @@ import { Writer } from "./writer.ts";
  * A store in one SQLite file on a local disk, for any number of processes on one machine. Missing directories are created.
  *
  * A process must not open the database's files (`path`, and files and folders whose names begin with it) in any other way, not even to read
- * them: closing a file drops all locks that the process holds on it, and other processes would take it for dead. A tool that reads folders
+ * them: closing a file drops all locks that the process holds on it, and other processes would consider it dead. A tool that reads folders
  * chosen by users has to skip these files.
  *
  * Throws `node_too_old` if this Node has no SQLite, and `configuration` for an invalid path or option.

@@ -111,7 +111,7 @@ it("does not run again after a crash, and keeps its log", async () => {
   await processOf(task);
   await t.crash();
   await t.restart();
-  await expect(task.result()).rejects.toThrow('The server stopped while "run_tests" ran.');
+  await expect(task.result()).rejects.toThrow('The server stopped while "run_tests" was running.');
   const log = (await lines(task)).filter((line) => line.startsWith("debug: process"));
   expect(log).toHaveLength(1);
 });

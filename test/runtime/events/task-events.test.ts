@@ -271,7 +271,7 @@ describe("after a crash", () => {
     expect(eventsOf(second, id).at(-1)).toMatchObject({
       type: "task.settled",
       outcome: "error",
-      error: { message: expect.stringContaining("not known to be safe") as string },
+      error: { message: expect.stringContaining("not marked as safe") as string },
     });
   });
 

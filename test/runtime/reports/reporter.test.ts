@@ -118,7 +118,7 @@ it("keeps each minute whole, also what came after its last report", async () => 
   await end("ok");
   await clock.advance(6_000);
   await end("ok");
-  counts.told({ type: "request.refused", code: "not_found", method: "tasks/get", principal: null, at: 0 });
+  counts.count({ type: "request.refused", code: "not_found", method: "tasks/get", principal: null, at: 0 });
   await clock.advance(10_000);
   const { completed, refusals } = await admin.activity({ minutes: 3 });
   expect(completed).toEqual([0, 1, 1]);

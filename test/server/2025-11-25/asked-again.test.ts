@@ -55,7 +55,7 @@ describe("an answer that breaks the question's schema", () => {
     for (let nth = 0; nth < 4; nth += 1) await answer(session, nth, bad);
     const result = await session.request("tasks/result", { taskId });
     expect(result).toMatchObject({ isError: true });
-    expect(JSON.stringify(result["content"])).toMatch(/not what was asked for: .*string/);
+    expect(JSON.stringify(result["content"])).toMatch(/does not fit the question: .*string/);
     expect(session.requests("elicitation/create")).toHaveLength(4);
   });
 

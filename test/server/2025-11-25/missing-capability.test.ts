@@ -16,7 +16,7 @@ function tools(tasks: Tasks): void {
 }
 
 const needs = (tool: string, missing: string): string =>
-  `Tool ${tool} needs what the client did not declare: ${missing}.`;
+  `Tool ${tool} needs client capabilities that the client did not declare: ${missing}.`;
 
 it.each([
   ["asks", "sampling"],

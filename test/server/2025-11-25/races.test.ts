@@ -149,7 +149,7 @@ it("says that it failed where the store fails a request [C-112]", async () => {
   const taskId = await session.start("fails");
   await session.until(taskId, "failed");
   armed = true;
-  const message = "The task store does not answer now. Try again later.";
+  const message = "The task store is not answering. Try again later.";
   expect(await session.error("tasks/get", { taskId })).toEqual({ code: -32603, message });
   expect(await session.request("tasks/get", { taskId })).toMatchObject({ status: "failed" });
   expect(errors).toHaveLength(1);

@@ -86,7 +86,7 @@ it("refuses a token in the URL, even beside one in the header", async () => {
   const token = await issuer.token();
   for (const headers of [{}, { authorization: `Bearer ${token}` }]) {
     const response = await send(`${url}?access_token=${token}`, headers);
-    const error = `error="invalid_request", error_description="A token does not belong into the URL"`;
+    const error = `error="invalid_request", error_description="Tokens must not be sent in the URL"`;
     expect(challengeOf(response)).toEqual([400, `Bearer ${error}, ${resourceMetadata}`]);
     expect(await response.text()).not.toContain(token);
   }

@@ -15,7 +15,7 @@ const without = "mcp send";
 const missesPerMinute = 5;
 /** A challenge that names these scopes. */
 const naming = (scopes: string): string =>
-  `Bearer error="insufficient_scope", error_description="A scope is missing", scope="${scopes}", resource_metadata="${metadataUrl}"`;
+  `Bearer error="insufficient_scope", error_description="The token lacks a required scope", scope="${scopes}", resource_metadata="${metadataUrl}"`;
 
 /** `send` needs the scope `send`; it appends to both lists and goes on. */
 function guarded(): Promise<ProtectedServer> {

@@ -34,7 +34,7 @@ function guarded(): Promise<ProtectedServer> {
 }
 
 function missing(...scopes: string[]): string {
-  const error = `error="insufficient_scope", error_description="A scope is missing"`;
+  const error = `error="insufficient_scope", error_description="The token lacks a required scope"`;
   return `Bearer ${error}, scope="${scopes.join(" ")}", resource_metadata="${metadataUrl}"`;
 }
 

@@ -51,7 +51,7 @@ async function questionOn(stream: EventStream): Promise<{ id: unknown; eventId: 
 }
 
 function expectRefused({ status, headers }: Response): void {
-  const challenge = `Bearer error="insufficient_scope", error_description="A scope is missing", scope="mcp send", resource_metadata="${metadataUrl}"`;
+  const challenge = `Bearer error="insufficient_scope", error_description="The token lacks a required scope", scope="mcp send", resource_metadata="${metadataUrl}"`;
   expect([status, headers.get("www-authenticate")]).toEqual([403, challenge]);
 }
 

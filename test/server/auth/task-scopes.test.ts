@@ -29,7 +29,7 @@ function guarded(options: Partial<TasksOptions> = {}): Promise<ProtectedServer> 
 
 const full = "mcp tasks send";
 const less = "mcp tasks";
-const challenge = `Bearer error="insufficient_scope", error_description="A scope is missing", scope="mcp tasks send", resource_metadata="${metadataUrl}"`;
+const challenge = `Bearer error="insufficient_scope", error_description="The token lacks a required scope", scope="mcp tasks send", resource_metadata="${metadataUrl}"`;
 const answer = { action: "accept", content: { name: "Ann" } };
 
 function expectRefused({ status, headers }: { status: number; headers: Headers }): void {

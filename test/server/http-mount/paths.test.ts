@@ -51,7 +51,7 @@ it.each<[string, (app: express.Express, handler: express.RequestHandler) => unkn
   const { status, error } = await new StatelessClient(`${origin}/api/mcp`).call("bare");
   expect([status, error?.message]).toEqual([
     404,
-    "Nothing is served at /api/mcp: MCP is at /mcp, which is the option path.",
+    "Nothing is served at /api/mcp. The MCP endpoint is at /mcp (option path).",
   ]);
 });
 

@@ -56,7 +56,7 @@ it("does not listen on a localhost that is another address", async () => {
     bind(port, "0.0.0.0", done)) as typeof server.listen;
   await expect(listen(server, "localhost", 0)).rejects.toMatchObject({
     code: "configuration",
-    message: "localhost is 0.0.0.0 here, which others can reach.",
+    message: "localhost resolves to 0.0.0.0, which other machines can reach.",
   });
   expect(server.listening).toBe(false);
 });

@@ -47,7 +47,7 @@ it("refuses what a principal asks beyond what it has open, in every generation, 
     id: "one more",
     error: {
       code: -32_000,
-      message: "This principal has 2 requests open already: wait for some of them, or cancel them.",
+      message: "This principal already has 2 open requests. Wait for some of them, or cancel them.",
       data: { retryAfterMs: 1_000 },
     },
   });

@@ -54,7 +54,7 @@ it("gives a principal its share and no more, and says so", async () => {
     id: 0,
     error: {
       code: -32_000,
-      message: "You have 2 sessions open already, none of them idle: end one of them.",
+      message: "You already have 2 open sessions, none of them idle. End one of them first.",
     },
   });
   expect(await Promise.all(ann.map(isThere))).toEqual([true, true]);

@@ -130,7 +130,7 @@ it("breaks a stream that is cut off, and drops what waits when its client is gon
   unread.open("bob", () => undefined).hold(5);
   await writer.write(new Uint8Array(20));
   await rest();
-  await expect(stalled.getReader().read()).rejects.toThrow("does not read");
+  await expect(stalled.getReader().read()).rejects.toThrow("is not reading");
   expect([ends, unread.bytes]).toEqual([["abandoned"], 55]);
   leaving.abort();
   expect(unread.bytes).toBe(5);
@@ -162,5 +162,5 @@ it("counts what waits on a stream about tasks, and gives up its tasks when it is
   expect([unread.of("ann"), closed]).toEqual([44, false]);
   for (const bytes of [40, 20]) unread.open("ann", () => undefined).hold(bytes);
   expect([unread.of("ann"), closed]).toEqual([60, true]);
-  await expect(stream.readable.getReader().read()).rejects.toThrow("does not read");
+  await expect(stream.readable.getReader().read()).rejects.toThrow("is not reading");
 });

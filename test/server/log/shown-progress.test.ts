@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { heardProgress, newestShown, shownProgress } from "../../../src/server/log/shown-progress.ts";
+import { sentProgress, newestShown, shownProgress } from "../../../src/server/log/shown-progress.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 
 const line = { seq: 7, level: "info", text: "page 7" } as const;
@@ -25,7 +25,7 @@ it("shows no lines for debugging", () => {
 });
 
 it("knows what clients may have heard before: lines, where the handler had reported nothing", () => {
-  const heard = (task: Pick<TaskRecord, "progress" | "logged">): unknown => heardProgress(task as TaskRecord);
+  const heard = (task: Pick<TaskRecord, "progress" | "logged">): unknown => sentProgress(task as TaskRecord);
   expect(heard({ progress: null, logged: 0 })).toBeUndefined();
   expect(heard({ progress: null, logged: 12 })).toBe(0.012);
   expect(heard({ progress: { progress: 0 }, logged: 12 })).toBeUndefined();

@@ -31,7 +31,7 @@ function setup({ fault = undefined as Error | undefined, held = false, wanted = 
     done.push(what);
   };
   const runtime = {
-    callOff: async () => {
+    cancelUnlessWanted: async () => {
       await asked("call off");
       return wanted ? undefined : task;
     },

@@ -87,7 +87,7 @@ it("finds a task by its whole id when the session has ended with the server", as
     (await peer.call(name, args))["result"] as Message;
   const first = await SessionClient.open(servers.first.url, { capabilities: {} });
   const { text: said, reference } = ticketOf(await call(first, "report"));
-  const [, id] = new RegExp(`Should ${reference} become unknown, use (\\S+) in its place`).exec(said) ?? [];
+  const [, id] = new RegExp(`If ${reference} is no longer recognized, use (\\S+) instead`).exec(said) ?? [];
   const second = await SessionClient.open((await servers.restart()).url, { capabilities: {} });
   expect(await call(second, "task_result", { reference })).toMatchObject({ isError: true });
   await call(second, "task_answer", { reference: id, answer: { ok: false } });

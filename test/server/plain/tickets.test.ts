@@ -35,9 +35,9 @@ it("answers with a ticket at the deadline, and with the result of the tool later
   const { reference } = first;
   expect(first.text).toBe(
     [
-      "job is still running (half way). Do not call job again for this.",
-      `To get its result, call task_result with {"reference":"${reference}"}. It waits up to 1 seconds; call it again as long as the answer says that it is still running.`,
-      `Only to stop it, call task_cancel with {"reference":"${reference}"}.`,
+      "job is still running (half way). Do not call job again for the same request.",
+      `To get its result, call task_result with {"reference":"${reference}"}. It waits up to 1 s; if the response says that job is still running, call it again.`,
+      `If the result is no longer wanted, call task_cancel with {"reference":"${reference}"}.`,
     ].join("\n"),
   );
   expect(ticketOf(await called(session, "task_result", { reference })).reference).toBe(reference);
@@ -102,7 +102,7 @@ it("takes the answer by task_answer if the client cannot be asked", async () => 
   const wrong = await called(session, "task_answer", { reference, answer: { nota: "x" } });
   expect(wrong).toMatchObject({ isError: true });
   expect(ticketOf(wrong).text).toContain("- note (required)");
-  expect(ticketOf(wrong).text).toMatch(/^That does not answer the question, .* required property 'note'/);
+  expect(ticketOf(wrong).text).toMatch(/^That answer was not accepted, .* required property 'note'/);
   await called(session, "task_answer", { reference, answer: { note: "go" } });
   expect(await called(session, "task_result", { reference })).toEqual(text("sent: go"));
   expect(await called(session, "task_answer", { reference, answer: {} })).toMatchObject({ isError: true });
@@ -123,7 +123,7 @@ it("repeats its text as structured content, for hosts that show their model noth
       fields: [
         { name: "note", required: true, schema: { type: "string", description: "What to write above" } },
       ],
-      answer: 'an object of the fields, or "decline" or "cancel"',
+      answer: 'an object with these fields, or "decline" or "cancel"',
     },
     next: { tool: "task_answer", arguments: { reference, question: "ok" } },
   });
@@ -210,7 +210,7 @@ it("cancels a task, lists running ones, and lists them for an unknown reference"
   const job = new Job();
   const { server } = await tickets(job);
   const session = await InMemorySession.open(server);
-  expect(ticketOf(await called(session, "task_list")).text).toBe("None of your tool calls is running.");
+  expect(ticketOf(await called(session, "task_list")).text).toBe("None of your tool calls are running.");
   const { reference } = ticketOf(await called(session, "job"));
   const line = `- ${reference}: job, working (half way)`;
   const listed = ticketOf(await called(session, "task_list"));
@@ -233,7 +233,9 @@ it("cancels a task, lists running ones, and lists them for an unknown reference"
   await called(session, "task_cancel", { reference });
   await job.stopped.promise;
   expect(await called(session, "task_result", { reference })).toMatchObject({ isError: true });
-  expect(ticketOf(await called(session, "task_cancel", { reference })).text).toContain("had ended before");
+  expect(ticketOf(await called(session, "task_cancel", { reference })).text).toContain(
+    "had already finished",
+  );
   // The same call begins anew from now on.
   expect(ticketOf(await called(session, "job")).reference).not.toBe(reference);
 });
@@ -250,15 +252,15 @@ it("takes the answer by task_result, which then waits, if there is no tool for a
   const asked = ticketOf(await called(session, "confirm"));
   const { reference } = asked;
   expect(asked.text).toContain(
-    `Then call task_result with {"reference":"${reference}","question":"ok", "answer": …}, where answer is an object of the fields above, ` +
-      'or "decline" or "cancel". It waits for the result too.',
+    `Then call task_result with {"reference":"${reference}","question":"ok", "answer": …}, where answer is an object with the fields above, ` +
+      'or "decline" or "cancel". It also waits for the result.',
   );
   expect(asked.data["next"]).toEqual({ tool: "task_result", arguments: { reference, question: "ok" } });
   // Without an answer it shows the question again, and so it does with one that does not fit.
   expect(ticketOf(await called(session, "task_result", { reference })).data).toEqual(asked.data);
   const wrong = await called(session, "task_result", { reference, answer: { nota: "x" } });
   expect(wrong).toMatchObject({ isError: true });
-  expect(ticketOf(wrong).text).toMatch(/^That does not answer the question, .* required property 'note'/);
+  expect(ticketOf(wrong).text).toMatch(/^That answer was not accepted, .* required property 'note'/);
   const answer = { note: "go" };
   expect(await called(session, "task_result", { reference, answer })).toEqual(text("sent: go"));
   // Models repeat their arguments when they ask again.

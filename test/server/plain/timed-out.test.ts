@@ -228,7 +228,7 @@ it("cancels a task that waits for an answer when the grace has ended", async () 
     state: "cancelled",
     openInputs: 0,
     cancelBy: null,
-    statusMessage: "The caller left and did not call again.",
+    statusMessage: "Cancelled because the caller left and did not call again.",
   });
 });
 

@@ -33,7 +33,7 @@ it("shows a model the last lines of the log, and the output so far, in a session
   const { data, text: said } = ticketOf(result);
   expect(data).toMatchObject({ log: lastLines, output: [block("one"), block("two")] });
   expect(said).toContain(["The last lines of its log:", ...lastLines.map((line) => `- ${line}`)].join("\n"));
-  expect(said).toMatch(/What it has made so far comes after this text\. It is not the result\.$/);
+  expect(said).toMatch(/Its output so far follows this text\. It is not the final result\.$/);
   expect(result["content"]).toEqual([block(said), block("one"), block("two")]);
 });
 
@@ -46,7 +46,7 @@ it("shows only the newest of much output, on 2026-07-28 too", async () => {
   while (ticketOf(result).data["statusMessage"] !== "read") {
     ({ result } = await peer.call("task_result", { reference }, without));
   }
-  expect(ticketOf(result).text).toContain("What it has made so far (the last 5 of 30 parts) comes after");
+  expect(ticketOf(result).text).toContain("Its output so far (the last 5 of 30 parts) follows");
   const [, ...shown] = (result?.["content"] ?? []) as unknown[];
   expect(shown).toEqual(blocks.slice(-5).map(block));
   // The reference names the task in the URI of its log too.

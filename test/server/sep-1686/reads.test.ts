@@ -155,7 +155,7 @@ it("ends with its connection, for nobody else can answer it, and says so", async
   const second = await InMemorySession.open(server);
   expect(await until(second, "mine")).toMatchObject({
     status: "failed",
-    error: "The connection on which the request came has ended.",
+    error: "The connection that sent the request has closed.",
   });
 });
 

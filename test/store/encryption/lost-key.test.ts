@@ -49,7 +49,7 @@ const problems: readonly (readonly [string, Wrap, string])[] = [
     withKey("k2", 2),
     'it is encrypted with the key "k1", which this process does not have',
   ],
-  ["the server has no keys", inClear, "this server has no keys to decrypt its arguments"],
+  ["the server has no keys", inClear, "this server has no key that decrypts its arguments"],
 ];
 
 for (const [name, wrap, problem] of problems) {

@@ -15,7 +15,7 @@ interface Envelope {
 export function addByCapabilities(mcp: McpServer): void {
   mcp.registerTool(
     "test_input_required_result_capabilities",
-    { description: "Asks the user, the model, or both, as far as the client can be asked" },
+    { description: "Asks the user, the model, or both, depending on the client's capabilities" },
     ({ mcpReq }) => {
       if (mcpReq.inputResponses !== undefined) return text("All questions were answered.");
       // The SDK's own type of the envelope does not have its keys.

@@ -7,7 +7,7 @@ import { capitalQuestion, nameQuestion, rootsQuestion } from "./questions.ts";
 export function addOneQuestion(mcp: McpServer): void {
   mcp.registerTool(
     "test_input_required_result_elicitation",
-    { description: "Asks its user for a name, then greets" },
+    { description: "Asks the user for a name, then greets" },
     ({ mcpReq }) => {
       const name = acceptedText(mcpReq.inputResponses, "user_name", "name");
       return name === undefined

@@ -6,7 +6,7 @@ import { text } from "../../text.ts";
 export function addReconnectionTool(mcp: McpServer): void {
   mcp.registerTool(
     "test_reconnection",
-    { description: "Closes the stream of its call, and answers to who comes back" },
+    { description: "Closes the stream of its call, and answers once the client reconnects" },
     async ({ http, mcpReq }) => {
       await delay(50, undefined, { signal: mcpReq.signal });
       http?.closeSSE?.();

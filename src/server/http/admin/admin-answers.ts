@@ -22,7 +22,7 @@ export function refusalOf(error: unknown, onError: OnError): Response {
     return refusal(status, code, message, status === 503 ? { "Retry-After": "1" } : {});
   }
   onError(error);
-  return refusal(500, "internal", "Internal error: the log of the server says more.");
+  return refusal(500, "internal", "Internal error. The server's log has the details.");
 }
 
 const codes: Readonly<Record<number, string>> = { 413: "too_large", 503: "stopping" };

@@ -9,7 +9,7 @@ import { assertOptions } from "../../../options/options.ts";
 import type { OnError } from "../../faults.ts";
 import { withAnswerHeaders } from "../answer-headers.ts";
 import { BodyReads } from "../body-reads.ts";
-import { tellHttpRefusal } from "../http-refusals.ts";
+import { reportHttpRefusal } from "../http-refusals.ts";
 import { bodyReadLimits } from "../limits.ts";
 import { pathOf } from "../node-request.ts";
 import type { OperatorRequests } from "../operator-endpoint.ts";
@@ -58,9 +58,9 @@ export class AdminRequests implements OperatorRequests {
   async fetch(request: Request, parsed?: ParsedBody): Promise<Response> {
     const { onError, events } = this.#administered;
     const answer = await this.#answer(request, parsed).catch((error: unknown) => refusalOf(error, onError));
-    // Who may not do what he asks for. All else is an operator's mistake, and he is told.
+    // The operator lacks the permission. Everything else is an operator's mistake, which the answer explains.
     if (events !== undefined && (answer.status === 401 || answer.status === 403))
-      tellHttpRefusal(events, answer, { principal: null });
+      reportHttpRefusal(events, answer, { principal: null });
     return withAnswerHeaders(answer, null, undefined);
   }
 
@@ -92,13 +92,13 @@ export class AdminRequests implements OperatorRequests {
       return refusal(404, "method_not_found", `The admin endpoint has no path "${path}".`);
     if ("allowed" in match) {
       const allowed = match.allowed.join(", ");
-      return refusal(405, "invalid_request", `There is ${allowed} only.`, { Allow: allowed });
+      return refusal(405, "invalid_request", `Allowed methods: ${allowed}.`, { Allow: allowed });
     }
     const { route, name } = match;
     if (method !== "GET" && role !== "write")
       throw new HoldfastError(
         "insufficient_scope",
-        "This operator has the role read, and cannot change anything.",
+        'This operator has the role "read" and cannot make changes.',
       );
     const query = new Query(new URL(request.url).searchParams, Object.keys(route.query ?? {}));
     const read = await readBody(request, this.#bodies, this.#form, parsed);

@@ -17,7 +17,7 @@ export function adminToken(
   // An unset variable must not let everybody in who sends nothing.
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
     const message =
-      "adminToken takes a token of visible ASCII characters, such as openssl rand -hex 32 prints.";
+      "adminToken needs a token of visible ASCII characters, such as the output of openssl rand -hex 32.";
     throw new HoldfastError("configuration", message);
   }
   const expected = digest(token);

@@ -29,7 +29,7 @@ export class EventStreams {
     gone: AbortSignal,
   ): Promise<Response> {
     if (this.#open.size >= mostStreams) {
-      const message = `${mostStreams} streams are open, as many as there may be.`;
+      const message = `All ${mostStreams} event streams are in use. Try again later.`;
       return refusal(503, "limit_reached", message, { "Retry-After": "5" });
     }
     const over = new AbortController();
@@ -89,7 +89,7 @@ class Chunks {
   #ready: Uint8Array | undefined;
   #isReading = false;
   #isOver: boolean;
-  #tell = (): void => undefined;
+  #wake = (): void => undefined;
 
   constructor(events: Events, first: IteratorResult<unknown, unknown>, broken: (error: unknown) => void) {
     this.#events = events;
@@ -102,7 +102,7 @@ class Chunks {
   async next(): Promise<Uint8Array | undefined> {
     if (this.#ready === undefined && !this.#isOver) {
       if (!this.#isReading) void this.#read();
-      await this.#news();
+      await this.#waitForEvent();
       if (this.#ready === undefined && !this.#isOver) return keepAliveComment;
     }
     const chunk = this.#ready;
@@ -117,7 +117,7 @@ class Chunks {
   end(): void {
     this.#isOver = true;
     this.#events.return?.().catch(this.#broken);
-    this.#tell();
+    this.#wake();
   }
 
   /** Continues while comments are sent, so that each comment does not wait for its own promise. */
@@ -132,13 +132,13 @@ class Chunks {
       this.#broken(error);
     }
     this.#isReading = false;
-    this.#tell();
+    this.#wake();
   }
 
-  #news(): Promise<void> {
+  #waitForEvent(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, keepAliveMs).unref();
-      this.#tell = () => {
+      this.#wake = () => {
         clearTimeout(timer);
         resolve();
       };

@@ -7,7 +7,7 @@ import { type Operator, dashboardOptions, type DashboardOptions } from "../opera
 import { AdminRequests, type Administered } from "../admin/admin-requests.ts";
 import { AllowedNames } from "../allowed-names.ts";
 import { BodyReads } from "../body-reads.ts";
-import { tellHttpRefusal } from "../http-refusals.ts";
+import { reportHttpRefusal } from "../http-refusals.ts";
 import { bodyReadLimits } from "../limits.ts";
 import { pathOf } from "../node-request.ts";
 import type { OperatorRequests } from "../operator-endpoint.ts";
@@ -79,10 +79,10 @@ export class DashboardRequests implements OperatorRequests {
     const answer = await this.#answer(request, parsed, address).catch((error: unknown) =>
       refusalOf(error, onError),
     );
-    // Who is not logged in yet has done nothing that is to be told.
+    // A page without a login is no refused action, so nothing is reported.
     const isStranger = answer.status === 401 && saysWho(request);
     if (events !== undefined && (isStranger || answer.status === 403 || answer.status === 429))
-      tellHttpRefusal(events, answer, { principal: null });
+      reportHttpRefusal(events, answer, { principal: null });
     return withPageHeaders(answer);
   }
 
@@ -101,7 +101,7 @@ export class DashboardRequests implements OperatorRequests {
     const [, place = ""] = pathname.slice(this.path.length).split("/");
     if (place === "login") return this.#logIn(request, parsed, address);
     const changes = request.method !== "GET" && request.method !== "HEAD";
-    // Whoever he is: a token that nobody can make out any more is one to be rid of.
+    // For everyone: a cookie that can no longer be read should be removed.
     if (place === "logout") return this.#logOut(request);
     const operator = await this.#login.operatorOf(request);
     const isIn = !(operator instanceof Response);
@@ -178,7 +178,6 @@ function saysWho({ method, headers }: Request): boolean {
 }
 
 function strange(): HoldfastError {
-  const message =
-    "The X-CSRF-Token header is missing or does not match the cookie of the page: reload the page.";
+  const message = "The X-CSRF-Token header is missing or does not match the page's cookie. Reload the page.";
   return new HoldfastError("insufficient_scope", message);
 }

@@ -16,7 +16,7 @@ export async function loginForm(
 ): Promise<LoginForm | Response> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type))
-    return refusal(415, "invalid_request", "Log in with a form: application/x-www-form-urlencoded.");
+    return refusal(415, "invalid_request", "Send the login form as application/x-www-form-urlencoded.");
   const fields = parsed === undefined ? await bodies.text(request) : parsed.value;
   if (fields instanceof Response) return adaptedRefusal(fields);
   if (isJsonObject(fields) && !(fields instanceof Uint8Array))

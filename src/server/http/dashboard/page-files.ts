@@ -51,9 +51,9 @@ export class PageFiles {
 
   asset(name: AssetName, { method, headers: asked }: Request): Response {
     const asset = this.#assets.get(name);
-    if (asset === undefined) throw new Error(`There is no ${name}.`);
+    if (asset === undefined) throw new Error(`The dashboard has no file ${name}.`);
     const headers = new Headers({
-      // It is asked for again each time, and sent where it has changed.
+      // The browser asks each time, and gets it only if it has changed.
       "Cache-Control": "private, no-cache",
       ETag: asset.etag,
       Vary: "Accept-Encoding",
@@ -76,7 +76,7 @@ function read(name: string): Buffer<ArrayBuffer> {
   try {
     return readFileSync(new URL(name, folder));
   } catch (cause) {
-    const message = `The page of the dashboard is not beside the code of holdfast (dist/dashboard/${name}). npm run build makes it; a bundle has to leave holdfast outside.`;
+    const message = `The dashboard's file dist/dashboard/${name} is missing from the holdfast package. In a clone, run npm run build; if you bundle your server, leave holdfast out of the bundle.`;
     throw new HoldfastError("configuration", message, { cause });
   }
 }

@@ -3,7 +3,7 @@ import { assertOptions } from "../../../options/options.ts";
 import type { OnError } from "../../faults.ts";
 import { refusal, refusalOf } from "../admin/admin-answers.ts";
 import { withAnswerHeaders } from "../answer-headers.ts";
-import { tellHttpRefusal } from "../http-refusals.ts";
+import { reportHttpRefusal } from "../http-refusals.ts";
 import { pathOf } from "../node-request.ts";
 import type { OperatorRequests } from "../operator-endpoint.ts";
 import { OperatorGate } from "../operator-gate.ts";
@@ -40,7 +40,7 @@ export class MetricsRequests implements OperatorRequests {
     const { onError, events } = this.#listeners;
     const answer = await this.#answer(request).catch((error: unknown) => refusalOf(error, onError));
     if (events !== undefined && (answer.status === 401 || answer.status === 403))
-      tellHttpRefusal(events, answer, { principal: null });
+      reportHttpRefusal(events, answer, { principal: null });
     return withAnswerHeaders(answer, null, undefined);
   }
 
@@ -55,7 +55,7 @@ export class MetricsRequests implements OperatorRequests {
     if (operator instanceof Response) return operator;
     const { method } = request;
     if (method !== "GET" && method !== "HEAD")
-      return refusal(405, "invalid_request", "There is GET, HEAD only.", { Allow: "GET, HEAD" });
+      return refusal(405, "invalid_request", "Allowed methods: GET, HEAD.", { Allow: "GET, HEAD" });
     const text = await this.#source.text();
     const headers = { "Content-Type": this.#source.contentType };
     return new Response(method === "HEAD" ? null : text, { headers });

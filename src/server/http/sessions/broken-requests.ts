@@ -34,14 +34,14 @@ export class BrokenRequests {
   add(principal: Principal, lost: () => void): () => void {
     const { clock, resumeMs, maxPerPrincipal, max = mostBroken } = this.#setup;
     const end = (): void => {
-      callOff();
+      cancelTimer();
       this.#broken.remove(principal, broken);
     };
     const lose = (): void => {
       end();
       lost();
     };
-    const callOff = clock.after(resumeMs, lose);
+    const cancelTimer = clock.after(resumeMs, lose);
     const broken: Broken = { lose };
     this.#broken.add(principal, broken);
     const own = this.#broken.of(principal);

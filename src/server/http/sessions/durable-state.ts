@@ -89,7 +89,7 @@ export class DurableState {
    * any other refusal is reported, and the rest continues.
    */
   async replay({ state, text }: StoredState, extra: MessageExtraInfo): Promise<void> {
-    await this.#tell(state, extra);
+    await this.#apply(state, extra);
     this.#stored = text;
   }
 
@@ -117,12 +117,12 @@ export class DurableState {
   async #readAgain(): Promise<boolean> {
     const stored = await this.#records?.read(this.#owner.key);
     if (stored === undefined) return false;
-    if (stored.text !== this.#stored) await this.#tell(stored.state, {});
+    if (stored.text !== this.#stored) await this.#apply(stored.state, {});
     this.#stored = stored.text;
     return true;
   }
 
-  async #tell(state: SessionState, extra: MessageExtraInfo): Promise<void> {
+  async #apply(state: SessionState, extra: MessageExtraInfo): Promise<void> {
     const { transport, onError } = this.#author;
     for (const request of requestsBetween(this.#state, state)) {
       const { method } = request;
@@ -133,7 +133,7 @@ export class DurableState {
         if (result?.["protocolVersion"] !== state.version) throw refused(method, answer);
         transport().receive([{ jsonrpc: "2.0", method: "notifications/initialized" }], extra);
       } else if (result === undefined && followedResourceOf(method, request.params) === undefined) {
-        // A log or output that nobody can follow any more is one of a task that was deleted.
+        // If nobody can follow a log or output any more, its task was deleted.
         onError(refused(method, answer));
       }
     }
@@ -149,6 +149,6 @@ export class DurableState {
 
 function refused(method: string, answer: JSONRPCResponse | undefined): HoldfastError {
   const reason = answer !== undefined && "error" in answer ? `: ${answer.error.message}` : "";
-  const message = `The server refused what a session had asked of another process by ${method}${reason}.`;
+  const message = `A session's ${method} request to another process was refused${reason}.`;
   return new HoldfastError("internal", message);
 }

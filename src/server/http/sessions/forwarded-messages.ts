@@ -52,7 +52,7 @@ export class ForwardedMessages {
     }
   }
 
-  /** A message that another process has told; undefined for one of this process, and for one that is of no use here. */
+  /** A message that another process forwarded; undefined for one from this process, and for one that has no use here. */
   decode(text: string): Forwarded | undefined {
     const { from, message, scopes } = JSON.parse(text) as Forwarded & { readonly from: string };
     if (from === this.#place.name) return undefined;

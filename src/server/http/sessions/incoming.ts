@@ -39,7 +39,7 @@ export function factoryContext({ request, owner }: Incoming): McpRequestContext 
   return { era: "legacy", requestInfo: request, ...authInfoOf(owner) };
 }
 
-/** What a request's handlers are told about it. */
+/** What a request's handlers learn about it. */
 export function extraInfo({ request, owner }: Incoming): MessageContext {
   return { request, ...authInfoOf(owner), ...(owner.auth !== undefined && { auth: owner.auth }) };
 }

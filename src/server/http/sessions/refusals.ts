@@ -49,7 +49,7 @@ export function invalidMessage(): Response {
 
 /** For an array of messages. The SDK takes it in every version, although only 2025-03-26 and before have batches (B-061). */
 export function batchRefused(version: string): Response {
-  const message = `Invalid Request: Protocol ${version} has no batches; send each message in a POST of its own`;
+  const message = `Invalid Request: Protocol ${version} does not support batches; send each message in its own POST`;
   return refusal(400, -32600, message);
 }
 
@@ -68,7 +68,7 @@ export function tooManySessions(id: RequestId | null): Response {
 
 /** 429 for a session beyond those that one principal may have. */
 export function tooManyOfOne(body: unknown, max: number): Response {
-  const message = `You have ${max} sessions open already, none of them idle: end one of them.`;
+  const message = `You already have ${max} open sessions, none of them idle. End one of them first.`;
   return tooManyRequests(body, {
     code: jsonRpcCodeOf("limit_reached"),
     message,
@@ -78,14 +78,14 @@ export function tooManyOfOne(body: unknown, max: number): Response {
 
 /** 429 for requests beyond those that one session or principal may have open. */
 export function tooManyOpen(body: unknown, whose: "session" | "principal", max: number): Response {
-  const message = `This ${whose} has ${max} requests open already: wait for some of them, or cancel them.`;
+  const message = `This ${whose} already has ${max} open requests. Wait for some of them, or cancel them.`;
   const data = { retryAfterMs: 1_000 };
   return tooManyRequests(body, { code: jsonRpcCodeOf("limit_reached"), message, data });
 }
 
 /** 429 for a stream beyond those that one principal may have open. */
 export function tooManyStreams(max: number): Response {
-  const message = `This principal has ${max} streams open already: close some of them.`;
+  const message = `This principal already has ${max} open streams. Close some of them first.`;
   const data = { retryAfterMs: 1_000 };
   return tooManyRequests(undefined, { code: jsonRpcCodeOf("limit_reached"), message, data });
 }

@@ -66,7 +66,7 @@ export class Resumption {
       if (transport.takesPriming(incoming)) stream.prime(after);
       if (after !== undefined) stream.replay(after);
     });
-    // A stream of which all was said.
+    // A stream that is complete.
     if (stream.number !== standaloneNumber && streams.numbered(stream.number) === undefined) {
       stream.disconnect();
     }

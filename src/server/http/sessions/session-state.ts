@@ -59,7 +59,7 @@ function withoutOldLists(subscriptions: readonly string[]): readonly string[] {
   return subscriptions.filter((uri) => !old.has(uri));
 }
 
-/** The requests by which an author's server that was told `from` gets to know `to`, without ids; `from` is undefined for a fresh one. */
+/** The requests that bring an author's server from the state `from` to the state `to`, without ids; `from` is undefined for a fresh one. */
 export function requestsBetween(
   from: SessionState | undefined,
   to: SessionState,

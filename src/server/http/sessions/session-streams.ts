@@ -153,7 +153,7 @@ export class SessionStreams implements Streams {
     if (this.#openOn(open.stream).length === 0) open.stream.disconnect();
   }
 
-  /** The session is over. */
+  /** The session has ended. */
   end(): void {
     for (const request of this.#open.keys()) this.close(request);
     this.standalone.disconnect();

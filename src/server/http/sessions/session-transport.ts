@@ -180,7 +180,7 @@ export class SessionTransport implements Transport {
   }
 
   async send(sent: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (this.#closed) throw new Error("The session is over.");
+    if (this.#closed) throw new Error("The session has ended.");
     const message = this.#options.serverRequestIds?.sent(sent) ?? sent;
     if (!("method" in message)) {
       const before = this.#options.beforeAnswer?.(message);

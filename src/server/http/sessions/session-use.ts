@@ -77,7 +77,7 @@ export class SessionUse {
     this.#cancelIdle = clock.after(this.#leftMs, onOver);
   }
 
-  /** The session is over, for any reason. */
+  /** The session has ended, for any reason. */
   end(): void {
     this.#isOver = true;
     this.#cancelIdle();

@@ -211,8 +211,8 @@ export class Session implements PolledSession {
     if (!(await this.#state.catchUp())) await this.close();
   }
 
-  /** A message came that another process has told. */
-  told(text: string): void {
+  /** Handles a message that another process forwarded. */
+  receive(text: string): void {
     const forwarded = this.#forwarded.decode(text);
     if (forwarded === undefined || this.#ended) return;
     const { message, scopes } = forwarded;

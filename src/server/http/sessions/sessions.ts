@@ -96,7 +96,7 @@ export class Sessions implements EarlierRevisions {
     this.#slots = new SessionSlots({ ...setup, evict });
     if (server.sessionStore !== undefined) {
       this.#records = new SessionRecords(server.sessionStore, clock, { total, ofPrincipal }, server.onError);
-      this.#unsubscribe = this.#records.subscribe((news) => this.#heard(news));
+      this.#unsubscribe = this.#records.subscribe((news) => this.#onNews(news));
     }
   }
 
@@ -256,7 +256,7 @@ export class Sessions implements EarlierRevisions {
   }
 
   /** What became of sessions, in this process or another one. */
-  #heard(news: readonly SessionNews[] | "gap"): void {
+  #onNews(news: readonly SessionNews[] | "gap"): void {
     if (news === "gap") {
       for (const session of this.#sessions.values()) void this.#caughtUp(session);
       return;
@@ -265,7 +265,7 @@ export class Sessions implements EarlierRevisions {
       const session = this.#byKey.get(id);
       if (session === undefined) continue;
       if (message === null) void this.#caughtUp(session);
-      else session.told(message);
+      else session.receive(message);
     }
   }
 
@@ -283,11 +283,11 @@ async function within(
   onError: (error: unknown) => void,
 ): Promise<Session> {
   const late = Promise.withResolvers<never>();
-  const callOff = clock.after(ms, () => {
-    const fault = new HoldfastError("internal", `A session could not go on within ${ms} ms.`);
+  const cancelTimer = clock.after(ms, () => {
+    const fault = new HoldfastError("internal", `A session could not be restored within ${ms} ms.`);
     onError(fault);
     late.reject(fault);
     begun.then((session) => session.close()).catch(() => undefined); // it is reported where it fails
   });
-  return Promise.race([begun, late.promise]).finally(callOff);
+  return Promise.race([begun, late.promise]).finally(cancelTimer);
 }
