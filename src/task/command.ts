@@ -331,8 +331,8 @@ interface SpecialResults {
   answer_inputs: (Changed & { readonly accepted: readonly string[] }) | Refused;
   /** `isNew`: no event with its `dedupeId` came before. `ended`: the key of the wait that it ended. */
   send_event: (Changed & { readonly isNew: boolean; readonly ended: string | null }) | Refused;
-  /** `unheld`: its handler had started, and no attempt that could react to the cancel held it. */
-  cancel: (Changed & { readonly unheld: boolean }) | Refused;
+  /** `released`: its handler had started, and no attempt that could react to the cancel held it. */
+  cancel: (Changed & { readonly released: boolean }) | Refused;
   claim: {
     readonly ok: true;
     /** Now running, each under its token. */

@@ -259,11 +259,11 @@ class OneRequest implements RequestSpan {
   #finish(outcome: RequestOutcome, endedAt: number, taskTrace: TraceContext | undefined): void {
     const errorType = errorTypeOf(outcome);
     if (this.#span !== undefined || taskTrace === undefined || !isLeftOut(taskTrace))
-      this.#tell(outcome, errorType, endedAt, taskTrace);
+      this.#emit(outcome, errorType, endedAt, taskTrace);
     this.#setup.duration.record((endedAt - this.#begunAt) / 1_000, this.#measuredOf(outcome.tool, errorType));
   }
 
-  #tell(
+  #emit(
     outcome: RequestOutcome,
     errorType: string | undefined,
     endedAt: number,

@@ -289,11 +289,11 @@ async function untilSettled(
     }
     if (stop()) return;
     const before = calls.moves;
-    let callOff = ignore;
+    let cancelTimer = ignore;
     const moved = new Promise<void>((resolve) => calls.onMove(resolve));
-    const late = new Promise<"late">((resolve) => (callOff = after(() => resolve("late"))));
+    const late = new Promise<"late">((resolve) => (cancelTimer = after(() => resolve("late"))));
     const first = await Promise.race([moved, running, late]);
-    callOff();
+    cancelTimer();
     if (first === "late" && calls.moves === before) return;
   }
 }

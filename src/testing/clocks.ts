@@ -139,19 +139,19 @@ export class ProcessClock implements Clock {
   /** The process is gone: none of its timers fire any more. */
   end(): void {
     this.#ended = true;
-    for (const callOff of this.#timers) callOff();
+    for (const cancelTimer of this.#timers) cancelTimer();
     this.#timers.clear();
   }
 
   #kept(arm: (ended: () => void) => () => void): () => void {
     if (this.#ended) return () => undefined;
-    const disarm = arm(() => this.#timers.delete(callOff));
-    const callOff = (): void => {
+    const disarm = arm(() => this.#timers.delete(cancelTimer));
+    const cancelTimer = (): void => {
       disarm();
-      this.#timers.delete(callOff);
+      this.#timers.delete(cancelTimer);
     };
-    this.#timers.add(callOff);
-    return callOff;
+    this.#timers.add(cancelTimer);
+    return cancelTimer;
   }
 }
 

@@ -484,7 +484,7 @@ it.each<[object, string]>([
   [{ retry: { attempts: 2, on: "busy" } }, "retry.on has to be a function"],
   [{ retry: { attempts: 2, backoff: { firstMs: -1 } } }, "retry.backoff: firstMs has to be a number"],
   [{ retry: { attempts: 2 }, onCrash: "fail" }, 'onCrash: "fail" forbids'],
-  [{ retry: { attempts: 2 }, task: "forbidden" }, 'with task: "forbidden" it runs without one'],
+  [{ retry: { attempts: 2 }, task: "forbidden" }, 'with task: "forbidden" the tool runs without one'],
   [{ retry: { attempts: 2 }, promoteAfterMs: 5 }, "with promoteAfterMs the tool runs without one"],
 ])("refuses %j", (config, message) => {
   const make = (): Process => new Process({ tools: { flaky: { config, handler: failing(0) } } });

@@ -9,7 +9,7 @@ import {
 } from "../../task/outcome.ts";
 import type { TaskContext } from "./task-context.ts";
 import type { Tool } from "./tool.ts";
-import { HoldfastError, isFault, isStoreFault, jsonRpcCodeOf, storeAway } from "../../task/fault.ts";
+import { HoldfastError, isFault, isStoreFault, jsonRpcCodeOf, storeUnavailable } from "../../task/fault.ts";
 import { encodeJson } from "../../task/stored-text.ts";
 import { describeIssues } from "../describe-issues.ts";
 import { describeThrown, jsonTextOf } from "./tool-errors.ts";
