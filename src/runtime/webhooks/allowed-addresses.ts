@@ -1,7 +1,6 @@
 import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { HoldfastError } from "../../task/fault.ts";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [Address, number];
@@ -98,12 +97,4 @@ function isIn(address: Address, [range, bits]: Range): boolean {
 
 function notPublic(address: string): string {
   return `${address} is not a public internet address: to allow it, list it in allowPrivate`;
-}
-
-function wrong(what: string, given: unknown): HoldfastError {
-  const shown = typeof given === "string" ? JSON.stringify(given) : typeof given;
-  return new HoldfastError(
-    "configuration",
-    `allowPrivate of ${what} has to be a list of ranges (10.0.0.0/8), addresses and host names, not ${shown}.`,
-  );
 }
