@@ -67,7 +67,7 @@ const step: JournalEntry = {
 
 export const adminCases = [
   ...storeCases("admin", {
-    "tasks are found by how they stand, newest first": async ({ store }) => {
+    "tasks are listed by state, newest first": async ({ store }) => {
       const { admin } = store;
       if (admin === undefined) return;
       await several(store);
@@ -82,9 +82,7 @@ export const adminCases = [
       assert.equal(await names(admin, { ...of, principal: null }), "b");
       assert.deepEqual(await admin.endedTools(), ["publish", "withdraw"]);
     },
-    "a page has tasks below an id, and no more than it may; a count goes no further than it is told": async ({
-      store,
-    }) => {
+    "a page has tasks below an id, up to its limit; a count stops at its limit": async ({ store }) => {
       const { admin } = store;
       if (admin === undefined) return;
       await several(store);
@@ -97,7 +95,7 @@ export const adminCases = [
       assert.equal(await admin.count({ of: "ended", tool: "publish", as: "error" }, 100), 2);
       assert.equal(await admin.count({ of: "asking" }, 100), 0);
     },
-    "tasks whose tools another one called are found below it, and nothing below them": async ({ store }) => {
+    "child tasks are found below their parent, without their own children": async ({ store }) => {
       const { admin } = store;
       if (admin === undefined) return;
       await callDown(store, "a", "b", "c");
@@ -110,7 +108,7 @@ export const adminCases = [
       assert.deepEqual([await admin.count(of, 9), await admin.count(of, 1)], [2, 1]);
       assertMembers((await admin.tasks(of, null, 1))[0], { parent: { id: "task-a", key: "call-d" } });
     },
-    "the queues of tools are as long as there are tasks in them, up to a number": async ({ store }) => {
+    "the queue length of each tool is counted up to a limit": async ({ store }) => {
       const { admin } = store;
       if (admin === undefined) return;
       assert.deepEqual(await admin.queues(9), []);
@@ -154,7 +152,7 @@ export const adminCases = [
       await store.write({ type: "answer_inputs", now: noon + 2, id: "task-a", answers });
       assert.equal(await names(admin, { of: "asking" }), "");
     },
-    "what is done by hand is recorded with it, and what is refused is not": async ({ store }) => {
+    "an operator's action is recorded with its change, and a refused one is not": async ({ store }) => {
       const { admin } = store;
       if (admin === undefined) return;
       await store.write(createQueued("a"));
@@ -182,7 +180,7 @@ export const adminCases = [
       assert.deepEqual(await admin.actions(null, null, 1), [deleted]);
       assert.deepEqual(await admin.actions("task-b", null, 9), []);
     },
-    "a tool is paused until it is resumed, and every owner hears of it": async ({ store }) => {
+    "a paused tool stays paused until it is resumed, and every owner is notified": async ({ store }) => {
       const { admin } = store;
       if (admin === undefined) return;
       assert.equal((await store.renew()).paused, undefined);
@@ -204,7 +202,7 @@ export const adminCases = [
       await store.write({ type: "resume_tool", now: noon + 2, tool: "publish" });
       assert.deepEqual(await admin.paused(), []);
     },
-    "a task is extended before its end and after it": async ({ store }) => {
+    "a task can be extended before and after its end": async ({ store }) => {
       if (store.admin === undefined) return;
       await store.write(createQueued("a"));
       await settle(store, "b", failed);
@@ -231,7 +229,7 @@ export const adminCases = [
         reason: "unknown",
       });
     },
-    "a task can begin with a journal": async ({ store }) => {
+    "a task can start with a journal": async ({ store }) => {
       if (store.admin === undefined) return;
       const by = { actor: "ann", action: "retry", detail: { of: "task-a" } };
       const created = await store.write({ ...createQueued("b"), journal: [step], by });
@@ -244,7 +242,7 @@ export const adminCases = [
     },
   }),
   ...ownerCases("admin", {
-    "a task whose process is gone is extended once another one has taken it over": async ({
+    "a task whose process is gone can be extended once another process has taken it over": async ({
       store,
       join,
       kill,
@@ -259,7 +257,7 @@ export const adminCases = [
       await reclaimGone(store);
       assertMembers(await store.write(extend), { ok: true, task: { state: "queued", sweepAt: null } });
     },
-    "a pause is known to every owner when it renews": async ({ store, join }) => {
+    "every owner learns of a pause when it renews its lease": async ({ store, join }) => {
       if (store.admin === undefined) return;
       const { store: other } = await join();
       await store.write({ type: "pause_tool", now: noon, tool: "publish", actor: "ann" });
@@ -287,7 +285,7 @@ async function listedNames(
 }
 
 export const listCases = storeCases("list", {
-  "an owner's tasks come newest first, finished or not, as they are read": async ({ store }) => {
+  "a principal's tasks are listed newest first, finished or not": async ({ store }) => {
     await create(store, "bda");
     await store.write(createRunning("c"));
     const outcome = { kind: "error_result", body: "{}" } as const;
@@ -297,7 +295,7 @@ export const listCases = storeCases("list", {
     assert.deepEqual((await store.list(ofAnn, "task-d", 1, noon))[0], await store.get("task-c"));
   },
 
-  "nobody else's tasks, and none of another generation": async ({ store }) => {
+  "other principals' and other generations' tasks are not listed": async ({ store }) => {
     await create(store, "a");
     await create(store, "b", { principal: "bob" });
     await create(store, "c", { principal: null });
@@ -325,7 +323,7 @@ export const listCases = storeCases("list", {
     assert.equal(await listedNames(store, { generation }), "dba");
   },
 
-  "with a scope: the tasks in it, of one principal or of all": async ({ store }) => {
+  "with a scope: its tasks, of one principal or of all": async ({ store }) => {
     await create(store, "ae");
     await create(store, "bd", { scope: "s\u0000" });
     await create(store, "c", { scope: "s\u0000", principal: null });
@@ -345,7 +343,7 @@ export const listCases = storeCases("list", {
     assert.equal(await listedNames(store, ofAnn), "fedba");
   },
 
-  "a page goes on below the last one, whether or not that task is still there": async ({ store }) => {
+  "a page continues below the last task, even if that was deleted": async ({ store }) => {
     await create(store, "abcefg");
     assert.equal(await listedNames(store, ofAnn, { limit: 2 }), "gf");
     assert.equal(await listedNames(store, ofAnn, { before: "task-f", limit: 2 }), "ec");
@@ -356,7 +354,7 @@ export const listCases = storeCases("list", {
     assert.equal(await listedNames(store, ofAnn, { limit: 0 }), "");
   },
 
-  "what is over is left out, and makes no page shorter": async ({ store }) => {
+  "expired tasks are left out without making pages shorter": async ({ store }) => {
     await create(store, "ad");
     await create(store, "bcef", { expiry: { from: "created", ms: 10 } });
     await create(store, "g", { expiry: { from: "created", ms: null } });
@@ -369,7 +367,7 @@ export const listCases = storeCases("list", {
     assert.equal(await listedNames(store, ofAnn, { now: noon + 10, before: "task-d", limit: 1 }), "a");
   },
 
-  "deleted tasks leave the list, and their ids can come back": async ({ store }) => {
+  "deleted tasks leave the list, and their ids can be reused": async ({ store }) => {
     await create(store, "ab", { expiry: { from: "created", ms: 10 } });
     await store.write({ type: "cancel", now: noon, id: "task-a" });
     await store.write({ type: "delete_expired", now: noon + 10, limit: 9 });

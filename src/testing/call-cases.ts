@@ -37,7 +37,7 @@ const woken = { state: "queued", waiting: false, lane: "woken", openWaits: 0 } a
 
 export const callCases = [
   ...storeCases("calls", {
-    "a call enters the journal together with its task, which is queued for any owner": async ({ store }) => {
+    "a call is journaled together with its task, which is queued for any owner": async ({ store }) => {
       await store.write(createRunning("a"));
       const seen = changesOf(store);
       const calls = { version: 2, openWaits: 1, openInputs: 0, journalled: true, waiting: false };
@@ -80,7 +80,7 @@ export const callCases = [
       assertMembers(await store.write(claim), { tasks: [{ id: "task-b", parent }] });
     },
 
-    "of a call that is refused nothing is there": async ({ store }) => {
+    "a refused call stores nothing": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write(createQueued("taken"));
       await store.write({ ...held, type: "record_step", key: "call-k", value: "1", error: null });
@@ -102,9 +102,7 @@ export const callCases = [
       assert.equal(seen.filter((change) => change.id === id).length, 0);
     },
 
-    "the end of a task ends the call, wakes its parent, and leaves nothing of the task": async ({
-      store,
-    }) => {
+    "a child's end completes the call, wakes the parent and deletes the child": async ({ store }) => {
       for (const [end, error] of callEnds) {
         await parkWithCall(store);
         await store.write({ ...held, type: "record_step", id: "task-b", key: "k", value: "1", error: null });
@@ -132,7 +130,7 @@ export const callCases = [
       }
     },
 
-    "a queued task that fails ends its call, too": async ({ store }) => {
+    "a queued child that fails also completes its call": async ({ store }) => {
       const outcome = { kind: "error", body: '{ "code":-1 }' } as const;
       await store.write(createRunning("a"));
       await store.write(callTool("a", "b"));
@@ -143,9 +141,7 @@ export const callCases = [
       assert.equal(await store.get("task-b"), undefined);
     },
 
-    "a parent that works or pauses goes on with that, and a rest without the end is none": async ({
-      store,
-    }) => {
+    "a child's end neither interrupts a working or paused parent nor lets it park": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write({ ...callTool("a", "b"), rest });
       await store.write(callTool("a", "c"));
@@ -165,7 +161,7 @@ export const callCases = [
       assertMembers(await store.get(id), pauses);
     },
 
-    "tasks below tasks know their parent and their root": async ({ store }) => {
+    "descendants know their parent and their root": async ({ store }) => {
       await callDown(store, "a", "b", "c", "d");
       const parent = { id: "task-c", key: "call-d", root: id, cancelGraceMs: 20 };
       assertMembers(await store.get("task-d"), { parent });
@@ -179,7 +175,7 @@ export const callCases = [
       assertMembers(await store.unfinished("", 9), [{ id }]);
     },
 
-    "ends of calls come in the order of the commits": async ({ store }) => {
+    "calls complete in the order of the commits": async ({ store }) => {
       await store.write(createRunning("a"));
       for (const name of ["b", "c", "d"]) await store.write(callTool("a", name));
       for (const name of ["b", "c", "d"]) await store.write(startTask(name));
@@ -188,7 +184,7 @@ export const callCases = [
       assert.deepEqual(Object.fromEntries(order), { "call-b": 7, "call-c": 5, "call-d": 6 });
     },
 
-    "a task of a task counts for no quota": async ({ store }) => {
+    "a child task does not count against quotas": async ({ store }) => {
       const any = { unfinished: null, retained: null };
       const fits = async (name: string, quota: { perPrincipal?: object; total?: object }) => {
         const limits = { perPrincipal: { ...any, ...quota.perPrincipal }, total: { ...any, ...quota.total } };
@@ -215,7 +211,7 @@ export const callCases = [
       assert.equal(await fits("x", { perPrincipal: one, total: one }), true);
     },
 
-    "a task of a task is on no requestor's list": async ({ store }) => {
+    "a child task is on no caller's list": async ({ store }) => {
       await callDown(store, "a", "b");
       for (const principal of ["ann", undefined]) {
         const of = { generation: "2026-07-28", ...(principal !== undefined && { principal }) } as const;
@@ -225,10 +221,7 @@ export const callCases = [
   }),
 
   ...ownerCases("calls", {
-    "a task that another owner runs wakes its parent, which is still run by its own": async ({
-      store,
-      join,
-    }) => {
+    "a child run by another owner wakes its parent, which keeps its own owner": async ({ store, join }) => {
       const { store: other, owner: second } = await join();
       await parkWithCall(store, other);
       assertMembers(await store.get("task-b"), { owner: second });
@@ -245,11 +238,7 @@ export const callCases = [
       assertMembers(await store.journalEntry(id, "call-b"), { value: "1" });
     },
 
-    "a task of a task outlives the owner that ran it, and that of its parent": async ({
-      store,
-      join,
-      kill,
-    }) => {
+    "a child task survives its owner and its parent's owner": async ({ store, join, kill }) => {
       const { store: second, owner: ofParent } = await join();
       const { store: third, owner: ofChild } = await join();
       await parkWithCall(second, third);
@@ -265,7 +254,7 @@ export const callCases = [
       assertMembers(await store.write(claim), { tasks: [{ id, owner, attempt: 2 }] });
     },
 
-    "of two ends at once one ends the call": async ({ store, join }) => {
+    "of two concurrent ends, one completes the call": async ({ store, join }) => {
       const { store: other } = await join();
       await parkWithCall(store, other);
       const both = await Promise.all([
@@ -279,7 +268,7 @@ export const callCases = [
 ];
 
 export const callCancelCases = storeCases("cancels of calls", {
-  "a request to cancel goes to the tasks that were called, once, and wakes them": async ({ store }) => {
+  "a cancel request is passed to child tasks once, and wakes them": async ({ store }) => {
     await callDown(store, "a", "b");
     await store.write(callTool("a", "c"));
     const asleep = { now: noon, id: "task-b", token: "t1" };
@@ -305,7 +294,7 @@ export const callCancelCases = storeCases("cancels of calls", {
     assertMembers(await store.get("task-b"), cancelled);
   },
 
-  "what has ended leaves nothing running below it": async ({ store }) => {
+  "an ended task leaves no running child tasks": async ({ store }) => {
     for (const [end] of callEnds) {
       const of = { ...end, id: `task-${end.type}` } as typeof end;
       await store.write(createRunning(end.type, { expiry: { from: "created", ms: 8 } }));
@@ -322,7 +311,7 @@ export const callCancelCases = storeCases("cancels of calls", {
     }
   },
 
-  "a cancel goes on down the tree as the tasks end": async ({ store }) => {
+  "a cancel moves down the tree as tasks end": async ({ store }) => {
     await callDown(store, "a", "b", "c");
     await store.write({ type: "request_cancel", now: noon + 5, id });
     await store.write({ type: "cancel", now: noon + 25, id: "task-b", scheduled: true });
@@ -332,7 +321,7 @@ export const callCancelCases = storeCases("cancels of calls", {
     assertMembers(await store.unfinished("", 9), [{ id, openWaits: 0 }]);
   },
 
-  "a call that was made after the request is told when its parent ends": async ({ store }) => {
+  "a child called after the cancel request is cancelled when its parent ends": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write({ type: "request_cancel", now: noon, id });
     await store.write(callTool("a", "b"));
@@ -341,7 +330,7 @@ export const callCancelCases = storeCases("cancels of calls", {
     assertMembers(await store.get("task-b"), { cancelRequestedAt: noon + 5 });
   },
 
-  "a task that was told before keeps its first time": async ({ store }) => {
+  "a task that was already requested to cancel keeps the first request's time": async ({ store }) => {
     await callDown(store, "a", "b");
     await store.write({ type: "request_cancel", now: noon + 3, id: "task-b", cancelBy: noon + 4 });
     const seen = changesOf(store);

@@ -34,7 +34,7 @@ async function settle(store: TaskStore): Promise<void> {
 const refused = { ok: false, reason: "awaited" };
 
 export const callerCases = storeCases("callers", {
-  "a task says whether callers wait for it, and whether one may come back": async ({ store }) => {
+  "a task shows whether callers wait for it, and whether one may return": async ({ store }) => {
     await store.write(createRunning("b"));
     assertMembers(await store.get("task-b"), { awaitedBy: [], promised: false });
     await store.write({ ...createRunning("c"), awaited: true, promised: true });
@@ -50,7 +50,7 @@ export const callerCases = storeCases("callers", {
     assertMembers(await store.get(id), { awaitedBy: [], promised: true, version: 5 });
   },
 
-  "what others know already is not told again": async ({ store }) => {
+  "known facts are not announced again": async ({ store }) => {
     await awaited(store);
     const seen = changesOf(store);
     await join(store);
@@ -62,14 +62,14 @@ export const callerCases = storeCases("callers", {
     assert.deepEqual(await leave(store, { id: "task-x" }), { ok: false, reason: "unknown" });
   },
 
-  "callers of one process do not keep each other out": async ({ store }) => {
+  "callers of one process do not exclude each other": async ({ store }) => {
     await awaited(store);
     assertMembers(await join(store), { ok: true, task: { awaitedBy: [owner] } });
     await settle(store);
     assertMembers(await join(store), { ok: true, task: { awaitedBy: [owner] } });
   },
 
-  "a task is joined under the key that it has, until its result was delivered": async ({ store }) => {
+  "a task can be joined by its key until its result was delivered": async ({ store }) => {
     await awaited(store);
     assertMembers(await join(store, { key: "call" }), { ok: true });
     assert.deepEqual(await join(store, { key: "other" }), { ok: false, reason: "state" });
@@ -86,7 +86,7 @@ export const callerCases = storeCases("callers", {
     assert.deepEqual(await join(store, { id: "task-x" }), { ok: false, reason: "unknown" });
   },
 
-  "a task is cancelled for callers that left, unless one may come back": async ({ store }) => {
+  "a task is cancelled after all callers left, unless one may return": async ({ store }) => {
     await awaited(store);
     assertMembers(await leave(store, { cancelBy: noon + 20 }), {
       task: { cancelBy: noon + 20, sweepAt: noon + 20 },
@@ -103,14 +103,14 @@ export const callerCases = storeCases("callers", {
     });
   },
 
-  "what a requestor asked to cancel is cancelled, whoever comes or goes": async ({ store }) => {
+  "a requested cancel happens whatever callers join or leave": async ({ store }) => {
     await awaited(store);
     await store.write({ type: "request_cancel", ...about, cancelBy: noon + 10 });
     assertMembers(await leave(store, { cancelBy: noon + 20 }), { task: { cancelBy: noon + 10 } });
     assertMembers(await join(store), { task: { cancelBy: noon + 10, sweepAt: noon + 10 } });
   },
 
-  "a result that somebody may come back for is kept although it was delivered": async ({ store }) => {
+  "a delivered result is kept while a caller may return for it": async ({ store }) => {
     await awaited(store);
     await leave(store, { promised: true });
     await settle(store);
@@ -120,7 +120,7 @@ export const callerCases = storeCases("callers", {
 });
 
 export const sharedCallerCases = ownerCases("callers", {
-  "a call that is to be alone joins no task that callers of another owner wait for": async ({
+  "an exclusive call does not join a task that another owner's callers wait for": async ({
     store,
     join: open,
   }) => {
@@ -134,7 +134,7 @@ export const sharedCallerCases = ownerCases("callers", {
     assertMembers(await join(store), { task: { awaitedBy: [owner], promised: true } });
   },
 
-  "of two owners whose calls join at once, one does": async ({ store, join: open }) => {
+  "of two owners that join exclusively at once, one succeeds": async ({ store, join: open }) => {
     const { store: other } = await open();
     await awaited(store);
     await leave(store);
@@ -142,7 +142,7 @@ export const sharedCallerCases = ownerCases("callers", {
     assert.equal(both.filter(({ ok }) => ok).length, 1);
   },
 
-  "calls that need not be alone wait at several owners": async ({ store, join: open }) => {
+  "shared calls can wait at several owners": async ({ store, join: open }) => {
     const { store: other, owner: second } = await open();
     await awaited(store);
     assertMembers(await join(other, { alone: false }), { task: { awaitedBy: [owner, second] } });
@@ -152,7 +152,10 @@ export const sharedCallerCases = ownerCases("callers", {
     assertMembers(await store.get(id), { awaitedBy: [second] });
   },
 
-  "nobody joins a task whose result is on its way from another owner": async ({ store, join: open }) => {
+  "a task whose result is being delivered by another owner cannot be joined": async ({
+    store,
+    join: open,
+  }) => {
     const { store: other } = await open();
     await awaited(store);
     await settle(store);
@@ -161,10 +164,7 @@ export const sharedCallerCases = ownerCases("callers", {
     assertMembers(await join(other, { alone: false }), { ok: true });
   },
 
-  "a task is not cancelled for callers of one owner while those of another wait": async ({
-    store,
-    join: open,
-  }) => {
+  "a task is not cancelled while another owner's callers wait": async ({ store, join: open }) => {
     const { store: other } = await open();
     await awaited(store);
     await join(other, { alone: false });
@@ -175,7 +175,7 @@ export const sharedCallerCases = ownerCases("callers", {
     assertMembers(await cancelCall(store), { task: { state: "cancelled" } });
   },
 
-  "callers of an owner that is gone wait for nothing": async ({ store, join: open, kill }) => {
+  "callers of a dead owner no longer count": async ({ store, join: open, kill }) => {
     const { store: lost, owner: dead } = await open();
     await awaited(lost);
     assert.deepEqual(await join(store), refused);
@@ -187,7 +187,7 @@ export const sharedCallerCases = ownerCases("callers", {
     assertMembers(await cancelCall(store), { task: { state: "cancelled" } });
   },
 
-  "other owners are told who waits": async ({ store, join: open }) => {
+  "other owners are notified of waiting callers": async ({ store, join: open }) => {
     const { store: other } = await open();
     await awaited(store);
     const told = Promise.withResolvers<void>();

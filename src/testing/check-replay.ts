@@ -98,7 +98,7 @@ function handlerOf(registry: Registry, recording: JournalRecording): Tool {
   const handler = toolAtVersion(tool, version);
   if (handler !== undefined) return handler;
   throw wrong(
-    `The recorded task began under version ${version} of tool "${tool.name}", which is version ${tool.version} here: such a task is left to newer processes`,
+    `The recorded task began with version ${version} of tool "${tool.name}", which has version ${tool.version} here: only newer processes continue such a task`,
   );
 }
 
@@ -113,12 +113,12 @@ function problemsOf(
   const isEnd = typeof end !== "string";
   return [
     ...changed.map(({ problem }) => problem),
-    ...unreached.map((key) => `The handler does not come to "${key}", which is in the journal.`),
+    ...unreached.map((key) => `The handler does not reach "${key}", which is in the journal.`),
     // A new call that it does not wait for is one that may have lost a race before, too.
     ...(hasEnded(recording) && end === "waits" ? [stillWaits(added)] : []),
     ...(end === "busy"
       ? [
-          `The handler did something of its own for more than ${settleMs} ms. Put that into a step, or raise settleMs.`,
+          `The handler did its own work for more than ${settleMs} ms. Move that work into a step, or raise settleMs.`,
         ]
       : []),
     ...(isEnd && end.threw && !mayThrow(recording) ? [`The handler throws: ${textOf(end)}`] : []),
@@ -126,8 +126,8 @@ function problemsOf(
 }
 
 function stillWaits(added: readonly string[]): string {
-  if (added.length === 0) return "The recorded task had ended, and the handler still waits.";
-  return `The recorded task had ended, and the handler goes on with ${added.map((key) => `"${key}"`).join(", ")}.`;
+  if (added.length === 0) return "The recorded task had ended, but the handler still waits.";
+  return `The recorded task had ended, but the handler goes on to ${added.map((key) => `"${key}"`).join(", ")}.`;
 }
 
 /** A task that ended with an error may have been recorded because of that error. */
@@ -147,7 +147,7 @@ function textOf({ outcome }: HandlerEnd): string {
 function assertRecording(recording: Partial<JournalRecording>): void {
   const isObject = typeof recording === "object" && recording !== null;
   if (isObject && recording.format === "holdfast-journal-1" && Array.isArray(recording.entries)) return;
-  throw wrong("checkReplay takes what `holdfast journal export` has written, parsed as JSON");
+  throw wrong("checkReplay takes the output of `holdfast journal export`, parsed as JSON");
 }
 
 function wrong(problem: string): HoldfastError {

@@ -17,7 +17,7 @@ async function idsOf(claiming: Promise<CommandResult<"claim">>): Promise<readonl
 }
 
 export const claimCases = storeCases("claim", {
-  "a queued task belongs to its owner, and a claim starts it under a token": async ({ store }) => {
+  "a queued task belongs to its owner, and a claim starts it with a token": async ({ store }) => {
     await store.write(createQueued("a"));
     assertMembers(await store.get("task-a"), {
       state: "queued",
@@ -35,7 +35,7 @@ export const claimCases = storeCases("claim", {
     assert.deepEqual(await idsOf(claim(store, 1)), []);
   },
 
-  "a claim takes what may run longest, one under each token": async ({ store }) => {
+  "a claim takes the tasks with the latest ends first, one for each token": async ({ store }) => {
     for (const [name, at] of Object.entries({ b: 2, a: 1, d: 3, c: 3 })) {
       await store.write({ ...createQueued(name), now: noon + at });
     }
@@ -49,7 +49,7 @@ export const claimCases = storeCases("claim", {
     assert.deepEqual(await idsOf(claim(store, 3, noon + 9)), ["task-d"]);
   },
 
-  "what was queued can be claimed, be it by a clock that is behind": async ({ store }) => {
+  "a queued task can be claimed by an owner whose clock is behind": async ({ store }) => {
     assert.equal(await store.hasClaimable(oneHandler), false);
     await store.write({ ...createQueued("a"), now: noon + 5 });
     assert.equal(await store.hasClaimable(oneHandler), true);
@@ -57,7 +57,7 @@ export const claimCases = storeCases("claim", {
     assert.equal(await store.hasClaimable(oneHandler), false);
   },
 
-  "what has no handler here is left": async ({ store }) => {
+  "a claim leaves tasks that have no handler here": async ({ store }) => {
     await store.write(createQueued("a", { tool: noHandler.tool }));
     await store.write(createQueued("b", { method: "resources/read" }));
     assert.equal(await store.hasClaimable(oneHandler), false);
@@ -75,7 +75,7 @@ export const claimCases = storeCases("claim", {
     assert.deepEqual(await idsOf(claim(store, 9)), []);
   },
 
-  "a task that was given back is claimed again, under another token": async ({ store }) => {
+  "a released task is claimed again with another token": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write({ type: "release", now: noon + 1, id: "task-a", token: "t1" });
     assertMembers(await store.get("task-a"), {
@@ -88,7 +88,7 @@ export const claimCases = storeCases("claim", {
     assertMembers(await claim(store, 1, noon + 1), { tasks: [{ id: "task-a", token: "c1", attempt: 2 }] });
   },
 
-  "queued tasks without a handler anywhere are known by what would run them": async ({ store }) => {
+  "queued tasks without a handler anywhere are reported by their tools": async ({ store }) => {
     await store.write(createQueued("a", { tool: noHandler.tool }));
     await store.write({ ...createQueued("c", { tool: noHandler.tool }), now: noon - 1 });
     await store.write({ ...createQueued("d", { tool: noHandler.tool }), now: noon + 1, forAnyOwner: true });
@@ -143,9 +143,7 @@ async function flood(store: TaskStore): Promise<void> {
 
 export const turnCases = [
   ...storeCases("turns", {
-    "principals have theirs in the order of their names, however many tasks one of them has": async ({
-      store,
-    }) => {
+    "principals take turns in the order of their names, however many tasks one has": async ({ store }) => {
       await flood(store);
       assert.deepEqual(await claimedTasks(store, 8, { handlers: [aHandler, another] }), [
         "y",
@@ -159,28 +157,28 @@ export const turnCases = [
       ]);
     },
 
-    "go on with the next claim": async ({ store }) => {
+    "continue with the next claim": async ({ store }) => {
       await flood(store);
       const handlers = [aHandler, another];
       const order = await claimedTasks(store, 8, { handlers, atOnce: 1 });
       assert.deepEqual(order, ["y", "z", "1", "x", "2", "3", "4", "5"]);
     },
 
-    "names have the order of their code points": async ({ store }) => {
+    "names are ordered by code points": async ({ store }) => {
       for (const [index, principal] of ["😀", "￿", "b", "ä", "a", "B"].entries()) {
         await store.write(createQueued(`${index}`, { principal }));
       }
       assert.deepEqual(await claimedTasks(store, 6, { atOnce: 1 }), ["5", "4", "2", "3", "1", "0"]);
     },
 
-    "an empty name and none are one principal": async ({ store }) => {
+    "an empty name and no name are the same principal": async ({ store }) => {
       await store.write(createQueued("1", { principal: null }));
       await store.write(createQueued("2", { principal: "" }));
       await store.write(createQueued("3", { principal: "ann" }));
       assert.deepEqual(await claimedTasks(store, 3, { atOnce: 1 }), ["1", "3", "2"]);
     },
 
-    "what was given back does not come before all that is new": async ({ store }) => {
+    "released tasks do not all come before new ones": async ({ store }) => {
       for (const name of ["1", "2", "3"]) {
         await store.write(createRunning(name));
         await store.write({ type: "release", now: noon, id: `task-${name}`, token: "t1" });
@@ -201,7 +199,7 @@ export const turnCases = [
       assert.deepEqual(await claimedTasks(store, 4, { handlers, atOnce: 2 }), ["4", "5", "1", "2"]);
     },
 
-    "queued tasks are known by them, and those that wait come last": async ({ store }) => {
+    "queued tasks are listed in this order, with waiting ones last": async ({ store }) => {
       await store.write(createRunning("0"));
       const rest = { runAfter: noon + 5, open: 0 };
       const held = { now: noon, id: "task-0", token: "t1" } as const;
@@ -218,7 +216,7 @@ export const turnCases = [
   }),
 
   ...storeCases("limit", {
-    "no more tasks of a handler run than may": async ({ store }) => {
+    "a handler's running tasks stay within its limit": async ({ store }) => {
       for (const name of ["1", "2", "3", "4"]) await store.write(createQueued(name));
       const first = await claimWith(store, limited);
       assert.deepEqual([first.tasks.length, first.heldBack], [2, true]);
@@ -233,7 +231,7 @@ export const turnCases = [
       assert.equal((await claimWith(store, { ...limited, concurrency: 3 })).tasks.length, 1);
     },
 
-    "a task makes room at its end, and where it is given back or parked": async ({ store }) => {
+    "a task makes room when it ends, is released or is parked": async ({ store }) => {
       for (const name of ["1", "2", "3", "4", "5", "6"]) await store.write(createQueued(name));
       const outcome = { kind: "result", body: "{}" } as const;
       const rest = { runAfter: noon + 5, open: 0 };
@@ -257,7 +255,7 @@ export const turnCases = [
       }
     },
 
-    "what runs of a handler without one does not count": async ({ store }) => {
+    "running tasks of a handler without a limit do not count": async ({ store }) => {
       await store.write(createRunning("1"));
       await store.write(createQueued("2"));
       await store.write(createQueued("3"));
@@ -266,9 +264,7 @@ export const turnCases = [
       assert.deepEqual([tasks.length, heldBack], [1, true]);
     },
 
-    "principals take turns for the room that comes, whatever else is claimed meanwhile": async ({
-      store,
-    }) => {
+    "principals take turns for free room, whatever else is claimed meanwhile": async ({ store }) => {
       const one = { ...another, concurrency: 1 };
       for (const name of ["1", "2", "3"]) {
         await store.write(createQueued(`a${name}`, { principal: "ann", tool: another.tool }));
@@ -294,7 +290,7 @@ export const turnCases = [
   }),
 
   ...ownerCases("limit", {
-    "counts what other owners run, until that is given back": async ({ store, join, kill }) => {
+    "includes what other owners run, until it is released": async ({ store, join, kill }) => {
       const { store: other, owner: otherOwner } = await join();
       for (const name of ["1", "2", "3"]) {
         await store.write({ ...createQueued(name), forAnyOwner: true });
@@ -316,12 +312,14 @@ function claimAtVersion(store: TaskStore, token: string, version?: number): Prom
 }
 
 export const versionCases = storeCases("versions", {
-  "a task has none before it is started": async ({ store }) => {
+  "a task has no version before it starts": async ({ store }) => {
     await store.write({ ...createQueued("a"), version: 3 });
     assertMembers(await store.get(taskA), { toolVersion: null });
   },
 
-  "a task keeps that of the tool that started it first, whatever claims it later": async ({ store }) => {
+  "a task keeps the version of the tool that first started it, whatever claims it later": async ({
+    store,
+  }) => {
     await store.write(createQueued("a"));
     assertMembers(await claimAtVersion(store, "c1", 2), { tasks: [{ id: taskA, toolVersion: 2 }] });
     await store.write({ type: "release", now: noon, id: taskA, token: "c1" });
@@ -331,7 +329,7 @@ export const versionCases = storeCases("versions", {
     assertMembers(await store.get(taskA), { toolVersion: 2 });
   },
 
-  "a task that runs from the start, or is started by its id, has it too": async ({ store }) => {
+  "a task that runs at once, or is started by its id, has one too": async ({ store }) => {
     await store.write({ ...createRunning("a"), version: 4 });
     await store.write(createQueued("b"));
     await store.write({ type: "start", now: noon, id: "task-b", token: "s1", version: 5 });
@@ -339,7 +337,7 @@ export const versionCases = storeCases("versions", {
     assertMembers(await store.get("task-b"), { toolVersion: 5 });
   },
 
-  "a task that was started without any never gets one": async ({ store }) => {
+  "a task that started without a version never gets one": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write({ type: "release", now: noon, id: taskA, token: "t1" });
     assertMembers(await claimAtVersion(store, "c1", 2), { tasks: [{ id: taskA, toolVersion: null }] });

@@ -220,5 +220,5 @@ export class CrashPoints {
 function read(point: CrashPoint): Pick<ArmedPoint, "when" | "key"> {
   if ("after" in point) return { when: "after", key: encodeJournalKey(point.after) };
   if ("before" in point) return { when: "before", key: encodeJournalKey(point.before) };
-  assert.fail("t.crash takes { after: key } or { before: key }, or nothing to crash at once.");
+  assert.fail("t.crash takes { after: key }, { before: key } or no argument, which crashes at once.");
 }

@@ -17,7 +17,7 @@ function otherCallUnderTheKey(members: Partial<NewTask>): (under: StoreUnderTest
 }
 
 export const createCases = storeCases("create", {
-  "an acknowledged task can be read at once, whole": async ({ store }) => {
+  "an acknowledged task can be read at once and in full": async ({ store }) => {
     const command = createRunning("a", { idempotencyKey: "i", statusMessage: "begun", principal: null });
     const record = createRecord(command, owner);
     assert.deepEqual(await store.write(command), { ok: true, created: true, task: record });
@@ -27,7 +27,7 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await wholeJournal(store, "task-a"), []);
   },
 
-  "nothing is there for an unknown id": async ({ store }) => {
+  "an unknown id returns nothing": async ({ store }) => {
     assert.equal(await store.get("task-x"), undefined);
     assert.equal(await store.snapshot("task-x"), undefined);
     assert.equal(await store.request("task-x"), undefined);
@@ -35,7 +35,7 @@ export const createCases = storeCases("create", {
     assert.equal(await store.journalEntry("task-x", "k"), undefined);
   },
 
-  "every member of a record comes back": async ({ store }) => {
+  "every member of a record is stored": async ({ store }) => {
     const kept = { from: "terminal", ms: null } as const;
     const first = createQueued("a", { expiry: kept, generation: "sep-1686", scope: "x" });
     const second = createQueued("b", { expiry: { from: "created", ms: 5 }, generation: "plain" });
@@ -45,9 +45,7 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await store.get("task-b"), createRecord(second, owner));
   },
 
-  "tasks of a principal whose idempotency keys begin alike are found, in order of these": async ({
-    store,
-  }) => {
+  "a principal's tasks are found by a prefix of their idempotency keys, in key order": async ({ store }) => {
     const keys = ["call", "call#a", "call#b", "calling", "cal", 'call#"', "other"];
     for (const [index, idempotencyKey] of keys.entries()) {
       await store.write(createQueued(`a${index}`, { idempotencyKey }));
@@ -72,7 +70,7 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await found("call#"), ['call#"']);
   },
 
-  "the scopes that a task needs come back, wherever it is read": async ({ store }) => {
+  "every read returns the scopes that a task needs": async ({ store }) => {
     const requiredScopes = ["reports:read", "urn:x/send"];
     const command = createRunning("a", { requiredScopes, idempotencyKey: "i" });
     await store.write(command);
@@ -91,7 +89,7 @@ export const createCases = storeCases("create", {
     assertMembers(await store.get("task-a"), { state: "settled", requiredScopes });
   },
 
-  "what the caller does to its objects later changes nothing": async ({ store }) => {
+  "later changes to the caller's objects have no effect": async ({ store }) => {
     const capabilities: Record<string, unknown> = { roots: {} };
     const command = createQueued("a");
     await store.write({ ...command, request: { ...command.request, origin: { capabilities } } });
@@ -99,7 +97,7 @@ export const createCases = storeCases("create", {
     assertMembers(await store.request("task-a"), { origin: { capabilities: { roots: {} } } });
   },
 
-  "the same call under the same idempotency key gives the first task": async ({ store }) => {
+  "the same call with the same idempotency key returns the first task": async ({ store }) => {
     await store.write(createRunning("a", { idempotencyKey: "i" }));
     const changes = { statusMessage: "x" };
     await store.write({ type: "update", now: noon, id: "task-a", token: "t1", changes });
@@ -116,7 +114,7 @@ export const createCases = storeCases("create", {
     generation: "plain",
   }),
 
-  "an idempotency key belongs to one principal, and callers without one share theirs": async ({ store }) => {
+  "an idempotency key belongs to one principal; unidentified callers share theirs": async ({ store }) => {
     const create = (name: string, principal: string | null) =>
       store.write(createQueued(name, { idempotencyKey: "i", principal }));
     assertMembers(await create("a", "ann"), { created: true });
@@ -125,7 +123,7 @@ export const createCases = storeCases("create", {
     assertMembers(await create("d", null), { created: false, task: { id: "task-c" } });
   },
 
-  "two creates of the same call at the same time make one task": async ({ store }) => {
+  "two concurrent creates of the same call make one task": async ({ store }) => {
     const [first, second] = await Promise.all([
       store.write(createQueued("a", { idempotencyKey: "i" })),
       store.write(createQueued("b", { idempotencyKey: "i" })),
@@ -145,7 +143,7 @@ export const createCases = storeCases("create", {
     assert.equal(await store.request("task-b"), undefined);
   },
 
-  "an id is taken that is the wire id of another task, and the other way round": async ({ store }) => {
+  "an id equal to another task's wire id is taken, and the reverse": async ({ store }) => {
     const taken = { ok: false, reason: "taken" };
     await store.write(createQueued("a", { wireId: "task-b" }));
     assert.deepEqual(await store.write(createQueued("b")), taken);
@@ -153,20 +151,20 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await store.write(createQueued("d", { wireId: "task-c" })), taken);
   },
 
-  "a wire id does not run into the scope beside it": async ({ store }) => {
+  "a wire id and its scope are compared separately": async ({ store }) => {
     await store.write(createQueued("a", { scope: "ab", wireId: "c" }));
     const other = await store.write(createQueued("b", { scope: "a", wireId: "bc" }));
     assertMembers(other, { created: true });
   },
 
-  "an id that is taken is refused, and the first task stays as it is": async ({ store }) => {
+  "a taken id is refused, and the first task does not change": async ({ store }) => {
     await store.write(createQueued("a"));
     const other = await store.write(createQueued("a", { wireId: "other", tool: "other" }));
     assert.deepEqual(other, { ok: false, reason: "taken" });
     assertMembers(await store.get("task-a"), { tool: "publish", version: 1 });
   },
 
-  "a task is found by what it is called on the wire": async ({ store }) => {
+  "a task is found by its wire id": async ({ store }) => {
     const wire = { generation: "plain", scope: "s\u0000", wireId: "mine" } as const;
     await store.write(createQueued("a", wire));
     assert.equal(await store.find(wire), "task-a");
@@ -175,7 +173,7 @@ export const createCases = storeCases("create", {
     assert.equal(await store.find({ ...wire, wireId: "task-a" }), undefined);
   },
 
-  "a finished task that gives up its key is deleted when that says so, or earlier": async ({ store }) => {
+  "a finished task that releases its key is deleted at the given time or earlier": async ({ store }) => {
     const lives = { a: 30, b: 10, c: null };
     for (const [name, ms] of Object.entries(lives)) {
       const idempotencyKey = name === "a" ? name : null;
@@ -191,7 +189,7 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await store.write(sweep), { ok: true, deleted: ["task-b", "task-a", "task-c"] });
   },
 
-  "a finished task gives up its idempotency key and nothing else": async ({ store }) => {
+  "a finished task can release its idempotency key without other changes": async ({ store }) => {
     await store.write(createRunning("a", { idempotencyKey: "i" }));
     const release = { type: "release_key", now: noon, id: "task-a" } as const;
     assert.deepEqual(await store.write(release), { ok: false, reason: "state" });
@@ -227,7 +225,7 @@ async function fits(
 const end = { type: "settle", now: noon, token: "t1", outcome: resultOutcome({ content: [] }) } as const;
 
 export const quotaCases = storeCases("quota", {
-  "a principal's unfinished tasks are counted, whatever their generation": async (under) => {
+  "a principal's unfinished tasks count, whatever their generation": async (under) => {
     const quota = { perPrincipal: { unfinished: 2 } };
     await under.store.write(createQueued("a", { generation: "2025-11-25" }));
     assert.equal(await fits(under, "b", quota), true);
@@ -237,7 +235,7 @@ export const quotaCases = storeCases("quota", {
     assert.equal(await fits(under, "d", quota), true);
   },
 
-  "a cancelled task is a finished one": async (under) => {
+  "a cancelled task counts as finished": async (under) => {
     await under.store.write(createQueued("a"));
     await under.store.write({ type: "cancel", now: noon, id: "task-a" });
     assert.equal(await fits(under, "b", { perPrincipal: { unfinished: 1 } }), true);
@@ -253,7 +251,7 @@ export const quotaCases = storeCases("quota", {
     assert.equal(await fits(under, "b", quota), true);
   },
 
-  "the total counts everybody, and callers who are not told apart only there": async (under) => {
+  "the total includes everyone; unidentified callers count only there": async (under) => {
     const anonymous = { principal: null };
     assert.equal(await fits(under, "a", { perPrincipal: { unfinished: 0 } }, anonymous), true);
     assert.equal(await fits(under, "b", { total: { unfinished: 2 } }, anonymous), true);
@@ -262,7 +260,7 @@ export const quotaCases = storeCases("quota", {
     assert.equal(await fits(under, "c", { total: { retained: 3 } }), true);
   },
 
-  "a call that is repeated under its idempotency key has its room already": async (under) => {
+  "a call repeated with its idempotency key needs no more room": async (under) => {
     const quota = { perPrincipal: { unfinished: 1 } };
     assert.equal(await fits(under, "a", quota, { idempotencyKey: "i" }), true);
     const again = {
@@ -274,7 +272,7 @@ export const quotaCases = storeCases("quota", {
     assert.equal(await fits(under, "c", quota), false);
   },
 
-  "what was counted is still counted after a reopen": async (under) => {
+  "counts survive a reopen": async (under) => {
     await under.store.write(createQueued("a"));
     const store = await under.reopen();
     const kept = (await store.get("task-a")) !== undefined;
@@ -285,7 +283,7 @@ export const quotaCases = storeCases("quota", {
 const id = "task-a";
 
 export const orderCases = storeCases("order", {
-  "writes that are made at once take effect one after the other, as they were called": async ({ store }) => {
+  "concurrent writes take effect one after another, in the order of the calls": async ({ store }) => {
     const results = await Promise.all([
       store.write(createQueued("a")),
       store.write({ type: "start", now: noon, id, token: "t1" }),
@@ -300,7 +298,7 @@ export const orderCases = storeCases("order", {
     ]);
   },
 
-  "a read that is asked after an acknowledgement shows the change, however many write": async ({ store }) => {
+  "a read after an acknowledgement shows the change, however many writers there are": async ({ store }) => {
     const readBack = async (name: string): Promise<void> => {
       await store.write(createQueued(name));
       for (let attempt = 1; attempt <= 10; attempt++) {

@@ -41,7 +41,7 @@ const awkwardOutcome = { kind: "result", body: '{ "a":1.0, "s":"\\ud800" }' } as
 
 /** For stores that keep what they acknowledged: each case checks through a second store. */
 export const durableCases = storeCases("reopen", {
-  "a second store in the same place finds what was kept": async ({ store, reopen }) => {
+  "a second store in the same place finds the stored data": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
     await store.write(stepUnder("k"));
     const before = await allOf(store);
@@ -55,7 +55,7 @@ export const durableCases = storeCases("reopen", {
     assert.equal((await second.unfinished("", 100)).length, 50);
   },
 
-  "a running task is still held by its token": async ({ store, reopen }) => {
+  "a running task keeps its token": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
     const second = await reopen();
     assertMembers(await second.unfinished("", 10), [{ id, state: "running", token: "t1", crashes: 0 }]);
@@ -63,7 +63,7 @@ export const durableCases = storeCases("reopen", {
     assertMembers(await second.write(stepUnder("k")), { ok: true });
   },
 
-  "the journal goes on where it stood": async ({ store, reopen }) => {
+  "the journal continues where it stopped": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
     for (const command of [question("z"), stepUnder("m"), question("y")]) await store.write(command);
     const second = await reopen();
@@ -76,7 +76,7 @@ export const durableCases = storeCases("reopen", {
     assertMembers(await second.snapshot(id), { task: { openInputs: 1 }, inputs: [{ key: "z" }] });
   },
 
-  "a finished task stays finished, with its outcome": async ({ store, reopen }) => {
+  "a finished task stays finished and keeps its outcome": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
     await store.write({ type: "settle", now: noon, id, token: "t1", outcome: awkwardOutcome });
     const before = await allOf(store);
@@ -87,7 +87,7 @@ export const durableCases = storeCases("reopen", {
     assert.deepEqual((await second.snapshot(id))?.outcome, awkwardOutcome);
   },
 
-  "a call that is repeated finds its task": async ({ store, reopen }) => {
+  "a repeated call finds its task": async ({ store, reopen }) => {
     await store.write(createQueued("a", { idempotencyKey: "i" }));
     const second = await reopen();
     const again = await second.write(createQueued("b", { idempotencyKey: "i" }));
@@ -110,10 +110,7 @@ export const durableCases = storeCases("reopen", {
     if (sessions !== undefined) assert.deepEqual(await sessions.get("s"), session);
   },
 
-  "messages wait where they were, without those that were bound to the process": async ({
-    store,
-    reopen,
-  }) => {
+  "messages keep their places, except those bound to the process": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
     for (const [index, bound] of [true, false, true, false].entries()) {
       await store.messages?.put(id, { body: String(index), bound }, null);
@@ -127,7 +124,7 @@ export const durableCases = storeCases("reopen", {
     assert.deepEqual(await messages.take(id, null), ["3", "4"]);
   },
 
-  "the sweeper's work is still to be done, and what was deleted stays away": async ({ store, reopen }) => {
+  "due tasks are still due, and deleted tasks stay deleted": async ({ store, reopen }) => {
     await store.write(createQueued("a", { expiry: { from: "created", ms: 30 } }));
     await store.write(createQueued("b", { expiry: { from: "terminal", ms: 20 } }));
     await store.write({ type: "cancel", now: noon, id: "task-b" });
@@ -142,7 +139,7 @@ export const durableCases = storeCases("reopen", {
     assert.deepEqual(deleted, { ok: true, deleted: ["task-b"] });
   },
 
-  "what tasks wait for comes to them: calls, questions below them, and events": async ({ store, reopen }) => {
+  "waits still end: for calls, descendants' questions and events": async ({ store, reopen }) => {
     await callDown(store, "a", "b");
     await store.write(askAs("b", "q"));
     const event = { type: "send_event", now: noon, id, name: "paid", value: "1", limit: 9 } as const;
@@ -163,7 +160,7 @@ export const durableCases = storeCases("reopen", {
     assert.equal(await (await reopen()).get("task-b"), undefined);
   },
 
-  "what was refused left nothing behind": async ({ store, reopen }) => {
+  "refused commands left nothing behind": async ({ store, reopen }) => {
     await store.write(createRunning("a"));
     const before = await allOf(store);
     await store.write({ ...stepUnder("k"), token: "t2" });
@@ -236,7 +233,7 @@ function comesBack(text: string): StoreCase["check"] {
 }
 
 export const textCases = storeCases("text", {
-  "journal keys are told apart as JavaScript does, and come back as they were": async ({ store }) => {
+  "journal keys are compared as in JavaScript and stored unchanged": async ({ store }) => {
     await store.write(createRunning("a"));
     for (const key of awkward) {
       const step = { type: "record_step", ...held, key, value: key, error: null } as const;
@@ -261,7 +258,7 @@ export const textCases = storeCases("text", {
     ]),
   ),
 
-  "JSON is kept as text: order, doubled keys, number forms and spaces survive": async ({ store }) => {
+  "JSON is kept as text, with its order, duplicate keys, number forms and spaces": async ({ store }) => {
     const body = '{ "b":1, "a":1.0,"a":1e2, "n":12345678901234567890, "s":"\\u0000\\ud800" }\n';
     await store.write({ ...createRunning("a"), request: { ...sampleRequest, arguments: body } });
     await store.write({ type: "settle", ...held, outcome: { kind: "error", body } });
@@ -269,7 +266,7 @@ export const textCases = storeCases("text", {
     assert.equal((await store.snapshot(id))?.outcome?.body, body);
   },
 
-  "a body of 2 MiB comes back whole": async ({ store }) => {
+  "a body of 2 MiB is stored completely": async ({ store }) => {
     const body = JSON.stringify({ text: "häh🙂".repeat(2 ** 18) });
     await store.write({ ...createRunning("a"), request: { ...sampleRequest, arguments: body } });
     await store.write({ type: "record_step", ...held, key: "k", value: body, error: body });
@@ -281,7 +278,7 @@ export const textCases = storeCases("text", {
     assert.ok((await store.snapshot(id))?.outcome?.body === body, "the outcome differs");
   },
 
-  "large times and counts keep their value": async ({ store }) => {
+  "large times and counts are stored exactly": async ({ store }) => {
     const now = 2 ** 52 + 1;
     const ms = 2 ** 31 + 1;
     await store.write({ ...createRunning("a", { expiry: { from: "created", ms } }), now });
@@ -290,7 +287,7 @@ export const textCases = storeCases("text", {
 });
 
 export const secretCases = storeCases("secret", {
-  "the first value of a name is kept, for whoever asks": async ({ store }) => {
+  "the first value of a name is kept for everyone": async ({ store }) => {
     const keep = (name: string, value: string) =>
       store.write({ type: "keep_secret", now: noon, name, value });
     assert.deepEqual(await keep("one", "first"), { ok: true, value: "first" });
@@ -298,7 +295,7 @@ export const secretCases = storeCases("secret", {
     assert.deepEqual(await keep("two", "second"), { ok: true, value: "second" });
   },
 
-  "whoever gives no value learns of the one that is kept": async ({ store }) => {
+  "a caller without a value gets the stored one": async ({ store }) => {
     const keep = (name: string, value: string | null) =>
       store.write({ type: "keep_secret", now: noon, name, value });
     assert.deepEqual(await keep("one", null), { ok: true, value: null });
@@ -306,7 +303,7 @@ export const secretCases = storeCases("secret", {
     assert.deepEqual(await keep("one", null), { ok: true, value: "first" });
   },
 
-  "of two values at the same time one is kept, and both callers get it": async ({ store }) => {
+  "of two concurrent values one is kept, and both callers get it": async ({ store }) => {
     const values = await Promise.all(
       ["first", "second"].map((value) => store.write({ type: "keep_secret", now: noon, name: "one", value })),
     );

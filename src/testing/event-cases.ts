@@ -29,7 +29,7 @@ async function valuesOf(store: TaskStore): Promise<Readonly<Record<string, strin
 
 export const eventCases = [
   ...storeCases("events", {
-    "a wait enters the journal, and the event ends it": async ({ store }) => {
+    "a wait is journaled, and its event ends it": async ({ store }) => {
       await store.write(createRunning("a"));
       const waits = { openWaits: 1, openInputs: 0, journalled: true, version: 2 };
       assertMembers(await store.write(wait("w", { deadlineAt: noon + 9 })), { ok: true, task: waits });
@@ -60,9 +60,7 @@ export const eventCases = [
       assert.deepEqual(seen, [{ id, version: 3 }]);
     },
 
-    "an event that comes first is kept, changes nothing that is seen, and ends the wait at once": async ({
-      store,
-    }) => {
+    "an early event is kept, changes nothing visible, and ends the later wait at once": async ({ store }) => {
       await store.write(createRunning("a"));
       const before = await store.get(id);
       const seen = changesOf(store);
@@ -75,7 +73,7 @@ export const eventCases = [
       assertMembers(await store.write(wait("next", { rest })), { task: { openWaits: 1, waiting: true } });
     },
 
-    "one wait takes one event: the first the first, each name by itself": async ({ store }) => {
+    "each wait takes one event, in order, separately for each name": async ({ store }) => {
       await store.write(createRunning("a"));
       for (const value of ["1", "2"]) await send(store, value);
       await send(store, '"other"', { name: "Paid" });
@@ -89,7 +87,9 @@ export const eventCases = [
       assert.deepEqual(await valuesOf(store), { z: "1", y: "2", x: "3", other: '"other"', w: "4" });
     },
 
-    "an event that comes again under its id is known, be it kept or taken": async ({ store }) => {
+    "an event that is sent again with its id is recognized, whether it was kept or taken": async ({
+      store,
+    }) => {
       await store.write(createRunning("a"));
       const again = { ok: true, isNew: false, ended: null };
       assertMembers(await send(store, "1", { dedupeId: "one" }), { isNew: true });
@@ -107,7 +107,7 @@ export const eventCases = [
       assertMembers(await send(store, "6", { id: "task-b", dedupeId: "one" }), { isNew: true });
     },
 
-    "as many events are kept as the limit says, whatever their names": async ({ store }) => {
+    "kept events are limited, whatever their names": async ({ store }) => {
       await store.write(createRunning("a"));
       const limit = 2;
       assertMembers(await send(store, "1", { limit, dedupeId: "one" }), { ok: true });
@@ -123,7 +123,9 @@ export const eventCases = [
       assertMembers(await send(store, "5", { limit, id: "task-b" }), { ok: true });
     },
 
-    "an event in time ends the wait, and one at its deadline is kept for another": async ({ store }) => {
+    "an event before the deadline ends the wait, and one at the deadline is kept for the next wait": async ({
+      store,
+    }) => {
       await store.write(createRunning("a"));
       await store.write(wait("late", { deadlineAt: noon + 5 }));
       await store.write(wait("soon", { deadlineAt: noon + 6 }));
@@ -137,7 +139,7 @@ export const eventCases = [
       assert.deepEqual(await valuesOf(store), { late: null, soon: "1", next: "2" });
     },
 
-    "a wait has a key of its own, and needs the task's token": async ({ store }) => {
+    "a wait needs its own key and the task's token": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write({ ...held, type: "record_step", key: "k", value: "1", error: null });
       await send(store, "1");
@@ -149,7 +151,7 @@ export const eventCases = [
       assert.deepEqual(await store.write(wait("w")), { ok: false, reason: "duplicate" });
     },
 
-    "a task takes events from its creation to its end": async ({ store }) => {
+    "a task accepts events from its creation to its end": async ({ store }) => {
       await store.write(createQueued("a"));
       assertMembers(await send(store, "1"), { isNew: true });
       await store.write({ type: "start", now: noon, id, token: "t1" });
@@ -163,7 +165,7 @@ export const eventCases = [
       assertMembers(await store.write(wait("w")), { task: { openWaits: 1 } });
     },
 
-    "an event wakes a parked task, and does not end a pause": async ({ store }) => {
+    "an event wakes a parked task, but does not end a retry pause": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write(wait("w", { rest: { runAfter: latestTime, open: 1 } }));
       await store.write({ ...held, type: "park" });
@@ -177,7 +179,7 @@ export const eventCases = [
       assertMembers(await send(store, "2"), { ended: "v", task: pauses });
     },
 
-    "an event that came unseen leaves no rest": async ({ store }) => {
+    "an event that the handler has not seen prevents parking": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write(wait("w"));
       const rest = { runAfter: latestTime, open: 1 };
@@ -186,7 +188,7 @@ export const eventCases = [
       assertMembers(await store.write({ ...held, type: "mark", rest }), { task: { waiting: false } });
     },
 
-    "texts of events come back as they were": async ({ store }) => {
+    "texts of events are stored unchanged": async ({ store }) => {
       await store.write(createRunning("a"));
       for (const text of ["", "a\u0000b", "\ud800", "\ufffe", "e\u0301", "é"]) {
         const how = { name: text, dedupeId: text };
@@ -199,7 +201,7 @@ export const eventCases = [
   }),
 
   ...ownerCases("events", {
-    "an event from another owner wakes the task, which is still run by its own": async ({ store, join }) => {
+    "an event from another owner wakes the task, which keeps its own owner": async ({ store, join }) => {
       const { store: other, owner: of } = await join();
       await other.write(createRunning("a"));
       await other.write(wait("w", { rest: { runAfter: latestTime, open: 1 } }));
@@ -214,7 +216,7 @@ export const eventCases = [
       assertMembers(await other.get(id), { lane: "woken", owner: of, openWaits: 0 });
     },
 
-    "of two owners that send the same event at once, one does": async ({ store, join }) => {
+    "of two owners that send the same event at once, one succeeds": async ({ store, join }) => {
       const { store: other } = await join();
       await store.write(createRunning("a"));
       await store.write(wait("w"));

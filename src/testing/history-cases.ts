@@ -43,7 +43,7 @@ function opened(key: string): readonly TaskCommand<"open_input" | "sleep" | "wai
 
 export const historyCases = [
   ...storeCases("attempts", {
-    "a record has the attempts of its task, who ran them, and how they ended": async ({ store }) => {
+    "a record has its task's attempts, their owners and how they ended": async ({ store }) => {
       await store.write(createQueued("a"));
       assertMembers(await store.get(taskA), { attempts: [] });
       await store.write(claim);
@@ -67,7 +67,7 @@ export const historyCases = [
       ]);
     },
 
-    "the last attempt that threw says where": async ({ store }) => {
+    "the last attempt that threw has a stack": async ({ store }) => {
       const stack = "Error: \u0000 é\n    at send (send.ts:4:11)";
       await store.write(createRunning("a"));
       const threw = { ...firstAttempt, endedAt: noon + 1, end: "retried", error: retry.statusMessage };
@@ -82,7 +82,7 @@ export const historyCases = [
       assert.deepEqual(task?.attempts, [threw, { ...failed, stack: "Error: no" }]);
     },
 
-    "a task that runs at once has its first": async ({ store }) => {
+    "a task that runs at once has its first attempt": async ({ store }) => {
       assertMembers(await store.write(createRunning("a")), { task: { attempts: [firstAttempt] } });
       assertMembers(await store.get(taskA), { attempts: [firstAttempt] });
       await store.write(step);
@@ -93,7 +93,7 @@ export const historyCases = [
       });
     },
 
-    "the first and the last nine of them stay": async ({ store }) => {
+    "the first attempt and the last nine are kept": async ({ store }) => {
       await store.write(createRunning("a"));
       for (let n = 1; n <= 12; n++) {
         await store.write(n === 5 ? retry : { ...held, type: "release" });
@@ -115,7 +115,7 @@ export const historyCases = [
   }),
 
   ...ownerCases("attempts", {
-    "an attempt whose process is gone was lost, and the next one is of another": async ({
+    "an attempt of a dead process is lost, and the next one belongs to another": async ({
       store,
       join,
       kill,
@@ -137,7 +137,7 @@ export const historyCases = [
   }),
 
   ...storeCases("begun", {
-    "what is opened in a journal says when, and still does when it has ended": async ({ store }) => {
+    "entries keep the times of their start and their end": async ({ store }) => {
       await store.write(createRunning("a"));
       for (const command of opened("first"))
         await store.write<"open_input" | "sleep" | "wait_event">(command);
@@ -161,7 +161,7 @@ export const historyCases = [
       assertMembers(await store.journalEntry(taskA, "kept"), { begunAt: noon + 9, doneAt: noon + 9 });
     },
 
-    "a step says when its function was first called, whatever comes of it": async ({ store }) => {
+    "a step records when its function was first called, however it ends": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write({ ...step, begunAt: noon - 5 });
       assertMembers(await store.journalEntry(taskA, "k"), { begunAt: noon - 5, doneAt: noon + 1 });
@@ -199,9 +199,7 @@ const read = async (store: TaskStore, list: LineList, after = 0, limit = 99): Pr
   (await store.logs?.read(taskA, list, after, limit)) ?? [];
 
 export const lineCases = storeCases("lines", {
-  "lines of the log and the output are kept apart, by their numbers, and the record counts them": async ({
-    store,
-  }) => {
+  "log and output lines are stored separately, numbered and counted in the record": async ({ store }) => {
     if (store.logs === undefined) return;
     await store.write(createRunning("a"));
     const seen = changesOf(store);
@@ -216,7 +214,7 @@ export const lineCases = storeCases("lines", {
     assertMembers(await append(store, [line("output", 2)]), { task: { logged: 2, outputs: 2 } });
     assert.deepEqual(await read(store, "output", 1), [line("output", 2)]);
   },
-  "a page begins after a number, and has no more lines than it may": async ({ store }) => {
+  "a page starts after a number and has at most its limit of lines": async ({ store }) => {
     if (store.logs === undefined) return;
     await store.write(createRunning("a"));
     const lines = Array.from({ length: 12 }, (_, index) => line("log", index + 1));
@@ -225,7 +223,7 @@ export const lineCases = storeCases("lines", {
     assert.deepEqual(await read(store, "log", 9, 2), lines.slice(9, 11));
     assert.deepEqual(await read(store, "log", 12), []);
   },
-  "lines of the log are forgotten, and none of the output": async ({ store }) => {
+  "old log lines are dropped, but no output lines": async ({ store }) => {
     if (store.logs === undefined) return;
     await store.write(createRunning("a"));
     await append(store, [
@@ -239,7 +237,7 @@ export const lineCases = storeCases("lines", {
     assert.deepEqual(await read(store, "log"), [line("log", 2), line("log", 4)]);
     assert.deepEqual(await read(store, "output"), [line("output", 1), line("output", 2)]);
   },
-  "a line that is appended once more under its number is there once": async ({ store }) => {
+  "a line that is appended twice with the same number is stored once": async ({ store }) => {
     if (store.logs === undefined) return;
     await store.write(createRunning("a"));
     await Promise.all([append(store, [line("log", 1)]), append(store, [line("log", 1), line("log", 2)])]);
@@ -261,7 +259,7 @@ export const lineCases = storeCases("lines", {
     assert.deepEqual(await read(store, "log"), []);
     assertMembers(await store.get(taskA), { logged: 0, version: 1 });
   },
-  "lines outlive the end of their task, and go with it": async ({ store }) => {
+  "lines are kept after their task ends, and deleted with it": async ({ store }) => {
     if (store.logs === undefined) return;
     await store.write(createRunning("a"));
     await append(store, [line("log", 1), line("output", 1)]);
@@ -284,7 +282,7 @@ async function said(reports: NodeReports, first = 0, last = 1_000, limit = 99): 
 
 export const reportCases = [
   ...storeCases("reports", {
-    "an owner's last report of each minute is kept, newest minute first": async ({ store }) => {
+    "an owner's last report of each minute is kept, and listed newest first": async ({ store }) => {
       const { reports } = store;
       if (reports === undefined) return;
       assert.deepEqual(await said(reports), []);
@@ -298,7 +296,7 @@ export const reportCases = [
       assert.deepEqual(await said(reports, 100, 101, 1), all.slice(1, 2));
       assert.deepEqual(await said(reports, 103, 200), []);
     },
-    "reports of minutes before the oldest one are forgotten": async ({ store }) => {
+    "reports from before the oldest kept minute are dropped": async ({ store }) => {
       const { reports } = store;
       if (reports === undefined) return;
       for (const minute of [100, 101, 102]) await reports.write({ minute, body: "{}" }, 0);
@@ -317,7 +315,7 @@ export const reportCases = [
     },
   }),
   ...ownerCases("reports", {
-    "owners say what they say side by side, and all hear of it": async ({ store, join }) => {
+    "owners publish reports independently, and all can read them": async ({ store, join }) => {
       const { reports } = store;
       if (reports === undefined) return;
       const other = await join();
@@ -328,7 +326,7 @@ export const reportCases = [
       assert.deepEqual((await said(reports)).toSorted(), both);
       assert.deepEqual((await said(other.store.reports)).toSorted(), both);
     },
-    "an owner that is gone does not live, and what it said stays": async ({ store, join, kill }) => {
+    "a dead owner is not alive, but its reports are kept": async ({ store, join, kill }) => {
       const { reports } = store;
       if (reports === undefined) return;
       const other = await join();

@@ -33,7 +33,7 @@ function answer(...keys: string[]): TaskCommand<"answer_inputs"> {
 }
 
 export const journalCases = storeCases("journal", {
-  "entries come back in the order of their first writes": async ({ store }) => {
+  "entries are read in the order of their first writes": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(step("z"));
     await store.write(ask(input("m")));
@@ -62,28 +62,27 @@ export const journalCases = storeCases("journal", {
     assert.equal(await store.journalEntry(id, "x"), undefined);
   },
 
-  "pages show each entry once, at most as many as were asked for, and places in the order of first writes":
-    async ({ store }) => {
-      await store.write(createRunning("a"));
-      await store.write(createRunning("b"));
-      await store.write({ ...step("other"), id: "task-b" });
-      for (const key of ["z", "", "m", "é"]) await store.write(ask(input(key)));
-      await store.write(step("a"));
-      await store.write(answer("m"));
-      const keys = ["z", "", "m", "é", "a"];
-      for (const limit of [1, 2, 5, 9]) {
-        assert.deepEqual(
-          (await listedJournal(store, id, limit)).map(({ key }) => key),
-          keys,
-        );
-        const { entries, next } = await store.journal(id, "", limit);
-        assert.ok(entries.length > 0 && entries.length <= limit, `${entries.length} of ${limit}`);
-        assert.ok(limit >= 5 || next !== null, "a page that leaves some out is not the last");
-      }
-      assert.deepEqual(await store.journal("task-x", "", 9), { entries: [], next: null });
-    },
+  "pages show each entry once, up to the limit, in the order of first writes": async ({ store }) => {
+    await store.write(createRunning("a"));
+    await store.write(createRunning("b"));
+    await store.write({ ...step("other"), id: "task-b" });
+    for (const key of ["z", "", "m", "é"]) await store.write(ask(input(key)));
+    await store.write(step("a"));
+    await store.write(answer("m"));
+    const keys = ["z", "", "m", "é", "a"];
+    for (const limit of [1, 2, 5, 9]) {
+      assert.deepEqual(
+        (await listedJournal(store, id, limit)).map(({ key }) => key),
+        keys,
+      );
+      const { entries, next } = await store.journal(id, "", limit);
+      assert.ok(entries.length > 0 && entries.length <= limit, `${entries.length} of ${limit}`);
+      assert.ok(limit >= 5 || next !== null, "a page that leaves out entries is not the last");
+    }
+    assert.deepEqual(await store.journal("task-x", "", 9), { entries: [], next: null });
+  },
 
-  "pages show what is known of an entry without its texts, and their size": async ({ store }) => {
+  "pages show entries without their texts, but with their size": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(ask(input("m")));
     await store.write({ ...step("k"), value: null, error: '{"message":"é"}' });
@@ -115,7 +114,7 @@ export const journalCases = storeCases("journal", {
     });
   },
 
-  "what entries ended with is read by their keys": async ({ store }) => {
+  "results of entries are read by key": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(step("k", '{"a": 1}'));
     await store.write(step("nothing", null));
@@ -143,7 +142,7 @@ export const journalCases = storeCases("journal", {
     assertMembers(await store.journalEntry(id, "k"), { value: "1" });
   },
 
-  "two records of one key at the same time: one wins": async ({ store }) => {
+  "of two concurrent records with the same key, one wins": async ({ store }) => {
     await store.write(createRunning("a"));
     const results = await Promise.all([store.write(step("k", "1")), store.write(step("k", "2"))]);
     assert.deepEqual(
@@ -169,7 +168,7 @@ export const journalCases = storeCases("journal", {
     assertMembers(await store.journalEntry("task-b", "k"), { value: "2" });
   },
 
-  "a snapshot shows the open inputs in the order in which they were asked": async ({ store }) => {
+  "a snapshot shows open inputs in the order in which they were asked": async ({ store }) => {
     await store.write(createRunning("a"));
     for (const key of ["z", "m", "a"]) await store.write(ask(input(key)));
     await store.write(step("k"));
@@ -179,7 +178,7 @@ export const journalCases = storeCases("journal", {
     assert.equal(snapshot?.task.openInputs, 2);
   },
 
-  "answers to what is not open are ignored, and change nothing where none was taken": async ({ store }) => {
+  "answers to closed questions are ignored and change nothing": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(ask(input("m")));
     const first = await store.write(answer("m", "x", "m"));
@@ -189,7 +188,7 @@ export const journalCases = storeCases("journal", {
     assert.deepEqual(await store.get(id), before);
   },
 
-  "an answer may be an error, and closes its question as any other": async ({ store }) => {
+  "an answer can be an error, and closes its question": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(ask(input("m")));
     await store.write(ask(input("n")));
@@ -205,7 +204,9 @@ export const journalCases = storeCases("journal", {
     assertMembers(await store.journalEntry(id, "n"), { value: "1", error: null });
   },
 
-  "what was journalled before the handler does not say that the handler journalled": async ({ store }) => {
+  "entries written before the handler do not mark the handler's own journal as started": async ({
+    store,
+  }) => {
     await store.write(createRunning("a"));
     await store.write(ask(input("m")));
     assertMembers(await store.get(id), { journalled: true });
@@ -224,14 +225,14 @@ export const journalCases = storeCases("journal", {
     assertMembers(await store.journalEntry(id, "m"), { doneAt: null });
   },
 
-  "an input needs no params of its own": async ({ store }) => {
+  "an input needs no params": async ({ store }) => {
     await store.write(createRunning("a"));
     const roots: InputRequest = { key: "r", method: "roots/list", params: "{}" };
     await store.write(ask(roots));
     assert.deepEqual((await store.snapshot(id))?.inputs, [roots]);
   },
 
-  "a question that was given up is closed, and its answer comes too late": async ({ store }) => {
+  "a question that was given up is closed, and later answers are refused": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(ask(input("m")));
     assertMembers(await store.write(giveUp("m")), { ok: true, task: { openInputs: 0 } });
@@ -241,7 +242,7 @@ export const journalCases = storeCases("journal", {
     assert.deepEqual(await store.write(giveUp("m")), { ok: false, reason: "state" });
   },
 
-  "an answer is taken before the question's deadline, and not at it": async ({ store }) => {
+  "an answer is accepted before the question's deadline, but not at it": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write({ ...ask(input("m")), deadlineAt: noon + 3 });
     await store.write({ ...ask(input("n")), deadlineAt: noon + 4 });
@@ -265,7 +266,7 @@ export const journalCases = storeCases("journal", {
     assertMembers(await wholeJournal(store, id), [entry]);
   },
 
-  "a sleep ends once, and only for who holds the task": async ({ store }) => {
+  "a sleep ends once, and only for the attempt that holds the task": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write({ type: "sleep", now: noon, id, token: "t1", key: "s", until: noon + 50 });
     assert.deepEqual(await store.write(endSleep("s", "t0")), { ok: false, reason: "fenced" });
@@ -277,7 +278,7 @@ export const journalCases = storeCases("journal", {
     assertMembers(await store.journalEntry(id, "s"), ended);
   },
 
-  "entries say in which order they ended, whatever the clocks of the writers": async ({ store }) => {
+  "entries keep the order in which they ended, whatever the writers' clocks show": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write({ type: "sleep", now: noon, id, token: "t1", key: "s", until: noon + 50 });
     for (const key of ["l", "m", "n", "o"]) await store.write(ask(input(key)));

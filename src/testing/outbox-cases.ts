@@ -33,7 +33,7 @@ async function cancelled(store: TaskStore, name: string, now = noon): Promise<vo
 
 export const outboxCases = [
   ...storeCases("outbox", {
-    "webhooks are told of each status of a task, and of nothing else": async ({ store }) => {
+    "webhooks get a message for each status of a task, and for nothing else": async ({ store }) => {
       if (store.outbox === undefined) return;
       await store.write(createRunning("a", { notifies }));
       const held = { now: noon + 1, id: "task-a", token: "t1" };
@@ -63,9 +63,7 @@ export const outboxCases = [
       assertMembers(last, { generation: "2026-07-28", version: task?.version, tries: 1, problem: null });
       assert.deepEqual(task?.notifies, notifies);
     },
-    "a task that failed, was cancelled, expired or was deleted is told, whoever did it": async ({
-      store,
-    }) => {
+    "webhooks get a message when a task fails, is cancelled, expires or is deleted": async ({ store }) => {
       if (store.outbox === undefined) return;
       for (const name of ["a", "b"]) await store.write(createRunning(name, { notifies }));
       await store.write(createQueued("c", { notifies }));
@@ -86,7 +84,7 @@ export const outboxCases = [
         "task-a created, task-b created, task-c created, task-a failed, task-b cancelled, task-c failed, task-c deleted",
       );
     },
-    "each webhook of a task is told, and none of a task without": async ({ store }) => {
+    "each webhook of a task gets a message; a task without webhooks sends none": async ({ store }) => {
       if (store.outbox === undefined) return;
       await store.write(createQueued("a", { notifies: ["billing", "audit"] }));
       await store.write(createQueued("b"));
@@ -96,7 +94,7 @@ export const outboxCases = [
       assert.equal(await told(store, "other"), "");
       assert.equal((await store.get("task-b"))?.notifies, undefined);
     },
-    "what is taken is due again when its time is over, and gone once it has ended": async ({ store }) => {
+    "a taken message is due again after its lease, and gone once it was delivered": async ({ store }) => {
       if (store.outbox === undefined) return;
       await cancelled(store, "a");
       assert.equal(await store.outbox.nextDueAt("billing"), noon);
@@ -116,7 +114,9 @@ export const outboxCases = [
       assert.equal(await store.outbox.nextDueAt("billing"), null);
       assert.deepEqual(await store.outbox.counts(9), []);
     },
-    "what failed is due at its time, is given up, and can be sent again": async ({ store }) => {
+    "a failed message is retried at its time, is given up in the end, and can be resent": async ({
+      store,
+    }) => {
       if (store.outbox === undefined) return;
       await cancelled(store, "a");
       const [first, second] = await take(store, { now: noon });
@@ -147,7 +147,7 @@ export const outboxCases = [
       const [sent] = await take(store, { now: noon + 5 });
       assertMembers(sent, { seq, tries: 2, problem: "gone" });
     },
-    "what waits of one task is found among the newest": async ({ store }) => {
+    "a task's waiting messages are found among the newest": async ({ store }) => {
       if (store.outbox === undefined) return;
       for (const name of ["a", "b"]) await cancelled(store, name);
       const [first] = await take(store, { now: noon, limit: 1 });
@@ -168,7 +168,7 @@ export const outboxCases = [
       );
       assert.deepEqual(await store.outbox.ofTask("task-c", 99), []);
     },
-    "the oldest are dropped where there are too many, or where they are too old": async ({ store }) => {
+    "the oldest messages are dropped if there are too many, or if they are too old": async ({ store }) => {
       if (store.outbox === undefined) return;
       for (const [index, name] of ["a", "b", "c"].entries()) await cancelled(store, name, noon + index);
       const trim = async (most: number, before: number, limit = 99): Promise<number> =>
@@ -183,7 +183,7 @@ export const outboxCases = [
     },
   }),
   ...ownerCases("outbox", {
-    "owners share what is due, and take what an owner that is gone had taken": async ({ store, join }) => {
+    "owners share due messages, and take over those of a dead owner": async ({ store, join }) => {
       if (store.outbox === undefined) return;
       const other = await join();
       for (const name of ["a", "b", "c", "d"]) await store.write(createQueued(name, { notifies }));
@@ -216,7 +216,7 @@ async function warningsIn(act: () => Promise<void>): Promise<number> {
 }
 
 export const changeFeedCases = storeCases("changes", {
-  "each committed change is told once, in order, with its version": async ({ store }) => {
+  "each committed change is announced once, in order, with its version": async ({ store }) => {
     const seen = changesOf(store);
     await store.write(createQueued("a", { expiry: { from: "created", ms: 10 } }));
     await store.write({ type: "start", now: noon, id, token: "t1" });
@@ -230,7 +230,7 @@ export const changeFeedCases = storeCases("changes", {
     );
   },
 
-  "what changed nothing is not told": async ({ store }) => {
+  "a command that changed nothing is not announced": async ({ store }) => {
     await store.write(createRunning("a", { idempotencyKey: "i" }));
     const seen = changesOf(store);
     await store.write(createRunning("b", { idempotencyKey: "i" }));
@@ -242,7 +242,7 @@ export const changeFeedCases = storeCases("changes", {
     assert.deepEqual(seen, []);
   },
 
-  "nothing is told inside the call, and all is told when the write resolves": async ({ store }) => {
+  "nothing is announced during the call, and everything once the write resolves": async ({ store }) => {
     const seen = changesOf(store);
     const write = store.write(createQueued("a"));
     assert.deepEqual(seen, []);
@@ -250,7 +250,7 @@ export const changeFeedCases = storeCases("changes", {
     assert.deepEqual(seen, [{ id, version: 1 }]);
   },
 
-  "a listener can read the change that it is told": async ({ store }) => {
+  "a listener can read the announced change": async ({ store }) => {
     const reads: Promise<unknown>[] = [];
     store.subscribe((changes) => {
       if (changes !== "gap") reads.push(...changes.map((change) => store.get(change.id)));
@@ -259,7 +259,7 @@ export const changeFeedCases = storeCases("changes", {
     assertMembers(await Promise.all(reads), [{ id, version: 1 }]);
   },
 
-  "a listener that throws harms neither the write nor its neighbours, and is warned of": async ({
+  "a listener that throws affects neither the write nor other listeners, and causes a warning": async ({
     store,
   }) => {
     const warnings = await warningsIn(async () => {
@@ -273,7 +273,7 @@ export const changeFeedCases = storeCases("changes", {
     assert.equal(warnings, 1, "the listener's error has to be a warning of the process, once");
   },
 
-  "a subscription ends by itself, and leaves the other one of the same listener": async ({ store }) => {
+  "unsubscribing leaves another subscription of the same listener in place": async ({ store }) => {
     let calls = 0;
     const listener = (): void => void calls++;
     const stop = store.subscribe(listener);
@@ -286,7 +286,9 @@ export const changeFeedCases = storeCases("changes", {
     assert.equal(calls, 3);
   },
 
-  "who subscribes or stops while changes are told is heard from the next commit on": async ({ store }) => {
+  "subscribing or unsubscribing during an announcement takes effect at the next commit": async ({
+    store,
+  }) => {
     const seen: string[] = [];
     const stops: (() => void)[] = [];
     store.subscribe(() => {

@@ -20,7 +20,7 @@ function changesOfOthers(
 }
 
 export const ownershipCases = ownerCases("owners", {
-  "each sees what another one has committed": async ({ store, join }) => {
+  "each owner sees what another has committed": async ({ store, join }) => {
     const { store: other } = await join();
     await other.write(createRunning("a"));
     assert.deepEqual(await store.get("task-a"), await other.get("task-a"));
@@ -28,14 +28,14 @@ export const ownershipCases = ownerCases("owners", {
     assertMembers(await other.get("task-a"), { cancelRequestedAt: noon });
   },
 
-  "changes of one are told to the others": async ({ store, join }) => {
+  "changes by one owner are announced to the others": async ({ store, join }) => {
     const { store: other } = await join();
     const told = changesOfOthers(store, (changes) => changes !== "gap");
     await other.write(createRunning("a"));
     assert.deepEqual(await told, [{ id: "task-a", version: 1 }]);
   },
 
-  "whoever comes or goes leaves a gap": async ({ store, join }) => {
+  "an owner that joins or leaves causes a gap": async ({ store, join }) => {
     const come = changesOfOthers(store, (changes) => changes === "gap");
     const { store: other } = await join();
     await come;
@@ -47,7 +47,7 @@ export const ownershipCases = ownerCases("owners", {
     await gone;
   },
 
-  "all are told when they can claim what was queued for one that is gone": async ({ store, join, kill }) => {
+  "all are notified when they can claim tasks queued for a dead owner": async ({ store, join, kill }) => {
     const { store: lost, owner } = await join();
     const { store: other } = await join();
     await lost.write(createQueued("a"));
@@ -63,7 +63,7 @@ export const ownershipCases = ownerCases("owners", {
     unsubscribe();
   },
 
-  "who has not heard for long is told of a gap, and of what comes after it": async ({ store, join }) => {
+  "an owner that missed changes is notified of a gap, and of later changes": async ({ store, join }) => {
     const { store: other } = await join();
     const last = changesOfOthers(
       store,
@@ -93,7 +93,7 @@ export const ownershipCases = ownerCases("owners", {
     for (const task of claimed) assert.deepEqual(await store.get(task.id), task);
   },
 
-  "a task that one owner took is run by it as long as it lives, then by any": async ({
+  "a task stays with its owner while that lives, and can then run anywhere": async ({
     store,
     join,
     kill,
@@ -111,7 +111,7 @@ export const ownershipCases = ownerCases("owners", {
     assertMembers(await store.write({ ...claim, tokens: ["c3"] }), { tasks: [{ id: "task-a" }] });
   },
 
-  "a renewal tells who is gone and how many live": async ({ store, join, kill }) => {
+  "a renewal returns dead owners and the number of live ones": async ({ store, join, kill }) => {
     assert.deepEqual(await store.renew(), { held: true, gone: [], others: 0 });
     const { store: second, owner } = await join();
     const { store: third } = await join();
@@ -126,7 +126,11 @@ export const ownershipCases = ownerCases("owners", {
     assertMembers(await second.renew(), { held: false });
   },
 
-  "a tool that only another owner has is not orphaned while that lives": async ({ store, another, kill }) => {
+  "a tool that only another owner has is not orphaned while that owner lives": async ({
+    store,
+    another,
+    kill,
+  }) => {
     const newer = another();
     await newer.open({ id: "newer", handlers: [aHandler, noHandler] });
     await newer.write({ ...createQueued("a", { tool: noHandler.tool }), forAnyOwner: true });
@@ -148,7 +152,7 @@ export const ownershipCases = ownerCases("owners", {
     assertMembers(await store.write(fail), { ok: true });
   },
 
-  "the queued tasks of a handler come in the order in which they may run, whoever they belong to": async ({
+  "a handler's queued tasks are listed in the order in which they may run, whatever their owners": async ({
     store,
     join,
   }) => {
@@ -166,7 +170,7 @@ export const ownershipCases = ownerCases("owners", {
     );
   },
 
-  "quotas and idempotency keys are those of all owners": async ({ store, join }) => {
+  "quotas and idempotency keys are shared by all owners": async ({ store, join }) => {
     const { store: other } = await join();
     const quota = {
       perPrincipal: { unfinished: 1, retained: null },
@@ -198,9 +202,7 @@ const claimOne = { type: "claim", now: noon, handlers: [aHandler], tokens: ["c1"
 
 /** An owner can add and remove handlers while it has the store open. */
 export const handlerCases = storeCases("handlers", {
-  "what an owner has a handler for no more is orphaned, and what it has one for again is not": async ({
-    store,
-  }) => {
+  "tasks are orphaned when their handler is removed, and no longer once it is back": async ({ store }) => {
     await store.write(createQueued("a"));
     assert.deepEqual(await store.orphanedHandlers(), []);
     await store.setHandlers([noHandler]);
@@ -212,7 +214,7 @@ export const handlerCases = storeCases("handlers", {
     assertMembers(await store.write(failWithoutHandler), { ok: true });
   },
 
-  "a task of a handler that is gone waits, and is claimed when it is back": async ({ store }) => {
+  "a task whose handler was removed waits, and is claimed once it is back": async ({ store }) => {
     await store.write(createQueued("a"));
     await store.setHandlers([]);
     assertMembers(await store.get("task-a"), { state: "queued" });
@@ -222,7 +224,7 @@ export const handlerCases = storeCases("handlers", {
 });
 
 export const sharedHandlerCases = ownerCases("handlers of several", {
-  "what an owner queued for itself is claimed by another one once it has no handler for it": async ({
+  "a task queued by an owner that removed its handler is claimed by another owner": async ({
     store,
     join,
   }) => {
@@ -236,7 +238,7 @@ export const sharedHandlerCases = ownerCases("handlers of several", {
     assertMembers(await store.write(claimOne), { tasks: [{ id: "task-a" }] });
   },
 
-  "what only a new handler of another one runs is no orphan": async ({ store, join }) => {
+  "a task that only another owner's new handler runs is not orphaned": async ({ store, join }) => {
     const { store: other } = await join();
     await store.write({ ...createQueued("a", { tool: noHandler.tool }), forAnyOwner: true });
     assert.deepEqual(await store.orphanedHandlers(), [noHandler]);
@@ -245,7 +247,7 @@ export const sharedHandlerCases = ownerCases("handlers of several", {
     assert.deepEqual(await store.write(failWithoutHandler), { ok: false, reason: "state" });
   },
 
-  "others are told of a gap": async ({ store, join }) => {
+  "a change of handlers is announced as a gap": async ({ store, join }) => {
     const { store: other } = await join();
     const { store: third } = await join();
     await third.renew(); // from now on it knows all owners that have joined
@@ -277,7 +279,7 @@ export const lifecycleCases = storeCases("life", {
     assertMembers(await store.write(createQueued("a")), { ok: true });
   },
 
-  "a store that is not open yet refuses all use": async ({ another }) => {
+  "a store that is not open yet refuses everything": async ({ another }) => {
     const store = another();
     await assertRejects(() => store.write(createQueued("a")), "store_closed");
     await assertRejects(() => store.get("task-a"), "store_closed");
@@ -311,7 +313,7 @@ export const lifecycleCases = storeCases("life", {
     await store.close();
   },
 
-  "close while opening waits for the open, then closes": async ({ store, another }) => {
+  "close waits for a running open, then closes": async ({ store, another }) => {
     await store.close();
     const second = another();
     const opening = second.open(again);

@@ -27,7 +27,7 @@ async function abandon({ join, kill }: StoresUnderTest, names: readonly string[]
 
 export const reclaimCases = [
   ...ownerCases("reclaim", {
-    "every running task of an owner that is gone is given back, and only those": async (under) => {
+    "a dead owner's running tasks are released, and no others": async (under) => {
       const { store, join, kill } = under;
       const { store: lost, owner } = await join();
       await lost.write(createRunning("a"));
@@ -50,14 +50,14 @@ export const reclaimCases = [
       assert.deepEqual(await reclaim(store, owner), { ...done, reclaimed: 0 });
     },
 
-    "an owner that lives keeps its tasks": async ({ store, join }) => {
+    "a live owner keeps its tasks": async ({ store, join }) => {
       const { store: other, owner } = await join();
       await other.write(createRunning("a"));
       assert.deepEqual(await reclaim(store, owner), { ok: false, reason: "state" });
       assertMembers(await store.get("task-a"), { state: "running", owner });
     },
 
-    "tasks are given back in pages, by id": async (under) => {
+    "tasks are released in pages, by id": async (under) => {
       const owner = await abandon(under, ["c", "a", "e", "d"]);
       const { store } = under;
       const page = { ok: true, unreadable: [] };
@@ -68,7 +68,7 @@ export const reclaimCases = [
       for (const { state } of await store.unfinished("", 9)) assert.equal(state, "queued");
     },
 
-    "tasks that have expired stay as they are, and none of them counts": async (under) => {
+    "expired tasks do not change and do not count": async (under) => {
       const owner = await abandon(under, ["a", "b"]);
       const { store } = under;
       const result = await reclaim(store, owner, { now: noon + 60_000 });
@@ -76,7 +76,7 @@ export const reclaimCases = [
       assertMembers(await store.get("task-a"), { state: "running", token: "t1", version: 1 });
     },
 
-    "a task that is to be cancelled is not given back once its time has come": async (under) => {
+    "a task whose cancel is due is not released": async (under) => {
       const { store, join, kill } = under;
       const { store: lost, owner } = await join();
       await lost.write(createRunning("a"));
@@ -88,7 +88,7 @@ export const reclaimCases = [
       assertMembers(await store.get("task-a"), { state: "queued", cancelBy: noon + 20, sweepAt: noon + 20 });
     },
 
-    "an owner is known as gone until nothing is left of what it ran": async (under) => {
+    "an owner counts as dead until none of its tasks is left": async (under) => {
       const { store, join, kill } = under;
       const { store: lost, owner } = await join();
       await lost.write(createRunning("a"));
@@ -106,7 +106,7 @@ export const reclaimCases = [
       assert.deepEqual((await store.renew()).gone, []);
     },
 
-    "an owner writes nothing more from the first page on of what it ran": async (under) => {
+    "a dead owner cannot write from the first released page on": async (under) => {
       const { store, join, kill } = under;
       const { store: lost, owner } = await join();
       await lost.write(createRunning("a"));
@@ -120,7 +120,7 @@ export const reclaimCases = [
       for (const { state } of await store.unfinished("", 9)) assert.equal(state, "queued");
     },
 
-    "each further crash in a row makes the task wait longer, up to the limit": async (under) => {
+    "each crash in a row makes the task wait longer, up to a limit": async (under) => {
       const { store, join, kill } = under;
       await store.write(createQueued("a"));
       await store.write({ type: "start", now: noon, id: "task-a", token: "t1" });
@@ -144,7 +144,7 @@ export const reclaimCases = [
       }
     },
 
-    "what an owner that is gone writes late is refused, and changes nothing": async (under) => {
+    "late writes of a dead owner are refused and change nothing": async (under) => {
       const { store, join, kill } = under;
       const { store: lost, owner } = await join();
       await lost.write(createRunning("a"));
@@ -169,7 +169,7 @@ export const reclaimCases = [
   }),
 
   ...storeCases("unfinished", {
-    "unfinished tasks come in pages, by id": async ({ store }) => {
+    "unfinished tasks are listed in pages, by id": async ({ store }) => {
       for (const name of ["e", "b", "d", "a", "c"]) await store.write(createQueued(name));
       await store.write({ type: "cancel", now: noon, id: "task-c" });
       await store.write({ type: "start", now: noon, id: "task-d", token: "t1" });

@@ -38,9 +38,7 @@ function ask(key: string): TaskCommand<"open_input"> {
 
 export const retryCases = [
   ...storeCases("retry", {
-    "a task whose handler threw pauses, belongs to nobody, and is claimed when its time has come": async ({
-      store,
-    }) => {
+    "a task whose handler threw has no owner and is claimed after a pause": async ({ store }) => {
       await store.write(createRunning("a"));
       const seen = changesOf(store);
       const given = { ...pauses, owner: null, token: null, failures: 1, version: 2 };
@@ -56,7 +54,7 @@ export const retryCases = [
       assertMembers(await store.write({ ...retry, token: "c1" }), { task: { failures: 2 } });
     },
 
-    "only the attempt that holds the task gives it back": async ({ store }) => {
+    "only the attempt that holds the task can release it": async ({ store }) => {
       await store.write(createRunning("a"));
       assert.deepEqual(await store.write({ ...retry, token: "t0" }), { ok: false, reason: "fenced" });
       await store.write(retry);
@@ -67,7 +65,7 @@ export const retryCases = [
       assert.deepEqual(await store.write({ ...retry, id: "task-x" }), { ok: false, reason: "unknown" });
     },
 
-    "what failed is forgotten, and all else stays as it was": async ({ store }) => {
+    "a retry drops failed entries and nothing else": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write(createRunning("b"));
       await store.write({ ...step("failed", "{}"), id: "task-b" });
@@ -103,7 +101,7 @@ export const retryCases = [
       assert.deepEqual(keys, [...kept.map(({ key }) => key), "failed", "call-y"]);
     },
 
-    "what comes does not end a pause, but a cancel does": async ({ store }) => {
+    "an event or answer does not end a retry pause, but a cancel does": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write(ask("q"));
       await store.write(retry);
@@ -114,7 +112,7 @@ export const retryCases = [
       assertMembers(await store.write({ type: "request_cancel", now: noon + 3, id }), { task: cancelled });
     },
 
-    "a task that is to be cancelled does not pause after a failure, but where it is left to others": async ({
+    "a task with a cancel request does not pause after a failure, unless it is left to others": async ({
       store,
     }) => {
       const ready = { state: "queued", lane: "recovered", runAfter: noon + 1, cancelRequestedAt: noon };
@@ -130,7 +128,7 @@ export const retryCases = [
       }
     },
 
-    "a task can be given back until a time, which is no failure": async ({ store }) => {
+    "a task can be released until a time without counting as a failure": async ({ store }) => {
       await store.write({ ...createQueued("a"), forAnyOwner: true });
       await store.write(claim);
       const release = { ...held, token: "c1", type: "release", until: noon + 50 } as const;
@@ -141,9 +139,7 @@ export const retryCases = [
       assertMembers(await store.write(claim), { tasks: [{ id, attempt: 2 }] });
     },
 
-    "what is to run again later than numbers are exact runs at the latest time there is": async ({
-      store,
-    }) => {
+    "a retry time beyond exact numbers becomes the latest possible time": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write(retryStep("k", 1, 1e17));
       assertMembers(await store.journalEntry(id, "k"), { deadlineAt: 8_640_000_000_000_000 });
@@ -154,9 +150,7 @@ export const retryCases = [
   }),
 
   ...storeCases("steps", {
-    "a step that is to be tried again has not ended, and says how often it failed, and with what": async ({
-      store,
-    }) => {
+    "a step with a retry pending is open, and shows its failures and last error": async ({ store }) => {
       await store.write(createRunning("a"));
       assertMembers(await store.write(retryStep("k", 1)), {
         ok: true,
@@ -185,7 +179,7 @@ export const retryCases = [
       assert.deepEqual(await wholeJournal(store, id), [{ ...second, ...ended }]);
     },
 
-    "a step that ended is not tried again, nor is what is no step": async ({ store }) => {
+    "only unfinished steps can be retried": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write(step("k"));
       await store.write(ask("q"));
@@ -200,7 +194,7 @@ export const retryCases = [
       assertMembers(await wholeJournal(store, id), [{ key: "k" }, { key: "q" }, { key: "again", tries: 1 }]);
     },
 
-    "a handler that rests with a step is parked until it is tried again": async ({ store }) => {
+    "a handler that only waits for a step's retry is parked until then": async ({ store }) => {
       await store.write(createRunning("a"));
       const rest = { runAfter: noon + 30, open: 0 };
       const rests = { state: "running", waiting: true, runAfter: noon + 30 };
@@ -214,7 +208,7 @@ export const retryCases = [
   }),
 
   ...storeCases("versions", {
-    "a task keeps the version with which its first attempt began": async ({ store }) => {
+    "a task keeps the version of its first attempt": async ({ store }) => {
       await store.write({ ...createQueued("a"), version: 9 });
       assertMembers(await store.get(id), { toolVersion: null });
       const [handler] = claim.handlers;
@@ -225,7 +219,7 @@ export const retryCases = [
       assertMembers(await store.get(id), { toolVersion: 2, attempt: 2 });
     },
 
-    "so does one that is run at once, or without a claim, or by a tool without a version": async ({
+    "so does a task that runs at once, without a claim, or by a tool without a version": async ({
       store,
     }) => {
       await store.write({ ...createRunning("a"), version: 4 });
@@ -241,7 +235,7 @@ export const retryCases = [
   }),
 
   ...ownerCases("retry", {
-    "what one owner gave back after a failure runs at any": async ({ store, join }) => {
+    "a task that one owner released after a failure can run at any owner": async ({ store, join }) => {
       const { store: other, owner: of } = await join();
       await other.write({ ...createRunning("a"), version: 3 });
       await other.write(retryStep("k", 1));

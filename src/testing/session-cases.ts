@@ -38,7 +38,7 @@ async function fromSession(
 }
 
 export const sessionCases = storeCases("sessions", {
-  "what is stored of a session is found by its id, as it was": withSessions(async (sessions) => {
+  "a stored session is found by its id, unchanged": withSessions(async (sessions) => {
     const odd = session("a", { principal: null, state: '{"s":"\ud800\u0000é"}' });
     await sessions.put(odd, room);
     assert.deepEqual(await sessions.get("a"), odd);
@@ -47,7 +47,7 @@ export const sessionCases = storeCases("sessions", {
     assert.deepEqual(await sessions.get("a"), session("a"));
   }),
 
-  "its state is changed where it is what it was before": withSessions(async (sessions) => {
+  "its state changes only if it is still the expected one": withSessions(async (sessions) => {
     const odd = '{"s":"\ud800\u0000é"}';
     await sessions.put(session("a", { state: odd }), room);
     assert.equal(await sessions.update("a", "{}", odd), true);
@@ -57,7 +57,7 @@ export const sessionCases = storeCases("sessions", {
     assert.equal(await sessions.get("gone"), undefined);
   }),
 
-  "its end is put off, and never comes earlier": withSessions(async (sessions) => {
+  "its end can move later, but never earlier": withSessions(async (sessions) => {
     await sessions.put(session("a"), room);
     const ends = (expiresAt: number): { id: string; expiresAt: number }[] =>
       ["a", "gone"].map((id) => ({ id, expiresAt }));
@@ -66,7 +66,7 @@ export const sessionCases = storeCases("sessions", {
     assert.equal(await sessions.get("gone"), undefined);
   }),
 
-  "one that was extended meanwhile is not deleted for its end": withSessions(async (sessions) => {
+  "a session that was extended meanwhile is not deleted": withSessions(async (sessions) => {
     for (const id of ["a", "b"]) await sessions.put(session(id, { expiresAt: noon + 5 }), room);
     const at = (expiresAt: number): { id: string; expiresAt: number }[] =>
       ["a", "gone"].map((id) => ({ id, expiresAt }));
@@ -76,8 +76,8 @@ export const sessionCases = storeCases("sessions", {
     assert.deepEqual(await idsOf(sessions, ["a", "b"]), ["b"]);
   }),
 
-  "whoever listens is told which sessions others have changed or deleted, and what they say of them":
-    withSessions(async (sessions) => {
+  "listeners are notified of sessions that others changed or deleted, with their notes": withSessions(
+    async (sessions) => {
       const heard: SessionNews[] = [];
       const stop = sessions.subscribe((news) => heard.push(...(news === "gap" ? [] : news)));
       const few = { ofPrincipal: 2, total: 100 };
@@ -101,23 +101,22 @@ export const sessionCases = storeCases("sessions", {
         { id: first, message: null },
         { id: second, message: null },
       ]);
-    }),
-
-  "those that have ended are deleted, as many as asked for, and those that are named": withSessions(
-    async (sessions) => {
-      for (const [index, id] of ["a", "b", "c", "d"].entries()) {
-        await sessions.put(session(id, { expiresAt: noon + index }), room);
-      }
-      assert.equal(await sessions.deleteExpired(noon + 2, 2), 2);
-      assert.equal(await sessions.deleteExpired(noon + 2, 2), 1);
-      assert.equal(await sessions.deleteExpired(noon + 2, 2), 0);
-      assert.deepEqual(await idsOf(sessions, ["a", "b", "c", "d"]), ["d"]);
-      await sessions.delete(["d", "gone"]);
-      assert.deepEqual(await idsOf(sessions, ["d"]), []);
     },
   ),
 
-  "a principal's session that ends first makes room for its next one": withSessions(async (sessions) => {
+  "expired sessions are deleted up to a limit, and named ones at once": withSessions(async (sessions) => {
+    for (const [index, id] of ["a", "b", "c", "d"].entries()) {
+      await sessions.put(session(id, { expiresAt: noon + index }), room);
+    }
+    assert.equal(await sessions.deleteExpired(noon + 2, 2), 2);
+    assert.equal(await sessions.deleteExpired(noon + 2, 2), 1);
+    assert.equal(await sessions.deleteExpired(noon + 2, 2), 0);
+    assert.deepEqual(await idsOf(sessions, ["a", "b", "c", "d"]), ["d"]);
+    await sessions.delete(["d", "gone"]);
+    assert.deepEqual(await idsOf(sessions, ["d"]), []);
+  }),
+
+  "the principal's session that ends first makes room for its next one": withSessions(async (sessions) => {
     const few = { ofPrincipal: 2, total: 100 };
     await sessions.put(session("late", { expiresAt: noon + 9 }), few);
     await sessions.put(session("soon", { expiresAt: noon + 1 }), few);
@@ -128,24 +127,22 @@ export const sessionCases = storeCases("sessions", {
     assert.deepEqual(await idsOf(sessions, all), ["late", "other", "n1", "n2", "n3", "next"]);
   }),
 
-  "where there are as many as there may be, the principal with most of them makes room": withSessions(
-    async (sessions) => {
-      const few = { ofPrincipal: 100, total: 4 };
-      await sessions.put(session("bob's", { principal: "bob", expiresAt: noon }), few);
-      for (const [index, id] of ["a", "b", "c"].entries()) {
-        await sessions.put(session(id, { expiresAt: noon + 10 - index }), few);
-      }
-      await sessions.put(session("carl's", { principal: "carl" }), few);
-      assert.deepEqual(await idsOf(sessions, ["bob's", "a", "b", "c", "carl's"]), [
-        "bob's",
-        "a",
-        "b",
-        "carl's",
-      ]);
-      await sessions.put(session("d"), { ofPrincipal: 100, total: 2 });
-      assert.equal((await idsOf(sessions, ["bob's", "a", "b", "carl's", "d"])).length, 2);
-    },
-  ),
+  "at the total limit, the principal with the most sessions makes room": withSessions(async (sessions) => {
+    const few = { ofPrincipal: 100, total: 4 };
+    await sessions.put(session("bob's", { principal: "bob", expiresAt: noon }), few);
+    for (const [index, id] of ["a", "b", "c"].entries()) {
+      await sessions.put(session(id, { expiresAt: noon + 10 - index }), few);
+    }
+    await sessions.put(session("carl's", { principal: "carl" }), few);
+    assert.deepEqual(await idsOf(sessions, ["bob's", "a", "b", "c", "carl's"]), [
+      "bob's",
+      "a",
+      "b",
+      "carl's",
+    ]);
+    await sessions.put(session("d"), { ofPrincipal: 100, total: 2 });
+    assert.equal((await idsOf(sessions, ["bob's", "a", "b", "carl's", "d"])).length, 2);
+  }),
 
   "the tasks of a request are found, and those of a session that have not finished": withSessions(
     async (sessions, { store }) => {
@@ -169,7 +166,7 @@ export const sessionCases = storeCases("sessions", {
     },
   ),
 
-  "a store that is closed refuses all of it": withSessions(async (sessions, { store }) => {
+  "a closed store refuses everything": withSessions(async (sessions, { store }) => {
     await store.close();
     const calls = [
       () => sessions.get("a"),
@@ -187,7 +184,7 @@ export const sessionCases = storeCases("sessions", {
 });
 
 export const sharedSessionCases = ownerCases("sessions", {
-  "all owners have the same sessions, and are told of them": async ({ store, join }) => {
+  "all owners share sessions and are notified of changes": async ({ store, join }) => {
     const { store: other } = await join();
     const [here, there] = [store.sessions, other.sessions];
     if (here === undefined || there === undefined) return;
@@ -235,7 +232,7 @@ function withQueues(
 }
 
 const casesOfOne = storeCases("messages", {
-  "come out once, in the order in which they went in, to the letter": withQueues(async (queues) => {
+  "are taken once, in order and unchanged": withQueues(async (queues) => {
     const bodies = ["1", '{ "a":1.0 }', '"\ud800"', "\ufffe", "1"];
     for (const body of bodies) assert.deepEqual(await queues.put(taskA, message(body), null), ok);
     assert.deepEqual(await queues.take(taskA, 2), bodies.slice(0, 2));
@@ -245,7 +242,7 @@ const casesOfOne = storeCases("messages", {
     assert.deepEqual(await queues.take(taskA, null), []);
   }),
 
-  "of many takers at once each message has one": withQueues(async (queues) => {
+  "each has one of many concurrent takers": withQueues(async (queues) => {
     const bodies = Array.from({ length: 30 }, (_, index) => String(index));
     await Promise.all(bodies.map((body) => queues.put(taskA, message(body), null)));
     const takes = await Promise.all(bodies.map(() => queues.take(taskA, 1)));
@@ -262,7 +259,7 @@ const casesOfOne = storeCases("messages", {
     assert.deepEqual(await queues.take("task-x", null), []);
   }),
 
-  "fill a queue up to its size, and no further": withQueues(async (queues) => {
+  "fill a queue only up to its limit": withQueues(async (queues) => {
     const puts = ["1", "2", "3"].map((body) => queues.put(taskA, message(body), 2));
     assert.deepEqual(await Promise.all(puts), [ok, ok, { ok: false, reason: "full" }]);
     await queues.take(taskA, 1);
@@ -271,7 +268,7 @@ const casesOfOne = storeCases("messages", {
     assert.deepEqual(await queues.take(taskA, null), ["2", "4", "5"]);
   }),
 
-  "are no change of the task, and outlive its end": withQueues(async (queues, { store }) => {
+  "do not change their task, and are kept after its end": withQueues(async (queues, { store }) => {
     const before = await store.snapshot(taskA);
     const changes = changesOf(store);
     await queues.put(taskA, message("1"), null);
@@ -282,24 +279,22 @@ const casesOfOne = storeCases("messages", {
     assert.deepEqual(await queues.take(taskA, null), ["1", "2"]);
   }),
 
-  "go with their task, whether its time is over or it is deleted before": withQueues(
-    async (queues, { store }) => {
-      await store.write(createRunning("b", { expiry: { from: "created", ms: 10 } }));
-      for (const of of [taskA, "task-b"]) {
-        await queues.put(of, message("1"), null);
-        await store.write({ type: "cancel", now: noon, id: of });
-      }
-      await store.write({ type: "delete", now: noon, id: taskA });
-      await store.write({ type: "delete_expired", now: noon + 10, limit: 1 });
-      for (const name of ["a", "b"]) {
-        assert.deepEqual(await queues.take(`task-${name}`, null), []);
-        await store.write(createRunning(name));
-        assert.deepEqual(await queues.take(`task-${name}`, null), []);
-      }
-    },
-  ),
+  "are deleted with their task, whether it expires or is deleted": withQueues(async (queues, { store }) => {
+    await store.write(createRunning("b", { expiry: { from: "created", ms: 10 } }));
+    for (const of of [taskA, "task-b"]) {
+      await queues.put(of, message("1"), null);
+      await store.write({ type: "cancel", now: noon, id: of });
+    }
+    await store.write({ type: "delete", now: noon, id: taskA });
+    await store.write({ type: "delete_expired", now: noon + 10, limit: 1 });
+    for (const name of ["a", "b"]) {
+      assert.deepEqual(await queues.take(`task-${name}`, null), []);
+      await store.write(createRunning(name));
+      assert.deepEqual(await queues.take(`task-${name}`, null), []);
+    }
+  }),
 
-  "that are bound to a process stand in line with the others there": withQueues(async (queues) => {
+  "that are bound to a process keep their place in the queue": withQueues(async (queues) => {
     for (const [index, bound] of [true, false, true].entries()) {
       await queues.put(taskA, { body: String(index), bound }, 3);
     }
@@ -307,7 +302,7 @@ const casesOfOne = storeCases("messages", {
     assert.deepEqual(await queues.take(taskA, null), ["0", "1", "2"]);
   }),
 
-  "are refused by a store that was closed": withQueues(async (queues, { store }) => {
+  "are refused by a closed store": withQueues(async (queues, { store }) => {
     await store.close();
     await assert.rejects(queues.put(taskA, message("1"), null), { code: "store_closed" });
     await assert.rejects(queues.take(taskA, null), { code: "store_closed" });
@@ -315,7 +310,7 @@ const casesOfOne = storeCases("messages", {
 });
 
 const casesOfSeveral = ownerCases("messages", {
-  "that are bound to one owner are taken by no other, and go with it": async ({ store, join, kill }) => {
+  "that are bound to one owner are taken by no other, and deleted with it": async ({ store, join, kill }) => {
     const { store: other, owner } = await join();
     const { messages } = store;
     if (messages === undefined || other.messages === undefined) return;

@@ -30,7 +30,7 @@ const tooLate: readonly TaskCommand[] = [
 ];
 
 export const settleCases = storeCases("settle", {
-  "the outcome is there with the state, in one snapshot": async ({ store }) => {
+  "a snapshot has the outcome together with the state": async ({ store }) => {
     await store.write(createRunning("a"));
     assertMembers(await store.write(settle(result)), { ok: true, task: { state: "settled", token: null } });
     assertMembers(await store.snapshot(id), {
@@ -39,7 +39,7 @@ export const settleCases = storeCases("settle", {
     });
   },
 
-  "a snapshot is for whom its record is visible": async ({ store }) => {
+  "a snapshot is visible only to those who may see its record": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(settle(result));
     const whole = await store.snapshot(id);
@@ -52,7 +52,7 @@ export const settleCases = storeCases("settle", {
     assert.equal(await store.snapshot("task-x", unexpected), undefined);
   },
 
-  "the record says of what kind the outcome is, in whatever way it came": async ({ store }) => {
+  "the record names the kind of outcome, however it came about": async ({ store }) => {
     const failed: Outcome = { kind: "error_result", body: '{"content":[],"isError":true}' };
     for (const [name, outcome] of Object.entries({ a: result, b: failed, c: error })) {
       await store.write(createRunning(name));
@@ -71,7 +71,7 @@ export const settleCases = storeCases("settle", {
     assertMembers(expired, { task: { outcomeKind: "error" } });
   },
 
-  "the first of two settlements at the same time wins": async ({ store }) => {
+  "the first of two concurrent settlements wins": async ({ store }) => {
     await store.write(createRunning("a"));
     const [first, second] = await Promise.all([store.write(settle(result)), store.write(settle(error))]);
     assert.equal(first.ok, true);
@@ -79,7 +79,7 @@ export const settleCases = storeCases("settle", {
     assert.deepEqual((await store.snapshot(id))?.outcome, result);
   },
 
-  "nothing moves a finished task": async ({ store }) => {
+  "nothing changes a finished task": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(settle(result));
     const before = await store.snapshot(id);
@@ -103,7 +103,7 @@ export const settleCases = storeCases("settle", {
     });
   },
 
-  "a second request to cancel changes nothing, and is not told": async ({ store }) => {
+  "a second cancel request changes nothing and is not announced": async ({ store }) => {
     await store.write(createRunning("a"));
     const first = await store.write({ type: "request_cancel", now: noon + 1, id });
     assertMembers(first, { ok: true, task: { cancelRequestedAt: noon + 1, version: 2 } });
@@ -113,7 +113,7 @@ export const settleCases = storeCases("settle", {
     assert.deepEqual(seen, []);
   },
 
-  "progress does not go back": async ({ store }) => {
+  "progress does not decrease": async ({ store }) => {
     await store.write(createRunning("a"));
     const report = (at: number, changes: TaskCommand<"update">["changes"]) =>
       store.write({ type: "update", now: at, id, token: "t1", changes });
@@ -129,7 +129,7 @@ export const settleCases = storeCases("settle", {
     assert.deepEqual((await store.get(id))?.progress, { progress: 2, message: "still" });
   },
 
-  "an update replaces what it names, progress included": async ({ store }) => {
+  "an update replaces what it names, including progress": async ({ store }) => {
     await store.write(createRunning("a", { statusMessage: "begun" }));
     const progress = { progress: 1.5, total: 3, message: "half" };
     await store.write({ type: "update", now: noon + 1, id, token: "t1", changes: { progress } });
@@ -140,7 +140,7 @@ export const settleCases = storeCases("settle", {
     assertMembers(await store.get(id), { ...changes, progress, sweepAt: null, updatedAt: noon + 2 });
   },
 
-  "a command about an unknown task says so": async ({ store }) => {
+  "a command for an unknown task is refused as unknown": async ({ store }) => {
     assert.deepEqual(await store.write(settle(result)), { ok: false, reason: "unknown" });
   },
 });
@@ -163,7 +163,7 @@ function expire(now: number, visibleUntil: number): TaskCommand<"expire"> {
 }
 
 export const sweepCases = storeCases("sweep", {
-  "due names unfinished tasks at their end of life, earliest first": async ({ store }) => {
+  "due lists unfinished tasks that have reached their end, earliest first": async ({ store }) => {
     await store.write(createQueued("a", lives(30)));
     await store.write(createRunning("b", lives(10)));
     await store.write(createQueued("c", lives(20)));
@@ -185,7 +185,7 @@ export const sweepCases = storeCases("sweep", {
     assert.deepEqual(await store.write(expire(noon + 49, noon + 99)), { ok: false, reason: "not_due" });
   },
 
-  "a task that is to be cancelled is due then, and no more once that is taken back": async ({ store }) => {
+  "a task with a scheduled cancel is due at that time, and not once it is withdrawn": async ({ store }) => {
     await store.write(createRunning("a", lives(100)));
     const about = { now: noon, id: "task-a" };
     const cancel = { type: "cancel", ...about, scheduled: true } as const;
@@ -208,7 +208,7 @@ export const sweepCases = storeCases("sweep", {
     assertMembers(late, { ok: true, task: { cancelBy: null, sweepAt: noon + 100 } });
   },
 
-  "a task without an end of its own is due at the limit of its run": async ({ store }) => {
+  "a task without its own end is due at its run limit": async ({ store }) => {
     await store.write(createRunning("a", { ...lives(20, "terminal"), runUntil: noon + 30 }));
     assert.equal(await store.nextSweepAt(noon), noon + 30);
     assert.deepEqual(await store.due(noon + 29, 10), []);
@@ -217,7 +217,7 @@ export const sweepCases = storeCases("sweep", {
     assertMembers(expired, { ok: true, task: { state: "settled", sweepAt: noon + 50 } });
   },
 
-  "an expired task is settled, visible for a while, then deletable": async ({ store }) => {
+  "an expired task is settled, stays visible for a while, and can then be deleted": async ({ store }) => {
     await store.write(createRunning("a", lives(10)));
     const expired = await store.write(expire(noon + 10, noon + 70));
     assertMembers(expired, { ok: true, task: { state: "settled", sweepAt: noon + 70 } });
@@ -226,7 +226,7 @@ export const sweepCases = storeCases("sweep", {
     assert.deepEqual(await store.write(sweep(noon + 70)), { ok: true, deleted: ["task-a"] });
   },
 
-  "delete_expired takes finished tasks only, earliest first, up to its limit": async ({ store }) => {
+  "delete_expired deletes only finished tasks, earliest first, up to its limit": async ({ store }) => {
     const lifetimes = { a: 30, b: 10, c: 20, d: 40 };
     for (const [name, ms] of Object.entries(lifetimes)) {
       await store.write(createQueued(name, lives(ms)));
@@ -242,7 +242,7 @@ export const sweepCases = storeCases("sweep", {
     assertMembers(await store.get("task-f"), { state: "cancelled" });
   },
 
-  "a deleted task leaves nothing, and its ids and keys are free again": async ({ store }) => {
+  "a deleted task leaves nothing behind, and its ids and keys are free": async ({ store }) => {
     const create = createRunning("a", { ...lives(10), idempotencyKey: "i", wireId: "w" });
     await store.write(create);
     const held = { now: noon, id: "task-a", token: "t1" };
@@ -258,7 +258,7 @@ export const sweepCases = storeCases("sweep", {
     assert.deepEqual(await wholeJournal(store, "task-a"), []);
   },
 
-  "what would end later than numbers are exact ends at the latest time there is": async ({ store }) => {
+  "an end beyond exact numbers becomes the latest possible time": async ({ store }) => {
     const far = 1e17;
     const from = ["created", "terminal"] as const;
     for (const each of from) await store.write(createRunning(each, { ...lives(far, each), runUntil: far }));
@@ -283,7 +283,7 @@ export const sweepCases = storeCases("sweep", {
     assert.equal((await store.list({ generation: "2026-07-28", principal: "ann" }, null, 9, noon)).length, 3);
   },
 
-  "nextSweepAt passes over what is due already": async ({ store }) => {
+  "nextSweepAt skips tasks that are already due": async ({ store }) => {
     await store.write(createQueued("a", lives(10)));
     await store.write(createQueued("b", lives(10)));
     await store.write(createQueued("c", lives(20)));
@@ -293,9 +293,7 @@ export const sweepCases = storeCases("sweep", {
     assert.equal(await store.nextSweepAt(noon + 20), null);
   },
 
-  "nextSweepAt is the earlier of expiry and deletion, and null where nothing is to come": async ({
-    store,
-  }) => {
+  "nextSweepAt is the earlier of expiry and deletion, or null if there is neither": async ({ store }) => {
     assert.equal(await store.nextSweepAt(noon), null);
     await store.write(createQueued("a", lives(null)));
     assert.equal(await store.nextSweepAt(noon), null);
@@ -314,7 +312,7 @@ const remove = { type: "delete", now: noon, id: "task-a" } as const;
 const wire = { generation: "sep-1686", scope: "s", wireId: "mine" } as const;
 
 export const deleteCases = storeCases("delete", {
-  "a finished task goes with all that belongs to it, and its ids are free": async ({ store }) => {
+  "deleting a finished task removes all its data and frees its ids": async ({ store }) => {
     await store.write(createRunning("a", { ...wire, idempotencyKey: "i" }));
     const held = { id: "task-a", now: noon, token: "t1" };
     await store.write({ type: "record_step", ...held, key: "k", value: "1", error: null });
@@ -331,7 +329,7 @@ export const deleteCases = storeCases("delete", {
     assertMembers(again, { ok: true, created: true });
   },
 
-  "one that has not ended stays": async ({ store }) => {
+  "an unfinished task cannot be deleted": async ({ store }) => {
     await store.write(createQueued("a"));
     assert.deepEqual(await store.write(remove), { ok: false, reason: "state" });
     await store.write({ type: "start", now: noon, id: "task-a", token: "t1" });
@@ -339,7 +337,7 @@ export const deleteCases = storeCases("delete", {
     assertMembers(await store.get("task-a"), { state: "running" });
   },
 
-  "one that is not there is unknown, and so is one that was deleted": async ({ store }) => {
+  "a missing or deleted task is unknown": async ({ store }) => {
     assert.deepEqual(await store.write(remove), { ok: false, reason: "unknown" });
     await store.write(createQueued("a"));
     await store.write({ type: "cancel", now: noon, id: "task-a" });
@@ -347,7 +345,7 @@ export const deleteCases = storeCases("delete", {
     assert.deepEqual(await store.write(remove), { ok: false, reason: "unknown" });
   },
 
-  "whoever watches hears of it once": async ({ store }) => {
+  "a deletion is announced once": async ({ store }) => {
     await store.write(createQueued("a"));
     await store.write({ type: "cancel", now: noon, id: "task-a" });
     const heard = changesOf(store);
@@ -356,7 +354,7 @@ export const deleteCases = storeCases("delete", {
     assert.deepEqual(heard, [{ id: "task-a", version: null }]);
   },
 
-  "there is room for another one": async ({ store }) => {
+  "a deletion makes room in the quota": async ({ store }) => {
     const one = { unfinished: null, retained: 1 };
     const quota = { perPrincipal: one, total: one };
     await store.write({ ...createQueued("a"), quota });

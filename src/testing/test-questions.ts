@@ -103,14 +103,14 @@ export class TestQuestions {
     });
     answer(result);
     const found = await problem;
-    if (found !== undefined) assert.fail(`The answer to "${key}" was not taken: ${found}.`);
+    if (found !== undefined) assert.fail(`The answer to "${key}" was not accepted: ${found}.`);
   }
 }
 
 const problems: Readonly<Partial<Record<ClientEvent["type"], string>>> = {
   answer_refused: "the server refused it",
-  question_withdrawn: "the question is not open any more",
-  question_unanswered: "it is no result of such a question",
+  question_withdrawn: "the question is no longer open",
+  question_unanswered: "it is not a result for this kind of question",
 };
 
 async function resultOf(answer: TestAnswer, params: TestQuestion["params"]): Promise<InputResult> {

@@ -50,12 +50,14 @@ export function assertTested(
     const isServer = typeof tested === "object" && tested !== null && "tasks" in tested;
     throw new TypeError(
       isServer
-        ? "testTasks makes the server itself, anew for each start, on a store and a clock of its own: testTasks({ durable: makeServer }, options)."
+        ? "testTasks creates the server itself for each start, with its own store and clock. Pass the function that makes the server: testTasks({ durable: makeServer }, options)."
         : `testTasks takes a function that adds tools, since each start of the server calls it: testTasks((tasks) => addReport(tasks)), or testTasks({ durable: makeServer }). This is ${tested === null ? "null" : typeof tested}.`,
     );
   }
   if (server !== undefined) {
-    throw new TypeError("testTasks has two servers here: durable makes it, so leave out the option server.");
+    throw new TypeError(
+      "testTasks got two servers. durable already makes one, so leave out the option server.",
+    );
   }
 }
 

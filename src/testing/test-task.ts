@@ -27,7 +27,7 @@ export type ExpectedJournal = readonly string[] | Readonly<Record<string, unknow
 export function assertJournal(entries: readonly RecordedEntry[], expected: ExpectedJournal): void {
   const keys = entries.map(({ key }) => key);
   if (isList(expected)) {
-    assert.deepEqual(keys, expected, `The journal has ${listed(keys)}, and not ${listed(expected)}.`);
+    assert.deepEqual(keys, expected, `The journal has ${listed(keys)}, not ${listed(expected)}.`);
     return;
   }
   for (const [key, value] of Object.entries(expected)) {
@@ -38,7 +38,7 @@ export function assertJournal(entries: readonly RecordedEntry[], expected: Expec
     assert.deepEqual(
       entry.value,
       value,
-      `"${key}" ended with ${JSON.stringify(entry.value)}, and not with ${JSON.stringify(value)}.`,
+      `"${key}" ended with ${JSON.stringify(entry.value)}, not with ${JSON.stringify(value)}.`,
     );
   }
 }

@@ -52,7 +52,7 @@ const works = { state: "running", waiting: false, lane: null, runAfter: null } a
 
 export const waitingCases = [
   ...storeCases("waiting", {
-    "a running task rests until its first deadline, and works again when something has come": async ({
+    "a running task rests until its first deadline, and works again when something arrives": async ({
       store,
     }) => {
       await store.write(createRunning("a"));
@@ -78,7 +78,7 @@ export const waitingCases = [
       assertMembers(await store.write({ ...heldByT1, type: "end_sleep", key: "s" }), { task: works });
     },
 
-    "a rest that the attempt sees too late is none": async ({ store }) => {
+    "a rest does not count if something arrived first": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write(ask("q", null));
       await store.write(answer("q"));
@@ -90,7 +90,7 @@ export const waitingCases = [
       });
     },
 
-    "a task that rests is parked where its attempt gives it back, and is not claimed": async ({ store }) => {
+    "a resting task is parked when its attempt releases it, and is not claimed": async ({ store }) => {
       await park(store, null);
       assertMembers(await store.get(id), { ...parkedTask, owner, runAfter: latestTime, openInputs: 1 });
       assert.equal(await store.hasClaimable([aHandler]), false);
@@ -105,21 +105,21 @@ export const waitingCases = [
       assertMembers(await store.get(id), { state: "queued", waiting: false, lane: "recovered", owner: null });
     },
 
-    "a task for which something came while it was given back is not parked": async ({ store }) => {
+    "a task is not parked if something arrived while it was being released": async ({ store }) => {
       await store.write(createRunning("a"));
       await store.write(ask("q", null));
       await store.write(answer("q"));
       assertMembers(await store.write({ ...heldByT1, type: "park" }), { task: { ...woken, owner } });
     },
 
-    "a cancel wakes a parked task, and an answer to nothing does not": async ({ store }) => {
+    "a cancel wakes a parked task, but an answer to no question does not": async ({ store }) => {
       await park(store, null);
       assertMembers(await store.write(answer("x")), { accepted: [], task: parkedTask });
       await store.write({ type: "request_cancel", now: noon + 2, id, cancelBy: noon + 9 });
       assertMembers(await store.get(id), { ...woken, runAfter: noon + 2, cancelBy: noon + 9 });
     },
 
-    "a parked task is woken when its time has come, and not before": async ({ store }) => {
+    "a parked task is woken at its time, and not before": async ({ store }) => {
       await park(store, noon + 5);
       assertMembers(await store.get(id), { ...parkedTask, runAfter: noon + 5 });
       assert.equal(await store.nextSweepAt(noon), noon + 5);
@@ -129,7 +129,7 @@ export const waitingCases = [
       assertMembers(await wake(store, noon + 7), { woken: 0 });
     },
 
-    "those that are to be woken come in the order of their times": async ({ store }) => {
+    "tasks to wake are listed in the order of their times": async ({ store }) => {
       for (const [name, until] of Object.entries({ b: noon + 2, a: noon + 1, c: noon + 3 })) {
         await store.write(createRunning(name));
         const of = { now: noon, id: `task-${name}`, token: "t1" } as const;
@@ -146,7 +146,11 @@ export const waitingCases = [
   }),
 
   ...ownerCases("waiting", {
-    "what rested when its owner died is parked, and counts no crash": async ({ store, join, kill }) => {
+    "a task that rested when its owner died is parked, without counting a crash": async ({
+      store,
+      join,
+      kill,
+    }) => {
       const { store: lost, owner: gone } = await join();
       await lost.write(createRunning("a"));
       await lost.write(ask("q", noon + 5));
@@ -157,7 +161,7 @@ export const waitingCases = [
       assertMembers(await store.get(id), { ...woken, openInputs: 0 });
     },
 
-    "a cancel tells whether an attempt is there that hears of it": async ({ store, join, kill }) => {
+    "a cancel reports whether a running attempt will be notified": async ({ store, join, kill }) => {
       const { store: other, owner: of } = await join();
       for (const name of ["a", "b"]) {
         await other.write(createRunning(name));
@@ -168,7 +172,7 @@ export const waitingCases = [
       assertMembers(await store.write({ type: "cancel", now: noon, id }), { released: true });
     },
 
-    "what one owner parked is run by it as long as it lives, and woken by any": async ({
+    "a task parked by one owner stays with it while it lives, and any owner can wake it": async ({
       store,
       join,
       kill,
@@ -203,7 +207,7 @@ function answerAs(name: string, key: string) {
 
 export const childInputCases = [
   ...storeCases("questions below", {
-    "a root shows its own questions, then those of all tasks below it": async ({ store }) => {
+    "a root shows its own questions, then those of its descendants": async ({ store }) => {
       await callDown(store, "a", "c", "d");
       await store.write(callTool("a", "b"));
       await store.write(startTask("b"));
@@ -224,7 +228,7 @@ export const childInputCases = [
       assertMembers(await inputsOf(store, "task-d"), [{ key: "z" }, { key: "y" }]);
     },
 
-    "a question below says which scopes its task needs": async ({ store }) => {
+    "a descendant's question names the scopes that its task needs": async ({ store }) => {
       await callDown(store, "a", "b");
       await store.write(callTool("b", "c", { requiredScopes: ["pay", "send"] }));
       await store.write(startTask("c"));
@@ -234,7 +238,9 @@ export const childInputCases = [
       assert.deepEqual(await inputsOf(store), inputs);
     },
 
-    "what is put, answered or given up below changes the root, and is told": async ({ store }) => {
+    "asking, answering or giving up a descendant's question changes the root and is announced": async ({
+      store,
+    }) => {
       await callDown(store, "a", "b", "c");
       const seen = changesOf(store);
       await store.write(askAs("c", "q"));
@@ -255,7 +261,7 @@ export const childInputCases = [
       assertMembers(await store.get(id), { version: 6 });
     },
 
-    "the questions of a task end with it": async ({ store }) => {
+    "a task's questions end with it": async ({ store }) => {
       await callDown(store, "a", "b", "c");
       for (const [name, key] of [
         ["b", "q"],
@@ -275,7 +281,7 @@ export const childInputCases = [
       assert.equal(seen.filter((change) => change.id === id).length, 1);
     },
 
-    "questions of a task whose parent has ended are still the root's": async ({ store }) => {
+    "questions of a task whose parent has ended still belong to the root": async ({ store }) => {
       await callDown(store, "a", "b", "c");
       await store.write(askAs("c", "q"));
       await store.write(settleAs("b"));
@@ -284,7 +290,7 @@ export const childInputCases = [
       assertMembers(await store.get(id), { openInputs: 0, childInputs: 0 });
     },
 
-    "a root that has ended shows none, and is not changed by any": async ({ store }) => {
+    "an ended root shows no questions, and none changes it": async ({ store }) => {
       await callDown(store, "a", "b");
       await store.write(askAs("b", "q"));
       await store.write(settleAs("a"));
@@ -297,7 +303,9 @@ export const childInputCases = [
       assert.deepEqual(await store.get(id), ended);
     },
 
-    "questions below neither wake a parked root nor keep a handler from its rest": async ({ store }) => {
+    "descendants' questions neither wake a parked root nor keep its handler from parking": async ({
+      store,
+    }) => {
       await store.write(createRunning("a"));
       await store.write(callTool("a", "b"));
       await store.write(startTask("b"));
@@ -313,7 +321,7 @@ export const childInputCases = [
       assertMembers(await store.get(id), { ...parked, openInputs: 1 });
     },
 
-    "who may not see the root sees no question": async ({ store }) => {
+    "a caller who may not see the root sees no questions": async ({ store }) => {
       await callDown(store, "a", "b");
       await store.write(askAs("b", "q"));
       assert.equal(await store.snapshot(id, () => false), undefined);
@@ -321,7 +329,7 @@ export const childInputCases = [
   }),
 
   ...ownerCases("questions below", {
-    "a root shows what a task asks that another owner runs": async ({ store, join }) => {
+    "a root shows the questions of a descendant that another owner runs": async ({ store, join }) => {
       const { store: other } = await join();
       await store.write(createRunning("a"));
       await store.write(callTool("a", "b"));

@@ -77,7 +77,7 @@ describe("a task that runs", () => {
     const recording = await recorded(steps("a", "b"), "b");
     expect(await check(recording, replays("a", "new", "b"), { settleMs: 1 })).toEqual({
       ok: false,
-      problems: ['The handler does not come to "b", which is in the journal.'],
+      problems: ['The handler does not reach "b", which is in the journal.'],
       added: ["new"],
       unreached: ["b"],
       changed: [],
@@ -252,7 +252,7 @@ describe("a task that has ended", () => {
     const recording = await recorded(async (_, task) => text(await task.step("a", () => "done")));
     expect(await check(recording, replays("a", "b"))).toMatchObject({
       ok: false,
-      problems: ['The recorded task had ended, and the handler goes on with "b".'],
+      problems: ['The recorded task had ended, but the handler goes on to "b".'],
       added: ["b"],
     });
   });
@@ -314,7 +314,7 @@ describe("a handler that does something of its own", () => {
       ok: false,
       end: "busy",
       problems: [
-        "The handler did something of its own for more than 5 ms. Put that into a step, or raise settleMs.",
+        "The handler did its own work for more than 5 ms. Move that work into a step, or raise settleMs.",
       ],
     });
   });
@@ -373,7 +373,7 @@ describe("versions", () => {
       end: "returned",
     });
     await expect(check({ ...recording, toolVersion: 2 }, replays("a"))).rejects.toThrow(
-      'The recorded task began under version 2 of tool "report", which is version 1 here',
+      'The recorded task began with version 2 of tool "report", which has version 1 here',
     );
   });
 });

@@ -22,7 +22,7 @@ it("says what to give", async () => {
   // @ts-expect-error: no unit that it knows
   await expect(t.clock.advance("2 weeks")).rejects.toThrow('"2 weeks" is not a duration: use "90s"');
   await expect(t.start("work", {}).then((task) => task.assertJournal(["worked"]))).rejects.toThrow(
-    'The journal has "work", and not "worked".',
+    'The journal has "work", not "worked".',
   );
   await expect(testTasks(addTools, { keepMs: -1 })).rejects.toMatchObject({ code: "configuration" });
 });
