@@ -1,3 +1,8 @@
+/**
+ * Tasks of protocol 2025-11-25, as they are on the wire. The requestor asks for a task with `params.task`, polls `tasks/get`, and fetches
+ * the result with `tasks/result`. Pure: from records and params to messages, and back.
+ */
+
 import type { GenerationName, TaskRecord, TaskSnapshot, Progress } from "../task/record.ts";
 import {
   isJsonObject,

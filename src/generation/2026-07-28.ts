@@ -1,3 +1,8 @@
+/**
+ * Tasks of protocol 2026-07-28, as they are on the wire. The receiver decides what becomes a task; `tasks/get` has the result, and
+ * `tasks/update` takes answers. Every request stands alone. Pure: from records and params to messages, and back.
+ */
+
 import type { GenerationName, TaskMethod, TaskSnapshot } from "../task/record.ts";
 import { isJsonObject, type JsonObject, logLevelOf, metaOf } from "./message.ts";
 import { HoldfastError } from "../task/fault.ts";

@@ -1,3 +1,8 @@
+/**
+ * What Holdfast adds to the protocol, under keys of its own: tool names, question keys, idempotency keys, logs and outputs as
+ * resources. Each side works without the other's support for it.
+ */
+
 import { inputMethods, encodeJournalKey } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { metaOf, type JsonObject, withMeta, isJsonObject } from "./message.ts";
@@ -89,7 +94,7 @@ export function readKeptMs(server: unknown, place: CapabilityPlace): number | un
  * `true` in `_meta` of a call that was sent before under the same key, and whose answer was lost: a server that would run it again must
  * refuse it.
  */
-export const repeatMeta = "holdfast/repeat";
+const repeatMeta = "holdfast/repeat";
 
 /** The members of `_meta` for a call with this key. */
 export function idempotencyMeta(key: string, repeat: boolean): JsonObject {

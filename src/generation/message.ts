@@ -1,3 +1,8 @@
+/**
+ * What all generations share when they read and write messages: JSON objects, `_meta`, durations, cursors, log lines.
+ * Everything from the other side is `unknown` until it was checked; a wrong value throws `invalid_params`.
+ */
+
 import { HoldfastError } from "../task/fault.ts";
 import type { JsonRpcError } from "../task/outcome.ts";
 import { logLevels, type LogLevel, type LogText } from "../task/task-line.ts";
@@ -79,7 +84,7 @@ export const setLevelMethod = "logging/setLevel";
 
 export const logMethod = "notifications/message";
 
-export interface LogMessage {
+interface LogMessage {
   readonly method: string;
   readonly params: JsonObject;
 }

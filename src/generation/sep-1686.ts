@@ -1,3 +1,8 @@
+/**
+ * Tasks of SEP-1686, the original proposal, as they are on the wire. Requestors choose the ids, and a task is kept from its end
+ * (`keepAlive`). Pure: from records and params to messages, and back.
+ */
+
 import type { GenerationName, TaskRecord, TaskSnapshot, Progress } from "../task/record.ts";
 import {
   isJsonObject,

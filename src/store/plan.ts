@@ -1,5 +1,5 @@
 import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
-import { joined, left, decide, type Decision } from "../task/decide.ts";
+import { withCaller, withoutCallers, decide, type Decision } from "../task/decide.ts";
 import { createRecord, isSameCall } from "../task/create-record.ts";
 import { hasRoom, hasHandler, noTurns } from "../task/queue.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -33,9 +33,9 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       return removal({ ok: true, deleted }, deleted);
     }
     case "join":
-      return callers(facts, (task, others) => joined(task, command, facts.owner, others));
+      return callers(facts, (task, others) => withCaller(task, command, facts.owner, others));
     case "leave":
-      return callers(facts, (task, others) => left(task, command, facts.owner, others));
+      return callers(facts, (task, others) => withoutCallers(task, command, facts.owner, others));
     case "release_key":
       return releaseKey(command, facts);
     case "extend":

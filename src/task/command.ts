@@ -1,3 +1,9 @@
+/**
+ * Commands are the only way to change a store; their results say what became of them.
+ * - Plain data, so that they can be batched, sent to a thread and replayed.
+ * - A refusal is a result and not a fault: the caller decides what it means.
+ */
+
 import type { ActionBy, TaskRequest, NewTask, TaskChanges, TaskRecord } from "./record.ts";
 import type { CrashBackoff, ClaimingHandler, Quota, Turns, Rest } from "./queue.ts";
 import type { InputAnswer, InputRequest, JournalEntry } from "./journal.ts";

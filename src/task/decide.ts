@@ -1,13 +1,21 @@
+/**
+ * What a command does to a task: the one place that decides it, for every store.
+ * - Pure: the result depends on the record, the command and what the store read for it.
+ * - A command that the table of `transition.ts` does not allow is refused, and changes nothing.
+ * - Each accepted change raises the version by one; a command that changes nothing leaves it.
+ * - A settled or cancelled task never changes its state or outcome again.
+ */
+
 import { attemptsAfter } from "./attempts.ts";
 import type { Refusal, TaskCommand, TaskCommandName, DeliveryCommands } from "./command.ts";
 import {
   crashPause,
-  givenBack,
+  parkedOr,
   isToWake,
   pausing,
   ready,
   resting,
-  roused,
+  resumedToCancel,
   working,
   type Waiting,
 } from "./queue.ts";
@@ -148,7 +156,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       });
     case "release":
       // An attempt that releases its task until a later time already knows of a cancel request, so the pause is kept.
-      return decision({ ...task, ...givenBack(task, paused(command.until, now)), token: null });
+      return decision({ ...task, ...parkedOr(task, paused(command.until, now)), token: null });
     case "retry": {
       const { statusMessage } = command;
       const failures = task.failures + 1;
@@ -159,14 +167,14 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
     }
     case "park":
       // If an answer or event has arrived meanwhile, it has already woken the task.
-      return decision({ ...task, ...givenBack(task, ready("woken", now)), token: null });
+      return decision({ ...task, ...parkedOr(task, ready("woken", now)), token: null });
     case "wake":
       return decision({ ...task, ...ready(task.waiting ? "woken" : "recovered", now) });
     case "reclaim": {
       const crashes = task.crashes + (task.waiting ? 0 : 1);
       const pause = crashPause(crashes, command.backoff);
       const otherwise = pause === 0 ? ready("recovered", now) : pausing(now + pause);
-      return decision({ ...task, ...givenBack(task, otherwise), token: null, crashes });
+      return decision({ ...task, ...parkedOr(task, otherwise), token: null, crashes });
     }
     case "mark":
       return decision({ ...task, ...resting(task, command.rest), journalled: true });
@@ -192,7 +200,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       if (task.cancelRequestedAt !== null) return nothing(task);
       const cancelBy = earlier(task.cancelBy, command.cancelBy);
       const sweepAt = endsAt({ ...task, cancelBy });
-      return decision({ ...task, ...roused(task, now), cancelRequestedAt: now, cancelBy, sweepAt });
+      return decision({ ...task, ...resumedToCancel(task, now), cancelRequestedAt: now, cancelBy, sweepAt });
     }
     case "cancel": {
       // The sweeper's text says that the caller left, which is wrong for a requested cancel.
@@ -253,8 +261,8 @@ function settled(
   task: TaskRecord,
   { outcome, statusMessage, now }: TaskCommand<"settle" | "fail" | "expire">,
 ): TaskRecord {
-  const told = { ...task, statusMessage: statusMessage ?? task.statusMessage };
-  return { ...finish(told, now), outcomeKind: outcome.kind };
+  const withMessage = { ...task, statusMessage: statusMessage ?? task.statusMessage };
+  return { ...finish(withMessage, now), outcomeKind: outcome.kind };
 }
 
 function finish(task: TaskRecord, now: number): TaskRecord {
@@ -314,7 +322,7 @@ interface Callers {
 type Others = readonly string[];
 
 /** The task once a caller of `owner` waits: earlier callers that left no longer cancel it. */
-export function joined(
+export function withCaller(
   task: TaskRecord,
   { key, alone }: TaskCommand<"join">,
   owner: string,
@@ -326,7 +334,7 @@ export function joined(
 }
 
 /** The task once all or some callers of `owner` have stopped waiting. */
-export function left(
+export function withoutCallers(
   task: TaskRecord,
   { stays, promised, cancelBy }: TaskCommand<"leave">,
   owner: string,

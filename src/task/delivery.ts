@@ -38,7 +38,7 @@ export interface StoredDelivery extends Delivery {
 }
 
 /** The status of a task as webhooks name it. A result that reports a tool error is a failure. */
-export function eventOfStatus(
+function eventOfStatus(
   task: Pick<TaskRecord, "state" | "openInputs" | "outcomeKind">,
 ): Exclude<DeliveryEvent, "created" | "deleted"> {
   const status = statusOf(task);
@@ -49,19 +49,19 @@ export function eventOfStatus(
 /** The deliveries for a change, to the webhooks with which the task was created. */
 export function deliveriesOf(before: TaskRecord | undefined, after: TaskRecord): readonly Delivery[] {
   if (after.notifies === undefined) return none;
-  if (before === undefined) return told(after, "created", after.createdAt);
+  if (before === undefined) return toEachHook(after, "created", after.createdAt);
   const event = eventOfStatus(after);
-  return event === eventOfStatus(before) ? none : told(after, event, after.updatedAt);
+  return event === eventOfStatus(before) ? none : toEachHook(after, event, after.updatedAt);
 }
 
 /** The same for a task deleted early, since no later change reports it. */
 export function deliveriesOfDeleted(task: TaskRecord, now: number): readonly Delivery[] {
-  return told({ ...task, version: task.version + 1 }, "deleted", now);
+  return toEachHook({ ...task, version: task.version + 1 }, "deleted", now);
 }
 
 const none: readonly Delivery[] = [];
 
-function told(
+function toEachHook(
   { id, tool, principal, generation, version, notifies = [] }: TaskRecord,
   event: DeliveryEvent,
   at: number,

@@ -1,3 +1,9 @@
+/**
+ * How long a task lives: its end of life, the ttl that clients see, and `extend`.
+ * - A ttl that a client has seen never shrinks, and a task is not deleted before it.
+ * - A task ends at its expiry or at the limit of its run, whichever applies.
+ */
+
 import { isTerminal, type TaskState } from "./outcome.ts";
 import { storable, latestTime } from "./time.ts";
 import { type Expiry, generations, type TaskRecord } from "./record.ts";

@@ -1,8 +1,14 @@
+/**
+ * What a command writes to the journal, and what that changes in the record.
+ * - Pure, like `decide.ts`, and used by it for the commands about journal entries.
+ * - An entry that has ended is not changed, except that a retry of the handler forgets failed ones.
+ */
+
 import type { Refusal, TaskCommand } from "./command.ts";
 import type { JournalEntry, JournalKind } from "./journal.ts";
 import type { TaskRecord } from "./record.ts";
 import { storable } from "./time.ts";
-import { resting, stirred, working } from "./queue.ts";
+import { resting, resumed, working } from "./queue.ts";
 
 /** The end of a call: the task made for it has ended. */
 interface EndCall {
@@ -137,7 +143,7 @@ export function journalChange(
       if (answered.length === 0) return undefined;
       const openInputs = task.openInputs - answered.length;
       return {
-        task: { ...task, ...stirred(task, now), openInputs, crashes: 0, updatedAt: now },
+        task: { ...task, ...resumed(task, now), openInputs, crashes: 0, updatedAt: now },
         journal: answered,
       };
     }
@@ -155,7 +161,7 @@ export function journalChange(
       if (open === undefined) return "state";
       const { value, error } = command;
       return {
-        task: { ...task, ...stirred(task, now), ...withoutWait(task, open, now), crashes: 0 },
+        task: { ...task, ...resumed(task, now), ...withoutWait(task, open, now), crashes: 0 },
         journal: [{ ...open, value, error, ...done }],
       };
     }
@@ -187,7 +193,7 @@ export function journalChange(
       const open = lasting("event", facts.eventWait);
       if (open === undefined) return undefined; // the store keeps the event
       return {
-        task: { ...task, ...stirred(task, now), ...withoutWait(task, open, now), crashes: 0 },
+        task: { ...task, ...resumed(task, now), ...withoutWait(task, open, now), crashes: 0 },
         journal: [{ ...open, value: command.value, ...done }],
       };
     }
@@ -216,7 +222,7 @@ function time(at: number | null): number | null {
 }
 
 /** The open inputs that these answers end, in the order of the answers: for each input, the first answer in time. */
-export function takeAnswers(
+function takeAnswers(
   command: TaskCommand<"answer_inputs">,
   entry: (key: string) => JournalEntry | undefined,
 ): JournalEntry[] {
@@ -233,6 +239,6 @@ export function takeAnswers(
 }
 
 /** The entry, if it is of this kind and has not ended. */
-export function lasting(kind: JournalKind, entry: JournalEntry | undefined): JournalEntry | undefined {
+function lasting(kind: JournalKind, entry: JournalEntry | undefined): JournalEntry | undefined {
   return entry?.kind === kind && entry.doneAt === null ? entry : undefined;
 }

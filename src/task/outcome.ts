@@ -1,4 +1,9 @@
 /**
+ * The states of a task, and how it can end: with a result, a result that reports an error, or an error.
+ * Outcome bodies are raw JSON text that is stored and returned unchanged.
+ */
+
+/**
  * The internal state of a task. `queued`: no attempt holds it. `running`: an attempt holds it under its token. `settled` and `cancelled`
  * are final.
  */
@@ -8,7 +13,7 @@ export type TaskState = "queued" | "running" | "settled" | "cancelled";
  * The state of a task as seen from outside, before a generation translates it. `input_required` is not stored: it is an unfinished task
  * with open inputs.
  */
-export type TaskStatus = "working" | "input_required" | "settled" | "cancelled";
+type TaskStatus = "working" | "input_required" | "settled" | "cancelled";
 
 export const taskStates: readonly TaskState[] = ["queued", "running", "settled", "cancelled"];
 
@@ -75,7 +80,7 @@ export type CallFailure =
   | { readonly reason: "cancelled" };
 
 /** What the calling task's journal stores: exactly one of `value` and `error`, raw JSON. */
-export interface CallEnd {
+interface CallEnd {
   readonly value: string | null;
   readonly error: string | null;
 }

@@ -1,3 +1,9 @@
+/**
+ * When queued tasks run, and in which order: lanes, parking, fair turns, limits and pauses after crashes.
+ * - A queued task is in a lane (it can be claimed) or waits (for an answer, an event or a time), never both.
+ * - Priorities come first, then principals take turns, so that nobody's backlog delays another's task.
+ */
+
 import type { QueueLane, TaskRecord, TaskMethod } from "./record.ts";
 import { latestTime, storable } from "./time.ts";
 
@@ -13,7 +19,7 @@ export interface Rest {
 export type Waiting = Pick<TaskRecord, "waiting" | "lane" | "runAfter">;
 
 /** True for a queued task that waits for something: it does not run before that. */
-export function isParked({ state, lane, waiting }: TaskRecord): boolean {
+function isParked({ state, lane, waiting }: TaskRecord): boolean {
   return state === "queued" && lane === null && waiting;
 }
 
@@ -50,19 +56,19 @@ export function pausing(until: number): Waiting {
 }
 
 /** A task with an ended wait: its handler must continue, even if it has other waits. */
-export function stirred(task: TaskRecord, now: number): Waiting {
+export function resumed(task: TaskRecord, now: number): Waiting {
   if (task.state === "running") return working;
   return isParked(task) ? ready("woken", now) : task;
 }
 
 /** The same for a cancel request, which a pausing handler must also notice. */
-export function roused(task: TaskRecord, now: number): Waiting {
+export function resumedToCancel(task: TaskRecord, now: number): Waiting {
   const pauses = task.state === "queued" && task.lane === null && !task.waiting;
-  return pauses ? ready("recovered", now) : stirred(task, now);
+  return pauses ? ready("recovered", now) : resumed(task, now);
 }
 
 /** A task whose attempt ends without an outcome: parked if its handler rests, otherwise `otherwise`. */
-export function givenBack({ waiting, runAfter }: TaskRecord, otherwise: Waiting): Waiting {
+export function parkedOr({ waiting, runAfter }: TaskRecord, otherwise: Waiting): Waiting {
   return runAfter === null ? otherwise : { waiting, lane: null, runAfter };
 }
 

@@ -1,3 +1,9 @@
+/**
+ * The record of a task: everything that is stored of it besides its bodies (arguments, outcome, journal).
+ * - Plain data: every read of it is consistent, and every answer to a client is derived from it.
+ * - Only the functions of `decide.ts` and `create-record.ts` make one; stores write what these return.
+ */
+
 import type { TaskAttempt } from "./attempts.ts";
 import type { OutcomeKind, TaskState, Outcome } from "./outcome.ts";
 import type { InputRequest } from "./journal.ts";

@@ -1,3 +1,8 @@
+/**
+ * Texts as stores keep them: JSON, cut to a length in code points, or encrypted.
+ * An encrypted text cannot be cut: whoever reads it cuts after decryption.
+ */
+
 import { HoldfastError, isUnreadable } from "./fault.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { TaskState } from "./outcome.ts";
 
 /** What can cause an event. Each kind of writer is guarded differently. */
-export type TaskActor = "requestor" | "server" | "attempt" | "child" | "dispatch" | "recovery" | "sweeper";
+type TaskActor = "requestor" | "server" | "attempt" | "child" | "dispatch" | "recovery" | "sweeper";
 
 interface Transition {
   /** States in which the event is accepted. In other states the write is refused. */

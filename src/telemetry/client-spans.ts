@@ -29,7 +29,7 @@ import {
   startSpan,
 } from "./spans.ts";
 
-export interface ClientSpansSetup {
+interface ClientSpansSetup {
   readonly tracer: Tracer;
   readonly errorText: ErrorText;
   /** `mcp.client.operation.duration`, in seconds. */

@@ -76,7 +76,7 @@ export class ServerMeters implements ServerMetrics {
 type Ended = Extract<ServerEvent, { readonly type: "task.settled" | "task.cancelled" | "task.expired" }>;
 
 /** Counts and measures events. No attribute has text from callers, so refused requests have no method. */
-export class EventMeters {
+class EventMeters {
   readonly #created: Tally;
   readonly #duration: Histogram;
   readonly #queued: Histogram;
@@ -211,7 +211,7 @@ function inSeconds(ms: number): number {
  * Counts what happens to every task, and reports the sums when an SDK collects. Reporting each event would cost as much as finding its
  * sum.
  */
-export class Tally {
+class Tally {
   readonly #counter: Counter;
   readonly #counts = new Map<string, { readonly attributes: Attributes; count: number }>();
 
@@ -258,7 +258,7 @@ const known = new WeakMap<Meter, ServerGauges>();
  * Values that are read when metrics are collected: the sums of all servers of the process and, for the queues of their stores, which may
  * be the same, the longest.
  */
-export class ServerGauges {
+class ServerGauges {
   readonly #meter: Meter;
   /** Each with a function that first reports what it has counted. */
   readonly #servers = new Map<ServerReadings, () => void>();

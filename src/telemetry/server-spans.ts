@@ -191,7 +191,7 @@ function stemOf(key: string): string {
   }
 }
 
-export interface RequestSpansSetup {
+interface RequestSpansSetup {
   readonly tracer: Tracer;
   readonly errorText: ErrorText;
   /** `mcp.server.operation.duration`, in seconds. */
@@ -199,7 +199,7 @@ export interface RequestSpansSetup {
 }
 
 /** The spans of requests that a server answers, and their durations. */
-export class RequestSpans {
+class RequestSpans {
   readonly #setup: OneRequestSetup;
 
   constructor(setup: RequestSpansSetup) {

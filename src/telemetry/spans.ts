@@ -1,3 +1,5 @@
+/** What spans of servers and clients share. Telemetry never breaks what it observes: whatever OpenTelemetry throws is dropped. */
+
 import {
   diag,
   INVALID_SPAN_CONTEXT,

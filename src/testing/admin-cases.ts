@@ -132,7 +132,7 @@ export const adminCases = [
       const cut = (await admin.queues(2)).map(({ tool, state, tasks }) => `${tool} ${state} ${tasks}`);
       assert.deepEqual(cut.toSorted(), ["publish parked 1", "publish ready 2", "withdraw ready 1"]);
     },
-    "a task is found by its open question until that is answered": async ({ store }) => {
+    "a task is found by an open question until the question is answered": async ({ store }) => {
       const { admin } = store;
       if (admin === undefined) return;
       await store.write(createRunning("a"));
@@ -310,7 +310,7 @@ export const listCases = storeCases("list", {
     assert.equal(await listedNames(store, { generation: "sep-1686", principal: "ann" }), "");
   },
 
-  "without a principal: the tasks of all of them": async ({ store }) => {
+  "without a principal, the tasks of all principals are listed": async ({ store }) => {
     await create(store, "bd");
     await create(store, "ac", { principal: null });
     await create(store, "e", { generation: "2025-11-25" });
@@ -377,7 +377,7 @@ export const listCases = storeCases("list", {
     assert.equal(await listedNames(store, { ...ofAnn, principal: "bob" }), "a");
   },
 
-  "pages reach every one of many tasks, once": async ({ store }) => {
+  "pages reach each of many tasks exactly once": async ({ store }) => {
     const created = Array.from({ length: 700 }, (_, index) => `task-${String(index).padStart(4, "0")}`);
     await Promise.all(created.map((id) => store.write(createQueued(id.slice(5)))));
     await store.write(createQueued("0350x", { principal: "bob" }));

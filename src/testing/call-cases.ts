@@ -116,8 +116,8 @@ export const callCases = [
         };
         assertMembers(await store.journalEntry(id, "call-b"), ended);
         assertMembers(await store.get(id), { ...woken, owner, runAfter: noon + 9, version: 4 });
-        const told = seen.map(({ id: of, version }) => [of, version]);
-        assert.deepEqual(told, [
+        const notified = seen.map(({ id: of, version }) => [of, version]);
+        assert.deepEqual(notified, [
           [id, 4],
           ["task-b", null],
         ]);
@@ -225,13 +225,13 @@ export const callCases = [
       const { store: other, owner: second } = await join();
       await parkWithCall(store, other);
       assertMembers(await store.get("task-b"), { owner: second });
-      const told = Promise.withResolvers<void>();
+      const notified = Promise.withResolvers<void>();
       store.subscribe((changes, by) => {
         if (by === "others" && changes !== "gap" && changes.some((change) => change.id === id))
-          told.resolve();
+          notified.resolve();
       });
       await other.write(settleAs("b", "1"));
-      await told.promise;
+      await notified.promise;
       assertMembers(await store.get(id), { ...woken, owner });
       assert.equal(await store.hasClaimable([aHandler]), true);
       assert.equal(await other.hasClaimable([aHandler]), false);
@@ -287,8 +287,8 @@ export const callCancelCases = storeCases("cancels of calls", {
     const ready = { state: "queued", lane: "woken", waiting: false, runAfter: noon + 5 };
     assertMembers(await store.get("task-b"), { ...cancelled, ...ready });
     assertMembers(await store.get("task-c"), { ...cancelled, lane: "new" });
-    const told = seen.map((change) => change.id).toSorted();
-    assert.deepEqual(told, [id, "task-b", "task-c"]);
+    const notified = seen.map((change) => change.id).toSorted();
+    assert.deepEqual(notified, [id, "task-b", "task-c"]);
     await store.write({ ...request, now: noon + 6 });
     assert.equal(seen.length, 3);
     assertMembers(await store.get("task-b"), cancelled);

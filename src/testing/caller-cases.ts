@@ -190,12 +190,12 @@ export const sharedCallerCases = ownerCases("callers", {
   "other owners are notified of waiting callers": async ({ store, join: open }) => {
     const { store: other } = await open();
     await awaited(store);
-    const told = Promise.withResolvers<void>();
+    const notified = Promise.withResolvers<void>();
     const stop = other.subscribe((changes) => {
-      if (changes !== "gap" && changes.some((change) => change.id === id)) told.resolve();
+      if (changes !== "gap" && changes.some((change) => change.id === id)) notified.resolve();
     });
     await leave(store);
-    await told.promise;
+    await notified.promise;
     stop();
     assertMembers(await other.get(id), { awaitedBy: [] });
   },

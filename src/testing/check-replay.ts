@@ -154,14 +154,14 @@ function wrong(problem: string): HoldfastError {
   return new HoldfastError("configuration", `${problem}.`);
 }
 
-export interface ReplayTerms {
+interface ReplayTerms {
   /** How long the handler may do its own work before it counts as stopped (ms). */
   readonly settleMs: number;
   readonly credentials: unknown;
 }
 
 /** How far a handler got with a recording. */
-export interface Replay {
+interface Replay {
   /** Keys that the recording does not have, in the order in which the handler reached them. */
   readonly added: readonly string[];
   /** Recorded keys that the handler did not reach. */
@@ -182,7 +182,7 @@ const ignore = (): void => undefined;
  * Runs the handler of a recorded task like an attempt of the runtime, on the recorded journal. Anything that is not in the journal does not
  * begin: there the handler waits forever, and is dropped.
  */
-export async function replayHandler(
+async function replayHandler(
   { registry, options, clock }: Runtime,
   tool: Tool,
   recording: JournalRecording,
@@ -258,7 +258,7 @@ export async function replayHandler(
 }
 
 /** The handler itself ended these tasks. Other errors mean that the task expired or could not continue. */
-export function hasEnded({ outcome }: JournalRecording): boolean {
+function hasEnded({ outcome }: JournalRecording): boolean {
   return outcome?.kind === "result" || outcome?.kind === "error_result";
 }
 

@@ -35,7 +35,7 @@ export const claimCases = storeCases("claim", {
     assert.deepEqual(await idsOf(claim(store, 1)), []);
   },
 
-  "a claim takes the tasks with the latest ends first, one for each token": async ({ store }) => {
+  "a claim takes the tasks that have waited longest, one for each token": async ({ store }) => {
     for (const [name, at] of Object.entries({ b: 2, a: 1, d: 3, c: 3 })) {
       await store.write({ ...createQueued(name), now: noon + at });
     }
@@ -187,7 +187,7 @@ export const turnCases = [
       assert.deepEqual(await claimedTasks(store, 5, { atOnce: 1 }), ["4", "5", "1", "2", "3"]);
     },
 
-    "a handler of a higher priority comes first": async ({ store }) => {
+    "a handler with a higher priority comes first": async ({ store }) => {
       for (const name of ["1", "2", "3"]) await store.write(createQueued(name));
       for (const name of ["4", "5"]) {
         await store.write({ ...createQueued(name, { tool: another.tool }), now: noon + 1 });

@@ -1,3 +1,5 @@
+/** The clocks of a test: the test moves one time for the server and its processes, while the client polls by itself. */
+
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import assert from "node:assert/strict";
@@ -200,7 +202,7 @@ export class PatientClock implements ClientClock {
 /** How often to check whether anything moves, in ms of real time. */
 const lookMs = 50;
 
-export interface StillnessOptions {
+interface StillnessOptions {
   readonly tables: MemoryTables;
   readonly now: () => number;
   /** Whether questions of this key are answered as soon as they are asked. */

@@ -10,7 +10,7 @@ import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
 const never = new Promise<never>(() => undefined);
 
 /** Decides when a process dies. */
-export interface Fate {
+interface Fate {
   /** Whether it dies with this command, which is then not applied. */
   diesBefore(command: TaskCommand): boolean;
   /** Whether it dies right after committing these changes, without learning of them. */

@@ -132,7 +132,7 @@ export const createCases = storeCases("create", {
     assertMembers(second, { ok: true, created: false, task: { id: "task-a" } });
   },
 
-  "a wire id is unique in its generation and scope, and only there": async ({ store }) => {
+  "a wire id is unique within its generation and scope only": async ({ store }) => {
     const create = (name: string, scope: string, generation: "sep-1686" | "plain") =>
       store.write(createQueued(name, { wireId: "mine", scope, generation }));
     assertMembers(await create("a", "s1", "sep-1686"), { created: true });
@@ -242,7 +242,7 @@ export const quotaCases = storeCases("quota", {
     assert.equal(await fits(under, "c", { total: { unfinished: 1 } }), false);
   },
 
-  "kept tasks count until they are deleted": async (under) => {
+  "retained tasks count until they are deleted": async (under) => {
     const quota = { perPrincipal: { retained: 1 } };
     await under.store.write(createRunning("a"));
     await under.store.write({ ...end, id: "task-a" });

@@ -48,7 +48,7 @@ export const durableCases = storeCases("reopen", {
     assert.deepEqual(await allOf(await reopen()), before);
   },
 
-  "a write that was made before close is kept": async ({ store, reopen }) => {
+  "a write made before close is kept": async ({ store, reopen }) => {
     const writes = Array.from({ length: 50 }, (_, index) => store.write(createQueued(`w${index}`)));
     const second = await reopen();
     for (const result of await Promise.all(writes)) assert.equal(result.ok, true);

@@ -206,13 +206,13 @@ export const eventCases = [
       await other.write(createRunning("a"));
       await other.write(wait("w", { rest: { runAfter: latestTime, open: 1 } }));
       await other.write({ ...held, type: "park" });
-      const told = Promise.withResolvers<void>();
+      const notified = Promise.withResolvers<void>();
       other.subscribe((changes, by) => {
         if (by === "others" && changes !== "gap" && changes.some((change) => change.id === id))
-          told.resolve();
+          notified.resolve();
       });
       assertMembers(await send(store, "1"), { ended: "w" });
-      await told.promise;
+      await notified.promise;
       assertMembers(await other.get(id), { lane: "woken", owner: of, openWaits: 0 });
     },
 

@@ -244,7 +244,7 @@ export const lineCases = storeCases("lines", {
     assertMembers(await store.get(taskA), { logged: 2 });
     assert.deepEqual(await read(store, "log"), [line("log", 1), line("log", 2)]);
   },
-  "any text can be a line": async ({ store }) => {
+  "a line can be any text": async ({ store }) => {
     if (store.logs === undefined) return;
     await store.write(createRunning("a"));
     const odd = { ...line("log", 1), step: "\ud800 \u0000", body: '"\ud83d \u0000 \\u0000 \ufffe"' };
@@ -303,7 +303,7 @@ export const reportCases = [
       await reports.write({ minute: 103, body: "{}" }, 102);
       assert.deepEqual(await said(reports), ["owner-1 103 {}", "owner-1 102 {}"]);
     },
-    "the owner lives, and has so many running tasks": async ({ store }) => {
+    "living owners are listed with their number of running tasks": async ({ store }) => {
       const { reports } = store;
       if (reports === undefined) return;
       assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 0 }]);

@@ -159,7 +159,7 @@ export const journalCases = storeCases("journal", {
     assertMembers(await store.get(id), { version: 1 });
   },
 
-  "the same key in two tasks is two entries": async ({ store }) => {
+  "the same key in two tasks makes two entries": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(createRunning("b"));
     await store.write(step("k", "1"));

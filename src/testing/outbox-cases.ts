@@ -21,8 +21,8 @@ async function take(
   return (await store.write({ type: "claim_deliveries", now, hook, limit, until })).deliveries;
 }
 
-/** A webhook's messages, in its order. */
-async function told(store: TaskStore, hook = "billing"): Promise<string> {
+/** What a webhook has not accepted yet, in order. */
+async function undelivered(store: TaskStore, hook = "billing"): Promise<string> {
   return (await take(store, { hook })).map(({ event, taskId }) => `${taskId} ${event}`).join(", ");
 }
 
@@ -80,7 +80,7 @@ export const outboxCases = [
       await store.write({ type: "delete", now: noon + 4, id: "task-c" });
       await store.write({ type: "delete_expired", now: noon + 99 * 24 * 3_600_000, limit: 9 });
       assert.equal(
-        await told(store),
+        await undelivered(store),
         "task-a created, task-b created, task-c created, task-a failed, task-b cancelled, task-c failed, task-c deleted",
       );
     },
@@ -89,9 +89,9 @@ export const outboxCases = [
       await store.write(createQueued("a", { notifies: ["billing", "audit"] }));
       await store.write(createQueued("b"));
       await store.write({ type: "cancel", now: noon, id: "task-b" });
-      assert.equal(await told(store), "task-a created");
-      assert.equal(await told(store, "audit"), "task-a created");
-      assert.equal(await told(store, "other"), "");
+      assert.equal(await undelivered(store), "task-a created");
+      assert.equal(await undelivered(store, "audit"), "task-a created");
+      assert.equal(await undelivered(store, "other"), "");
       assert.equal((await store.get("task-b"))?.notifies, undefined);
     },
     "a taken message is due again after its lease, and gone once it was delivered": async ({ store }) => {
@@ -138,7 +138,7 @@ export const outboxCases = [
       await store.write({ type: "retry_delivery", now: noon + 4, seq, tries: 1, at: null, problem: "gone" });
       await store.write({ type: "end_delivery", now: noon + 4, ...other });
       assert.equal(await store.outbox.nextDueAt("billing"), null);
-      assert.equal(await told(store), "");
+      assert.equal(await undelivered(store), "");
       const givenUp = { waiting: 0, givenUp: 1, lastFailure: { at: noon + 4, problem: "gone" } };
       assert.deepEqual(await store.outbox.counts(9), [{ hook: "billing", ...givenUp }]);
       const resend = { type: "resend_deliveries", now: noon + 5, hook: "billing", limit: 9 } as const;
@@ -177,7 +177,7 @@ export const outboxCases = [
       assert.equal(await trim(3, noon, 1), 1);
       assert.equal(await trim(4, noon), 1);
       assert.equal(await trim(99, noon + 2), 2);
-      assert.equal(await told(store), "task-c created, task-c cancelled");
+      assert.equal(await undelivered(store), "task-c created, task-c cancelled");
       const [counts] = await store.outbox.counts(1);
       assert.equal(counts?.waiting, 1);
     },

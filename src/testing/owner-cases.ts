@@ -30,9 +30,9 @@ export const ownershipCases = ownerCases("owners", {
 
   "changes by one owner are announced to the others": async ({ store, join }) => {
     const { store: other } = await join();
-    const told = changesOfOthers(store, (changes) => changes !== "gap");
+    const notified = changesOfOthers(store, (changes) => changes !== "gap");
     await other.write(createRunning("a"));
-    assert.deepEqual(await told, [{ id: "task-a", version: 1 }]);
+    assert.deepEqual(await notified, [{ id: "task-a", version: 1 }]);
   },
 
   "an owner that joins or leaves causes a gap": async ({ store, join }) => {
@@ -52,14 +52,14 @@ export const ownershipCases = ownerCases("owners", {
     const { store: other } = await join();
     await lost.write(createQueued("a"));
     await kill(owner);
-    const { promise: told, resolve, reject } = Promise.withResolvers<void>();
+    const { promise: notified, resolve, reject } = Promise.withResolvers<void>();
     const unsubscribe = store.subscribe(() => {
       store.hasClaimable(handlers).then((has) => {
         if (has) resolve();
       }, reject);
     });
     await reclaimGone(other);
-    await told;
+    await notified;
     unsubscribe();
   },
 
@@ -75,7 +75,7 @@ export const ownershipCases = ownerCases("owners", {
     await last;
   },
 
-  "a claim race has one winner for each task": async ({ store, join }) => {
+  "a race of claims has one winner for each task": async ({ store, join }) => {
     const { store: other } = await join();
     const names = Array.from({ length: 40 }, (_, index) => `r${index}`);
     await Promise.all(names.map((name) => store.write({ ...createQueued(name), forAnyOwner: true })));
@@ -251,8 +251,8 @@ export const sharedHandlerCases = ownerCases("handlers of several", {
     const { store: other } = await join();
     const { store: third } = await join();
     await third.renew(); // from now on it knows all owners that have joined
-    let told: () => void = () => undefined;
-    const gap = new Promise<void>((resolve) => (told = resolve));
+    let notified: () => void = () => undefined;
+    const gap = new Promise<void>((resolve) => (notified = resolve));
     const arrived = new Promise<void>((resolve) => {
       const end = third.subscribe((changes) => {
         if (changes === "gap" || !changes.some(({ id }) => id === "task-b")) return;
@@ -263,7 +263,7 @@ export const sharedHandlerCases = ownerCases("handlers of several", {
     await other.write(createQueued("b"));
     await arrived; // and of the earlier owners
     const end = third.subscribe((changes, by) => {
-      if (changes === "gap" && by === "others") told();
+      if (changes === "gap" && by === "others") notified();
     });
     await store.setHandlers([noHandler]);
     await gap;
@@ -274,7 +274,7 @@ export const sharedHandlerCases = ownerCases("handlers of several", {
 const again = { id: "owner-again", handlers: [] };
 
 export const lifecycleCases = storeCases("life", {
-  "a store cannot be opened twice, and stays usable": async ({ store }) => {
+  "opening a store twice fails, and the store stays usable": async ({ store }) => {
     await assertRejects(() => store.open(again), "configuration");
     assertMembers(await store.write(createQueued("a")), { ok: true });
   },
@@ -285,7 +285,7 @@ export const lifecycleCases = storeCases("life", {
     await assertRejects(() => store.get("task-a"), "store_closed");
   },
 
-  "after close everything rejects with store_closed": async ({ store }) => {
+  "after close, every call rejects with store_closed": async ({ store }) => {
     await store.write(createQueued("a"));
     await store.close();
     const calls = [
@@ -322,7 +322,7 @@ export const lifecycleCases = storeCases("life", {
     await assertRejects(() => second.get("task-a"), "store_closed");
   },
 
-  "a write that was made before close is answered": async ({ store }) => {
+  "a write made before close is acknowledged": async ({ store }) => {
     const writes = Array.from({ length: 50 }, (_, index) => store.write(createQueued(`w${index}`)));
     await store.close();
     for (const result of await Promise.all(writes)) assert.equal(result.ok, true);

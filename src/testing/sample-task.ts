@@ -1,3 +1,5 @@
+/** Sample tasks and calls for the cases of the store contract. */
+
 import type { TaskCommand, CommandResult } from "../task/command.ts";
 import type { NewTask, TaskRequest } from "../task/record.ts";
 import type { HandlerName } from "../task/queue.ts";
@@ -120,11 +122,11 @@ export const callEnds: readonly (readonly [
 
 /** The changes that a store reports from now on, without gaps. */
 export function changesOf(store: TaskStore): readonly TaskChange[] {
-  const told: TaskChange[] = [];
+  const seen: TaskChange[] = [];
   store.subscribe((changes) => {
-    if (changes !== "gap") told.push(...changes);
+    if (changes !== "gap") seen.push(...changes);
   });
-  return told;
+  return seen;
 }
 
 /** All entries on the pages of a task's journal, in the order of first writes. */

@@ -144,7 +144,7 @@ export const sessionCases = storeCases("sessions", {
     assert.equal((await idsOf(sessions, ["bob's", "a", "b", "carl's", "d"])).length, 2);
   }),
 
-  "the tasks of a request are found, and those of a session that have not finished": withSessions(
+  "the tasks of a request are found, and the unfinished tasks of a session": withSessions(
     async (sessions, { store }) => {
       await fromSession(store, "a", "s", 1);
       await fromSession(store, "b", "s", 1);

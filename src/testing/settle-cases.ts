@@ -122,8 +122,10 @@ export const settleCases = storeCases("settle", {
     // A lower progress changes nothing, but the rest of its report still counts.
     const behind = { progress: { progress: 1, message: "again" } };
     assertMembers(await report(noon + 2, behind), { ok: true, task: { progress: half, version: 2 } });
-    const told = await report(noon + 3, { ...behind, statusMessage: "told" });
-    assertMembers(told, { task: { progress: half, version: 3, statusMessage: "told", updatedAt: noon + 3 } });
+    const shown = await report(noon + 3, { ...behind, statusMessage: "told" });
+    assertMembers(shown, {
+      task: { progress: half, version: 3, statusMessage: "told", updatedAt: noon + 3 },
+    });
     const more = await report(noon + 4, { progress: { progress: 2, message: "still" } });
     assertMembers(more, { task: { version: 4 } });
     assert.deepEqual((await store.get(id))?.progress, { progress: 2, message: "still" });

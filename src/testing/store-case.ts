@@ -17,7 +17,7 @@ export interface StorePlace {
 }
 
 /** An open store and its owner. */
-export interface OpenStore {
+interface OpenStore {
   readonly store: TaskStore;
   readonly owner: string;
 }

@@ -139,7 +139,7 @@ export interface DurableFactory {
 }
 
 /** The parts of each process of a test. */
-export interface ProcessSetup {
+interface ProcessSetup {
   readonly tested: Register | DurableFactory;
   readonly options: Omit<TasksOptions, "store">;
   readonly factory?: ServerFactory<McpServer | Server> | undefined;
@@ -158,7 +158,7 @@ const unlimited = {
 };
 
 /** One life of a server: its tools, its timers, and a store that outlives it. */
-export class TestProcess {
+class TestProcess {
   readonly tasks: Tasks;
   readonly handler: FetchHandler;
   readonly #clock: ProcessClock;

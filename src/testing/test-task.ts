@@ -24,7 +24,7 @@ import type { LogText } from "../task/task-line.ts";
 export type ExpectedJournal = readonly string[] | Readonly<Record<string, unknown>>;
 
 /** Throws an `AssertionError` that says how the journal differs. */
-export function assertJournal(entries: readonly RecordedEntry[], expected: ExpectedJournal): void {
+function assertJournal(entries: readonly RecordedEntry[], expected: ExpectedJournal): void {
   const keys = entries.map(({ key }) => key);
   if (isList(expected)) {
     assert.deepEqual(keys, expected, `The journal has ${listed(keys)}, not ${listed(expected)}.`);
@@ -256,7 +256,7 @@ function messageOf(error: string | null): string {
 }
 
 /** The stored log lines, as a client gets them. */
-export function logOf(stored: StoredTask): readonly LogLine[] {
+function logOf(stored: StoredTask): readonly LogLine[] {
   return linesAfter(stored, "log", 0).map(({ seq, at, step, body }) => ({
     seq,
     at: new Date(at).toISOString(),
@@ -266,7 +266,7 @@ export function logOf(stored: StoredTask): readonly LogLine[] {
 }
 
 /** The stored output, as a client gets it. */
-export function outputOf(stored: StoredTask): readonly OutputPart[] {
+function outputOf(stored: StoredTask): readonly OutputPart[] {
   return linesAfter(stored, "output", 0).map(({ seq, at, body }) => ({
     seq,
     at: new Date(at).toISOString(),

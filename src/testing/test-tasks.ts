@@ -239,7 +239,7 @@ export class TestTasks implements AsyncDisposable {
 }
 
 /** How often the functions of steps ran, over all processes. */
-export class StepRuns {
+class StepRuns {
   /** By task and encoded key. */
   readonly #runs = new Map<string, Map<string, number>>();
 

@@ -254,8 +254,8 @@ export const childInputCases = [
       await store.write({ ...close, error: "{}" });
       assertMembers(await store.get(id), { openInputs: 0, childInputs: 0, updatedAt: noon + 5, version: 6 });
       assert.deepEqual(await inputsOf(store), []);
-      const told = seen.filter((change) => change.id === id).map(({ version }) => version);
-      assert.deepEqual(told, [3, 4, 5, 6]);
+      const notified = seen.filter((change) => change.id === id).map(({ version }) => version);
+      assert.deepEqual(notified, [3, 4, 5, 6]);
       // An answer that nothing waits for changes neither task.
       await store.write(answerAs("c", "q"));
       assertMembers(await store.get(id), { version: 6 });
@@ -334,13 +334,13 @@ export const childInputCases = [
       await store.write(createRunning("a"));
       await store.write(callTool("a", "b"));
       await other.write(startTask("b"));
-      const told = Promise.withResolvers<void>();
+      const notified = Promise.withResolvers<void>();
       store.subscribe((changes, by) => {
         if (by === "others" && changes !== "gap" && changes.some((change) => change.id === id))
-          told.resolve();
+          notified.resolve();
       });
       await other.write(askAs("b", "q"));
-      await told.promise;
+      await notified.promise;
       for (const each of [store, other]) assert.deepEqual(await inputsOf(each), [shown("b", "q")]);
       await store.write(answerAs("b", "q"));
       assertMembers(await other.get("task-b"), { openInputs: 0 });

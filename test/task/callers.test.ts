@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isWanted, joined, left } from "../../src/task/decide.ts";
+import { isWanted, withCaller, withoutCallers } from "../../src/task/decide.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";
@@ -10,12 +10,12 @@ const task: TaskRecord = { ...runningRecord(), ...limited, idempotencyKey: "call
 const ended: TaskRecord = { ...task, state: "settled", token: null, finishedAt: noon };
 
 function join(given: TaskRecord, others: readonly string[], how: Partial<TaskCommand<"join">> = {}) {
-  return joined(given, { type: "join", now: noon, id: given.id, alone: true, ...how }, own, others);
+  return withCaller(given, { type: "join", now: noon, id: given.id, alone: true, ...how }, own, others);
 }
 
 function leave(given: TaskRecord, others: readonly string[], how: Partial<TaskCommand<"leave">> = {}) {
   const nothing = { stays: false, promised: false, cancelBy: null };
-  return left(given, { type: "leave", now: noon, id: given.id, ...nothing, ...how }, own, others);
+  return withoutCallers(given, { type: "leave", now: noon, id: given.id, ...nothing, ...how }, own, others);
 }
 
 it.each<[string, TaskRecord, readonly string[], Partial<TaskCommand<"join">>, unknown]>([

@@ -6,7 +6,7 @@ import { retryPause } from "../backoff.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Services } from "../services.ts";
 import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
-import { type RetryPolicy, says, type Tool } from "../tool/tool.ts";
+import { type RetryPolicy, ruleAllows, type Tool } from "../tool/tool.ts";
 
 /** A further attempt of a task whose handler threw. */
 export interface HandlerRetry {
@@ -25,7 +25,7 @@ export function handlerRetry(
 ): HandlerRetry | undefined {
   const attempt = failures + 1;
   if (retry === undefined || attempt >= retry.attempts || isFinal(error)) return undefined;
-  if (retry.on !== undefined && !says(retry.on, error, onError)) return undefined;
+  if (retry.on !== undefined && !ruleAllows(retry.on, error, onError)) return undefined;
   return {
     until: deadlineAfter(clock.now(), retryPause(attempt, clock, retry.backoff)),
     statusMessage: cutText(`${failedText(attempt, retry)}${describeThrown(error)}`),

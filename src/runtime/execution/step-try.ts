@@ -8,7 +8,7 @@ import { deadlineAfter } from "../duration.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import { decodeError, encodeError, isNonRetryable } from "../tool/tool-errors.ts";
-import { says, type Report } from "../tool/tool.ts";
+import { ruleAllows, type Report } from "../tool/tool.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { FailedTry, StepPauses } from "./step-pauses.ts";
@@ -78,7 +78,7 @@ async function nextTry<T>(
 ): Promise<number | undefined> {
   const { retries = 0, retryIf, backoff } = options;
   if (failures > retries || isNonRetryable(error)) return undefined;
-  if (retryIf !== undefined && !says(retryIf, error, effects.report)) return undefined;
+  if (retryIf !== undefined && !ruleAllows(retryIf, error, effects.report)) return undefined;
   const until = deadlineAfter(clock.now(), retryPause(failures, clock, backoff));
   return (await effects.pauses.reaches(until)) ? until : undefined;
 }

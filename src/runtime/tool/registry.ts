@@ -147,7 +147,7 @@ export class Registry {
 }
 
 /** A tool as its author describes it, with any arguments. */
-export interface ToolParts {
+interface ToolParts {
   readonly config: Omit<ToolConfig, "prepare" | "olderVersions"> & {
     readonly prepare?: Prepare<never, unknown>;
     readonly olderVersions?: { readonly [version: string]: AnyOlderVersion };
@@ -156,7 +156,7 @@ export interface ToolParts {
 }
 
 /** The tool with its defaults. Throws `configuration` for an invalid one. */
-export function makeTool(name: string, { config, handler }: ToolParts): Tool {
+function makeTool(name: string, { config, handler }: ToolParts): Tool {
   assertToolParts(name, config, handler);
   assertToolConfig(name, config);
   const tool = {
@@ -172,10 +172,10 @@ export function makeTool(name: string, { config, handler }: ToolParts): Tool {
 }
 
 /** The argument of a tool's `update`. */
-export type PartsChanges = Partial<ToolParts["config"]> & Partial<Pick<ToolParts, "handler">>;
+type PartsChanges = Partial<ToolParts["config"]> & Partial<Pick<ToolParts, "handler">>;
 
 /** The parts of a tool after an update. Throws `configuration` for invalid changes. */
-export function changedParts(name: string, parts: ToolParts, changes: PartsChanges): ToolParts {
+function changedParts(name: string, parts: ToolParts, changes: PartsChanges): ToolParts {
   if (typeof changes !== "object" || changes === null) {
     throw new HoldfastError(
       "configuration",

@@ -136,7 +136,7 @@ function assertOrder(
 }
 
 /** Throws `configuration`, naming `what`, unless it is a time in ms. */
-export function assertPlainMs(what: string, ms: unknown): void {
+function assertPlainMs(what: string, ms: unknown): void {
   if (Number.isSafeInteger(ms) && Number(ms) >= 0) return;
   throw new HoldfastError("configuration", `${what} has to be a whole number of at least 0.`);
 }

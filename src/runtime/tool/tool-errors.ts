@@ -1,3 +1,8 @@
+/**
+ * Errors of handlers: what ends a task for good, what a called tool's failure looks like, and how thrown values are stored.
+ * A stored error is decoded to the same name, message, code and data, so that a replay throws what the first run threw.
+ */
+
 import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import type { CallFailure, JsonRpcError } from "../../task/outcome.ts";
 import { cutText } from "../../task/stored-text.ts";
@@ -31,7 +36,7 @@ const longestCause = 1_000;
 const reasons = ["failed", "cancelled", "expired"] as const;
 
 /** How a call of a tool failed. */
-export type TaskCallFailure = (typeof reasons)[number];
+type TaskCallFailure = (typeof reasons)[number];
 
 interface Details {
   readonly result?: CallToolResult | undefined;
@@ -99,18 +104,14 @@ export function callErrorOf(tool: string, failure: CallFailure): TaskCallError {
 }
 
 /** What the journal stores of such an error besides its message; details that are too large are left out. */
-export function callErrorData({ tool, reason, result, error }: TaskCallError, maxBytes: number): unknown {
+function callErrorData({ tool, reason, result, error }: TaskCallError, maxBytes: number): unknown {
   const text = jsonTextOf({ tool, reason, result, error });
   const fits = text !== undefined && Buffer.byteLength(text) <= maxBytes;
   return fits ? (JSON.parse(text) as unknown) : { tool, reason };
 }
 
 /** Restores the error; undefined for data of another error with the same name. */
-export function readCallError(
-  message: string,
-  data: unknown,
-  options?: ErrorOptions,
-): TaskCallError | undefined {
+function readCallError(message: string, data: unknown, options?: ErrorOptions): TaskCallError | undefined {
   const { tool, reason: given, result, error } = (data ?? {}) as Readonly<Record<string, unknown>>;
   const reason = reasons.find((candidate) => candidate === given);
   if (typeof tool !== "string" || reason === undefined) return undefined;

@@ -1,3 +1,8 @@
+/**
+ * From what a handler returned or threw to the outcome of its task. A result that breaks the output schema, is not JSON or is too large
+ * becomes an error; the handler's own result is stored unchanged.
+ */
+
 import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import {
   type Outcome,
@@ -70,11 +75,7 @@ export async function validateArguments(
 }
 
 /** The outcome of a handler that returned: its result, checked against the tool's output schema and size limit. */
-export async function outcomeOfReturn(
-  tool: Tool,
-  returned: CallToolResult,
-  maxBytes: number,
-): Promise<Outcome> {
+async function outcomeOfReturn(tool: Tool, returned: CallToolResult, maxBytes: number): Promise<Outcome> {
   if (tool.raw === true)
     return sized(tool, "result", encodeJson(returned, `The result of ${tool.name}`), maxBytes);
   if (!isToolResult(returned)) {

@@ -230,11 +230,11 @@ export function retryProblem(
     : `retry needs a task, but with ${direct} the tool runs without one: remove one of the two`;
 }
 
-/** Receives faults that no caller is told about. */
+/** Receives faults that no caller sees. */
 export type Report = (error: unknown) => void;
 
-/** The answer of an author's rule for an error. If the rule throws or returns a promise, the answer is no, and that is reported. */
-export function says(rule: (error: unknown) => boolean, error: unknown, report: Report): boolean {
+/** What an author's `retryIf` or `retry.on` says about an error. If it throws or returns a promise, the answer is no, and that is reported. */
+export function ruleAllows(rule: (error: unknown) => boolean, error: unknown, report: Report): boolean {
   try {
     const answer: unknown = rule(error);
     if (!(answer instanceof Promise)) return Boolean(answer);
