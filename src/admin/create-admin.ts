@@ -1,22 +1,28 @@
 import type { Clock } from "../runtime/clock.ts";
-import type { TaskStore } from "../store/store.ts";
+import type { TaskStore, StoreChanges } from "../store/store.ts";
 import { Acts, type ActServices } from "./act.ts";
-import type { Admin, TaskSummary } from "./admin.ts";
+import type { Admin, TaskSummary, TaskChanges, Counts, FailureGroup, ToolCounts } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { limitOf, wholeUpTo } from "./assert-query.ts";
-import { countTasks, failuresOf, mostCounted } from "./count-tasks.ts";
-import { EndedCounts } from "./ended-counts.ts";
-import { activityIn, nodesIn } from "./read-reports.ts";
 import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionOf, showTask } from "./show-task.ts";
-import { followTasks } from "./task-changes.ts";
-import { adminStateOf, summaryOf } from "./summary.ts";
+import { adminStateOf, summaryOf, errorText } from "./summary.ts";
 import type { TaskRecord } from "../task/record.ts";
+import { nextTurn } from "../runtime/next-turn.ts";
+import { minuteOf } from "../runtime/reports/process-counts.ts";
+import { readReport, type ProcessReport } from "../runtime/reports/process-report.ts";
+import type { NodeReports } from "../store/node-reports.ts";
+import { ActivitySum } from "./activity-of.ts";
+import type { Activity, NodeSummary } from "./activity.ts";
+import type { AdminStore, EndedAs } from "../store/admin-store.ts";
 
 const mostFailures = 10_000;
+
 const mostActions = 1_000;
+
 const mostMessages = 10_000;
+
 const mostMinutes = 360;
 
 export interface AdminServices extends ActServices {
@@ -70,4 +76,312 @@ async function listed(store: TaskStore, task: TaskRecord): Promise<TaskSummary> 
   if (adminStateOf(task) !== "failed") return summaryOf(task, null);
   const snapshot = await store.snapshot(task.id).catch(() => undefined); // a damaged outcome must not hide the others
   return summaryOf(task, snapshot?.outcome ?? null);
+}
+
+/** If more tasks change together, the feed only says that any may have changed. */
+const mostIds = 200;
+
+/** The pause between two updates of a reader. */
+const restMs = 250;
+
+/** After this long without a change, the store is asked whether it still answers. */
+const silentMs = 5_000;
+
+/** The tasks that change from now on. Rejects if the store is not open, and soon after it closes. */
+export async function* followTasks(
+  store: TaskStore,
+  after: Clock["after"],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<TaskChanges, void, undefined> {
+  const admin = adminOf(store);
+  await admin.paused();
+  const changed = new ChangedIds();
+  let look = (): void => undefined;
+  const isOver = (): boolean => signal?.aborted === true;
+  /** Resolves after a time, or earlier when it is over or `isEnough`. */
+  const wait = (ms: number, isEnough: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const cancelTimer = after(ms, resolve);
+      look = () => {
+        if (!isOver() && !isEnough()) return;
+        cancelTimer();
+        resolve();
+      };
+      look();
+    });
+  const unsubscribe = store.subscribe((changes) => {
+    changed.add(changes);
+    look();
+  });
+  const onAbort = (): void => look();
+  signal?.addEventListener("abort", onAbort);
+  try {
+    if (!isOver()) yield { tasks: null };
+    while (!isOver()) {
+      await wait(restMs, () => false);
+      while (changed.areNone && !isOver()) {
+        await wait(silentMs, () => !changed.areNone);
+        if (changed.areNone && !isOver()) await admin.paused();
+      }
+      if (!isOver()) yield changed.take();
+    }
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+    unsubscribe();
+  }
+}
+
+/** What has changed since it was last taken. */
+class ChangedIds {
+  /** Null: any task may have. */
+  #ids: Set<string> | null = new Set();
+
+  get areNone(): boolean {
+    return this.#ids?.size === 0;
+  }
+
+  add(changes: StoreChanges): void {
+    if (this.#ids === null) return;
+    if (changes !== "gap") for (const { id } of changes) this.#ids.add(id);
+    if (changes === "gap" || this.#ids.size > mostIds) this.#ids = null;
+  }
+
+  take(): TaskChanges {
+    const tasks = this.#ids === null ? null : [...this.#ids];
+    this.#ids = new Set();
+    return { tasks };
+  }
+}
+
+/** The minutes whose reports are read together, and the maximum number of reports among them. */
+const minutesAtOnce = 15;
+
+const mostAtOnce = 5_000;
+
+/** How long a process is shown after it is gone (ms). */
+const goneShownMs = 600_000;
+
+/** The clocks of machines differ: a report may be for a minute that has not begun here. */
+const aheadMinutes = 10;
+
+const mostRunning = 10_000;
+
+/** The reports of so many minutes, including that of `now`. */
+export async function activityIn(
+  reports: NodeReports | undefined,
+  now: number,
+  minutes: number,
+): Promise<Activity> {
+  const last = minuteOf(now);
+  const first = last - minutes + 1;
+  const sums = new ActivitySum(first, minutes);
+  for (let from = first; reports !== undefined && from <= last; from += minutesAtOnce) {
+    const to = Math.min(last, from + minutesAtOnce - 1);
+    for (const { minute, body } of await reports.between(from, to, mostAtOnce)) {
+      const report = readReport(body);
+      if (report !== undefined) sums.add(minute, report);
+    }
+    await nextTurn();
+  }
+  return sums.result();
+}
+
+/** Processes that are alive, oldest first, then those that were until recently, each with its last report. */
+export async function nodesIn(
+  reports: NodeReports | undefined,
+  now: number,
+): Promise<readonly NodeSummary[]> {
+  if (reports === undefined) return [];
+  const minute = minuteOf(now);
+  const first = minute - goneShownMs / 60_000;
+  const [living, published] = await Promise.all([
+    reports.owners(mostRunning),
+    reports.between(first, minute + aheadMinutes, mostAtOnce),
+  ]);
+  const newest = new Map<string, ProcessReport>();
+  for (const { owner, body } of published) {
+    const report = newest.has(owner) ? undefined : readReport(body);
+    if (report !== undefined) newest.set(owner, report);
+  }
+  const alive = living.map(({ id, running }) => nodeOf(id, newest.get(id), { alive: true, running }));
+  const ids = new Set(living.map(({ id }) => id));
+  const gone = [...newest]
+    .filter(([id, { at }]) => !ids.has(id) && at >= now - goneShownMs)
+    .map(([id, report]) => nodeOf(id, report, { alive: false, running: 0 }));
+  return [...alive.toSorted(byStart), ...gone.toSorted(byStart)];
+}
+
+function nodeOf(
+  id: string,
+  report: ProcessReport | undefined,
+  { alive, running }: Pick<NodeSummary, "alive" | "running">,
+): NodeSummary {
+  return {
+    id,
+    alive,
+    host: report?.host ?? null,
+    pid: report?.pid ?? null,
+    version: report?.version ?? null,
+    startedAt: report?.startedAt ?? null,
+    reportedAt: report?.at ?? null,
+    roles: report?.roles ?? [],
+    slots: report?.slots ?? null,
+    running,
+    parked: report?.parked ?? null,
+    leaked: report?.leaked ?? null,
+    loopDelay: report?.loopDelay ?? null,
+    memoryBytes: report?.memoryBytes ?? null,
+  };
+}
+
+/** Processes that have not reported their start come last. */
+function byStart(a: NodeSummary, b: NodeSummary): number {
+  return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || (a.id < b.id ? -1 : 1);
+}
+
+/** The limit of counts: larger ones take longer, and operators do not go through so many tasks one by one. */
+export const mostCounted = 10_000;
+
+/** Unfinished tasks to read at a time. */
+const openAtOnce = 500;
+
+/** Tasks whose outcomes are read at a time. */
+const atOnce = 50;
+
+/** Reads the unfinished tasks, and counts the finished ones by the index, unless that was slow recently. */
+export async function countTasks(admin: AdminStore, ends: EndedCounts): Promise<Counts> {
+  const [pausedTools, endedTools, open] = await Promise.all([
+    admin.paused(),
+    admin.endedTools(),
+    countOpen(admin),
+  ]);
+  const paused = new Map(pausedTools.map(({ tool, since, actor }) => [tool, { since, actor }]));
+  const names = [...new Set([...endedTools, ...open.keys(), ...paused.keys()])].sort();
+  const tools = await Promise.all(
+    names.map(async (tool): Promise<ToolCounts> => {
+      const ended = await ends.of(admin, tool);
+      return { tool, ...(open.get(tool) ?? noneOpen), ...ended, paused: paused.get(tool) ?? null };
+    }),
+  );
+  return { most: mostCounted, tools };
+}
+
+type OpenCounts = Pick<ToolCounts, "queued" | "waiting" | "running" | "inputRequired">;
+
+const noneOpen: OpenCounts = { queued: 0, waiting: 0, running: 0, inputRequired: 0 };
+
+/** Counts the newest unfinished tasks, by tool. */
+async function countOpen(admin: AdminStore): Promise<ReadonlyMap<string, OpenCounts>> {
+  const counts = new Map<string, OpenCounts>();
+  let before: string | null = null;
+  for (let read = 0; read < mostCounted;) {
+    const tasks = await admin.tasks({ of: "open" }, before, openAtOnce);
+    for (const task of tasks) {
+      const of = counts.get(task.tool) ?? noneOpen;
+      const state = adminStateOf(task);
+      const name = state === "input_required" ? "inputRequired" : state;
+      if (name in of) counts.set(task.tool, { ...of, [name]: of[name as keyof OpenCounts] + 1 });
+    }
+    read += tasks.length;
+    before = tasks.at(-1)?.id ?? null;
+    if (tasks.length < openAtOnce) break;
+    await nextTurn();
+  }
+  return counts;
+}
+
+/** The errors of the newest `limit` failed tasks of a tool, most frequent first. */
+export async function failuresOf(
+  store: TaskStore,
+  admin: AdminStore,
+  tool: string,
+  limit: number,
+): Promise<readonly FailureGroup[]> {
+  const groups = new Map<string, FailureGroup>();
+  let after: string | null = null;
+  let left = limit;
+  do {
+    const { tasks, next } = await selectTasks(
+      admin,
+      { tool, states: ["failed"] },
+      Math.min(left, atOnce),
+      after,
+    );
+    const snapshots = await Promise.all(tasks.map(({ id }) => store.snapshot(id)));
+    for (const snapshot of snapshots) {
+      if (snapshot?.outcome == null) continue;
+      const { id, finishedAt, createdAt } = snapshot.task;
+      count(groups, errorText(snapshot.outcome) ?? "", id, finishedAt ?? createdAt);
+    }
+    left -= tasks.length;
+    after = next;
+  } while (after !== null && left > 0);
+  return [...groups.values()].sort((a, b) => b.count - a.count);
+}
+
+/** Failures that differ only in numbers (ids, times, sizes) are the same. */
+function count(groups: Map<string, FailureGroup>, text: string, taskId: string, at: number): void {
+  const message = text.replaceAll(/\d+/g, "…");
+  const known = groups.get(message) ?? { message, count: 0, taskId, firstAt: at, lastAt: at };
+  groups.set(message, {
+    ...known,
+    count: known.count + 1,
+    firstAt: Math.min(known.firstAt, at),
+    lastAt: Math.max(known.lastAt, at),
+  });
+}
+
+export type ToolEnds = Pick<ToolCounts, "completed" | "failed" | "cancelled">;
+
+type Counted = Pick<AdminStore, "count">;
+
+interface Counting {
+  readonly counts: Promise<ToolEnds>;
+  /** Epoch ms; the count is repeated after that. */
+  until: number;
+}
+
+/** A count that takes longer (ms) is cached. */
+const slowMs = 100;
+
+/** How many times as long as it took a result is kept, so that a page left open uses at most a fifth of the database. */
+const keptTimes = 4;
+
+/** How the tasks of each tool ended. A large database takes long to count, so concurrent and soon repeated reads share one result. */
+export class EndedCounts {
+  readonly #most: number;
+  readonly #now: () => number;
+  readonly #byTool = new Map<string, Counting>();
+
+  /** Counts end at `most`. */
+  constructor(most: number, now: () => number) {
+    this.#most = most;
+    this.#now = now;
+  }
+
+  of(admin: Counted, tool: string): Promise<ToolEnds> {
+    const known = this.#byTool.get(tool);
+    if (known !== undefined && this.#now() < known.until) return known.counts;
+    const counting: Counting = { counts: this.#count(admin, tool), until: Infinity };
+    this.#byTool.set(tool, counting);
+    const begun = this.#now();
+    const forget = (): void => void (this.#byTool.get(tool) === counting && this.#byTool.delete(tool));
+    counting.counts.then(() => {
+      const took = this.#now() - begun;
+      if (took < slowMs) forget();
+      else counting.until = this.#now() + keptTimes * took;
+    }, forget);
+    return counting.counts;
+  }
+
+  async #count(admin: Counted, tool: string): Promise<ToolEnds> {
+    const of = (as: EndedAs): Promise<number> => admin.count({ of: "ended", tool, as }, this.#most);
+    const [completed, error, errorResult, cancelled] = await Promise.all([
+      of("result"),
+      of("error"),
+      of("error_result"),
+      of("cancelled"),
+    ]);
+    return { completed, failed: Math.min(this.#most, error + errorResult), cancelled };
+  }
 }

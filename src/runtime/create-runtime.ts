@@ -10,7 +10,6 @@ import { shownTask } from "../task/expiry.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { errorReporter } from "./error-reporter.ts";
 import type { ServerEvents } from "./events/server-events.ts";
-import { observedStore } from "./observed-store.ts";
 import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
 import { judgeAnswers } from "./questions/answers.ts";
@@ -34,11 +33,13 @@ import type {
 import { RuntimeLifecycle } from "./runtime-lifecycle.ts";
 import { sendEvent } from "./send-event.ts";
 import type { OnStepRun, Services } from "./services.ts";
-import { listVisible } from "./list-visible.ts";
-import { Secrets } from "./secrets.ts";
 import { UnreadableTasks } from "./unreadable-tasks.ts";
 import { resolveWebhooks, type WebhookOptions } from "./webhooks/webhook-options.ts";
 import type { Watcher } from "./watchers.ts";
+import { hasScopes } from "../task/scopes.ts";
+import { eventfulWrite } from "./events/eventful-write.ts";
+import { countedWrite } from "./reports/counted-write.ts";
+import { measuredWrite } from "./telemetry/measured-write.ts";
 
 export interface RuntimeSetup {
   readonly store: TaskStore;
@@ -298,4 +299,85 @@ class LocalRuntime implements Runtime {
     await this.#lifecycle.running();
     return ownRecord(this.#services, this.#parts.sweeper, id, requestor);
   }
+}
+
+/** A page of a requestor's tasks. Tasks that need more scopes than it has are left out, without making the page shorter. */
+export async function listVisible(
+  { store, clock }: Services,
+  { generation, principal, scopes }: Requestor,
+  { scope, after, limit }: ListPage,
+): Promise<readonly TaskRecord[]> {
+  const owner = { generation, principal, ...(scope === undefined ? {} : { scope }) };
+  const now = clock.now();
+  const tasks: TaskRecord[] = [];
+  for (let before = after ?? null; tasks.length < limit;) {
+    const wanted = limit - tasks.length;
+    const page = await store.list(owner, before, wanted, now);
+    tasks.push(...page.filter((task) => hasScopes(task, scopes)));
+    const last = page.at(-1);
+    if (page.length < wanted || last === undefined) break;
+    before = last.id;
+  }
+  return tasks;
+}
+
+const size = 32;
+
+/** Random keys in the store, the same for all current and later processes on it. */
+export class Secrets {
+  readonly #services: Pick<Services, "store" | "clock">;
+  readonly #kept = new Map<string, Promise<Uint8Array>>();
+
+  constructor(services: Pick<Services, "store" | "clock">) {
+    this.#services = services;
+  }
+
+  /** The 32 bytes under `name`, created at first use. Rejects with the store's errors. */
+  get(name: string): Promise<Uint8Array> {
+    const kept = this.#kept.get(name) ?? this.#keep(name);
+    this.#kept.set(name, kept);
+    return kept;
+  }
+
+  async #keep(name: string): Promise<Uint8Array> {
+    const { store, clock } = this.#services;
+    const value = Buffer.from(clock.randomBytes(size)).toString("base64url");
+    try {
+      const kept = await store.write({ type: "keep_secret", now: clock.now(), name, value });
+      return Buffer.from(kept.value ?? value, "base64url");
+    } catch (error) {
+      this.#kept.delete(name); // the next caller tries again
+      throw error;
+    }
+  }
+}
+
+export interface StoreObservers {
+  readonly events?: ServerEvents | undefined;
+  readonly counts?: ProcessCounts | undefined;
+  readonly telemetry?: ServerTelemetry | undefined;
+}
+
+/** The store with writes that are counted and measured, and emit events; the store itself if nothing listens. */
+export function observedStore(store: TaskStore, { events, counts, telemetry }: StoreObservers): TaskStore {
+  if (events === undefined && counts === undefined && telemetry === undefined) return store;
+  const get: TaskStore["get"] = (id) => store.get(id);
+  const own: TaskStore["write"] = (command) => store.write(command);
+  const measured = telemetry === undefined ? own : measuredWrite(store, telemetry.metrics);
+  const counted = counts === undefined ? measured : countedWrite({ write: measured }, counts);
+  const write = events === undefined ? counted : eventfulWrite({ write: counted, get }, events);
+  // A store has parts of its own choice, and methods that need their own `this`.
+  const bound = new Map<string | symbol, { readonly method: unknown; readonly own: unknown }>();
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === "write") return write;
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      const known = bound.get(name);
+      if (known?.own === member) return known.method;
+      const method: unknown = member.bind(target);
+      bound.set(name, { method, own: member });
+      return method;
+    },
+  });
 }

@@ -4,7 +4,8 @@ import type { Parts } from "./parts.ts";
 import type { Services } from "./services.ts";
 import { stopping } from "./stopping.ts";
 import { observeRuntime } from "./telemetry/observe-runtime.ts";
-import { storeAnswers } from "./store-answers.ts";
+import type { TaskStore } from "../store/store.ts";
+import type { Clock } from "./clock.ts";
 
 /** The life of a runtime: its start, which takes over the store, and its stop, which has a deadline. */
 export class RuntimeLifecycle {
@@ -156,5 +157,20 @@ export class RuntimeLifecycle {
     this.#offWork?.();
     this.#unsubscribe();
     await this.#services.store.close();
+  }
+}
+
+/** Whether `store` answers a small read within that many milliseconds. */
+export async function storeAnswers(store: TaskStore, clock: Clock, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const cancelTimer = clock.after(ms, () => late.resolve(false));
+  const read = store.nextSweepAt(clock.now()).then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([read, late.promise]);
+  } finally {
+    cancelTimer();
   }
 }

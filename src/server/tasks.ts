@@ -1,9 +1,9 @@
+import type { McpServer, Server, StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { Admin } from "../admin/admin.ts";
 import { createAdmin } from "../admin/create-admin.ts";
-import type { McpServer, Server, StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { assertOptions, settingsOf } from "../options/options.ts";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
-import { systemClock } from "../runtime/clock.ts";
+import { systemClock, type Clock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -12,12 +12,15 @@ import type { ServerFactory } from "./author-server.ts";
 import { PlainPolicies } from "./plain/plain-policies.ts";
 import { rateOptions } from "./rates/rate-options.ts";
 import { sendOptions, tasksOptions, type SendOptions, type TasksOptions } from "./tasks-options.ts";
-import { observersOf } from "./observers.ts";
 import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { registrars } from "./durable/registrations.ts";
 import { keepInside } from "./inside-tasks.ts";
 import { createTaskServer } from "./create-task-server.ts";
 import { assertServes, type TaskServer } from "./task-server.ts";
+import type { ServerEvent } from "../runtime/events/server-event.ts";
+import { ServerEvents, type OnEvent } from "../runtime/events/server-events.ts";
+import { ProcessCounts } from "../runtime/reports/process-counts.ts";
+import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
 
 /** The durable tools of a process. */
 export interface Tasks {
@@ -201,4 +204,33 @@ function assertTasksOptions(given: unknown): void {
     );
   }
   assertOptions("createTasks", given, tasksOptions);
+}
+
+interface ObserversSetup {
+  readonly onEvent: OnEvent | undefined;
+  readonly telemetry: ServerTelemetry | undefined;
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+}
+
+/** The receivers of a process's events. */
+interface Observers {
+  /** For events of tasks; undefined if nothing listens. */
+  readonly events: ServerEvents | undefined;
+  /** For refused requests: exists even without listeners, since these requests are reported. */
+  readonly served: ServerEvents;
+  /** What is reported. Of tasks, which are many, it counts the writes. */
+  readonly counts: ProcessCounts;
+}
+
+export function observersOf({ onEvent, telemetry, clock, onError }: ObserversSetup): Observers {
+  const measure = telemetry && ((event: ServerEvent) => telemetry.metrics.event(event));
+  const listeners = [onEvent, measure].filter((listener) => listener !== undefined);
+  const counts = new ProcessCounts(clock);
+  const count = (event: ServerEvent): void => counts.count(event);
+  return {
+    events: listeners.length === 0 ? undefined : new ServerEvents({ listeners, clock, onError }),
+    served: new ServerEvents({ listeners: [...listeners, count], clock, onError }),
+    counts,
+  };
 }

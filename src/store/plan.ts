@@ -1,16 +1,16 @@
 import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
-import { withCaller, withoutCallers, decide, type Decision } from "../task/decide.ts";
+import { withCaller, withoutCallers, decide, type Decision, type TaskChangeCommand } from "../task/decide.ts";
 import { createRecord, isSameCall } from "../task/create-record.ts";
 import { hasRoom, hasHandler, noTurns } from "../task/queue.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { TaskRecord, ParentTask } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";
 import { storable } from "../task/time.ts";
 import type { Facts } from "./facts.ts";
-import { callTool, sendEvent, waitForEvent } from "./plan-waits.ts";
-import { extend, pauseOrResume, withAction } from "./plan-admin.ts";
-import { change, saving } from "./plan-change.ts";
-import { planOutbox, deliveriesForDeleted, deliveriesForNew } from "./plan-outbox.ts";
+import { planOutbox, deliveriesForDeleted, deliveriesForNew, deliveryWrites } from "./plan-outbox.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
+import { extended } from "../task/expiry.ts";
+import type { JournalEntry } from "../task/journal.ts";
+import { changesOfRelatives } from "./relatives.ts";
 
 /** Decides a command from its facts. Actions of operators are recorded with it. */
 export function planFor(command: TaskCommand, facts: Facts): Plan {
@@ -201,4 +201,172 @@ function unlessFinished(task: TaskRecord | undefined): Refusal | undefined {
 
 function refused(reason: Refusal): Plan {
   return { result: { ok: false, reason }, writes: [], changes: [] };
+}
+
+/** The plan of a command, with the record of the action if an operator gave it. */
+export function withAction(plan: Plan, command: TaskCommand, { task }: Facts): Plan {
+  const { by, now } = command;
+  if (by === undefined) return plan;
+  const { actor, action, detail, taskId } = by;
+  const { id = null, tool = null } = subjectOf(command);
+  const about = { taskId: taskId ?? id, tool: tool ?? task?.tool ?? null };
+  const record = { at: now, actor, action, ...about, detail: detail ? JSON.stringify(detail) : null };
+  return { ...plan, writes: [...plan.writes, { do: "keep_action", action: record }] };
+}
+
+function subjectOf(command: TaskCommand): { readonly id?: string; readonly tool?: string } {
+  if (command.type === "create") return command.task;
+  return { ...("id" in command && { id: command.id }), ...("tool" in command && { tool: command.tool }) };
+}
+
+/**
+ * A change like any other, so watchers of the task are notified. If the task's process is gone, the store may already have forgotten that
+ * process because the task was over: without an end, the task would run forever with no process.
+ */
+export function extend({ until }: TaskCommand<"extend">, { task: before, held }: Facts): Plan {
+  if (before === undefined) return refused("unknown");
+  if (before.state === "running" && held !== true) return refused("state");
+  const task = { ...extended(before, until), version: before.version + 1 };
+  const { id, version } = task;
+  return {
+    result: { ok: true, task },
+    writes: [{ do: "save", task, journal: [], outcome: null }],
+    changes: [{ id, version }],
+  };
+}
+
+export function pauseOrResume(command: TaskCommand<"pause_tool" | "resume_tool">): Plan {
+  const { type, tool, now } = command;
+  const write =
+    type === "pause_tool"
+      ? ({ do: type, paused: { tool, since: now, actor: command.actor } } as const)
+      : ({ do: type, tool } as const);
+  return { result: { ok: true }, writes: [write], changes: [] };
+}
+
+/** Adds the call to the journal together with the task that is made for it. */
+export function callTool(command: TaskCommand<"call_tool">, { task: before, entries, owner }: Facts): Plan {
+  const decision = decide(before, command, { owner, entry: lookUp(entries) });
+  if (!decision.ok) return refused(decision.reason);
+  const { task } = decision;
+  const { key, child, request, now, cancelGraceMs } = command;
+  const parent: ParentTask = { id: task.id, key, root: task.parent?.root ?? task.id, cancelGraceMs };
+  const made = createRecord({ task: child, token: null, now, forAnyOwner: true }, owner, parent);
+  const { writes, changes } = saving([decision]);
+  return {
+    result: { ok: true, task },
+    // The insert comes first, since it can fail.
+    writes: [{ do: "insert", task: made, request }, ...writes],
+    changes: [...changes, { id: made.id, version: made.version, isRelative: true }],
+  };
+}
+
+/** Takes an earlier event at once. */
+export function waitForEvent(
+  command: TaskCommand<"wait_event">,
+  { task: before, entries, owner, event }: Facts,
+): Plan {
+  const kept = event?.kept;
+  const decision = decide(before, command, { owner, entry: lookUp(entries), keptEvent: kept?.value });
+  if (!decision.ok) return refused(decision.reason);
+  const { task } = decision;
+  const { writes, changes } = saving([decision]);
+  const take: TableWrite[] = kept === undefined ? [] : [{ do: "take_event", taskId: task.id, seq: kept.seq }];
+  return { result: { ok: true, task }, writes: [...writes, ...take], changes };
+}
+
+/** An event ends a wait, or is kept. Either way it is stored, so that its `dedupeId` is recognised when it comes again. */
+export function sendEvent(
+  command: TaskCommand<"send_event">,
+  { task: before, entries, owner, event }: Facts,
+): Plan {
+  const { wait, isKnown = false, count = 0 } = event ?? {};
+  const decision = decide(before, command, { owner, entry: lookUp(entries), eventWait: wait });
+  if (!decision.ok) return refused(decision.reason);
+  if (isKnown && before !== undefined) {
+    return { result: { ok: true, task: before, isNew: false, ended: null }, writes: [], changes: [] };
+  }
+  if (wait === undefined && count >= command.limit) return refused("quota");
+  const { id: taskId, name, value, dedupeId } = command;
+  const { task } = decision;
+  const taken = wait !== undefined;
+  const { writes, changes } = taken ? saving([decision]) : { writes: [], changes: [] };
+  const keep: TableWrite = { do: "keep_event", taskId, name, value, dedupeId, taken };
+  const isKept = !taken || dedupeId !== null;
+  return {
+    result: { ok: true, task, isNew: true, ended: wait?.key ?? null },
+    writes: isKept ? [...writes, keep] : writes,
+    changes,
+  };
+}
+
+function lookUp(entries: Facts["entries"]): (key: string) => JournalEntry | undefined {
+  return (key) => entries.get(key);
+}
+
+/** Decides a command about one task. */
+export function change(command: TaskChangeCommand, facts: Facts): Plan {
+  const { task: before, entries, served, held, owner, awaitedBy = [] } = facts;
+  const entry = (key: string): JournalEntry | undefined => entries.get(key);
+  const circumstances = { owner, entry, hasHandler: served === true, awaitedBy };
+  const decision = decide(before, command, circumstances);
+  if (!decision.ok) return { result: decision, writes: [], changes: [] };
+  const { task, journal } = decision;
+  const effect =
+    before === undefined || task.version === before.version
+      ? nothing
+      : effectOf(before, command, decision, facts);
+  switch (command.type) {
+    case "answer_inputs":
+      return { result: { ok: true, task, accepted: journal.map(({ key }) => key) }, ...effect };
+    case "cancel": {
+      const released = before?.journalled === true && held !== true;
+      return { result: { ok: true, task, released }, ...effect };
+    }
+    default:
+      return { result: { ok: true, task }, ...effect };
+  }
+}
+
+type Effect = Pick<Plan, "writes" | "changes">;
+
+const nothing: Effect = { writes: [], changes: [] };
+
+/** The effect on the task and its relatives. */
+function effectOf(
+  before: TaskRecord,
+  command: TaskChangeCommand,
+  decision: Decision,
+  { relatives, owner }: Facts,
+): Effect {
+  const own = ownEffect(decision);
+  if (relatives === undefined) {
+    const deliveries = deliveryWrites([before], [decision]);
+    return deliveries.length === 0 ? own : { ...own, writes: [...own.writes, ...deliveries] };
+  }
+  const around = changesOfRelatives(before, command, decision, relatives, { owner });
+  const others = saving(around);
+  const changed = others.changes.map((each) => ({ ...each, isRelative: true as const }));
+  const deliveries = deliveryWrites([before, relatives.root, relatives.parent], [...around, decision]);
+  return { writes: [...others.writes, ...own.writes, ...deliveries], changes: [...changed, ...own.changes] };
+}
+
+/** A child is deleted as soon as it ends. */
+function ownEffect(decision: Decision): Effect {
+  const { id, parent, state } = decision.task;
+  if (parent === null || !isTerminal(state)) return saving([decision]);
+  return { writes: [{ do: "remove", id, isChild: true }], changes: [{ id, version: null }] };
+}
+
+/** The writes of decisions, and the changes to report. */
+export function saving(decisions: readonly Decision[]): Effect {
+  return {
+    writes: decisions.flatMap(({ task, journal, outcome, forgets, lines }): TableWrite[] => [
+      { do: "save", task, journal, outcome, ...(forgets && { forgets }) },
+      ...(lines === undefined
+        ? []
+        : [{ do: "append_lines" as const, id: task.id, lines: lines.add, forget: lines.forget }]),
+    ]),
+    changes: decisions.map(({ task: { id, version } }) => ({ id, version })),
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { TaskChanges } from "../../src/admin/admin.ts";
-import { followTasks } from "../../src/admin/task-changes.ts";
+import { followTasks } from "../../src/admin/create-admin.ts";
 import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";

@@ -1,4 +1,4 @@
-import * as core from "../../src/client/2025-11-25/read-task.ts";
+import * as core from "../../src/client/2025-11-25/core-protocol.ts";
 import {
   readAcknowledgement,
   readCallAnswer,

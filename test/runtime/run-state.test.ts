@@ -4,7 +4,7 @@ import {
   nextRunState,
   type RunEvent,
   type RunState,
-} from "../../src/runtime/journal/run-state.ts";
+} from "../../src/runtime/journal/run-life.ts";
 
 /** The table once more, by hand: where each event leads from direct, running, draining and ended. */
 const expected: Record<RunEvent, readonly (RunState | undefined)[]> = {

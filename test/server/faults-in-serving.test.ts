@@ -3,7 +3,7 @@ import { createTasks } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { FaultsInServing } from "../../src/server/http/faults-in-serving.ts";
+import { FaultsInServing } from "../../src/server/http/messages.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
 import { listenTo } from "../kit/subscription.ts";
 

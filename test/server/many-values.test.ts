@@ -6,7 +6,7 @@ import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { NodeCount } from "../../src/server/message-limits.ts";
-import { BoundedInput } from "../../src/server/stdio/bounded-input.ts";
+import { BoundedInput } from "../../src/server/stdio/serve-stdio.ts";
 import { text } from "../kit/messages.ts";
 import { serve } from "../kit/server.ts";
 import { SessionClient } from "../kit/session-client.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { QueueReads } from "../../src/runtime/telemetry/queue-reads.ts";
+import { QueueReads } from "../../src/runtime/telemetry/observe-runtime.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import type { QueueLength } from "../../src/store/queue-length.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";

@@ -1,3 +1,23 @@
+import type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "../activity.ts";
+import {
+  byMinute,
+  listOf,
+  numberOrNull,
+  objectOf,
+  reference,
+  type Schema,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+  whole,
+  wholeOrNull,
+  yesOrNo,
+  anything,
+  type Members,
+  oneOf,
+  taken,
+} from "./schema.ts";
 import type { TaskAttempt } from "../../task/attempts.ts";
 import { generationNames } from "../../task/record.ts";
 import type {
@@ -20,23 +40,62 @@ import type {
 } from "../admin.ts";
 import { adminTaskStates } from "../assert-query.ts";
 import { bulkActions, mostInBulk, type BulkRequest } from "./read-request.ts";
-import { activitySchemas } from "./activity-schemas.ts";
-import {
-  anything,
-  listOf,
-  type Members,
-  objectOf,
-  oneOf,
-  reference,
-  type Schema,
-  taken,
-  text,
-  textOrNull,
-  time,
-  timeOrNull,
-  whole,
-  yesOrNo,
-} from "./schema.ts";
+
+/** The schemas of processes and activity, by the names of their types. */
+export const activitySchemas: Readonly<Record<string, Schema>> = {
+  Activity: objectOf<Activity>({
+    from: time,
+    minutes: whole,
+    created: byMinute,
+    completed: byMinute,
+    failed: byMinute,
+    cancelled: byMinute,
+    tools: listOf(reference("ToolActivity")),
+    refusals: listOf(reference("RefusalActivity")),
+  }),
+  ToolActivity: objectOf<ToolActivity>({
+    tool: text,
+    created: whole,
+    completed: whole,
+    failed: whole,
+    cancelled: whole,
+    retried: whole,
+    ended: byMinute,
+    p50Ms: numberOrNull,
+    p95Ms: numberOrNull,
+  }),
+  RefusalActivity: objectOf<RefusalActivity>({
+    code: text,
+    method: textOrNull,
+    count: whole,
+    byMinute,
+  }),
+  NodeSummary: objectOf<NodeSummary>({
+    id: text,
+    alive: yesOrNo,
+    host: textOrNull,
+    pid: wholeOrNull,
+    version: textOrNull,
+    startedAt: timeOrNull,
+    reportedAt: timeOrNull,
+    roles: listOf(text),
+    slots: {
+      type: ["object", "null"],
+      properties: { used: whole, limit: whole },
+      required: ["used", "limit"],
+    },
+    running: whole,
+    parked: wholeOrNull,
+    leaked: wholeOrNull,
+    loopDelay: {
+      type: ["object", "null"],
+      description: "In milliseconds.",
+      properties: { p50: { type: "number" }, p99: { type: "number" }, max: { type: "number" } },
+      required: ["p50", "p99", "max"],
+    },
+    memoryBytes: wholeOrNull,
+  }),
+};
 
 const summary: Members<TaskSummary> = {
   id: text,

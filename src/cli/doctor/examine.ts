@@ -1,3 +1,4 @@
+import { ProtocolError } from "@modelcontextprotocol/client";
 import { clientGenerations } from "../../client/generations.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { listTools } from "../command/find-tool.ts";
@@ -6,7 +7,8 @@ import type { TransportKind } from "../../client/client-events.ts";
 import type { CheckJson } from "../output/json-shapes.ts";
 import { declaredTasks, generationOf, recognisesRepeats } from "../server/server-capabilities.ts";
 import type { Session } from "../server/with-server.ts";
-import { probe, probeListening } from "./probe.ts";
+import { describeRpcError } from "../../client/reply/reply.ts";
+import { throwIfLost } from "../server/sdk-errors.ts";
 
 /** What the server learns about the caller. */
 export interface Caller {
@@ -137,4 +139,47 @@ async function list(session: Session, isDeclared: boolean): Promise<CheckJson> {
   if (answer.kind === "error")
     return { check, works: false, detail: `declared, but tasks/list gave ${answer.description}` };
   return { check, works: true, detail: "the server lists this caller's tasks" };
+}
+
+type ProbeAnswer =
+  | { readonly kind: "result"; readonly description: string }
+  /** `code`: the JSON-RPC code, if it is a JSON-RPC error. */
+  | { readonly kind: "error"; readonly code: number | undefined; readonly description: string };
+
+const anything = {
+  "~standard": { version: 1, vendor: "holdfast", validate: (value: unknown) => ({ value }) },
+} as const;
+
+/** Sends one request, and describes the answer. */
+export async function probe(
+  { client, signal }: Session,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+): Promise<ProbeAnswer> {
+  try {
+    await client.sdk.request({ method, params }, anything, { signal });
+    return { kind: "result", description: "a result" };
+  } catch (error) {
+    signal.throwIfAborted();
+    throwIfLost(error);
+    if (error instanceof ProtocolError)
+      return { kind: "error", code: error.code, description: describeRpcError(error) };
+    const description = error instanceof Error ? error.message : String(error);
+    return { kind: "error", code: undefined, description };
+  }
+}
+
+/** Whether the server accepts `subscriptions/listen`. Only a real task shows which tasks it pushes. */
+export async function probeListening({ client, signal }: Session): Promise<CheckJson> {
+  const check = "pushes";
+  try {
+    const subscription = await client.sdk.listen({}, { signal });
+    await subscription.close();
+    return { check, works: true, detail: "the server pushes updates (subscriptions/listen)" };
+  } catch (error) {
+    signal.throwIfAborted();
+    throwIfLost(error);
+    const message = error instanceof Error ? error.message : String(error);
+    return { check, works: false, detail: `tasks are polled, since subscriptions/listen gave ${message}` };
+  }
 }

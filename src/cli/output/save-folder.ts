@@ -1,7 +1,6 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { UsageError } from "../errors.ts";
-import { fileName } from "./file-name.ts";
 
 /** The content of one file. */
 export interface Saveable {
@@ -62,4 +61,87 @@ async function writeNew(path: string, content: string | Uint8Array): Promise<voi
   } finally {
     await file.close();
   }
+}
+
+/** The file extensions of a type; new files get the first one. */
+const endings: Readonly<Record<string, readonly string[]>> = {
+  "application/gzip": ["gz", "tgz"],
+  "application/json": ["json"],
+  "application/pdf": ["pdf"],
+  "application/xml": ["xml"],
+  "application/yaml": ["yaml", "yml"],
+  "application/zip": ["zip"],
+  "audio/aac": ["aac"],
+  "audio/flac": ["flac"],
+  "audio/mp4": ["m4a", "mp4"],
+  "audio/mpeg": ["mp3"],
+  "audio/ogg": ["ogg", "oga", "opus"],
+  "audio/wav": ["wav"],
+  "audio/webm": ["webm"],
+  "audio/x-wav": ["wav"],
+  "image/avif": ["avif"],
+  "image/bmp": ["bmp"],
+  "image/gif": ["gif"],
+  "image/jpeg": ["jpg", "jpeg"],
+  "image/png": ["png"],
+  "image/svg+xml": ["svg"],
+  "image/tiff": ["tiff", "tif"],
+  "image/webp": ["webp"],
+  "text/css": ["css"],
+  "text/csv": ["csv"],
+  "text/html": ["html", "htm"],
+  "text/javascript": ["js", "mjs"],
+  "text/markdown": ["md", "markdown"],
+  "text/xml": ["xml"],
+  "video/mp4": ["mp4", "m4v"],
+  "video/webm": ["webm"],
+};
+
+/** Generic types: a file keeps its own extension. */
+const vague: Readonly<Record<string, string>> = { "text/plain": "txt", "application/octet-stream": "bin" };
+
+/** Longer names are cut: file systems allow 255 bytes, and a number may follow. */
+const longest = 60;
+
+/** Device names on Windows, with any extension. */
+const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
+
+/**
+ * A safe name for a file with a server's content: it cannot leave its folder, and is not hidden. `named` is the server's name for it, or
+ * its URI; `kind` is used if there is none. The type decides the extension.
+ */
+export function fileName(
+  named: string | undefined,
+  mimeType: string | undefined,
+  kind: string,
+): { readonly stem: string; readonly ending: string } {
+  const last = safe(lastPart(named ?? ""));
+  const { stem = "", ending = "" } = /^(?<stem>.+)\.(?<ending>[A-Za-z0-9]{1,10})$/.exec(last)?.groups ?? {
+    stem: last,
+  };
+  const type = (mimeType ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+  const usual = endings[type] ?? [];
+  const isFitting = usual.length === 0 ? ending !== "" : usual.includes(ending.toLowerCase());
+  const whole = isFitting || ending === "" ? stem : last;
+  const base = whole.slice(0, longest).toWellFormed() || kind;
+  return {
+    stem: devices.test(base) ? `_${base}` : base,
+    ending: isFitting ? ending : (usual[0] ?? vague[type] ?? ""),
+  };
+}
+
+/** The last part of a path or a URI, without its query. */
+function lastPart(named: string): string {
+  const path = /^[a-z][a-z\d+.-]*:/i.test(named) ? named.replace(/[?#].*$/s, "") : named;
+  const part = path.split(/[/\\:]/).findLast((each) => each !== "") ?? "";
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Removes what leads elsewhere, hides a file, or is invalid in a name. */
+function safe(name: string): string {
+  return name.replace(/[\p{C}\p{Zl}\p{Zp}/\\:*?"<>|]+/gu, "_").replace(/^[.\s-]+|[.\s]+$/g, "");
 }

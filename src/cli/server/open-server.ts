@@ -4,14 +4,13 @@ import type { LoginStore } from "../../client/auth/login.ts";
 import type { HandleStore } from "../../client/handles/handle-store.ts";
 import type { OnInput } from "../../client/question/input-request.ts";
 import type { TaskClient } from "../../client/task-client.ts";
-import type { TransportKind } from "../../client/client-events.ts";
+import type { TransportKind, ClientEvent } from "../../client/client-events.ts";
 import type { ServerOptions } from "../context.ts";
 import type { Io } from "../io.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import type { Terminal, Display } from "../terminal/terminal.ts";
 import { explainConnectFailure, explainLoss } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
 import { hasAuthorization, readCredentials } from "./credentials.ts";
-import { showTrouble } from "./show-trouble.ts";
 
 /** How many characters of a server's stderr are kept. */
 const maxLogCharacters = 10_000;
@@ -81,5 +80,17 @@ export async function openServer({
     return { client, transport, explainLoss: (error) => explainLoss(error, server, log) };
   } catch (error) {
     throw explainConnectFailure(error, server, log);
+  }
+}
+
+/** Shows from the first failure on that the server cannot be reached or fails, and when it answers again. */
+export function showTrouble(event: ClientEvent, display: Pick<Display, "trouble">): void {
+  const { type } = event;
+  if (type === "poll_failed" || type === "call_delayed") {
+    const { rpcCode } = event;
+    const what = rpcCode === undefined ? "server unreachable" : `server error (${rpcCode})`;
+    display.trouble(`${what}, trying again`);
+  } else if (type === "poll_recovered" || type === "call_answered" || type === "task_seen") {
+    display.trouble(undefined);
   }
 }

@@ -1,5 +1,8 @@
-import { join } from "node:path";
-import { fileLoginsWith } from "../../client/auth/file-logins.ts";
+import { join, dirname } from "node:path";
+import { readFile, readdir } from "node:fs/promises";
+import { createHash, createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { AsyncEntry } from "@napi-rs/keyring";
+import { fileLoginsWith, type Sealing } from "../../client/auth/file-logins.ts";
 import type { LoginStore } from "../../client/auth/login.ts";
 import { fileHandles } from "../../client/handles/file-handles.ts";
 import type { CallName, HandleStore, StoredCall } from "../../client/handles/handle-store.ts";
@@ -7,12 +10,12 @@ import type { Io } from "../io.ts";
 import type { FoundServer, ServerSpec } from "../server/find-server.ts";
 import { UsageError } from "../errors.ts";
 import { stateFolder } from "../user-folders.ts";
-import { ListNumbers } from "./list-numbers.ts";
-import { systemKeyring } from "./keyring.ts";
-import { sealedBy } from "./sealed-logins.ts";
-import { KnownServers } from "./known-servers.ts";
 import { CommandHandles } from "./command-handles.ts";
 import { SeenTasks, type Seen } from "./seen-tasks.ts";
+import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
+import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
+import { isJsonObject } from "../../generation/message.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
 
 /** A task that was started here, or a call without an answer. */
 export interface KnownTask {
@@ -154,4 +157,238 @@ function beginningWith(prefix: string, tasks: readonly KnownTask[]): readonly Kn
 
 function nameOf({ server, generation, key }: CallName): string {
   return JSON.stringify([server, generation, key]);
+}
+
+/** The numbers of tasks in the last list, valid until the next one. */
+export class ListNumbers {
+  readonly #file: string;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  async keep(calls: ReadonlyMap<number, CallName>): Promise<void> {
+    const tasks = [...calls].map(([number, { server, generation, key }]) => ({
+      number,
+      server,
+      generation,
+      key,
+    }));
+    await makeFolder(dirname(this.#file));
+    await writeAtomically(this.#file, encodeEntry({ tasks }));
+  }
+
+  /** The task with that number; undefined if the last list did not have it. */
+  async find(number: number): Promise<CallName | undefined> {
+    try {
+      const { tasks } = decodeEntry(await readFile(this.#file, "utf8"));
+      return Array.isArray(tasks)
+        ? tasks.filter(isNumbered).find((task) => task.number === number)
+        : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function isNumbered(value: unknown): value is CallName & { readonly number: number } {
+  if (!isJsonObject(value)) return false;
+  const { number, server, generation, key } = value;
+  return typeof number === "number" && [server, generation, key].every((name) => typeof name === "string");
+}
+
+/** Incremented by changes that an earlier version could not read. */
+const format = 1;
+
+/** Limits the number of tools kept per server, and the length of their names. */
+const maxTools = 500;
+
+const longestName = 200;
+
+interface KnownServer {
+  readonly name: string;
+  readonly spec: ServerSpec;
+  /** The names of its tools when they were last listed. */
+  readonly tools: readonly string[];
+}
+
+/** How the servers of stored tasks were given, by their names in references, and their tools. */
+export class KnownServers {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Records how the server was given, and its tools if given. */
+  async keep({ name, spec }: FoundServer, tools?: readonly string[]): Promise<void> {
+    const known = tools ?? (await this.#read(this.#file(name)))?.tools ?? [];
+    const kept = known.filter((tool) => tool.length <= longestName).slice(0, maxTools);
+    await makeFolder(this.#folder);
+    await writeAtomically(
+      this.#file(name),
+      `${JSON.stringify({ format, name, ...spec, ...(kept.length > 0 && { tools: kept }) })}\n`,
+    );
+  }
+
+  /** How the server was given; undefined if that is not stored or cannot be read. */
+  async find(name: string): Promise<ServerSpec | undefined> {
+    return (await this.#read(this.#file(name)))?.spec;
+  }
+
+  async list(): Promise<readonly KnownServer[]> {
+    const files = (await readdir(this.#folder).catch(() => [])).filter((file) => file.endsWith(".json"));
+    const all = await Promise.all(files.map(async (file) => this.#read(join(this.#folder, file))));
+    return all.filter((server) => server !== undefined);
+  }
+
+  async #read(file: string): Promise<KnownServer | undefined> {
+    const text = await readFile(file, "utf8").catch(() => undefined);
+    const value: unknown = text === undefined ? undefined : parsed(text);
+    if (!isJsonObject(value) || value["format"] !== format) return undefined;
+    const { name, given, cwd, config, tools } = value;
+    if (typeof name !== "string" || typeof given !== "string" || typeof cwd !== "string") return undefined;
+    const spec = { given, cwd, ...(typeof config === "string" && { config }) };
+    return {
+      name,
+      spec,
+      tools: Array.isArray(tools) ? tools.filter((tool) => typeof tool === "string") : [],
+    };
+  }
+
+  #file(name: string): string {
+    return join(this.#folder, `${createHash("sha256").update(name).digest("hex").slice(0, 40)}.json`);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const algorithm = "aes-256-gcm";
+
+const keyBytes = 32;
+
+const ivBytes = 12;
+
+/**
+ * Seals logins with a key from the system's keyring. The keyring stores only the key, because its space is limited, to 2,560 bytes on
+ * Windows. Without a keyring, texts stay unsealed.
+ */
+export function sealedBy(keyring: Keyring | undefined, name: string): Sealing {
+  return {
+    async seal(text) {
+      const key = keyring === undefined ? undefined : await keyFor(keyring, name).catch(() => undefined);
+      return key === undefined ? text : sealed(text, key);
+    },
+    async open(text) {
+      const parts = partsOf(text);
+      if (parts === undefined) return text;
+      return opened(parts, await keyOf(keyring, name));
+    },
+  };
+}
+
+/** This user's key, created with the first login. */
+async function keyFor(keyring: Keyring, name: string): Promise<Buffer> {
+  const known = await keyring.read(name);
+  if (known !== null) return readKey(known);
+  const key = randomBytes(keyBytes);
+  await keyring.write(name, key.toString("base64"));
+  // Another process may have created one at the same time: use the stored one.
+  return readKey((await keyring.read(name)) ?? "");
+}
+
+function readKey(secret: string): Buffer {
+  const key = Buffer.from(secret, "base64");
+  if (key.length !== keyBytes)
+    throw new RangeError("Holdfast's entry in the system's keyring is not a valid key");
+  return key;
+}
+
+async function keyOf(keyring: Keyring | undefined, name: string): Promise<Buffer> {
+  try {
+    const known = await keyring?.read(name);
+    if (known != null) return Buffer.from(known, "base64");
+  } catch (cause) {
+    throw unreadable({ cause });
+  }
+  throw unreadable();
+}
+
+function unreadable(options?: ErrorOptions): TaskClientError {
+  const message =
+    "The login is encrypted with a key from the system's keyring, which cannot be read right now";
+  return new TaskClientError("unauthorized", message, options);
+}
+
+interface Parts {
+  readonly iv: Buffer;
+  readonly tag: Buffer;
+  readonly text: Buffer;
+}
+
+function sealed(text: string, key: Buffer): string {
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv(algorithm, key, iv);
+  const hidden = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]).toString("base64");
+  const parts = { iv: iv.toString("base64"), tag: cipher.getAuthTag().toString("base64"), text: hidden };
+  return `${JSON.stringify({ sealed: parts })}\n`;
+}
+
+function opened({ iv, tag, text }: Parts, key: Buffer): string | null {
+  try {
+    const decipher = createDecipheriv(algorithm, key, iv);
+    decipher.setAuthTag(tag);
+    return Buffer.concat([decipher.update(text), decipher.final()]).toString("utf8");
+  } catch {
+    return null; // another key, or damaged
+  }
+}
+
+function partsOf(text: string): Parts | undefined {
+  let stored: unknown;
+  try {
+    stored = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const parts = isJsonObject(stored) ? stored["sealed"] : undefined;
+  if (!isJsonObject(parts)) return undefined;
+  const bytes = (part: unknown): Buffer => Buffer.from(typeof part === "string" ? part : "", "base64");
+  return { iv: bytes(parts["iv"]), tag: bytes(parts["tag"]), text: bytes(parts["text"]) };
+}
+
+/** The system's storage for our secrets of this user, by name. Each method rejects if there is none. */
+export interface Keyring {
+  read(name: string): Promise<string | null>;
+  write(name: string, secret: string): Promise<void>;
+}
+
+const service = "holdfast";
+
+/** A locked keyring first asks the user for a password. */
+const patienceMs = 60_000;
+
+/**
+ * The operating system's keyring: the Keychain, the Credential Manager, or the Secret Service of a Linux desktop. Its library is
+ * optional, and loaded on demand.
+ */
+export const systemKeyring: Keyring = {
+  async read(name) {
+    return (await entry(name)).getPassword(AbortSignal.timeout(patienceMs));
+  },
+  async write(name, secret) {
+    await (await entry(name)).setPassword(secret, AbortSignal.timeout(patienceMs));
+  },
+};
+
+async function entry(name: string): Promise<AsyncEntry> {
+  const library = await import("@napi-rs/keyring");
+  // Otherwise, without a desktop, Linux would use the kernel's keyring, which is lost on restart.
+  return new library.AsyncEntry(service, name, { linux: { store: "secret-service" } });
 }

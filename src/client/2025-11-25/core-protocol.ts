@@ -5,26 +5,36 @@ import {
   serverLists,
   serverTakesTasks,
   relatedTaskOf,
+  withRelatedTask,
+  immediateResponseOf,
+  type WireStatus,
 } from "../../generation/2025-11-25.ts";
 import { idempotencyMeta, readKeptMs } from "../../generation/extensions.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import { isUnknown, readReply, Violation, type Reply } from "../reply/reply.ts";
-import { readToolResult } from "../reply/read-members.ts";
+import {
+  readToolResult,
+  directAnswer,
+  type TaskMembers,
+  readTaskId,
+  readTaskMembers,
+  unknownStatus,
+  violationOfId,
+} from "../reply/read-members.ts";
 import { requestTaskPage } from "../session/request-task-page.ts";
 import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import type { TaskSessions } from "../session/task-sessions.ts";
-import { TaskInboxes } from "../session/task-inbox.ts";
+import { TaskInboxes, TaskInbox, type ActiveTask } from "../session/task-inbox.ts";
 import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
 import { hasEnded, type RemoteTask } from "../task/remote-task.ts";
-import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
+import type { CallAnswer, TaskProtocol, ToolCall, TaskObserver } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
-import { CoreTaskInbox } from "./core-task-inbox.ts";
-import { readAbout, readCallAnswer, readTask, type ReportedTask } from "./read-task.ts";
 import { TaskSupport } from "./task-support.ts";
+import { PendingQuestions } from "../session/pending-questions.ts";
 
 interface CoreProtocolOptions {
   readonly requester: RawRequester;
@@ -228,3 +238,143 @@ export class CoreProtocol implements TaskProtocol {
 type Ended = ReportedTask & { readonly status: "completed" | "failed" };
 
 const done: Reply<undefined> = { kind: "value", value: undefined };
+
+/**
+ * The inbox of a task of 2025-11-25: takes status notifications, and holds `tasks/result` open while the task waits
+ * for input.
+ */
+export class CoreTaskInbox extends TaskInbox {
+  readonly #heldResult: HeldResult;
+
+  constructor(taskId: string, requester: RawRequester, sessions: TaskSessions) {
+    super(new PendingQuestions(taskId, requester, withRelatedTask, () => sessions.of(taskId)));
+    this.#heldResult = new HeldResult(taskId, requester, sessions);
+  }
+
+  /** A result that arrived before a poll showed the end. */
+  get result(): HeldResult["result"] {
+    return this.#heldResult.result;
+  }
+
+  override removeObserver(observer: TaskObserver): void {
+    super.removeObserver(observer);
+    if (!this.isObserved) this.#heldResult.cancel();
+  }
+
+  override update(reported: ActiveTask): RemoteTask {
+    const task = super.update(reported);
+    if (reported.status === "input_required" && this.isObserved)
+      this.#heldResult.start(() => this.requestPoll());
+    return task;
+  }
+
+  /** Handles a status notification. */
+  onStatus(reported: ReportedTask): void {
+    switch (reported.status) {
+      case "working":
+      case "input_required":
+        return this.publish(this.update({ ...reported, status: reported.status }));
+      case "cancelled":
+        return this.publish({ ...reported, status: "cancelled" });
+      case "completed":
+      case "failed": // a poll fetches the outcome
+        return this.requestPoll();
+    }
+  }
+}
+
+/**
+ * A long poll by `tasks/result`, held open while a task waits for input and a caller waits for the task: the server
+ * can send its questions on this stream (C-093). Polling continues (C-052); after a break the next poll starts it
+ * again (C-064).
+ */
+export class HeldResult {
+  readonly #taskId: string;
+  readonly #requester: RawRequester;
+  readonly #sessions: TaskSessions;
+  #held: AbortController | undefined;
+  #result: JsonObject | undefined;
+
+  constructor(taskId: string, requester: RawRequester, sessions: TaskSessions) {
+    this.#taskId = taskId;
+    this.#requester = requester;
+    this.#sessions = sessions;
+  }
+
+  /** The answer. Use it only after a poll has shown that the task ended. */
+  get result(): JsonObject | undefined {
+    return this.#result;
+  }
+
+  /** Sends the request, unless it is open or answered. Calls `onResult` for a result; errors are left to polls. */
+  start(onResult: () => void): void {
+    if (this.#held !== undefined || this.#result !== undefined) return;
+    const held = new AbortController();
+    this.#held = held;
+    const taskId = this.#taskId;
+    const inSession = this.#sessions.of(taskId);
+    this.#requester.request("tasks/result", { taskId }, held.signal, inSession).then(
+      (reply) => {
+        this.#held = undefined;
+        if (reply.kind !== "value") return;
+        this.#result = reply.value;
+        onResult();
+      },
+      () => {
+        if (this.#held === held) this.#held = undefined;
+      },
+    );
+  }
+
+  /** Aborts the request, without effect on the task (C-053). */
+  cancel(): void {
+    this.#held?.abort(new Error("No caller is waiting for the task"));
+    this.#held = undefined;
+  }
+}
+
+/** A task as the server reports it, without its result and its questions. */
+export interface ReportedTask extends TaskMembers {
+  readonly status: WireStatus;
+}
+
+const statuses: ReadonlySet<unknown> = new Set<WireStatus>([
+  "working",
+  "input_required",
+  "completed",
+  "failed",
+  "cancelled",
+]);
+
+/**
+ * Reads a task from most answers, where its members are at the top level. The draft had no lastUpdatedAt (C-D-005).
+ * Invalid hints are ignored.
+ */
+export function readTask(value: JsonObject): ReportedTask | Violation {
+  const { status, ttl, pollInterval } = value;
+  const members = readTaskMembers(value, ttl, pollInterval);
+  if (members instanceof Violation) return members;
+  return isStatus(status) ? { ...members, status } : unknownStatus(status);
+}
+
+/** The same for an answer that must be about this task. */
+export function readAbout(answer: JsonObject, taskId: string): ReportedTask | Violation {
+  return violationOfId(answer, taskId) ?? readTask(answer);
+}
+
+/** Reads the answer to `tools/call`. A task is in `task`, even if the call asked for none (C-024). */
+export function readCallAnswer(answer: JsonObject): CallAnswer | Violation {
+  const { task } = answer;
+  if (!isJsonObject(task)) return directAnswer(readToolResult(answer));
+  const taskId = readTaskId(task, "created");
+  if (taskId instanceof Violation) return taskId;
+  const reported = readTask(task);
+  // In any other status the answer is incomplete, and the task is polled at once.
+  const isWhole = !(reported instanceof Violation) && reported.status === "working";
+  const shown = isWhole ? { ...reported, status: "working" as const } : undefined;
+  return { kind: "task", taskId, task: shown, immediateResponse: immediateResponseOf(answer) };
+}
+
+function isStatus(value: unknown): value is WireStatus {
+  return statuses.has(value);
+}

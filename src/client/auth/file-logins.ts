@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
-import { chmod, readFile, rm, stat } from "node:fs/promises";
+import { chmod, readFile, rm, stat, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { retryWhileInUse } from "../handles/retry-while-in-use.ts";
 import { makeFolder, writeAtomically } from "../handles/write-atomically.ts";
 import { systemClock, type ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import { withFileLock } from "./file-lock.ts";
-import { loginText, readLogin } from "./login-format.ts";
-import type { LoginStore } from "./login.ts";
+import { type LoginStore, grants, type Login, type LoginClient } from "./login.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 
 /** Encrypts the contents of the files. If `open` returns `null`, the text can no longer be read and counts as no login. */
 export interface Sealing {
@@ -78,5 +77,141 @@ async function readOwn(path: string): Promise<string | undefined> {
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
+  }
+}
+
+/** Incremented by changes that an earlier version could not read. */
+const format = 1;
+
+export function loginText(server: string, login: Login): string {
+  return `${JSON.stringify({ format, server, login })}\n`;
+}
+
+/** The login of a server; undefined if the text contains none. */
+export function readLogin(server: string, text: string): Login | undefined {
+  const stored = parsed(text);
+  if (!isJsonObject(stored) || stored["format"] !== format || stored["server"] !== server) return undefined;
+  const login = stored["login"];
+  if (!isJsonObject(login)) return undefined;
+  const { issuer, tokenEndpoint, accessToken } = login;
+  const client = readClient(login["client"]);
+  const grant = grants.find((known) => known === login["grant"]);
+  if (typeof issuer !== "string" || typeof tokenEndpoint !== "string" || typeof accessToken !== "string")
+    return undefined;
+  if (client === undefined || grant === undefined) return undefined;
+  const expiresAt = login["expiresAt"];
+  return {
+    issuer,
+    tokenEndpoint,
+    accessToken,
+    client,
+    grant,
+    authMethods: readMethods(login["authMethods"]),
+    revocationEndpoint: textIn(login, "revocationEndpoint"),
+    resource: textIn(login, "resource"),
+    refreshToken: textIn(login, "refreshToken"),
+    scope: textIn(login, "scope"),
+    expiresAt: typeof expiresAt === "number" ? expiresAt : undefined,
+  };
+}
+
+function readClient(value: unknown): LoginClient | undefined {
+  if (!isJsonObject(value) || typeof value["id"] !== "string") return undefined;
+  return { id: value["id"], secret: textIn(value, "secret"), method: textIn(value, "method") };
+}
+
+function readMethods(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) ? value.filter((method) => typeof method === "string") : undefined;
+}
+
+function textIn(object: JsonObject, name: string): string | undefined {
+  const value = object[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The pause between attempts to take a lock that another process holds. */
+const tryMs = 50;
+
+/** The longest time to hold a lock: requests to authorization servers end earlier. */
+const longestMs = 60_000;
+
+/** Runs `work` while this process holds the lock file. Takes over the lock of a process that has died. */
+export async function withFileLock<Value>(
+  path: string,
+  clock: ClientClock,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  const own = `${process.pid} ${crypto.randomUUID()}`;
+  await take(path, own, clock);
+  try {
+    return await work();
+  } finally {
+    if ((await holder(path)) === own) await retryWhileInUse(() => rm(path, { force: true }));
+  }
+}
+
+async function take(path: string, own: string, clock: ClientClock): Promise<void> {
+  const unending = new AbortController().signal;
+  let held: string | undefined;
+  let since = 0;
+  while (!(await create(path, own))) {
+    const now = await holder(path);
+    if (now !== held) since = clock.elapsed();
+    held = now;
+    if (now !== undefined && (!isAlive(now) || clock.elapsed() - since >= longestMs)) await remove(path, now);
+    else await clock.sleep(tryMs, unending);
+  }
+}
+
+async function create(path: string, own: string): Promise<boolean> {
+  try {
+    // Windows refuses the name of a file that is just being removed.
+    const file = await retryWhileInUse(() => open(path, "wx", 0o600));
+    try {
+      await file.writeFile(own);
+    } finally {
+      await file.close();
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** The lock's holder: undefined if the lock is free, empty while a process is writing it. */
+async function holder(path: string): Promise<string | undefined> {
+  return retryWhileInUse(() => readFile(path, "utf8")).catch(() => undefined);
+}
+
+/** Only one process can rename a lock away. It then checks whose lock it was. */
+async function remove(path: string, seen: string): Promise<void> {
+  const aside = `${path}.${crypto.randomUUID()}`;
+  try {
+    await retryWhileInUse(() => rename(path, aside));
+  } catch {
+    return; // another process was faster
+  }
+  // If another process took the lock meanwhile, give it back, unless it was taken again.
+  if ((await holder(aside)) !== seen) await create(path, (await holder(aside)) ?? "");
+  await retryWhileInUse(() => rm(aside, { force: true }));
+}
+
+function isAlive(held: string): boolean {
+  const pid = Number.parseInt(held, 10);
+  if (Number.isNaN(pid)) return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }

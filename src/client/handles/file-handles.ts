@@ -5,7 +5,6 @@ import { isJsonObject } from "../../generation/message.ts";
 import { systemClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { TaskReference } from "../task/task-reference.ts";
-import { limitConcurrency } from "./limit-concurrency.ts";
 import type {
   CallName,
   DamagedEntry,
@@ -17,10 +16,13 @@ import type {
 import { decodeCall, decodeEntry, decodeSession, encodeEntry, isMadeIn } from "./entry-format.ts";
 import { retryWhileInUse } from "./retry-while-in-use.ts";
 import { isTemporaryFile, makeFolder, writeAtomically } from "./write-atomically.ts";
+import { ConcurrencyLimit } from "../../runtime/concurrency-limit.ts";
 
 /** A temporary file older than this belongs to a process that died. */
 const staleFileMs = 3_600_000;
+
 const readsPerBatch = 64;
+
 /** Each operation has a file open, and a process may open only a limited number. */
 const maxConcurrent = 32;
 
@@ -235,4 +237,23 @@ function isAbsent(error: unknown): boolean {
 
 function isAnswer(value: unknown): value is InputResult {
   return isJsonObject(value) && !(value instanceof Error);
+}
+
+/** The same store with a limit on concurrent operations; further ones wait in a queue. */
+export function limitConcurrency(store: HandleStore, most: number): HandleStore {
+  const limit = new ConcurrencyLimit(most);
+  return {
+    keep: async (call) => limit.run(async () => store.keep(call)),
+    drop: async (call) => limit.run(async () => store.drop(call)),
+    dropTask: async (task) => limit.run(async () => store.dropTask(task)),
+    list: async () => limit.run(async () => store.list()),
+    find: async (task) => limit.run(async () => store.find(task)),
+    usesSession: async (session) => limit.run(async () => store.usesSession(session)),
+    keepSession: async (session) => limit.run(async () => store.keepSession(session)),
+    findSession: async (server, generation) => limit.run(async () => store.findSession(server, generation)),
+    dropSession: async (session) => limit.run(async () => store.dropSession(session)),
+    keepAnswer: async (task, question, answer) =>
+      limit.run(async () => store.keepAnswer(task, question, answer)),
+    answer: async (task, question) => limit.run(async () => store.answer(task, question)),
+  };
 }

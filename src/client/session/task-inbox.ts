@@ -1,12 +1,11 @@
-import type { JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/client";
+import type { JSONRPCNotification, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { RemoteTask, WorkingTask } from "../task/remote-task.ts";
 import type { TaskObserver, TaskProtocol } from "../task-protocol.ts";
 import type { PendingQuestions } from "./pending-questions.ts";
 import { inputMethods } from "../../task/journal.ts";
-import type { UserCallbacks } from "../question/ask-user.ts";
+import { type UserCallbacks, askUser } from "../question/ask-user.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { RequestDeduplicator } from "./request-deduplicator.ts";
-import { QuestionsWithoutTask } from "./questions-without-task.ts";
 
 /** A task that has not ended, as its server reports it. Its questions come as separate requests. */
 export type ActiveTask = Omit<WorkingTask, "status"> & {
@@ -167,5 +166,48 @@ export class TaskInboxes<Inbox extends TaskInbox> {
 
   #removeIfEmpty(taskId: string, inbox: Inbox): void {
     if (inbox.isEmpty && this.#inboxes.get(taskId) === inbox) this.#inboxes.delete(taskId);
+  }
+}
+
+/** The error for a question that could not be answered. */
+const notAnswered = { code: -32603, message: "The question could not be answered." };
+
+/** A server's questions that belong to no task, but to a plain call. */
+export class QuestionsWithoutTask {
+  readonly #requester: RawRequester;
+  readonly #callbacks: UserCallbacks;
+  readonly #open = new Map<RequestId, AbortController>();
+
+  constructor(requester: RawRequester, callbacks: UserCallbacks) {
+    this.#requester = requester;
+    this.#callbacks = callbacks;
+  }
+
+  ask(request: JSONRPCRequest): void {
+    const controller = new AbortController();
+    this.#open.set(request.id, controller);
+    this.#answer(request, AbortSignal.any([controller.signal, this.#requester.closed]))
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#open.get(request.id) === controller) this.#open.delete(request.id);
+      });
+  }
+
+  withdraw(id: unknown): void {
+    if (typeof id !== "string" && typeof id !== "number") return;
+    this.#open.get(id)?.abort(new Error("The server withdrew the question"));
+  }
+
+  async #answer({ id, method, params = {} }: JSONRPCRequest, signal: AbortSignal): Promise<void> {
+    const requester = this.#requester;
+    let message: { result: Record<string, unknown> } | { error: typeof notAnswered } = { error: notAnswered };
+    try {
+      const question = { key: String(id), method, params, taskId: null };
+      const answer = await askUser(question, this.#callbacks, signal);
+      if (answer.kind === "answer") message = { result: { ...answer.result } };
+    } finally {
+      // The server gets an answer even if `onInputError` throws.
+      if (!signal.aborted) await requester.sendOnce({ jsonrpc: "2.0", id, ...message });
+    }
   }
 }

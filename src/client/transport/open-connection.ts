@@ -3,20 +3,28 @@ import {
   type Implementation,
   Client,
   SdkHttpError,
+  type JSONRPCMessage,
+  type Transport,
+  type TransportSendOptions,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  UnauthorizedError,
+  UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
 import { hasSessions, type ProtocolVersion } from "../../generation/generations.ts";
 import type { ConnectOptions } from "../connect-options.ts";
-import { connectError } from "./connect-error.ts";
 import type { HandleStore } from "../handles/handle-store.ts";
 import { findSession, SessionResumption } from "../session/session-resumption.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
 import { mayBeRefusedByHttpSse, NoSseServer } from "./sse-transport.ts";
-import { SdkTransport, type MessageRewrites } from "./sdk-transport.ts";
 import { tracedConnection } from "./traced-transport.ts";
+import { describeCause, ownErrorIn } from "./describe-cause.ts";
+import { isHtml, messageInBody } from "../reply/error-body.ts";
 
 export interface OpenOptions
   extends
@@ -152,4 +160,97 @@ function negotiation(
   if (version === "earlier") return { versionNegotiation: { mode: "legacy" } };
   if (!hasSessions(version)) return { versionNegotiation: { mode: { pin: version } } };
   return { versionNegotiation: { mode: "legacy" }, supportedProtocolVersions: [version] };
+}
+
+export interface MessageRewrites {
+  /** Changes each message of the SDK's client before it is sent. */
+  readonly rewriteOutgoing: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** Changes each message before the SDK's client gets it. */
+  readonly rewriteIncoming: (message: JSONRPCMessage) => JSONRPCMessage;
+}
+
+/** The transport of the SDK's client, on a connection that it shares: it gets what is not for the requester. */
+export class SdkTransport implements Transport {
+  readonly hasPerRequestStream: boolean;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport["onmessage"]>;
+  readonly #requester: RawRequester;
+  readonly #rewrites: MessageRewrites;
+
+  constructor(requester: RawRequester, rewrites: MessageRewrites) {
+    this.#requester = requester;
+    this.#rewrites = rewrites;
+    this.hasPerRequestStream = requester.hasPerRequestStream;
+    requester.listener = {
+      onMessage: (message, extra) => this.onmessage?.(rewrites.rewriteIncoming(message), extra),
+      onError: (error) => this.onerror?.(error),
+      onClosed: () => this.onclose?.(),
+    };
+  }
+
+  get sessionId(): string | undefined {
+    return this.#requester.sessionId;
+  }
+
+  async start(): Promise<void> {
+    await this.#requester.start();
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    await this.#requester.send(this.#rewrites.rewriteOutgoing(message), options);
+  }
+
+  /** Resolves when the connection is closed, and the process that was started for it has ended. */
+  async close(): Promise<void> {
+    await this.#requester.close();
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#requester.setProtocolVersion(version);
+  }
+}
+
+/**
+ * The error for a failure of the SDK to connect. The SDK's error code is the same for almost every cause.
+ * `endedByServer`: the server closed the connection.
+ */
+export function connectError(cause: unknown, server: string, endedByServer = false): TaskClientError {
+  const own = ownErrorIn(cause);
+  if (own !== undefined) return own;
+  const message = `Could not connect to ${server}: ${reasonOf(cause)}`;
+  if (cause instanceof UnauthorizedError) return new TaskClientError("unauthorized", message, { cause });
+  if (cause instanceof SdkHttpError) {
+    const isDenial = cause.data.status === 401 || cause.data.status === 403;
+    return new TaskClientError(isDenial ? "unauthorized" : "connection", message, { cause });
+  }
+  // Without a cause the connection worked, and the server answered something else.
+  const spoke =
+    cause instanceof SdkError &&
+    cause.code === SdkErrorCode.EraNegotiationFailed &&
+    cause.cause === undefined &&
+    !endedByServer;
+  const isProtocol = spoke || cause instanceof UnsupportedProtocolVersionError || isRefusal(cause);
+  return new TaskClientError(isProtocol ? "protocol" : "connection", message, { cause });
+}
+
+/** The server answered the handshake of earlier revisions with an error or an unsupported version. */
+function isRefusal(cause: unknown): boolean {
+  if (cause instanceof ProtocolError) return true;
+  if (cause instanceof SdkError && cause.code === SdkErrorCode.InvalidResult) return true;
+  return cause instanceof Error && cause.message.startsWith("Server's protocol version is not supported");
+}
+
+/** The reason, without the SDK's prefixes and without the JSON of an answer. */
+function reasonOf(cause: unknown): string {
+  const answer = cause instanceof SdkHttpError ? httpAnswer(cause) : undefined;
+  return answer ?? describeCause(cause).replace(/^Version negotiation (probe )?failed: /u, "");
+}
+
+/** For a redirect the SDK's own message is better. */
+function httpAnswer({ data: { status, text } }: SdkHttpError): string | undefined {
+  if (status >= 300 && status < 400) return undefined;
+  const detail = messageInBody(text);
+  const page = isHtml(text) ? " with a web page" : "";
+  return `the server answered HTTP ${status}${detail === undefined ? page : `: ${detail}`}`;
 }

@@ -6,6 +6,9 @@ import {
   type MessageExtraInfo,
   type TransportSendOptions,
   isJSONRPCResponse,
+  type JSONRPCRequest,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
 } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { JsonObject } from "../../generation/message.ts";
@@ -16,7 +19,6 @@ import { requestIdHeader, sessionHeader } from "./recording-fetch.ts";
 import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
 import { PendingRequests, type RawRequest, type RawRequestOptions } from "./raw-request.ts";
 import { SessionRenewal, type OpenSession } from "./session-renewal.ts";
-import { MessageHandlers } from "./message-handlers.ts";
 
 /** How long a handshake may take. */
 const handshakeMs = 30_000;
@@ -251,4 +253,31 @@ export class RawRequester {
 /** The failure of a message in another session says nothing about the current one. */
 function isForOtherSession(headers: RawRequestOptions["headers"]): boolean {
   return headers?.[sessionHeader] !== undefined;
+}
+
+/** Returns whether it handled the message. */
+export type MessageHandler<Message> = (message: Message) => boolean;
+
+/** Handlers of the server's own requests and notifications. They come before the SDK's client. */
+export class MessageHandlers {
+  readonly #notifications = new Set<MessageHandler<JSONRPCNotification>>();
+  readonly #requests = new Set<MessageHandler<JSONRPCRequest>>();
+
+  /** Adds a handler; the first that returns true ends the search. Returns a function that removes it. */
+  onNotification(handler: MessageHandler<JSONRPCNotification>): () => void {
+    this.#notifications.add(handler);
+    return () => this.#notifications.delete(handler);
+  }
+
+  /** The same for requests, newest handler first. */
+  onRequest(handler: MessageHandler<JSONRPCRequest>): () => void {
+    this.#requests.add(handler);
+    return () => this.#requests.delete(handler);
+  }
+
+  handle(message: JSONRPCMessage): boolean {
+    if (isJSONRPCNotification(message)) return [...this.#notifications].some((handler) => handler(message));
+    if (!isJSONRPCRequest(message)) return false;
+    return [...this.#requests].toReversed().some((handler) => handler(message));
+  }
 }

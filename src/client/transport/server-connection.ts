@@ -1,13 +1,33 @@
-import type { Transport } from "@modelcontextprotocol/client";
+import { request as requestHttp, type IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+import { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ChildProcess } from "node:child_process";
+import {
+  type Transport,
+  StreamableHTTPClientTransport,
+  type FetchLike,
+  ReadBuffer,
+  SdkError,
+  SdkErrorCode,
+  serializeMessage,
+  type JSONRPCMessage,
+} from "@modelcontextprotocol/client";
+import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
+import spawn from "cross-spawn";
 import type { TransportKind } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
 import type { TracedPeer } from "../client-telemetry.ts";
 import type { ConnectOptions } from "../connect-options.ts";
-import { httpConnection, sseConnection, type HttpOptions } from "./http-connection.ts";
-import type { ResponseRecords } from "./recording-fetch.ts";
-import { ProcessTransport } from "./process-transport.ts";
-import { processName, type ServerProcess } from "./server-process.ts";
+import { ResponseRecords, recordingFetch } from "./recording-fetch.ts";
+import { processName, type ServerProcess, environmentOf } from "./server-process.ts";
 import { hasCredentials, httpPeer, httpUrl, targets } from "./server-url.ts";
+import { bearer } from "../auth/authorized-fetch.ts";
+import { fetchWithAuth } from "../auth/fetch-with-auth.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import { SseTransport } from "./sse-transport.ts";
+import { StandaloneStream } from "./standalone-stream.ts";
+import { ProcessGroup } from "./process-group.ts";
 
 /** What `connect` connects to: a URL, a process to start, or a transport of the SDK that is not started yet. */
 export type ServerTarget = string | URL | ServerProcess | Transport;
@@ -73,4 +93,266 @@ export function httpAddress(
   if (typeof target !== "string" && !(target instanceof URL)) return undefined;
   const { href, origin } = httpUrl(target);
   return { server: serverName ?? href, origin };
+}
+
+type Token = NonNullable<ConnectOptions["token"]>;
+
+/** How often the SDK tries to resume a broken stream of a request: for about ten seconds. */
+const maxResumptions = 5;
+
+/** How long the DELETE that ends the session may take. */
+const endSessionTimeoutMs = 1_000;
+
+export interface HttpOptions extends Pick<ConnectOptions, "auth" | "fetch" | "headers" | "token"> {
+  /** Wraps what sends requests to the server; the requests have their tokens by then. */
+  readonly wrapFetch?: (fetchIt: FetchLike) => FetchLike;
+}
+
+/** A connection by the SDK's HTTP transport, which also records responses and keeps the standalone stream open. */
+export function httpConnection(
+  url: URL,
+  options: HttpOptions,
+  clock: ClientClock,
+): {
+  readonly transport: StreamableHTTPClientTransport;
+  readonly responses: ResponseRecords;
+  readonly endSession: () => Promise<void>;
+  readonly onStreamLost: (listener: () => void) => void;
+} {
+  const { headers, token } = options;
+  const responses = new ResponseRecords();
+  const fetchIt = fetchFor(url, options, clock);
+  let streamLost = (): void => undefined;
+  const standalone = new StandaloneStream({
+    fetch: fetchIt,
+    clock,
+    onMessage: (message) => transport.onmessage?.(message),
+    onError: (error) => transport.onerror?.(error),
+    onLost: () => streamLost(),
+    authorization: async () => {
+      const read = token === undefined ? undefined : await readToken(token);
+      return read === undefined ? undefined : bearer(read);
+    },
+  });
+  const transport: StreamableHTTPClientTransport = new StreamableHTTPClientTransport(url, {
+    reconnectionOptions: {
+      initialReconnectionDelay: 500,
+      maxReconnectionDelay: 4_000,
+      reconnectionDelayGrowFactor: 2,
+      get maxRetries() {
+        // Streams cannot be resumed since 2026-07-28: this client repeats the request instead.
+        const { protocolVersion } = transport;
+        return protocolVersion === undefined || protocolVersion >= "2026" ? 0 : maxResumptions;
+      },
+    },
+    fetch: recordingFetch(standalone.intercepting(fetchIt), responses),
+    ...(headers !== undefined && { requestInit: { headers: { ...headers } } }),
+    ...(token !== undefined && { authProvider: { token: async () => readToken(token) } }),
+  });
+  const endSession = async (): Promise<void> => {
+    if (transport.sessionId === undefined) return;
+    const deadline = clock.deadline(endSessionTimeoutMs);
+    const late = new Promise<void>((resolve) => {
+      deadline.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    // A server that cannot be reached has lost the session or lets it expire.
+    await Promise.race([transport.terminateSession().catch(() => undefined), late]);
+    deadline.clear();
+  };
+  return { transport, responses, endSession, onStreamLost: (listener) => (streamLost = listener) };
+}
+
+/** A connection by the HTTP+SSE transport of 2024-11-05. */
+export function sseConnection(
+  url: URL,
+  options: HttpOptions,
+  clock: ClientClock,
+): { readonly transport: SseTransport } {
+  const headers = async (): Promise<Headers> => {
+    const { headers: given = {}, token } = options;
+    const sent = new Headers({ ...given });
+    const read = token === undefined ? undefined : await readToken(token);
+    if (read !== undefined) sent.set("authorization", `Bearer ${read}`);
+    return sent;
+  };
+  return { transport: new SseTransport({ url, fetch: fetchFor(url, options, clock), clock, headers }) };
+}
+
+/** Sends the requests to the server, with the tokens of `auth`. */
+function fetchFor(server: URL, options: HttpOptions, clock: ClientClock): FetchLike {
+  const { fetch: given, wrapFetch = (fetchIt) => fetchIt, auth } = options;
+  const fetchIt = wrapFetch(given ?? fetchWithoutTimeout);
+  return auth === undefined ? fetchIt : fetchWithAuth({ auth, server, fetch: fetchIt, given, clock });
+}
+
+async function readToken(token: Token): Promise<string | undefined> {
+  const read = typeof token === "string" ? token : await readFrom(token);
+  if (read !== undefined) bearer(read); // throws here, because the SDK's error would contain the token
+  return read;
+}
+
+async function readFrom(token: Exclude<Token, string>): Promise<string | undefined> {
+  try {
+    return await token();
+  } catch (cause) {
+    throw new TaskClientError("unauthorized", "The token option threw an error", { cause });
+  }
+}
+
+/** Statuses whose responses have no body, as `Response` wants them. */
+const withoutBody = new Set([204, 205, 304]);
+
+/**
+ * A fetch without time limits, with the features that the client's transport uses. Node's `fetch` fails when the
+ * server sends nothing for 300 seconds, and a tool may take longer. Redirects are not followed.
+ */
+export const fetchWithoutTimeout: FetchLike = async (url, { method = "GET", headers, body, signal } = {}) => {
+  if (body !== undefined && body !== null && typeof body !== "string")
+    throw new TypeError("The body of a request has to be a string");
+  // A request on a keep-alive connection that the server has just closed would be lost: one turn of the event loop
+  // reads the close, the next one drops the connection.
+  await nextTurn();
+  await nextTurn();
+  signal?.throwIfAborted();
+  const target = new URL(url);
+  const given = new Headers(headers);
+  if (!given.has("accept-encoding")) given.set("accept-encoding", "gzip, deflate");
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const send = target.protocol === "https:" ? requestHttps : requestHttp;
+  const options = { method, headers: Object.fromEntries(given), ...(signal && { signal }) };
+  const request = send(target, options, (response) => {
+    try {
+      resolve(toResponse(response));
+    } catch (error) {
+      response.destroy();
+      reject(error);
+    }
+  });
+  // An error after the response also fails its body, and this reject does nothing.
+  request.on("error", (cause) =>
+    reject(signal?.aborted === true ? (signal.reason as Error) : new TypeError("fetch failed", { cause })),
+  );
+  request.end(body ?? undefined);
+  return promise;
+};
+
+function toResponse(message: IncomingMessage): Response {
+  const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = message;
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+  if (withoutBody.has(status)) {
+    message.resume();
+    return new Response(null, { status, statusText, headers });
+  }
+  const body = Readable.toWeb(message) as ReadableStream<Uint8Array<ArrayBuffer>>;
+  const encoding = headers.get("content-encoding")?.toLowerCase();
+  const plain =
+    encoding === "gzip" || encoding === "deflate"
+      ? body.pipeThrough(new DecompressionStream(encoding))
+      : body;
+  return new Response(plain, { status, statusText, headers });
+}
+
+/** The longest line in bytes. Results come in one line, so this only stops a server that never ends it. */
+const longestLine = 256 * 2 ** 20;
+
+/** A stdio transport that ends the process with everything it started; the SDK's ends only the process itself. */
+export class ProcessTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport["onmessage"]>;
+  readonly #server: ServerProcess;
+  readonly #clock: ClientClock;
+  readonly #buffer = new ReadBuffer({ maxBufferSize: longestLine });
+  #child: ChildProcess | undefined;
+  #group: ProcessGroup | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(server: ServerProcess, clock: ClientClock) {
+    this.#server = server;
+    this.#clock = clock;
+  }
+
+  async start(): Promise<void> {
+    const { command, args = [], env = {}, cwd, stderr = "inherit" } = this.#server;
+    const child = spawn(command, args, {
+      ...ProcessGroup.spawnOptions,
+      env: environmentOf(env, getDefaultEnvironment()),
+      stdio: ["pipe", "pipe", typeof stderr === "function" ? "pipe" : stderr],
+      windowsHide: true,
+      ...(cwd !== undefined && { cwd }),
+    });
+    this.#child = child;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onError = (error: Error): void => this.onerror?.(error);
+    child.on("error", (error) => {
+      reject(error);
+      onError(error);
+    });
+    child.on("spawn", () => resolve());
+    child.on("close", () => {
+      this.#child = undefined;
+      this.onclose?.();
+      void this.close(); // its descendants may still run
+    });
+    child.stdin?.on("error", onError);
+    child.stdout?.on("error", onError);
+    child.stdout?.on("data", (bytes: Buffer) => this.#read(bytes));
+    if (typeof stderr === "function") {
+      const decoder = new TextDecoder();
+      child.stderr?.on("data", (bytes: Uint8Array) => stderr(decoder.decode(bytes, { stream: true })));
+    }
+    await promise;
+    this.#group = new ProcessGroup(child, this.#clock);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (stdin == null) throw new SdkError(SdkErrorCode.NotConnected, "Not connected");
+    if (stdin.write(serializeMessage(message))) return;
+    await new Promise<void>((resolve) => {
+      stdin.once("drain", resolve);
+      stdin.once("close", resolve);
+    });
+  }
+
+  /** Resolves when the processes have ended, or survived SIGKILL. They no longer keep this process alive then. */
+  async close(): Promise<void> {
+    await (this.#closing ??= this.#end());
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    child?.stdin?.end();
+    await this.#group?.end();
+    // A descendant that left the group can hold the pipes open.
+    for (const pipe of [child?.stdin, child?.stdout, child?.stderr]) pipe?.destroy();
+    child?.unref();
+    this.#buffer.clear();
+  }
+
+  #read(bytes: Buffer): void {
+    try {
+      this.#buffer.append(bytes);
+    } catch (error) {
+      this.#fault(error);
+      void this.close();
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.#fault(error);
+      }
+    }
+  }
+
+  #fault(error: unknown): void {
+    this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+  }
 }

@@ -8,7 +8,6 @@ import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { newTask, type FreshTask } from "./new-task.ts";
-import { quotaExceeded, quotaOf } from "./quota.ts";
 import { RunTrace } from "../telemetry/run-trace.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import { PromotableRun } from "../execution/promotable-run.ts";
@@ -21,6 +20,8 @@ import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/task-context.ts";
 import { credentialsOf, type Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { Quota } from "../../task/queue.ts";
+import type { RuntimeSettings } from "../options.ts";
 
 export interface CreationSetup {
   readonly services: Services;
@@ -232,4 +233,26 @@ export class Creation {
 /** The handler's outcome when its caller has left. */
 function outlived(): HoldfastError {
   return new HoldfastError("handler_leaked", "The handler kept running after its caller had left.");
+}
+
+/** When to try again if a limit is reached, in ms. */
+const retryAfterMs = 5_000;
+
+export function quotaOf(options: RuntimeSettings): Quota {
+  return {
+    perPrincipal: {
+      unfinished: options.maxUnfinishedPerPrincipal,
+      retained: options.maxRetainedPerPrincipal,
+    },
+    total: { unfinished: options.maxUnfinished, retained: options.maxRetained },
+  };
+}
+
+/** The message does not reveal whose tasks fill the server. */
+export function quotaExceeded(): HoldfastError {
+  return new HoldfastError(
+    "limit_reached",
+    "There are too many tasks. Try again once some have ended and been deleted.",
+    { data: { retryAfterMs } },
+  );
 }

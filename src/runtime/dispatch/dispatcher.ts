@@ -1,4 +1,4 @@
-import { type ClaimingHandler, noTurns, withTurn, type Turns } from "../../task/queue.ts";
+import { type ClaimingHandler, noTurns, withTurn, type Turns, hasHandler } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
@@ -12,11 +12,10 @@ import type { PausedTools } from "./paused-tools.ts";
 import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
 import type { Slots } from "./slots.ts";
 import type { Sweeper } from "./sweeper.ts";
-import { StartableTools } from "./startable-tools.ts";
-import { WorkOffers } from "./work-offers.ts";
 
 /** Maximum number of tasks in one claim, so that transactions do not grow with the slots. */
 const mostClaims = 100;
+
 /** How much later than others a process looks for tasks if it has met some that only newer processes can run. */
 const yieldedMs = 250;
 
@@ -292,5 +291,87 @@ export class Dispatcher {
     };
     const watched = work.catch(failed).finally(() => this.#starting.delete(watched));
     this.#starting.add(watched);
+  }
+}
+
+/** The tools that could start handlers at the time of a claim. One that is removed meanwhile still runs what was claimed for it. */
+export class StartableTools {
+  readonly handlers: readonly ClaimingHandler[];
+  readonly #tools = new Map<ClaimingHandler, Tool>();
+
+  constructor(
+    { registry, options }: Pick<Services, "registry" | "options">,
+    leaked: LeakedHandlers,
+    paused: PausedTools,
+  ) {
+    for (const name of registry.handlers(options.roles)) {
+      const tool = registry.handlerOf(name);
+      if (tool === undefined || leaked.blocks(tool) || paused.has(tool.name)) continue;
+      const { priority = 0, concurrency, version } = tool;
+      this.#tools.set(
+        { ...name, priority, version, ...(concurrency !== undefined && { concurrency }) },
+        tool,
+      );
+    }
+    this.handlers = [...this.#tools.keys()];
+  }
+
+  /** The tool for a claimed task. */
+  of(task: TaskRecord): Tool | undefined {
+    const handler = this.handlers.find((each) => hasHandler([each], task));
+    return handler && this.#tools.get(handler);
+  }
+}
+
+interface Offer {
+  readonly answer: (tookAll: boolean) => void;
+  /** The number of offered tasks that this process is not known to have claimed. */
+  missing: number;
+}
+
+/**
+ * Work that no other process was notified of. Each offer resolves with whether this process took all of it. If it took less, or there may
+ * be more than it can take at once, others must be notified.
+ */
+export class WorkOffers {
+  #made: Offer[] = [];
+  /** Offers covered by the look in progress. */
+  #looked: Offer[] = [];
+
+  /** Offers at least this many tasks. */
+  make(tasks: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#made.push({ answer: resolve, missing: tasks });
+    return promise;
+  }
+
+  /** Call it before asking the store: later offers may be about tasks that the store has passed by then. */
+  onLook(): void {
+    this.#looked.push(...this.#made);
+    this.#made = [];
+  }
+
+  /** The store returned `claimed` tasks when asked for `most`. */
+  onClaimed(claimed: number, most: number): void {
+    let taken = claimed;
+    for (const offer of [...this.#looked, ...this.#made]) {
+      const ofOffer = Math.min(taken, offer.missing);
+      offer.missing -= ofOffer;
+      taken -= ofOffer;
+    }
+    if (claimed < most) this.#answer(({ missing }) => missing === 0);
+    else if (most > 1) this.#answer(() => false); // too many for one process to be left to it
+  }
+
+  /** No more claims for now. */
+  onEnd(): void {
+    this.onLook();
+    this.#answer(() => false);
+  }
+
+  #answer(answer: (offer: Offer) => boolean): void {
+    const answered = this.#looked;
+    this.#looked = [];
+    for (const offer of answered) offer.answer(answer(offer));
   }
 }

@@ -4,8 +4,8 @@ import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/stored-text.ts";
-import type { Origin, TaskRecord } from "../../task/record.ts";
-import { scopesOfTool } from "../../task/scopes.ts";
+import { type Origin, type TaskRecord, generations, type GenerationName } from "../../task/record.ts";
+import { scopesOfTool, assertMayCall } from "../../task/scopes.ts";
 import { newTask, type FreshTask } from "../dispatch/new-task.ts";
 import type { HeldCommand } from "../journal/journal.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
@@ -14,10 +14,11 @@ import { isSameHash, storedHash, type StoredHash } from "../request-hash.ts";
 import type { Services } from "../services.ts";
 import { callErrorOf } from "../tool/tool-errors.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
-import { assertCallable } from "./assert-callable.ts";
+import type { Tool } from "../tool/tool.ts";
 
 /** Maximum number of tasks above a task. */
 const deepest = 16;
+
 /** Maximum number of its calls running at the same time. */
 const mostOpen = 1_000;
 
@@ -138,5 +139,29 @@ function tooManyOpen(): HoldfastError {
   return new HoldfastError(
     "limit_reached",
     `A task can have at most ${mostOpen} open calls. Wait for some of them, or use task.all, which makes a few at a time.`,
+  );
+}
+
+/** The task whose handler calls. */
+interface CallingTask {
+  readonly origin: Origin;
+  readonly generation: GenerationName;
+}
+
+/** Throws if the handler of a task may not call a tool, under the same rules as for the task's caller. */
+export function assertCallable(tool: Tool, { origin, generation }: CallingTask): void {
+  if (tool.task === "forbidden") {
+    throw new HoldfastError(
+      "invalid_params",
+      `Tool "${tool.name}" cannot be called from a task, because it never runs as a task (task: "forbidden").`,
+    );
+  }
+  assertMayCall(origin, tool.name);
+  const missing = tool.requires.filter((capability) => origin.capabilities[capability] === undefined);
+  if (missing.length === 0) return;
+  throw new HoldfastError(
+    generations[generation].undeclared,
+    `Tool "${tool.name}" cannot be called: the client of this task did not declare ${missing.join(", ")}.`,
+    { data: { requiredCapabilities: Object.fromEntries(missing.map((name) => [name, {}])) } },
   );
 }

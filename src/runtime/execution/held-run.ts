@@ -1,7 +1,8 @@
+import { ProtocolError } from "@modelcontextprotocol/server";
 import { cutStack } from "../../task/attempts.ts";
 import { type TaskChanges, generations, type Origin, type TaskRecord } from "../../task/record.ts";
 import { expiresAt } from "../../task/expiry.ts";
-import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import { HoldfastError, isUnreadable, isFault } from "../../task/fault.ts";
 import { type JsonRpcError, type Outcome, isTerminal } from "../../task/outcome.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask } from "../journal/held-task.ts";
@@ -13,15 +14,19 @@ import type { Services } from "../services.ts";
 import { attemptOutcome } from "../telemetry/run-trace.ts";
 import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
-import { thrownStack } from "../tool/tool-errors.ts";
-import type { Tool } from "../tool/tool.ts";
+import { thrownStack, decodeError, describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
+import { type Tool, type RetryPolicy, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
-import { attemptText, handlerRetry, type HandlerRetry } from "./handler-retry.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
 import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";
-import { waitForEvent } from "./wait-for-event.ts";
+import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
+import { assertDuration, deadlineAfter } from "../duration.ts";
+import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
+import type { EventOptions } from "../tool/task-context.ts";
+import { cutText } from "../../task/stored-text.ts";
+import { retryPause } from "../backoff.ts";
 
 export interface HeldRunSetup {
   readonly services: Services;
@@ -263,4 +268,103 @@ function stackOf(end: HandlerEnd): { stack?: string } {
 /** Without the time of a cancel that its caller may take back. */
 function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
   return expiresAt(expiry, createdAt, runUntil);
+}
+
+/** Resolves with the value of an event of this name, which no other wait gets. A wait that has ended takes no further event. */
+export async function waitForEvent(
+  { store, run, waits }: { readonly store: HashingStore; readonly run: Run; readonly waits: OutsideWaits },
+  key: JournalKey,
+  name: string,
+  { timeoutMs }: EventOptions,
+): Promise<unknown> {
+  if (timeoutMs !== undefined) assertDuration(timeoutMs);
+  const claimed = run.claim(key);
+  const hash = storedHash(store, "event", name);
+  const entry = run.find(claimed);
+  if (entry !== undefined) assertSameWait(entry, name, hash);
+  if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, valueOf);
+  const wait = {
+    key: claimed,
+    entry,
+    command: "wait_event",
+    begin: (deadlineAt: number | null) => ({ key: claimed, name, requestHash: hash.value, deadlineAt }),
+    text: name,
+    timeoutMs,
+    mustEndInTime: `The wait "${claimed}" for the event "${name}"`,
+    late: () =>
+      new HoldfastError(
+        "event_timeout",
+        `The event "${name}" did not arrive in time for the wait "${claimed}".`,
+      ),
+  } as const;
+  return waits.until(wait, valueOf);
+}
+
+function valueOf({ value, error }: JournalEnd): unknown {
+  if (error !== null) throw decodeError(error);
+  return JSON.parse(value ?? "null");
+}
+
+function assertSameWait(entry: JournalHead, name: string, hash: StoredHash): void {
+  if (entry.kind === "event" && isSameHash(hash, entry.requestHash)) return;
+  const other = entry.kind === "event" ? "a wait for a different event" : `a different entry (${entry.kind})`;
+  throw new HoldfastError(
+    "replay_mismatch",
+    `The journal has ${other} under the key "${entry.key}", but the handler now waits for the event "${name}". Use a new key for a changed wait.`,
+  );
+}
+
+/** A further attempt of a task whose handler threw. */
+export interface HandlerRetry {
+  /** When it runs again (epoch ms). */
+  readonly until: number;
+  /** The status text until then. */
+  readonly statusMessage: string;
+}
+
+/** When to run a task again whose handler threw `error`; undefined if its tool or the error forbids it. */
+export function handlerRetry(
+  { failures }: Pick<TaskRecord, "failures">,
+  { retry }: Pick<Tool, "retry">,
+  error: unknown,
+  { clock, onError }: Pick<Services, "clock" | "onError">,
+): HandlerRetry | undefined {
+  const attempt = failures + 1;
+  if (retry === undefined || attempt >= retry.attempts || isFinal(error)) return undefined;
+  if (retry.on !== undefined && !ruleAllows(retry.on, error, onError)) return undefined;
+  return {
+    until: deadlineAfter(clock.now(), retryPause(attempt, clock, retry.backoff)),
+    statusMessage: cutText(`${failedText(attempt, retry)}${describeThrown(error)}`),
+  };
+}
+
+/** The status text of an attempt that begins, which replaces the failure of the last one; undefined if clients see another text. */
+export function attemptText(
+  { failures, statusMessage }: Pick<TaskRecord, "failures" | "statusMessage">,
+  { retry }: Pick<Tool, "retry">,
+): string | undefined {
+  if (retry === undefined || statusMessage?.startsWith(failedText(failures, retry)) !== true)
+    return undefined;
+  return `Attempt ${failures + 1} of ${retry.attempts}`;
+}
+
+function failedText(attempt: number, { attempts }: RetryPolicy): string {
+  return `Attempt ${attempt} of ${attempts} failed: `;
+}
+
+/**
+ * Whether the error ends the task, whatever its tool allows: it says so itself, or it is an answer, a mistake, or the end of a wait, which
+ * the next attempt would get again.
+ */
+function isFinal(error: unknown): boolean {
+  try {
+    return isNonRetryable(error) || isFault(error) || isEndOfWait(error) || ProtocolError.isInstance(error);
+  } catch {
+    return false;
+  }
+}
+
+/** A failed question or wait for an event stays in the journal. */
+function isEndOfWait(error: unknown): boolean {
+  return error instanceof HoldfastError && (error.code === "input_failed" || error.code === "event_timeout");
 }

@@ -1,21 +1,21 @@
-import type {
-  CallToolResult,
-  CreateMessageResult,
-  ElicitResult,
-  ListRootsResult,
+import {
+  type CallToolResult,
+  type CreateMessageResult,
+  type ElicitResult,
+  type ListRootsResult,
+  isSpecType,
+  type ContentBlock,
 } from "@modelcontextprotocol/server";
 import type { InputMethod, JournalKey } from "../../task/journal.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { Progress } from "../../task/record.ts";
-import type { LineList } from "../../task/task-line.ts";
+import { type LineList, logLevels, type LogLevel, type LogText } from "../../task/task-line.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
 import { assertEventName } from "../event-name.ts";
-import { callAll, nameOf } from "./call-all.ts";
 import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-updates.ts";
 import { assertStepOptions, runStep } from "./step.ts";
-import { logBody, outputBodies } from "./line-bodies.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import type {
@@ -33,6 +33,8 @@ import type {
   TaskContext,
 } from "../tool/task-context.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
+import { encodeJson } from "../../task/stored-text.ts";
+import { HoldfastError } from "../../task/fault.ts";
 
 /** Connects a context to its client and its record. */
 export interface ContextEffects extends StepEffects {
@@ -50,6 +52,7 @@ export interface ContextEffects extends StepEffects {
 }
 
 const questionOptions: OptionNames<QuestionOptions> = { timeoutMs: true };
+
 const eventOptions: OptionNames<EventOptions> = { timeoutMs: true };
 
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
@@ -180,4 +183,97 @@ export function makeContext(
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
+}
+
+/** The stored form of a log line. Throws a TypeError for an invalid line, and `not_json`. */
+export function logBody(level: LogLevel, text: string, data: unknown): string {
+  const known: readonly unknown[] = logLevels;
+  if (!known.includes(level)) {
+    const levels = logLevels.map((each) => JSON.stringify(each)).join(", ");
+    throw new TypeError(`task.log takes one of the levels ${levels}, not ${shown(level)}.`);
+  }
+  if (typeof text !== "string") throw new TypeError(`task.log takes a string, not ${shown(text)}.`);
+  const line: LogText = { level, text, ...(data !== undefined && { data }) };
+  return encodeJson(line, "A line of the log");
+}
+
+/** The stored form of output blocks. Throws a TypeError for invalid content, and `not_json`. */
+export function outputBodies(content: string | ContentBlock | readonly ContentBlock[]): readonly string[] {
+  if (typeof content === "string")
+    return [encodeJson({ type: "text", text: content }, "A block of the output")];
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
+  return blocks.map((block) => {
+    if (!isSpecType.ContentBlock(block)) {
+      throw new TypeError(
+        `task.output takes a text or content blocks, such as { type: "text", text: "…" }, not ${shown(block)}.`,
+      );
+    }
+    return encodeJson(block, "A block of the output");
+  });
+}
+
+function shown(value: unknown): string {
+  if (typeof value !== "object" || value === null)
+    return typeof value === "string" ? JSON.stringify(value) : String(value);
+  return Array.isArray(value) ? "an array" : "an object";
+}
+
+/** Maximum number of calls that one task may have running. */
+const highest = 1_000;
+
+const allOptions: OptionNames<AllOptions> = { concurrency: true };
+
+interface Call {
+  readonly tool: CalledTool;
+  readonly arguments: unknown;
+}
+
+/**
+ * Makes the calls in order, a limited number at a time, and resolves with their results in that order. Rejects with the first failure;
+ * after that no more begin. A call's key is the common key followed by its index, so the order in which they end does not matter.
+ */
+export async function callAll(
+  key: JournalKey,
+  calls: readonly Call[],
+  options: AllOptions,
+  callTool: (key: JournalKey, name: string, args: unknown) => Promise<CallToolResult>,
+): Promise<CallToolResult[]> {
+  const { concurrency = 10 } = options;
+  assertAll(calls, options, concurrency);
+  const parts = typeof key === "string" ? [key] : key;
+  const results = new Map<number, CallToolResult>();
+  const waiting = calls.entries(); // of which each worker takes the next
+  let failed = false;
+  const work = async (): Promise<void> => {
+    for (const [place, { tool, arguments: args }] of waiting) {
+      if (failed) return;
+      try {
+        results.set(place, await callTool([...parts, place], nameOf(tool), args));
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, calls.length) }, work));
+  return [...results].sort(([a], [b]) => a - b).map(([, result]) => result);
+}
+
+/** JavaScript callers can pass anything. */
+export function nameOf(tool: unknown): string {
+  if (typeof tool === "string") return tool;
+  const name: unknown = typeof tool === "object" && tool !== null && "name" in tool ? tool.name : undefined;
+  if (typeof name === "string") return name;
+  throw new TypeError("To call a tool, pass what tasks.tool() returned, or the tool's name.");
+}
+
+function assertAll(calls: unknown, options: AllOptions, concurrency: unknown): void {
+  if (!Array.isArray(calls) || !calls.every((call) => typeof call === "object" && call !== null))
+    throw new TypeError("task.all takes a list of calls: [{ tool, arguments }, …].");
+  assertOptionNames("task.all", options, allOptions);
+  if (Number.isSafeInteger(concurrency) && Number(concurrency) >= 1 && Number(concurrency) <= highest) return;
+  throw new HoldfastError(
+    "configuration",
+    `task.all: concurrency has to be a whole number from 1 to ${highest}, not ${String(concurrency)}.`,
+  );
 }

@@ -7,8 +7,9 @@ import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { Journal, type HeldCommand, type HeldCommandName, type OpeningCommandName } from "./journal.ts";
 import { forEver, type RunLife } from "./run-life.ts";
-import { Rests } from "./rests.ts";
 import type { SlotHolder } from "./slot-holder.ts";
+import type { Rest } from "../../task/queue.ts";
+import type { Clock } from "../clock.ts";
 
 export interface HeldTaskSetup {
   readonly services: Services;
@@ -219,5 +220,140 @@ export class HeldTask {
     // Only the attempt itself settles its task, and the sweeper, if the task has expired.
     if (task.state === "settled" && task.attempt === this.#attempt) return "expired";
     return "was taken over from this attempt";
+  }
+}
+
+/** A handler that continues by itself this soon is not worth parking. */
+const shortestMs = 1_000;
+
+export interface RestsSetup {
+  readonly clock: Pick<Clock, "now">;
+  /** Whether the task may be parked while its handler rests. */
+  readonly parks: boolean;
+  /** When the first wait of the handler ends by itself (epoch ms); undefined unless everything in it waits. */
+  readonly idleUntil: () => number | undefined;
+  /** The number of questions, calls and waits for events known to be open; undefined if one has ended that the handler has not seen. */
+  readonly open: () => number | undefined;
+  readonly mark: (rest?: Rest) => Promise<unknown>;
+  /** The handler rests, and the store has recorded that: the task can be parked. */
+  readonly onRest: () => void;
+  /** Something has ended its rest. */
+  readonly onStir: () => void;
+}
+
+/**
+ * Detects when the handler of a run rests: everything in it waits. The record says so too, and never too early, because a parked task only
+ * runs again when a wait ends.
+ */
+export class Rests {
+  readonly #setup: RestsSetup;
+  /** Writes in progress that record the rest. */
+  readonly #writes = new Set<Promise<unknown>>();
+  /** Writes in progress that begin a wait. */
+  #beginnings = 0;
+  /** Whether a write prevented a check. */
+  #again = false;
+  readonly #busy = new Set<Promise<unknown>>();
+  #withdrawing: Promise<void> | undefined;
+  /** The state in the newest record. */
+  #recorded: Pick<TaskRecord, "waiting" | "runAfter"> = { waiting: false, runAfter: null };
+
+  constructor(setup: RestsSetup) {
+    this.#setup = setup;
+  }
+
+  /** The handler's state to record; undefined while it works. */
+  current(): Rest | undefined {
+    const idleUntil = this.#setup.idleUntil();
+    if (idleUntil === undefined || idleUntil <= this.#setup.clock.now() || this.#busy.size > 0)
+      return undefined;
+    const open = this.#setup.open();
+    return open === undefined ? undefined : { open, runAfter: this.#setup.parks ? idleUntil : null };
+  }
+
+  /** Whether the task can be parked now. */
+  get canPark(): boolean {
+    const { runAfter } = this.#recorded;
+    if (this.current() === undefined || runAfter === null || this.#isWriting) return false;
+    return runAfter - this.#setup.clock.now() >= shortestMs;
+  }
+
+  /** The handler may continue when this ends, and it is not in the journal. */
+  busyWhile(work: Promise<unknown>): void {
+    if (this.#busy.has(work)) return;
+    this.#busy.add(work);
+    const forget = (): void => {
+      this.#busy.delete(work);
+      setImmediate(() => this.check());
+    };
+    work.then(forget, forget);
+  }
+
+  /** Waits for a write that begins a wait, and that may record the current state (`says`). */
+  async beginning<T>(write: Promise<T>, says: boolean): Promise<T> {
+    this.#beginnings++;
+    try {
+      return await (says ? this.#during(write) : write);
+    } finally {
+      this.#beginnings--;
+      setImmediate(() => this.check());
+    }
+  }
+
+  /** The state of rest in a record. */
+  saw({ waiting, runAfter }: TaskRecord): void {
+    const rested = this.#recorded.runAfter;
+    this.#recorded = { waiting, runAfter };
+    if (rested !== null && rested !== runAfter) this.#setup.onStir();
+  }
+
+  /** Call it a turn of the event loop after the handler did something, because it may rest now. */
+  check(): void {
+    const rest = this.current();
+    this.#again = rest !== undefined && this.#isWriting;
+    if (rest === undefined || this.#again) return;
+    const { waiting, runAfter } = this.#recorded;
+    if (!waiting || runAfter !== rest.runAfter) void this.#record(rest);
+    else if (runAfter !== null) this.#setup.onRest();
+  }
+
+  /** Whether the record may say that the handler rests. */
+  get mayBeRecorded(): boolean {
+    return this.#recorded.waiting || this.#writes.size > 0;
+  }
+
+  /** Resolves once the record says that the handler works. */
+  withdraw(): Promise<void> {
+    this.#withdrawing ??= this.#withdraw().finally(() => (this.#withdrawing = undefined));
+    return this.#withdrawing;
+  }
+
+  async #withdraw(): Promise<void> {
+    while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
+    if (this.#recorded.waiting) await this.#setup.mark();
+  }
+
+  async #record(rest: Rest): Promise<void> {
+    try {
+      await this.#during(this.#setup.mark(rest));
+    } catch {
+      return; // the run has lost its task, or the task has reported what is wrong
+    }
+    // Where the record says something else, something has come that the handler is about to see.
+    if (this.canPark) this.#setup.onRest();
+    else if (this.#again) this.check(); // a wait has begun meanwhile, of which this write knew nothing
+  }
+
+  get #isWriting(): boolean {
+    return this.#writes.size > 0 || this.#beginnings > 0;
+  }
+
+  async #during<T>(write: Promise<T>): Promise<T> {
+    this.#writes.add(write);
+    try {
+      return await write;
+    } finally {
+      this.#writes.delete(write);
+    }
   }
 }

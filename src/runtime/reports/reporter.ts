@@ -1,3 +1,5 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { hostname } from "node:os";
 import type { NodeReports } from "../../store/node-reports.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import type { Attempts } from "../execution/attempts.ts";
@@ -7,11 +9,13 @@ import type { Services } from "../services.ts";
 import { MinuteCounts } from "./minute-counts.ts";
 import { minuteOf, type ProcessCounts } from "./process-counts.ts";
 import { reportText, type ProcessReport } from "./process-report.ts";
-import { thisProcess, type ProcessReadings } from "./this-process.ts";
+import { packageVersion } from "../../task/package.ts";
 
 /** The first report comes soon, so that operators see a new process. */
 const firstAfterMs = 1_000;
+
 const everyMs = 10_000;
+
 /** How long a stop waits for the last one. */
 const lastWithinMs = 1_000;
 
@@ -139,4 +143,41 @@ export class Reporter {
       memoryBytes: this.#process.memoryBytes(),
     };
   }
+}
+
+/** Readings of the process itself for a report. */
+export interface ProcessReadings {
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  memoryBytes(): number;
+  /** The event loop delay since the last reading; null if nothing was measured. */
+  loopDelay(): ProcessReport["loopDelay"];
+  stop(): void;
+}
+
+/** How often the event loop is checked (ms): the time between two checks is measured. */
+const resolution = 20;
+
+const nsOfMs = 1e6;
+
+/** Measures from now on until it is stopped. */
+export function thisProcess(): ProcessReadings {
+  const histogram = monitorEventLoopDelay({ resolution });
+  histogram.enable();
+  const late = (ns: number): number => Math.max(0, Math.round((ns / nsOfMs - resolution) * 10) / 10);
+  return {
+    host: hostname(),
+    pid: process.pid,
+    version: packageVersion,
+    memoryBytes: () => process.memoryUsage.rss(),
+    loopDelay() {
+      if (histogram.count === 0) return null;
+      const [p50, p99] = [late(histogram.percentile(50)), late(histogram.percentile(99))];
+      const delay = { p50, p99, max: late(histogram.max) };
+      histogram.reset();
+      return delay;
+    },
+    stop: () => histogram.disable(),
+  };
 }

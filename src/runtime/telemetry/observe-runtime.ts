@@ -1,9 +1,13 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Slots } from "../dispatch/slots.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Services } from "../services.ts";
-import { LoopDelays } from "./loop-delay.ts";
-import { QueueReads } from "./queue-reads.ts";
+import type { LoopDelay, QueueReadings } from "./metrics.ts";
+import type { QueueLength } from "../../store/queue-length.ts";
+import type { TaskStore } from "../../store/store.ts";
+import type { Clock } from "../clock.ts";
+import { Deadline } from "../deadline.ts";
 
 export interface ObservedParts {
   readonly slots: Pick<Slots, "used" | "limit">;
@@ -29,4 +33,97 @@ export function observeRuntime(services: Services, { slots, attempts, leaked }: 
     end();
     delays.stop();
   };
+}
+
+const nsOfMs = 1e6;
+
+/** Measures the event loop delay from now on until it is stopped. Each reading starts a new measurement. */
+export class LoopDelays {
+  readonly #histogram = monitorEventLoopDelay();
+
+  constructor() {
+    this.#histogram.enable();
+  }
+
+  read(): LoopDelay | undefined {
+    const histogram = this.#histogram;
+    if (histogram.count === 0) return undefined;
+    const ms = (ns: number): number => ns / nsOfMs;
+    const delay = {
+      min: ms(histogram.min),
+      max: ms(histogram.max),
+      mean: ms(histogram.mean),
+      p50: ms(histogram.percentile(50)),
+      p90: ms(histogram.percentile(90)),
+      p99: ms(histogram.percentile(99)),
+    };
+    histogram.reset();
+    return delay;
+  }
+
+  stop(): void {
+    this.#histogram.disable();
+  }
+}
+
+/** The shortest and the longest time for which a reading is reused (ms), however often metrics are collected. */
+const freshMs = { least: 5_000, most: 60_000 };
+
+/** A slow reading is reused for this many times its duration, so that at most a twentieth of the time is spent on readings. */
+const pause = 20;
+
+/** How long a collection of metrics waits for the store (ms), so that a hanging store does not block all other metrics. */
+const patienceMs = 1_000;
+
+/** Maximum number of tasks read per tool. */
+const mostTasks = 10_000;
+
+export interface QueueReadsSetup {
+  readonly store: Pick<TaskStore, "admin">;
+  readonly clock: Clock;
+}
+
+/** The queues of the store, read once for all callers at about the same time. */
+export class QueueReads {
+  readonly #setup: QueueReadsSetup;
+  #reading: Promise<readonly QueueLength[]> | undefined;
+  #isUnderWay = false;
+  #readAt = 0;
+  #freshMs = freshMs.least;
+
+  constructor(setup: QueueReadsSetup) {
+    this.#setup = setup;
+  }
+
+  /** Undefined if the store has no part for operators, fails, or does not answer in time. It is asked again later. */
+  async read(): Promise<QueueReadings | undefined> {
+    const { clock } = this.#setup;
+    const age = clock.now() - this.#readAt;
+    const isFresh = age >= 0 && age < this.#freshMs; // clocks are set back
+    if (this.#reading === undefined || (!this.#isUnderWay && !isFresh)) this.#reading = this.#ask();
+    const lengths = await this.#inTime(this.#reading);
+    if (lengths === undefined) return undefined;
+    const first = Math.min(...lengths.map(({ since }) => since ?? Infinity));
+    return { lengths, oldestMs: first === Infinity ? 0 : Math.max(clock.now() - first, 0) };
+  }
+
+  async #inTime(reading: Promise<readonly QueueLength[]>): Promise<readonly QueueLength[] | undefined> {
+    const deadline = new Deadline(this.#setup.clock, patienceMs);
+    const isRead = await deadline.bound(reading);
+    deadline.cancelTimer();
+    return isRead ? reading : undefined;
+  }
+
+  async #ask(): Promise<readonly QueueLength[]> {
+    const { store, clock } = this.#setup;
+    const begunAt = clock.now();
+    this.#isUnderWay = true;
+    try {
+      return (await store.admin?.queues(mostTasks)) ?? [];
+    } finally {
+      this.#isUnderWay = false;
+      this.#readAt = clock.now();
+      this.#freshMs = Math.min(Math.max((this.#readAt - begunAt) * pause, freshMs.least), freshMs.most);
+    }
+  }
 }

@@ -1,26 +1,37 @@
+import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
 import {
   generation,
   createTaskResult,
   declaresTasks,
   missingCapabilities,
+  inputRequiredResult,
+  readRetry,
+  type Capabilities,
 } from "../../generation/2026-07-28.ts";
 import { readIdempotencyKey } from "../../generation/extensions.ts";
-import { metaOf } from "../../generation/message.ts";
+import { metaOf, type JsonObject } from "../../generation/message.ts";
 import type { Ask } from "../../runtime/execution/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
-import type { Tool } from "../../runtime/tool/tool.ts";
+import type { Tool, Prepare } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { DirectReports } from "../log/direct-reports.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
-import { becomesTask } from "./admission.ts";
+import { becomesTask, missingForQuestion } from "./admission.ts";
 import { completeAnswerOf, type Answer } from "../answer.ts";
 import { receivedBy } from "../received.ts";
 import { callerOf, originOf, progressTokenOf, type Caller, type ToolRequest } from "../request.ts";
 import { plainCall } from "./plain-call.ts";
-import { prepareCall } from "./prepare-call.ts";
 import type { RequestStream } from "./request-stream.ts";
 import { resumed } from "./mrtr.ts";
+import { requestHash } from "../../runtime/request-hash.ts";
+import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
+import { openState, sealState } from "./request-state.ts";
+import { isAnswerTo } from "../../runtime/questions/answers.ts";
+import { ClaimedKeys } from "../../runtime/journal/claimed-keys.ts";
+import type { TaskCaller, PrepareContext } from "../../runtime/tool/task-context.ts";
+import type { InputMethod, JournalKey } from "../../task/journal.ts";
+import { encodeJson } from "../../task/stored-text.ts";
 
 /** What a call is answered with. */
 export interface Callee {
@@ -136,4 +147,166 @@ async function createTask(runtime: Runtime, call: TaskCall, { signal, trace }: T
   // Nobody can receive the id any more. With a key, the caller finds its task by calling again (A-32).
   if (signal.aborted && call.idempotencyKey === undefined) await runtime.cancel(task.id, task);
   return { result: { ...createTaskResult(end.snapshot) } };
+}
+
+/** The result of a tool's `prepare`: an answer that ends this request, or the raw JSON that it prepared, if any. */
+export type Preparation = { readonly answer: Answer } | { readonly prepared: string | null };
+
+/** What one round hands to the next. Entries and not objects, since a key may be any string, `__proto__` too. */
+interface Exchange {
+  readonly answers: readonly (readonly [key: string, answer: RoundAnswer])[];
+  /** Hashes of the questions that the client was given, by key. */
+  readonly asked: readonly (readonly [key: string, hash: string])[];
+}
+
+/** The parts of a request that `prepare` uses. */
+type PreparedRequest = Pick<ToolRequest, "params" | "signal" | "auth">;
+
+/**
+ * Runs a tool's `prepare` before its call becomes a task or is run directly (X-039, A-49). Nothing is kept between
+ * the rounds but what the client hands back. Rejects with `invalid_params` for a `requestState` that is not for this
+ * call.
+ */
+export async function prepareCall(
+  runtime: Runtime,
+  tool: Tool,
+  { params, signal, auth }: PreparedRequest,
+  { capabilities, principal }: Caller,
+): Promise<Preparation> {
+  if (tool.prepare === undefined) return { prepared: null };
+  // The registry paired `prepare` with the schema that validates the arguments.
+  const prepare = tool.prepare as Prepare<unknown, unknown>;
+  const { requestState, inputResponses } = readRetry(params);
+  const binding = ["prepare", requestHash(tool.name, params["arguments"] ?? {}), principal];
+  const earlier = requestState === undefined ? undefined : await openState(runtime, binding, requestState);
+  const answers = allAnswers(earlier as Exchange | undefined, inputResponses);
+  const validated = await validateArguments(tool, params["arguments"]);
+  if (!validated.ok) return { answer: completeAnswerOf(validated.outcome) };
+
+  const maxBytes = runtime.options.maxBodyBytes;
+  let end: RoundEnd;
+  try {
+    const round = { answers, caller: callerOf({ auth }, principal), capabilities, signal, maxBytes };
+    end = await runRound((ask) => prepare(validated.args, ask), round);
+    if (end.kind === "prepared") return { prepared: encodePrepared(tool, end.value, maxBytes) };
+  } catch (error) {
+    return { answer: completeAnswerOf(outcomeOfThrow(error, runtime.options.maxBodyBytes)) };
+  }
+  const exchange = nextExchange(answers, end.questions);
+  const state = await sealState(runtime, binding, exchange);
+  assertWithin(state, "The state with the answers so far", maxBytes); // else the next request would be refused
+  return { answer: { result: { ...inputRequiredResult(end.questions, state) } } };
+}
+
+/** Those of earlier rounds and, of those that came with this request, the ones that were asked for. */
+function allAnswers(earlier: Exchange | undefined, inputResponses: JsonObject): Map<string, RoundAnswer> {
+  const answers = new Map(earlier?.answers);
+  for (const [key, hash] of earlier?.asked ?? []) {
+    if (Object.hasOwn(inputResponses, key)) answers.set(key, { hash, value: inputResponses[key] });
+  }
+  return answers;
+}
+
+/** A question that is asked again had no valid answer, so the answer is not kept. */
+function nextExchange(
+  answers: ReadonlyMap<string, RoundAnswer>,
+  questions: readonly RoundQuestion[],
+): Exchange {
+  const kept = new Map(answers);
+  for (const { key } of questions) kept.delete(key);
+  return { answers: [...kept], asked: questions.map(({ key, hash }) => [key, hash]) };
+}
+
+/** A `prepare` that returns nothing has only checked or asked. */
+function encodePrepared(tool: Tool, value: unknown, maxBytes: number): string | null {
+  return value === undefined
+    ? null
+    : encodeWithin(value, `The value that prepare of tool ${tool.name} returned`, maxBytes);
+}
+
+/** An answer belongs to the very question that was asked: `hash` is over its method and params. */
+export interface RoundAnswer {
+  readonly hash: string;
+  readonly value: unknown;
+}
+
+export interface RoundQuestion {
+  readonly key: string;
+  readonly method: InputMethod;
+  readonly params: JsonObject;
+  readonly hash: string;
+}
+
+export interface Round {
+  /** The answers so far, by key. */
+  readonly answers: ReadonlyMap<string, RoundAnswer>;
+  readonly caller: TaskCaller;
+  /** What the caller declared on this very request (A-24). */
+  readonly capabilities: Capabilities;
+  readonly signal: AbortSignal;
+  /** Of a question, as UTF-8 JSON text. */
+  readonly maxBytes: number;
+}
+
+export type RoundEnd =
+  | { readonly kind: "prepared"; readonly value: unknown }
+  | { readonly kind: "questions"; readonly questions: readonly RoundQuestion[] };
+
+/**
+ * Runs `prepare` once, from its top, until it ends or needs an answer to continue. Rejects with what it throws. If it waits for an answer,
+ * it is dropped without notice.
+ */
+export async function runRound(
+  prepare: (ask: PrepareContext) => unknown,
+  { answers, caller, capabilities, signal, maxBytes }: Round,
+): Promise<RoundEnd> {
+  const keys = new ClaimedKeys();
+  const open: RoundQuestion[] = [];
+  const stuck = Promise.withResolvers<void>();
+
+  const ask = async (key: JournalKey, method: InputMethod, params: JsonObject): Promise<unknown> => {
+    const claimed = keys.claim(key);
+    const missing = missingForQuestion(claimed, method, params, capabilities);
+    if (missing !== undefined) throw missing;
+    const raw = encodeWithin(params, `The question "${claimed}"`, maxBytes);
+    const hash = requestHash(method, params);
+    const answer = answers.get(claimed);
+    if (answer?.hash === hash && isAnswerTo(method, params, answer.value)) return answer.value;
+    open.push({ key: claimed, method, params: JSON.parse(raw) as JsonObject, hash });
+    // Not at once: those that are asked side by side are asked before the event loop turns.
+    setImmediate(stuck.resolve);
+    return new Promise<never>(() => undefined);
+  };
+  const context: PrepareContext = {
+    caller,
+    signal,
+    elicit: (key, params) =>
+      handled<ElicitResult>(ask(key, "elicitation/create", { mode: "form", ...params })),
+    sample: (key, params) => handled<CreateMessageResult>(ask(key, "sampling/createMessage", { ...params })),
+    roots: (key) => handled<ListRootsResult>(ask(key, "roots/list", {})),
+  };
+
+  const done = (async () => ({ kind: "prepared" as const, value: await prepare(context) }))();
+  // What was left may still ask or throw: neither counts any more.
+  const asks = stuck.promise.then(() => ({ kind: "questions" as const, questions: [...open] }));
+  return Promise.race([done, asks]);
+}
+
+/** The JSON text of `value`; throws `not_json` and `too_large`, both naming `what`. */
+export function encodeWithin(value: unknown, what: string, maxBytes: number): string {
+  const text = encodeJson(value, what);
+  assertWithin(text, what, maxBytes);
+  return text;
+}
+
+/** Throws `too_large`, naming `what`. */
+export function assertWithin(text: string, what: string, maxBytes: number): void {
+  if (Buffer.byteLength(text) <= maxBytes) return;
+  throw new HoldfastError("too_large", `${what} is larger than ${maxBytes} bytes.`);
+}
+
+/** Answers have the form of their method. A question that rejects need not be awaited. */
+function handled<T>(answer: Promise<unknown>): Promise<T> {
+  answer.catch(() => undefined);
+  return answer as Promise<T>;
 }

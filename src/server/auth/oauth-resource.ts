@@ -1,4 +1,8 @@
-import { OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
+import {
+  OAuthError,
+  OAuthErrorCode,
+  getOAuthProtectedResourceMetadataUrl,
+} from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { OnError } from "../faults.ts";
@@ -11,9 +15,6 @@ import {
   type AccessToken,
   type TokenVerifier,
 } from "./access-token.ts";
-import { readBearer, type Tokenless } from "./bearer.ts";
-import { challenge, type Challenge } from "./challenge.ts";
-import { Metadata } from "./metadata.ts";
 import { Scopes, type ScopeRules } from "./scopes.ts";
 
 export interface OAuthResourceOptions {
@@ -52,6 +53,7 @@ const withoutToken: Readonly<Record<Tokenless, Reason>> = {
   malformed: { error: "invalid_token", message: "The token is malformed" },
   in_query: { error: "invalid_request", message: "Tokens must not be sent in the URL" },
 };
+
 const scopeMissing: Reason = { error: "insufficient_scope", message: "The token lacks a required scope" };
 
 const resourceOptions: OptionNames<OAuthResourceOptions> = {
@@ -181,4 +183,95 @@ function assertNamed(resource: URL, authorizationServers: readonly string[]): vo
     "configuration",
     "authorizationServers must list the URL of at least one authorization server.",
   );
+}
+
+/** The bearer token of a request, or what there is instead of one. */
+export type Bearer = { readonly token: string } | { readonly token?: never; readonly instead: Tokenless };
+
+export type Tokenless = "none" | "malformed" | "in_query";
+
+/** The one form of RFC 6750; several headers come joined by commas and are none of it. */
+const form = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+
+/** Longer than any that fits into the headers that Node takes. */
+const longest = 16 * 1024;
+
+/** Reads the header only: a token in the URL is in logs and histories by then, and is refused. */
+export function readBearer({ headers, url }: Request): Bearer {
+  if (new URL(url).searchParams.has("access_token")) return { instead: "in_query" };
+  const header = headers.get("authorization") ?? "";
+  if (!/^Bearer(?: |$)/i.test(header)) return { instead: "none" };
+  const [, token] = header.length > longest ? [] : (form.exec(header) ?? []);
+  return token === undefined ? { instead: "malformed" } : { token };
+}
+
+export interface Challenge {
+  /** Left out if the request had no token (RFC 6750, 3.1). */
+  readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope";
+  readonly message: string;
+  /** All scopes that the request needs. */
+  readonly scopes: Iterable<string>;
+  /** Where the client finds the authorization servers (RFC 9728). */
+  readonly metadataUrl: string;
+}
+
+const statuses = { invalid_request: 400, invalid_token: 401, insufficient_scope: 403 };
+
+/** The refusal that tells a client how to get a valid token. */
+export function challenge({ error, message, scopes, metadataUrl }: Challenge): Response {
+  const parameters = Object.entries({
+    error,
+    error_description: error === undefined ? undefined : message,
+    scope: [...new Set(scopes)].join(" ") || undefined,
+    resource_metadata: metadataUrl,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`]));
+  return refuse(error === undefined ? 401 : statuses[error], `${message}.`, {
+    "WWW-Authenticate": `Bearer ${parameters.join(", ")}`,
+  });
+}
+
+/** An author's own verifier may have returned any text. */
+function quotable(value: string): string {
+  return value.replaceAll(/[^\x20-\x7E]/g, " ").replaceAll(/[\\"]/g, String.raw`\$&`);
+}
+
+const root = "/.well-known/oauth-protected-resource";
+
+const methods = "GET, HEAD, OPTIONS";
+
+/** The public document that names the authorization servers for `resource` (RFC 9728). */
+export class Metadata {
+  /** Its URL for clients. */
+  readonly url: string;
+  readonly #paths: ReadonlySet<string>;
+  readonly #document: object;
+
+  constructor(resource: URL, document: object) {
+    this.url = getOAuthProtectedResourceMetadataUrl(resource);
+    // Clients without the URL try the path of the resource first, and then the root.
+    this.#paths = new Set([root, new URL(this.url).pathname]);
+    this.#document = { resource: resource.href, ...document };
+  }
+
+  /** The answer to a request for it, from any page; undefined for all other requests. */
+  answer({ method, url, headers }: Request): Response | undefined {
+    if (!this.#paths.has(new URL(url).pathname.replace(/(?<=.)\/$/, ""))) return undefined;
+    const cors = { "Access-Control-Allow-Origin": "*" };
+    if (method === "GET" || method === "HEAD") {
+      const response = Response.json(this.#document, {
+        headers: { ...cors, "Cache-Control": "max-age=300" },
+      });
+      return method === "GET" ? response : new Response(null, response);
+    }
+    if (method !== "OPTIONS") return refuse(405, "Method not allowed.", { ...cors, Allow: methods });
+    return new Response(null, {
+      status: 204,
+      headers: {
+        ...cors,
+        "Access-Control-Allow-Methods": methods,
+        "Access-Control-Allow-Headers": headers.get("access-control-request-headers") ?? "*",
+        Vary: "Access-Control-Request-Headers",
+      },
+    });
+  }
 }

@@ -1,6 +1,6 @@
 import type { ServerNotifier } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import { systemClock } from "../../runtime/clock.ts";
+import { systemClock, type Clock } from "../../runtime/clock.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Principal } from "../per-principal.ts";
 import { Admission } from "./admission.ts";
@@ -16,10 +16,8 @@ import { identify, protectedResource, type Sender, type Upstream } from "./ident
 import { bodyReadLimits } from "./limits.ts";
 import { Messages } from "./messages.ts";
 import { pathOf } from "./node-request.ts";
-import { Probes } from "./probes.ts";
 import { readBody, type ParsedBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
-import { TaskStart } from "./task-start.ts";
 import { UnreadBytes } from "./unread-bytes.ts";
 
 /** How a request arrived; left out if no other code saw it before. */
@@ -189,4 +187,75 @@ const stopping = "The server is stopping.";
 
 function unavailable(message: string): Response {
   return refuse(503, message, { "Retry-After": "1" });
+}
+
+/**
+ * Answers health checks without a token: `/healthz` says that the process lives, `/readyz` whether it accepts requests. Undefined for all
+ * other requests.
+ */
+export class Probes {
+  readonly #ready: () => Promise<boolean>;
+  #looking: Promise<boolean> | undefined;
+
+  constructor(ready: () => Promise<boolean>) {
+    this.#ready = ready;
+  }
+
+  /** Whether `answer` answers such a request. */
+  has(method: string, pathname: string): boolean {
+    return (method === "GET" || method === "HEAD") && (pathname === "/healthz" || pathname === "/readyz");
+  }
+
+  async answer(method: string, pathname: string): Promise<Response | undefined> {
+    if (!this.has(method, pathname)) return undefined;
+    if (pathname === "/healthz") return new Response("ok");
+    return (await this.#look())
+      ? new Response("ready")
+      : refuse(503, "The server cannot take requests now.", { "Retry-After": "1" });
+  }
+
+  /** One check at a time, because anyone may ask as often as they like. */
+  async #look(): Promise<boolean> {
+    this.#looking ??= this.#ready();
+    try {
+      return await this.#looking;
+    } finally {
+      this.#looking = undefined;
+    }
+  }
+}
+
+/** How long a start that failed is not tried again, in ms: each attempt opens the store. */
+const pauseMs = 1_000;
+
+/** Starts the tasks when the first request needs them, and again when that failed. */
+export class TaskStart {
+  readonly #server: TaskServer;
+  readonly #clock: Clock;
+  #attempt: Promise<string | undefined> | undefined;
+  #reported: unknown;
+
+  constructor(server: TaskServer, clock: Clock) {
+    this.#server = server;
+    this.#clock = clock;
+  }
+
+  /** Resolves when the tasks have started, or with what to tell callers if they could not. Never rejects. */
+  fault(): Promise<string | undefined> {
+    return (this.#attempt ??= this.#start());
+  }
+
+  async #start(): Promise<string | undefined> {
+    try {
+      await this.#server.start();
+      return undefined;
+    } catch (error) {
+      this.#clock.after(pauseMs, () => (this.#attempt = undefined));
+      if (error instanceof HoldfastError && error.code === "stopping") return error.message;
+      // A start that failed for good rejects with the same error each time.
+      if (error !== this.#reported) this.#server.onError(error);
+      this.#reported = error;
+      return "The server could not start running tasks. Its log has the reason.";
+    }
+  }
 }

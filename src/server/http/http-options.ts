@@ -26,7 +26,6 @@ import {
   type DashboardEndpointOptions,
   type MetricsEndpointOptions,
 } from "./operator-options.ts";
-import { isOrigin } from "./origin.ts";
 import { longestMs, RequestOptions } from "./request-options.ts";
 
 /** Who sent a request: the owner of its tasks, and what the SDK passes to your own tools. */
@@ -291,4 +290,12 @@ function isAuthentication(given: unknown): boolean {
 function isPath(path: string): boolean {
   const url = `http://localhost${path}`;
   return path.startsWith("/") && URL.canParse(url) && new URL(url).pathname === path;
+}
+
+/** Whether it is an origin as browsers send it. */
+export function isOrigin(origin: string): boolean {
+  if (origin.includes("*")) return false; // no pattern is understood
+  // Of schemes that it does not know, such as those of browser extensions, the platform gives no origin.
+  if (!/^https?:/i.test(origin)) return /^[a-z][a-z\d+.-]*:\/\/[^\s/?#*,@]+$/.test(origin);
+  return URL.canParse(origin) && new URL(origin).origin === origin;
 }

@@ -1,23 +1,23 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import {
   createMcpHandler,
   isLegacyRequest,
   SERVER_INFO_META_KEY,
   type ServerNotifier,
+  type AuthInfo,
+  type McpServer,
 } from "@modelcontextprotocol/server";
 import { hasSessions } from "../../generation/generations.ts";
 import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28-listen.ts";
-import { isJsonObject } from "../../generation/message.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/exact-message.ts";
 import type { Owner } from "../request.ts";
 import { identityOf, type AuthorIdentity } from "../server-identity.ts";
 import type { TaskServer } from "../task-server.ts";
-import { amended } from "./amended.ts";
 import { TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
-import { FaultsInServing } from "./faults-in-serving.ts";
 import type { Sender } from "./identify.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { withStatusOfLegacyCode } from "./legacy-status.ts";
 import { sessionLimits } from "./limits.ts";
 import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
 import { internalError } from "./sessions/refusals.ts";
@@ -26,10 +26,11 @@ import { Sessions } from "./sessions/sessions.ts";
 import { SingleRequests } from "./sessions/single-requests.ts";
 import { OutgoingStream } from "./outgoing-stream.ts";
 import { TaskListeners, isListen } from "./task-listeners.ts";
-import { isStream, messageEvent, streamHeaders } from "./sse.ts";
+import { isStream, messageEvent, streamHeaders, sseEvents } from "./sse.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
-import { tracedListen } from "./traced-listen.ts";
-import { Verdicts } from "./verdicts.ts";
+import { legacyMissingCapability, type OnError } from "../faults.ts";
+import type { RequestTrace } from "../tracing/request-trace.ts";
+import { watchedStream } from "./watched-stream.ts";
 
 /** Routes the messages of admitted requests: to our dispatcher, to the author's server, or to a session. */
 export class Messages {
@@ -197,4 +198,152 @@ async function isOfEarlierRevision(request: Request, body: unknown): Promise<boo
   const version = request.headers.get("mcp-protocol-version");
   if (version !== null && !hasSessions(version) && request.method !== "POST") return false;
   return isLegacyRequest(request, body);
+}
+
+/** The SDK knows the missing-capability error under its new number only; under the old one it is a 400 too (A-02). */
+export async function withStatusOfLegacyCode(response: Response): Promise<Response> {
+  const { status, headers } = response;
+  if (status !== 200 || !headers.get("content-type")?.startsWith("application/json")) return response;
+  const text = await response.text();
+  return new Response(text, { status: hasLegacyCode(text) ? 400 : status, headers });
+}
+
+function hasLegacyCode(text: string): boolean {
+  // Most answers are told apart without parsing them.
+  if (!text.includes(String(legacyMissingCapability))) return false;
+  const message: unknown = JSON.parse(text);
+  const error = isJsonObject(message) ? message["error"] : undefined;
+  return isJsonObject(error) && error["code"] === legacyMissingCapability;
+}
+
+/** `response` of the SDK with another result in it; what has none stays as it is. */
+export async function amended(
+  response: Response,
+  amend: (result: JsonObject) => JsonObject,
+): Promise<Response> {
+  const { body, status, headers } = response;
+  if (body === null) return response;
+  const amendMessage = (message: unknown): unknown =>
+    isJsonObject(message) && isJsonObject(message["result"])
+      ? { ...message, result: amend(message["result"]) }
+      : message;
+  if (!isStream(response)) {
+    return Response.json(amendMessage(await response.json()), { status, headers });
+  }
+  const events = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const { bytes, message } of sseEvents(body.getReader())) {
+      yield isJsonObject(message) && "result" in message
+        ? messageEvent(amendMessage(message) as object)
+        : bytes;
+    }
+  };
+  return new Response(ReadableStream.from(events()), { status, headers });
+}
+
+/**
+ * Lets the SDK judge a request of ours that is not certainly valid: returns the SDK's answer if it refuses the request, otherwise
+ * undefined. It asks a server that lists our tools and does nothing.
+ */
+export class Verdicts {
+  readonly #sdk: ReturnType<typeof createMcpHandler>;
+
+  /** `make` makes such a server. */
+  constructor(make: () => Promise<McpServer>, maxRequestBodySize: number) {
+    this.#sdk = createMcpHandler(make, { legacy: "reject", maxRequestBodySize });
+  }
+
+  async refusal(
+    request: Request,
+    parsedBody: unknown,
+    authInfo: AuthInfo | undefined,
+  ): Promise<Response | undefined> {
+    const options = authInfo === undefined ? { parsedBody } : { parsedBody, authInfo };
+    const response = await this.#sdk.fetch(request, options);
+    const answer: unknown = await response.clone().json();
+    return isJsonObject(answer) && isAccepted(answer) ? undefined : response;
+  }
+}
+
+/** It reached a handler: those of tools give a result, those of methods an internal error. */
+function isAccepted({ result, error }: JsonObject): boolean {
+  return result !== undefined || (isJsonObject(error) && error["code"] === -32603);
+}
+
+/** The response to a listen request, whose span ends with its stream. */
+export async function tracedListen(
+  trace: RequestTrace,
+  response: Response,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { body, status, headers } = response;
+  if (body === null || !isStream(response)) {
+    trace.answered({ error: errorIn(await response.clone().json()) });
+    return response;
+  }
+  const watched = watchedStream(body, signal, (isRead) => {
+    if (isRead) trace.answered({ result: {} });
+    else trace.cancelled();
+  });
+  return new Response(watched.readable, { status, headers });
+}
+
+/** The error by which a request was refused. */
+function errorIn(answer: unknown): { readonly code: number; readonly message: string } {
+  const error = isJsonObject(answer) && isJsonObject(answer["error"]) ? answer["error"] : {};
+  const { code, message } = error;
+  return {
+    code: typeof code === "number" ? code : -32603,
+    message: typeof message === "string" ? message : "",
+  };
+}
+
+interface Serving {
+  readonly errors: Error[];
+  /** The response has been made: later errors are always reported. */
+  over: boolean;
+}
+
+const serving = new AsyncLocalStorage<Serving>();
+
+/**
+ * Reports the faults among the errors that the SDK emits while it serves requests. It emits refusals, which clients see, in the same way.
+ * Faults are the errors of a request answered with 500 or above, and those outside of a request.
+ */
+export class FaultsInServing {
+  readonly #onError: OnError;
+  readonly #reported = new WeakSet<object>();
+
+  constructor(onError: OnError) {
+    this.#onError = onError;
+  }
+
+  /** Receives every error that the SDK emits. */
+  readonly onSdkError = (error: Error): void => {
+    const current = serving.getStore();
+    if (current === undefined || current.over) this.#report(error);
+    else current.errors.push(error);
+  };
+
+  /** What `work` rejects with is reported elsewhere. */
+  async reportedElsewhere<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof Error) this.#reported.add(error);
+      throw error;
+    }
+  }
+
+  /** Serves one request. */
+  async during(serve: () => Promise<Response>): Promise<Response> {
+    const current: Serving = { errors: [], over: false };
+    const response = await serving.run(current, serve);
+    current.over = true;
+    if (response.status >= 500) for (const error of current.errors) this.#report(error);
+    return response;
+  }
+
+  #report(error: Error): void {
+    if (!this.#reported.has(error)) this.#onError(error);
+  }
 }

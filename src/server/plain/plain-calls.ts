@@ -3,20 +3,22 @@ import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
 import { errorResult, resultOutcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { Answer } from "../answer.ts";
-import type { OnError } from "../faults.ts";
-import { sentProgress } from "../log/shown-progress.ts";
-import { CallLog } from "./call-log.ts";
+import { type OnError, waitOutStop } from "../faults.ts";
+import { sentProgress, newestShown, shownProgress } from "../log/shown-progress.ts";
 import { CallTasks, type Prepared } from "./call-tasks.ts";
 import { canBeAsked, cannotAsk, lacking } from "./capabilities.ts";
 import { Deliveries, type Waiting } from "./delivery.ts";
 import { Joins } from "./joins.ts";
 import type { Departure } from "./departure.ts";
-import { KeepAlive } from "./keep-alive.ts";
 import type { PlainCall } from "./plain-call.ts";
 import type { PlainPolicies } from "./plain-policies.ts";
 import { ticket } from "./ticket.ts";
-import { waitForTask } from "./wait-for-task.ts";
 import { workSoFar } from "./work-so-far.ts";
+import { isAtLeast, logMessage, type JsonObject } from "../../generation/message.ts";
+import { logLines, type LogLine } from "../log/log-lines.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
+import { waitFor } from "../../runtime/wait-for.ts";
 
 /**
  * Answers calls of clients without tasks. Each call has a durable task and waits for it, and the same call joins the same
@@ -195,3 +197,180 @@ function someCanBeAsked({ inputs }: TaskSnapshot, { capabilities }: PlainCall): 
 /** For a call that joined that of another client, which must answer: the answer may never come. */
 const asksAnotherClient =
   "An earlier identical call is waiting for its user to answer a question, which this client cannot do.";
+
+/**
+ * Sends the lines of a task's log to a call that waits for it, from when it began to wait, and keeps the newest one to show with progress.
+ */
+export class CallLog {
+  readonly #runtime: Runtime;
+  readonly #call: PlainCall;
+  /** The last line that was sent, or not wanted. */
+  #sent: number;
+  /** The last line that was looked at for progress. */
+  #seen = 0;
+  #newest: LogLine | undefined;
+
+  constructor(runtime: Runtime, task: TaskRecord, call: PlainCall) {
+    this.#runtime = runtime;
+    this.#call = call;
+    this.#sent = task.logged;
+  }
+
+  get newest(): LogLine | undefined {
+    return this.#newest;
+  }
+
+  /** Resolves when the lines of this state are sent; reads none that its client has no use for. */
+  async upTo(task: TaskRecord): Promise<void> {
+    const least = this.#call.logLevel();
+    const { hasProgressToken } = this.#call;
+    if (least === undefined) this.#sent = task.logged;
+    const after = hasProgressToken ? Math.min(this.#seen, this.#sent) : this.#sent;
+    if (after >= task.logged) return;
+    const lines = await logLines(this.#runtime, task, task, after);
+    for (const line of lines) {
+      if (least === undefined || line.seq <= this.#sent || !isAtLeast(least, line)) continue;
+      this.#call.log(logMessage(task.tool, line).params);
+    }
+    this.#sent = task.logged;
+    this.#seen = task.logged;
+    this.#newest = newestShown(lines) ?? this.#newest;
+  }
+}
+
+/** After so much silence, in ms, the client gets a report. Clients give up after a minute or less. */
+const silenceMs = 15_000;
+
+/**
+ * Sends progress to the client of a waiting call: the handler's reports, or logs before those, and, if there is nothing new, the last
+ * report again. Many clients reset their timeouts with each report. The protocol demands that progress grows, so a repeated report is
+ * larger by the smallest possible amount.
+ */
+export class KeepAlive {
+  readonly #clock: Clock;
+  readonly #send: (params: JsonObject) => void;
+  #last: number | undefined;
+  #task: TaskRecord | undefined;
+  #line: LogLine | undefined;
+  #cancelTimer: () => void = () => undefined;
+
+  /** `sent`: the progress that the client may already have. */
+  constructor(clock: Clock, send: (params: JsonObject) => void, sent?: number) {
+    this.#clock = clock;
+    this.#send = send;
+    this.#last = sent;
+    this.#arm();
+  }
+
+  /** The task as it is now, and the newest line of its log that goes with progress. */
+  changed(task: TaskRecord, line?: LogLine): void {
+    this.#task = task;
+    this.#line = line;
+    const report = shownProgress(task.progress, line);
+    if (report === undefined || task.finishedAt !== null) return;
+    if (this.#last !== undefined && report.progress <= this.#last) return;
+    this.#report({ ...report });
+  }
+
+  stop(): void {
+    this.#cancelTimer();
+  }
+
+  #arm(): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#clock.after(silenceMs, () => this.#tick());
+  }
+
+  #tick(): void {
+    const last = this.#last;
+    const progress = last === undefined ? 0 : last + Math.max(1e-6, Math.abs(last) * 1e-12);
+    const { total } = this.#task?.progress ?? {};
+    const shown = shownProgress(this.#task?.progress ?? null, this.#line);
+    const message = shown?.message ?? this.#task?.statusMessage ?? undefined;
+    this.#report({
+      progress,
+      ...(total !== undefined && total >= progress ? { total } : {}),
+      ...(message === undefined ? {} : { message }),
+    });
+  }
+
+  #report(report: JsonObject & { readonly progress: number }): void {
+    this.#last = report.progress;
+    this.#send(report);
+    this.#arm();
+  }
+}
+
+/**
+ * The handler of a task may ask several questions at once, which are stored one by one: the last may be this late, in ms.
+ */
+const sideBySideMs = 20;
+
+export interface WaitOptions {
+  readonly runtime: Runtime;
+  readonly onError: OnError;
+  readonly task: TaskRecord;
+  /** Sends the caller what the task reports before its answer, now and after each change. */
+  readonly report: (snapshot: TaskSnapshot) => Promise<void>;
+  /** Called with the task after that; returns whether the caller can be answered. */
+  readonly isAnswerable: (snapshot: TaskSnapshot) => boolean;
+  /** Aborts when the caller leaves. */
+  readonly signal: AbortSignal;
+  /** Aborts when the caller has waited long enough. */
+  readonly deadline: AbortSignal;
+}
+
+/**
+ * Resolves with the task when its caller can be answered. Rejects with the reason of the signal or the deadline, and if the task cannot be
+ * read. While the server stops, it waits until one of them aborts, since the task continues in the next process.
+ */
+export async function waitForTask(options: WaitOptions): Promise<TaskSnapshot> {
+  const { runtime, isAnswerable, signal, deadline } = options;
+  const either = AbortSignal.any([signal, deadline]);
+  for (;;) {
+    const snapshot = await readUntil(isAnswerable, options, either);
+    if (snapshot.task.finishedAt !== null) return snapshot;
+    const pause = Promise.withResolvers<void>();
+    runtime.clock.after(sideBySideMs, pause.resolve);
+    await pause.promise;
+    const withAllQuestions = await readUntil(() => true, options, signal);
+    if (isAnswerable(withAllQuestions)) return withAllQuestions;
+  }
+}
+
+/** Reads the task now and after each change. */
+async function readUntil(
+  isEnd: (snapshot: TaskSnapshot) => boolean,
+  { runtime, onError, task, report }: WaitOptions,
+  signal: AbortSignal,
+): Promise<TaskSnapshot> {
+  let changed = false;
+  let wake = (): void => undefined;
+  const unwatch = runtime.watch([task.id], () => {
+    changed = true;
+    wake();
+  });
+  const patience = { clock: runtime.clock, onError };
+  const read = async (): Promise<TaskSnapshot> => {
+    const snapshot = await runtime.get(task.id, task);
+    await report(snapshot);
+    return snapshot;
+  };
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      changed = false;
+      const snapshot = await untilStoreAnswers(read, patience, signal);
+      if (isEnd(snapshot)) return snapshot;
+      await waitFor((done) => {
+        wake = done;
+        if (changed) done();
+        return () => undefined;
+      }, signal);
+    }
+  } catch (error) {
+    return await waitOutStop(error, signal);
+  } finally {
+    unwatch();
+  }
+}

@@ -4,11 +4,17 @@ import {
   logNotification,
   progressNotification,
   relatedTask,
+  createdMethod,
+  relatedTaskOf,
 } from "../../generation/sep-1686.ts";
 import { withQuestionKey } from "../../generation/extensions.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { NotificationFormat } from "../subscriptions/notification-format.ts";
-import { askAsTask } from "./ask-as-task.ts";
+import { type JsonObject, withMeta } from "../../generation/message.ts";
+import { waitFor } from "../../runtime/wait-for.ts";
+import { inTime } from "../connection/client-task.ts";
+import { ofTask, type Reply, type ReplyTerms } from "../connection/sent-request.ts";
+import { orWithdrawn, type Question } from "../connection/question.ts";
 
 /**
  * Tasks of SEP-1686 send no status. Their progress, log and questions name the task, and questions have a key (S-057, S-061). If
@@ -29,3 +35,72 @@ export const format: NotificationFormat = {
     return task === undefined ? askClient({ ...asked, mayBeTask: false }) : askAsTask(asked, task.taskId);
   },
 };
+
+/** The poll interval if the client names no pollFrequency, and its bounds, in ms. */
+const interval = { usual: 1_000, shortest: 100, longest: 60_000 };
+
+/**
+ * Asks the client for a task with this id, and resolves with what comes first: the reply to the question, or, once the
+ * client has announced the task, the result that polls find (S-016, S-017). Rejects as `askClient` does.
+ */
+export async function askAsTask(question: Question, taskId: string): Promise<Reply> {
+  const { connection, method, params, via, signal, related = {} } = question;
+  signal.throwIfAborted();
+  const created = Promise.withResolvers<void>();
+  const unlisten = connection.onTaskNotification((name, about) => {
+    if (name === createdMethod && relatedTaskOf(about) === taskId) created.resolve();
+  });
+  const over = new AbortController();
+  const stream = via();
+  const asked = connection.ask(method, params, stream, question);
+  const replied = orWithdrawn(asked, signal, () => {
+    const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
+    connection.notify("notifications/cancelled", withMeta(withdrawal, related), stream);
+  });
+  const polled = created.promise.then(() => {
+    question.onTaskCreated?.();
+    return pollReply({ ...question, signal: over.signal }, taskId);
+  });
+  polled.catch(() => undefined); // the reply came first
+  try {
+    return await Promise.race([replied.then(ofTask), polled]);
+  } finally {
+    unlisten();
+    over.abort();
+    asked.forget();
+  }
+}
+
+/** The result of the client's task, or an error if it has none; rejects when the signal aborts. */
+async function pollReply(question: Question, taskId: string): Promise<Reply> {
+  const { connection, via, signal, clock, requiredScopes } = question;
+  const about = { taskId, _meta: relatedTask(taskId) };
+  const ask = (method: string, terms: ReplyTerms = { requiredScopes }): Promise<Reply | undefined> =>
+    inTime(question, connection.ask(method, about, via(), terms), () => undefined);
+  for (;;) {
+    const reply = await ask("tasks/get");
+    const task = reply !== undefined && "result" in reply ? reply.result : {};
+    switch (task["status"]) {
+      case "completed": {
+        const result = await ask("tasks/result", question);
+        if (result !== undefined && "result" in result) return result;
+        break;
+      }
+      case "failed":
+      case "unknown":
+        return ofTask({ error: { code: -32603, message: errorOf(task) } });
+      case "cancelled": // by the user, on the client: not asked again
+        return { error: { code: -32603, message: errorOf(task) } };
+    }
+    await waitFor((done) => clock.after(pauseOf(task), done), signal);
+  }
+}
+
+function errorOf({ error, status }: JsonObject): string {
+  return typeof error === "string" ? error : `The client's task is ${String(status)}.`;
+}
+
+function pauseOf({ pollFrequency }: JsonObject): number {
+  const ms = typeof pollFrequency === "number" ? pollFrequency : interval.usual;
+  return Math.min(Math.max(ms, interval.shortest), interval.longest);
+}

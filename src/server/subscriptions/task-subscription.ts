@@ -1,14 +1,18 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { isUnknownTask } from "../../task/fault.ts";
-import type { TaskSnapshot } from "../../task/record.ts";
+import type { TaskSnapshot, TaskRecord, Progress } from "../../task/record.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subscribers } from "./subscribers.ts";
 import { PendingQuestions } from "./pending-questions.ts";
 import { isStopping } from "../faults.ts";
-import { LogUpdates } from "./log-updates.ts";
-import { TaskUpdates } from "./task-updates.ts";
 import type { Subscriber, SubscriptionSetup, Waiter } from "./subscriber.ts";
+import { isAtLeast } from "../../generation/message.ts";
+import { logLines, type LogLine } from "../log/log-lines.ts";
+import { newestShown, sentProgress, shownProgress } from "../log/shown-progress.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { pushed } from "../tracing/pushed.ts";
+import type { NotificationFormat } from "./notification-format.ts";
 
 /**
  * How long questions wait for the answer that names their task, in ms: on another stream they could arrive first, and
@@ -178,5 +182,163 @@ export class TaskSubscription {
     this.#subscribers.close();
     this.#questions.close();
     this.#setup.onEnd();
+  }
+}
+
+type Setup = Pick<SubscriptionSetup, "runtime" | "requestor" | "format">;
+
+/** The lines of a task's log, which each connection gets once, from when it began to follow the task. */
+export class LogUpdates {
+  readonly #setup: Setup;
+  readonly #subscribers: Subscribers;
+  /** The last line that each connection got, or did not want. */
+  readonly #sent = new WeakMap<Connection, number>();
+  /** The last line that was looked at for progress. */
+  #seen = 0;
+  #newest: LogLine | undefined;
+
+  constructor(setup: Setup, subscribers: Subscribers) {
+    this.#setup = setup;
+    this.#subscribers = subscribers;
+  }
+
+  /** The newest line that goes with progress, as far as lines were read. */
+  get newest(): LogLine | undefined {
+    return this.#newest;
+  }
+
+  /** A connection is about to subscribe; its client has this state of the task. */
+  begin(connection: Connection, { logged }: TaskRecord): void {
+    if (!this.#subscribers.connections.has(connection)) this.#sent.set(connection, logged);
+  }
+
+  /** Whether a reachable client wants lines of this state that were not read yet. */
+  isBehind(task: TaskRecord): boolean {
+    return this.#wantedAfter(task) < task.logged;
+  }
+
+  /** Reads the wanted lines of this state, and sends them. */
+  async send(task: TaskRecord): Promise<void> {
+    const { runtime, requestor, format } = this.#setup;
+    const after = this.#wantedAfter(task);
+    const lines = await logLines(runtime, task, requestor, after);
+    if (after <= this.#seen) {
+      this.#newest = newestShown(lines) ?? this.#newest;
+      this.#seen = task.logged;
+    }
+    for (const connection of this.#subscribers.connections) {
+      const sent = this.#sentTo(connection, task);
+      const { logLevel } = connection;
+      const route = this.#subscribers.routeTo(connection);
+      if (logLevel === undefined || route === undefined || sent < after) continue;
+      for (const line of lines) {
+        const message = line.seq > sent && isAtLeast(logLevel, line) ? format.log?.(line, task) : undefined;
+        if (message !== undefined) connection.notify(message.method, message.params, route.via);
+      }
+      this.#sent.set(connection, Math.max(sent, task.logged));
+    }
+  }
+
+  /** The number after which lines are wanted; that of the last line if none are. */
+  #wantedAfter(task: TaskRecord): number {
+    const { format } = this.#setup;
+    let after = task.logged;
+    if (format.progress !== undefined && task.finishedAt === null && this.#subscribers.wantProgress) {
+      after = Math.min(after, this.#seen);
+    }
+    if (format.log === undefined) return after;
+    for (const connection of this.#subscribers.connections) {
+      const sent = this.#sentTo(connection, task);
+      const isReached = this.#subscribers.routeTo(connection) !== undefined;
+      // Who cannot be reached gets the lines later, as far as they are kept, unless another process may have sent them.
+      const isOver =
+        connection.logLevel === undefined ||
+        (!isReached && this.#subscribers.followerOn(connection)?.isTakenUp === true);
+      if (isOver) this.#sent.set(connection, Math.max(sent, task.logged));
+      else if (isReached) after = Math.min(after, sent);
+    }
+    return after;
+  }
+
+  #sentTo(connection: Connection, { logged }: TaskRecord): number {
+    return this.#sent.get(connection) ?? logged;
+  }
+}
+
+interface Report {
+  readonly progress: Progress;
+  readonly wireId: string;
+}
+
+/** The notifications about a task: its state when it changed, progress when it grew. */
+export class TaskUpdates {
+  readonly #runtime: Pick<Runtime, "telemetry" | "clock">;
+  readonly #subscribers: Subscribers;
+  readonly #format: NotificationFormat;
+  #sent: string | undefined;
+  /** The last progress that each got. */
+  readonly #progress = new WeakMap<Subscriber | Waiter, number>();
+
+  constructor({ runtime, format }: Pick<SubscriptionSetup, "runtime" | "format">, subscribers: Subscribers) {
+    this.#runtime = runtime;
+    this.#subscribers = subscribers;
+    this.#format = format;
+  }
+
+  /** Clients have this state: it is sent again only if it changes. */
+  known(snapshot: TaskSnapshot): void {
+    this.#sent ??= JSON.stringify(this.#format.state?.(snapshot));
+  }
+
+  /** A subscriber gets progress beyond what its client may already have, in this state. */
+  begin(subscriber: Subscriber | Waiter, { task }: TaskSnapshot): void {
+    const sent = sentProgress(task);
+    if (sent !== undefined) this.#progress.set(subscriber, sent);
+  }
+
+  /** `line`: the newest line of its log that goes with progress. */
+  publish(snapshot: TaskSnapshot, line: LogLine | undefined): void {
+    const progress = shownProgress(snapshot.task.progress, line);
+    if (snapshot.task.finishedAt === null && progress !== undefined) this.#sendProgress(snapshot, progress);
+    this.#sendState(snapshot);
+  }
+
+  #sendState(snapshot: TaskSnapshot): void {
+    const notification = this.#format.state?.(snapshot);
+    const text = JSON.stringify(notification);
+    if (notification === undefined || text === this.#sent) return;
+    this.#sent = text;
+    for (const connection of this.#subscribers.connections) {
+      const route = this.#subscribers.routeTo(connection);
+      if (route === undefined) continue;
+      connection.notify(notification.method, notification.params, route.via);
+      pushed(this.#runtime, snapshot.task.updatedAt);
+    }
+  }
+
+  /** It has to grow. Those with a progress token get it as soon as they can be reached. */
+  #sendProgress({ task }: TaskSnapshot, progress: Progress): void {
+    const report = { progress, wireId: task.wireId };
+    for (const follower of this.#subscribers.followers) {
+      const route = this.#subscribers.routeTo(follower.connection);
+      if (route !== undefined) this.#sendProgressTo(follower, follower.connection, route.via, report);
+    }
+    for (const waiter of this.#subscribers.waiters) {
+      this.#sendProgressTo(waiter, waiter.connection, waiter.request, report);
+    }
+  }
+
+  #sendProgressTo(
+    recipient: Subscriber | Waiter,
+    connection: Connection,
+    via: RequestId | undefined,
+    { progress, wireId }: Report,
+  ): void {
+    const { progressToken } = recipient;
+    if (progressToken === undefined) return;
+    if (progress.progress <= (this.#progress.get(recipient) ?? -Infinity)) return;
+    this.#progress.set(recipient, progress.progress);
+    const notification = this.#format.progress?.(progressToken, progress, wireId);
+    if (notification !== undefined) connection.notify(notification.method, notification.params, via);
   }
 }

@@ -1,10 +1,12 @@
+import { PROTOCOL_VERSION_META_KEY, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
 import type { TaskTraces } from "../../runtime/telemetry/task-traces.ts";
 import type { ServerTracing, TracedRequest } from "../../runtime/telemetry/tracing.ts";
-import { metaOf } from "../../generation/message.ts";
+import { metaOf, type JsonObject } from "../../generation/message.ts";
 import { traceContextIn } from "../../task/record.ts";
 import { calledTool } from "../request.ts";
-import { tracedMethod, versionIn } from "./bounded-names.ts";
 import { RequestTrace } from "./request-trace.ts";
+import { protocolVersions } from "../../generation/generations.ts";
+import { reservedMethods } from "../author-server.ts";
 
 export interface RequestTracingSetup {
   readonly tracing: ServerTracing;
@@ -59,4 +61,37 @@ export class RequestTracing {
     if (this.#learnedTools.size < mostLearnedTools) this.#learnedTools.add(name);
     return this.#learnedTools.has(name);
   }
+}
+
+/** The requests of clients in all revisions, and of SEP-1686. */
+const methods: ReadonlySet<string> = new Set([
+  "initialize",
+  "ping",
+  "server/discover",
+  "subscriptions/listen",
+  "tools/list",
+  "tools/call",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "resources/subscribe",
+  "resources/unsubscribe",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "logging/setLevel",
+  ...reservedMethods,
+]);
+
+const versions: ReadonlySet<string> = new Set([...protocolVersions, ...SUPPORTED_PROTOCOL_VERSIONS]);
+
+/** A method's name in traces, which need few names, while a client may send any. */
+export function tracedMethod(method: string): string {
+  return methods.has(method) ? method : "_OTHER";
+}
+
+/** The revision that the `_meta` of a request names; undefined if it names no existing one. */
+export function versionIn(meta: JsonObject): string | undefined {
+  const version = meta[PROTOCOL_VERSION_META_KEY];
+  return typeof version === "string" && versions.has(version) ? version : undefined;
 }

@@ -26,13 +26,10 @@ import { MemoryOwners } from "./memory-owners.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryReports } from "./memory-reports.ts";
 import { MemoryKeys } from "./memory-keys.ts";
-import { MemoryChildren } from "./memory-children.ts";
 import { MemoryOutbox } from "./memory-outbox.ts";
-import { MemorySessionTasks } from "./memory-session-tasks.ts";
 import { MemorySweeps } from "./memory-sweeps.ts";
 import { appendLines, forgetFailures, newlyStored, openInputs, type StoredTask } from "./stored-task.ts";
 import { SortedSet } from "./sorted-set.ts";
-import { UsageCounts } from "./usage-counts.ts";
 
 /** The tables as Maps, with Maps and sorted sets as indexes. */
 export class MemoryTables implements TaskTables {
@@ -294,4 +291,99 @@ function isRunBy(owner: string): (task: TaskRecord) => boolean {
 
 function wireIndex({ generation, scope, wireId }: WireName): string {
   return JSON.stringify([generation, scope, wireId]);
+}
+
+const none: Usage = { unfinished: 0, retained: 0 };
+
+/** The number of tasks, by principal and in total. */
+export class UsageCounts {
+  readonly #byPrincipal = new Map<string, Usage>();
+  #total: Usage = none;
+
+  /** Of all principals if undefined. */
+  of(principal: string | undefined): Usage {
+    return principal === undefined ? this.#total : (this.#byPrincipal.get(principal) ?? none);
+  }
+
+  /** Tasks of callers that are not distinguished count only in the total; tasks made by other tasks do not count. */
+  add({ principal, parent }: TaskRecord, unfinished: number, retained: number): void {
+    if (parent !== null) return;
+    this.#total = sum(this.#total, unfinished, retained);
+    if (principal === null) return;
+    const usage = sum(this.of(principal), unfinished, retained);
+    if (usage.retained === 0) this.#byPrincipal.delete(principal);
+    else this.#byPrincipal.set(principal, usage);
+  }
+}
+
+function sum(usage: Usage, unfinished: number, retained: number): Usage {
+  return { unfinished: usage.unfinished + unfinished, retained: usage.retained + retained };
+}
+
+/** Tasks by the session of their requests. */
+export class MemorySessionTasks {
+  readonly #stored: ReadonlyMap<string, StoredTask>;
+  readonly #ids = new Map<string, Set<string>>();
+
+  constructor(stored: ReadonlyMap<string, StoredTask>) {
+    this.#stored = stored;
+  }
+
+  add(id: string, { origin: { session } }: TaskRequest): void {
+    if (session !== undefined) this.#ids.set(session, (this.#ids.get(session) ?? new Set()).add(id));
+  }
+
+  delete(id: string, { origin: { session = "" } }: TaskRequest): void {
+    this.#ids.get(session)?.delete(id);
+    if (this.#ids.get(session)?.size === 0) this.#ids.delete(session);
+  }
+
+  /** Like `SessionStore.tasksOf`. */
+  of(session: string, limit: number, requestId?: string | number): readonly string[] {
+    const ids = [...(this.#ids.get(session) ?? [])].toSorted().toReversed();
+    const isMeant = (id: string): boolean => {
+      const stored = this.#stored.get(id);
+      if (stored === undefined) return false;
+      return requestId === undefined
+        ? !isTerminal(stored.record.state)
+        : stored.request.origin.requestId === requestId;
+    };
+    return ids.filter(isMeant).slice(0, limit);
+  }
+}
+
+/** The tasks that other tasks made, by their parents. */
+export class MemoryChildren {
+  readonly #ofParent = new Map<string, Set<string>>();
+  readonly #ofRoot = new Map<string, Set<string>>();
+
+  add({ id, parent }: TaskRecord): void {
+    if (parent === null) return;
+    put(this.#ofParent, parent.id, id);
+    put(this.#ofRoot, parent.root, id);
+  }
+
+  delete({ id, parent }: TaskRecord): void {
+    if (parent === null) return;
+    drop(this.#ofParent, parent.id, id);
+    drop(this.#ofRoot, parent.root, id);
+  }
+
+  of(parent: string): Iterable<string> {
+    return this.#ofParent.get(parent) ?? [];
+  }
+
+  below(root: string): Iterable<string> {
+    return this.#ofRoot.get(root) ?? [];
+  }
+}
+
+function put(sets: Map<string, Set<string>>, name: string, id: string): void {
+  sets.set(name, (sets.get(name) ?? new Set()).add(id));
+}
+
+function drop(sets: Map<string, Set<string>>, name: string, id: string): void {
+  const set = sets.get(name);
+  set?.delete(id);
+  if (set?.size === 0) sets.delete(name);
 }

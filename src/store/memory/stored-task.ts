@@ -3,8 +3,8 @@ import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { TableWrite } from "../table-write.ts";
-import { MemoryEvents } from "./memory-events.ts";
 import type { StoredMessage } from "./memory-messages.ts";
+import type { EventFacts, EventQuery } from "../facts.ts";
 
 /** A task with everything that belongs to it. */
 export interface StoredTask {
@@ -61,4 +61,52 @@ export function openInputs(entries: Iterable<JournalEntry>): InputRequest[] {
     inputs.push({ key, method, params: request ?? "{}" });
   }
   return inputs;
+}
+
+interface StoredEvent {
+  readonly seq: number;
+  readonly name: string;
+  /** Null: a wait has taken it, and only its `dedupeId` is kept. */
+  readonly value: string | null;
+  readonly dedupeId: string | null;
+}
+
+/** The events of one task, in order of arrival. */
+export class MemoryEvents {
+  #events: StoredEvent[] = [];
+  #next = 1;
+
+  facts(journal: Iterable<JournalEntry>, { name, coming }: EventQuery): EventFacts {
+    if (coming === undefined) {
+      const first = this.#events.find((event) => event.name === name && event.value !== null);
+      return { kept: first && first.value !== null ? { seq: first.seq, value: first.value } : undefined };
+    }
+    const { dedupeId, now } = coming;
+    return {
+      wait: firstWait(journal, name, now),
+      isKnown: dedupeId !== null && this.#events.some((event) => event.dedupeId === dedupeId),
+      count: this.#events.filter(({ value }) => value !== null).length,
+    };
+  }
+
+  keep(name: string, value: string | null, dedupeId: string | null): void {
+    this.#events.push({ seq: this.#next++, name, value, dedupeId });
+  }
+
+  take(seq: number): void {
+    this.#events = this.#events.flatMap((event) => {
+      if (event.seq !== seq) return event;
+      return event.dedupeId === null ? [] : { ...event, value: null };
+    });
+  }
+}
+
+/** The first wait whose time is not over. */
+function firstWait(journal: Iterable<JournalEntry>, name: string, now: number): JournalEntry | undefined {
+  for (const entry of journal) {
+    const { kind, request, doneAt, deadlineAt } = entry;
+    if (kind !== "event" || request !== name || doneAt !== null) continue;
+    if (deadlineAt === null || deadlineAt > now) return entry;
+  }
+  return undefined;
 }

@@ -3,9 +3,8 @@ import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
 import { adminStatements, type AdminStatements } from "./admin-sql.ts";
-import { LostCommit, type Database, type SqlValue, type Transaction } from "./database.ts";
+import { LostCommit, type Database, type SqlValue, type Transaction, type Queries } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
-import { Commits } from "./commits.ts";
 import { LockedTasks } from "./locked-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
 import type { Names } from "./names.ts";
@@ -216,4 +215,52 @@ function refused(commands: number, error: HoldfastError): CommittedGroup {
 
 function joined(one: CommittedGroup, other: CommittedGroup): CommittedGroup {
   return { answers: [...one.answers, ...other.answers], changes: [...one.changes, ...other.changes] };
+}
+
+/** How many marks are deleted together. */
+const mostMarks = 100;
+
+/**
+ * The last committed transactions of an owner, each with a mark that the transaction wrote itself. The database's own status of a
+ * transaction number proves nothing: after a crash, numbers that are not in its log are assigned again.
+ */
+export class Commits {
+  readonly #sql: ReturnType<typeof commitStatements>;
+  readonly #owner: string;
+  #marks: string[] = [];
+
+  constructor(names: Names, owner: string) {
+    this.#sql = commitStatements(names);
+    this.#owner = owner;
+  }
+
+  /** Adds the mark to a transaction, and deletes older marks. Returns a function to call after the commit. */
+  mark(transaction: Pick<Transaction, "query">, xid: string): () => void {
+    void transaction.query(this.#sql.mark, [this.#owner, xid]).catch(() => undefined);
+    const old = this.#marks.length >= mostMarks ? this.#marks : [];
+    if (old.length > 0) void transaction.query(this.#sql.unmark, [this.#owner, old]).catch(() => undefined);
+    return () => {
+      if (this.#marks === old) this.#marks = [];
+      this.#marks.push(xid);
+    };
+  }
+
+  /** Whether a transaction was committed; undefined while it is in progress. Rejects if the database does not answer. */
+  async has(database: { readonly read: Queries["query"] }, xid: string): Promise<boolean | undefined> {
+    const [underWay] = await database.read(this.#sql.isUnderWay, [xid]);
+    if (underWay !== undefined) return undefined;
+    const [mark] = await database.read(this.#sql.isMarked, [this.#owner, xid]);
+    return mark !== undefined;
+  }
+}
+
+/** Statements about the committed transactions of an owner. */
+export function commitStatements({ committed }: Names) {
+  return {
+    mark: `INSERT INTO ${committed} (owner, xid) VALUES ($1, $2)`,
+    unmark: `DELETE FROM ${committed} WHERE owner = $1 AND xid = ANY($2::bigint[])`,
+    isMarked: `SELECT 1 FROM ${committed} WHERE owner = $1 AND xid = $2`,
+    isUnderWay: `SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND transactionid = ($1::text::xid8)::xid
+      AND mode = 'ExclusiveLock' AND granted`,
+  };
 }

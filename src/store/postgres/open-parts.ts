@@ -3,9 +3,7 @@ import type { StoreChanges, TaskChange } from "../store.ts";
 import { ChangeChannel } from "./change-channel.ts";
 import { connectDirectly, openPool, unusableAt, withPatience } from "./connections.ts";
 import { Database } from "./database.ts";
-import { EmptyCounts } from "./empty-counts.ts";
 import { GroupWriter } from "./group-writer.ts";
-import { LookAgain } from "./look-again.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
 import { queueSchema, type Names } from "./names.ts";
 import type { Settings } from "./options.ts";
@@ -17,6 +15,7 @@ import type { PostgresSessions } from "./postgres-sessions.ts";
 import { loadQueueLibrary } from "./queue-library.ts";
 import type { WakeQueue } from "./wake-queue.ts";
 import { WriteQueue } from "./write-queue.ts";
+import { countLock, usageStatements } from "./usage-sql.ts";
 
 /** How often a process without notifications looks for changes (ms). */
 const pollIntervalMs = 1_000;
@@ -152,4 +151,85 @@ async function openWakeQueue(
   });
   await wakes.open(migrate);
   return wakes;
+}
+
+/** By then, transactions that had a task locked have committed (ms). */
+const pauseMs = 20;
+
+/** Tasks that could not be claimed because others had them locked: those usually claim them, but some may be left. */
+export class LookAgain {
+  readonly #look: (ids: readonly string[]) => void;
+  #ids: string[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(look: (ids: readonly string[]) => void) {
+    this.#look = look;
+  }
+
+  add(ids: readonly string[]): void {
+    this.#ids.push(...ids);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#look(this.#ids.splice(0));
+    }, pauseMs).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/**
+ * Deletes the counts of principals with no tasks left, after the tasks and in the background. Creating a task locks its counts; a locked
+ * count does not stay empty for long.
+ */
+export class EmptyCounts {
+  readonly #database: Database;
+  readonly #schema: string;
+  readonly #sql: ReturnType<typeof usageStatements>;
+  #keys = new Set<string>();
+  #deleting: Promise<void> | undefined;
+
+  constructor(database: Database, names: Names) {
+    this.#database = database;
+    this.#schema = names.schema;
+    this.#sql = usageStatements(names);
+  }
+
+  /** These principals have fewer tasks now. */
+  add(keys: readonly string[]): void {
+    for (const key of keys) this.#keys.add(key);
+    if (this.#keys.size > 0) this.#deleting ??= this.#deleteAll();
+  }
+
+  /** Resolves when no delete is running. */
+  async close(): Promise<void> {
+    await this.#deleting;
+  }
+
+  async #deleteAll(): Promise<void> {
+    while (this.#keys.size > 0) {
+      const keys = [...this.#keys];
+      this.#keys = new Set();
+      // The rest stays until more tasks of the same principal are deleted.
+      await this.#delete(keys).catch(() => undefined);
+    }
+    this.#deleting = undefined;
+  }
+
+  async #delete(keys: readonly string[]): Promise<void> {
+    const transaction = await this.#database.begin();
+    try {
+      const names = keys.map((key) => countLock(this.#schema, key));
+      const locked = await transaction.query(this.#sql.tryLock, [keys, names]);
+      if (locked.length === 0) return;
+      // In a separate statement, which sees what was committed before the locks were free.
+      void transaction
+        .query(this.#sql.deleteEmpty, [locked.map(([key]) => String(key))])
+        .catch(() => undefined);
+      await transaction.commit();
+    } finally {
+      await transaction.rollback();
+    }
+  }
 }

@@ -53,11 +53,11 @@ export class PostgresSessions implements SessionStore {
 
   /** Call it once, when the database is ready. */
   async start(database: Database, owner: string): Promise<void> {
-    const news = new SessionNewsReader(database, this.#names, owner, (news) =>
+    const reader = new SessionNewsReader(database, this.#names, owner, (news) =>
       this.#feed.publish(news, "others"),
     );
-    await news.start();
-    this.#news = news;
+    await reader.start();
+    this.#news = reader;
   }
 
   /** Call it when others have sent news, and periodically. The next call reads what cannot be read now. */

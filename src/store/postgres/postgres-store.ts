@@ -7,8 +7,8 @@ import type { AdminStore } from "../admin-store.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
-import type { NodeReports } from "../node-reports.ts";
-import type { Outbox } from "../outbox.ts";
+import type { NodeReports, LivingOwner, NodeReport } from "../node-reports.ts";
+import type { Outbox, WaitingDeliveries } from "../outbox.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { TaskLogs } from "../task-logs.ts";
 import type {
@@ -28,9 +28,16 @@ import { openParts, type OpenParts } from "./open-parts.ts";
 import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.ts";
 import { PostgresAdmin } from "./postgres-admin.ts";
 import { PostgresMessages } from "./postgres-messages.ts";
-import { PostgresOutbox } from "./postgres-outbox.ts";
-import { PostgresReports } from "./postgres-reports.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
+import { reportOf, reportColumns } from "../report-row.ts";
+import { columnsOf, idOf, integer, integerOrNull, text } from "../row.ts";
+import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import type { Database } from "./database.ts";
+import type { Owners } from "./owners.ts";
+import { ownerLives } from "./owner-sql.ts";
+import type { StoredDelivery } from "../../task/delivery.ts";
+import { deliveriesIn, failureOf } from "../delivery-row.ts";
+import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
 
 /**
  * A store in a Postgres database (14 or later), for any number of processes on any number of machines. It needs the package `pg`. The URL
@@ -222,5 +229,104 @@ class PostgresStore implements TaskStore {
     this.#lifecycle.assertOpen();
     if (this.#parts === undefined) throw new HoldfastError("store_closed", "The store is not open.");
     return this.#parts;
+  }
+}
+
+interface ReportParts {
+  readonly database: Pick<Database, "read">;
+  readonly owners: Pick<Owners, "id" | "leaseMs">;
+}
+
+const at = columnsOf(["id", "running"]);
+
+/** The reports of a schema's owners. */
+export class PostgresReports implements NodeReports {
+  readonly #sql: ReportStatements;
+  readonly #open: () => ReportParts;
+
+  constructor(names: Names, open: () => ReportParts) {
+    this.#sql = reportStatements(names);
+    this.#open = open;
+  }
+
+  /** Writing twice does no harm. */
+  async write({ minute, body }: Omit<NodeReport, "owner">, oldest: number): Promise<void> {
+    const { database, owners } = this.#open();
+    await database.read(this.#sql.write, [toStored(owners.id), minute, toStored(body), oldest]);
+  }
+
+  async between(first: number, last: number, limit: number): Promise<readonly NodeReport[]> {
+    return (await this.#open().database.read(this.#sql.between, [first, last, limit])).map(reportOf);
+  }
+
+  async owners(most: number): Promise<readonly LivingOwner[]> {
+    const { database, owners } = this.#open();
+    const rows = await database.read(this.#sql.owners, [owners.leaseMs, most]);
+    return rows.map((row) => ({ id: idOf(row), running: integer(row, at.running) }));
+  }
+}
+
+/** The reports of processes, and the tasks that they run. */
+export function reportStatements({ report, owner, task }: Names) {
+  const all = reportColumns.join(", ");
+  return {
+    /** Also deletes old reports, unless others are deleting them. */
+    write: `WITH old AS (
+        SELECT minute, owner FROM ${report} WHERE minute < $4 ORDER BY minute, owner LIMIT 1000 FOR UPDATE SKIP LOCKED
+      ), gone AS (DELETE FROM ${report} USING old WHERE report.minute = old.minute AND report.owner = old.owner)
+      INSERT INTO ${report} (${all}) VALUES ($1, $2, $3) ON CONFLICT (minute, owner) DO UPDATE SET body = excluded.body`,
+    between: `SELECT ${all} FROM ${report} WHERE minute BETWEEN $1 AND $2 ORDER BY minute DESC LIMIT $3`,
+    /** A range, so that the order uses the index: for an owner without tasks, all running tasks would be scanned otherwise. */
+    owners: `SELECT id, (SELECT count(*)::int FROM (
+        SELECT 1 FROM ${task} WHERE task.state = 'running' AND task.owner >= living.id AND task.owner <= living.id
+        ORDER BY task.owner, task.id LIMIT $2) AS held)
+      FROM (SELECT id FROM ${owner} WHERE ${ownerLives("$1::float8")}) AS living ORDER BY id`,
+  };
+}
+
+export type ReportStatements = ReturnType<typeof reportStatements>;
+
+const dueAt = columnsOf(["due_at"]);
+
+const hookAt = columnsOf(["hook"]);
+
+/** The reads of webhook messages. */
+export class PostgresOutbox implements Outbox {
+  readonly #sql: OutboxStatements;
+  readonly #open: () => { readonly database: Pick<Database, "read"> };
+
+  constructor(names: Names, open: () => { readonly database: Pick<Database, "read"> }) {
+    this.#sql = outboxStatements(names);
+    this.#open = open;
+  }
+
+  async nextDueAt(hook: string): Promise<number | null> {
+    const [row] = await this.#open().database.read(this.#sql.nextDue, [hook]);
+    return row === undefined ? null : integerOrNull(row, dueAt.due_at);
+  }
+
+  async counts(most: number): Promise<readonly WaitingDeliveries[]> {
+    const { database } = this.#open();
+    const hooks = (await database.read(this.#sql.hooks)).map((row) => text(row, hookAt.hook));
+    return Promise.all(
+      hooks.map(async (hook): Promise<WaitingDeliveries> => {
+        const [[waiting], [givenUp], [failure]] = await Promise.all([
+          database.read(this.#sql.countWaiting, [hook, most]),
+          database.read(this.#sql.countGivenUp, [hook, most]),
+          database.read(this.#sql.lastFailure, [hook]),
+        ]);
+        return {
+          hook,
+          waiting: Number(waiting?.[0] ?? 0),
+          givenUp: Number(givenUp?.[0] ?? 0),
+          lastFailure: failureOf(failure),
+        };
+      }),
+    );
+  }
+
+  async ofTask(taskId: string, lookedThrough: number): Promise<readonly StoredDelivery[]> {
+    const { database } = this.#open();
+    return deliveriesIn(await database.read(this.#sql.ofTask, [toStored(taskId), lookedThrough]));
   }
 }

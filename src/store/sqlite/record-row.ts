@@ -1,3 +1,4 @@
+import type { SQLInputValue } from "node:sqlite";
 import {
   generations,
   type Expiry,
@@ -6,10 +7,8 @@ import {
   type QueueLane,
   type TaskRecord,
 } from "../../task/record.ts";
-import type { SQLInputValue } from "node:sqlite";
 import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
 import { methods } from "../handler-row.ts";
-import { attemptsOf, attemptsText } from "./attempt-rows.ts";
 import { readTask } from "./read-task.ts";
 import {
   columnsOf,
@@ -24,6 +23,7 @@ import {
   type Row,
 } from "../row.ts";
 import { toStored } from "../stored-text.ts";
+import type { AttemptEnd, TaskAttempt } from "../../task/attempts.ts";
 
 type ValueOf = (task: TaskRecord) => SQLInputValue;
 
@@ -98,6 +98,7 @@ const columns = [
 const changingColumns = columns.filter(({ changes }) => changes);
 
 export const taskColumns = columns.map(({ name }) => name);
+
 export const changingTaskColumns = changingColumns.map(({ name }) => name);
 
 /** The values for `taskColumns`. */
@@ -116,6 +117,7 @@ const states: Readonly<Record<TaskState, true>> = {
   settled: true,
   cancelled: true,
 };
+
 const expiryStarts: Readonly<Record<Expiry["from"], true>> = { created: true, terminal: true };
 
 const lanes: Readonly<Record<QueueLane, true>> = { new: true, woken: true, recovered: true };
@@ -207,4 +209,63 @@ function isParent(value: unknown): value is ParentTask {
 
 function progressOf(json: string | null): Progress | null {
   return json === null ? null : (JSON.parse(json) as Progress);
+}
+
+// The attempts of a task as the text of a column: JSON, each attempt a list [number, owner, startedAt, endedAt, end, error, stack] without
+// missing
+// members at its end. Member names would double the size of each write.
+
+export function attemptsText(attempts: readonly TaskAttempt[]): string {
+  return attempts.length === 0 ? "[]" : JSON.stringify(attempts.map(valuesOf));
+}
+
+function valuesOf({ number, owner, startedAt, endedAt, end, error, stack }: TaskAttempt): unknown[] {
+  if (stack !== undefined) return [number, owner, startedAt, endedAt, end, error ?? null, stack];
+  if (error !== undefined) return [number, owner, startedAt, endedAt, end, error];
+  if (end === null && endedAt === null) return [number, owner, startedAt];
+  return [number, owner, startedAt, endedAt, end];
+}
+
+/** Throws if the text is no such list. */
+export function attemptsOf(json: string): readonly TaskAttempt[] {
+  if (json === "[]") return [];
+  const lists: unknown = JSON.parse(json);
+  if (!Array.isArray(lists)) return fail(json);
+  return lists.map((values: unknown) => attemptOf(values) ?? fail(json));
+}
+
+function attemptOf(values: unknown): TaskAttempt | undefined {
+  if (!Array.isArray(values)) return undefined;
+  const members: readonly unknown[] = values;
+  const [number, owner, startedAt, endedAt = null, end = null, error = null, stack] = members;
+  if (!isInteger(number) || typeof owner !== "string" || !isInteger(startedAt)) return undefined;
+  if ((endedAt !== null && !isInteger(endedAt)) || (end !== null && !isEnd(end))) return undefined;
+  const attempt = { number, owner, startedAt, endedAt, end };
+  if (error === null && stack === undefined) return attempt;
+  if ((error !== null && typeof error !== "string") || (stack !== undefined && typeof stack !== "string"))
+    return undefined;
+  return { ...attempt, ...(error !== null && { error }), ...(stack !== undefined && { stack }) };
+}
+
+const ends: Readonly<Record<AttemptEnd, true>> = {
+  settled: true,
+  failed: true,
+  cancelled: true,
+  expired: true,
+  parked: true,
+  released: true,
+  retried: true,
+  lost: true,
+};
+
+function isEnd(value: unknown): value is AttemptEnd {
+  return typeof value === "string" && Object.hasOwn(ends, value);
+}
+
+function isInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function fail(json: string): never {
+  throw new Error(`The column attempts contains ${json}.`);
 }

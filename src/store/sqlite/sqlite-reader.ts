@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
+import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
 import { type ClaimingHandler, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { Origin, TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
@@ -9,14 +9,13 @@ import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
-import { childInputsOf, inputsOf } from "./input-rows.ts";
-import { journalEndOf, journalEntryOf, listedEntryOf } from "../journal-row.ts";
+import { journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
 import { lineOf } from "../line-row.ts";
-import { recordOf } from "./record-row.ts";
+import { recordOf, taskColumns, words } from "./record-row.ts";
 import { OtherOwners } from "./other-owners.ts";
 import { behindAllTexts, readablePage } from "./readable-rows.ts";
 import { prepareRows, type RowStatement } from "./row-statement.ts";
-import { columnsOf, idOf, integerOrNull, text, textOrNull } from "../row.ts";
+import { columnsOf, idOf, integerOrNull, text, textOrNull, isNull, type Row } from "../row.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
 import { SqliteOutbox } from "./sqlite-outbox.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
@@ -30,8 +29,11 @@ import { latestTime } from "../../task/time.ts";
 const maxPassedBytes = 4 * 1024 * 1024;
 
 const outcomeAt = columnsOf(["body"]);
+
 const keyedAt = columnsOf(["id", "idempotency_key"]);
+
 const requestAt = columnsOf(["origin", "arguments", "prepared"]);
+
 const sweepAt = columnsOf(["at"]);
 
 /**
@@ -268,4 +270,32 @@ export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
     db.close();
     throw error;
   }
+}
+
+const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_params"]);
+
+const childInputAt = columnsOf(["task_id", "input_key", "input_method", "input_params", "input_scopes"]);
+
+/** The open questions of a task, from rows of the task joined with them. */
+export function inputsOf(rows: readonly Row[]): InputRequest[] {
+  return rows
+    .filter((row) => !isNull(row, inputAt.input_key))
+    .map((row) => ({
+      key: text(row, inputAt.input_key),
+      method: inputMethodOf(row, inputAt.input_method),
+      params: textOrNull(row, inputAt.input_params) ?? "{}",
+    }));
+}
+
+/** The open questions of the tasks below it. */
+export function childInputsOf(rows: readonly Row[]): InputRequest[] {
+  return rows.map((row) => {
+    const requiredScopes = words(text(row, childInputAt.input_scopes));
+    return {
+      key: childInputKey({ taskId: text(row, childInputAt.task_id), key: text(row, childInputAt.input_key) }),
+      method: inputMethodOf(row, childInputAt.input_method),
+      params: textOrNull(row, childInputAt.input_params) ?? "{}",
+      ...(requiredScopes.length > 0 && { requiredScopes }),
+    };
+  });
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
@@ -31,12 +32,12 @@ import { removeLockFile, type FileLock } from "./owner-lock.ts";
 import { assertNodeVersion } from "../../task/package.ts";
 import { readTask } from "./read-task.ts";
 import { messageOf } from "./sqlite-error.ts";
-import { lengthsInTurns } from "./queue-lengths.ts";
 import { openReader, type SqliteReader } from "./sqlite-reader.ts";
 import { reportsOf } from "./sqlite-reports.ts";
 import { unusable } from "./unusable.ts";
 import { refuseForeignFile } from "./writer-connection.ts";
 import { Writer } from "./writer.ts";
+import { summedByTool, type QueueLength } from "../queue-length.ts";
 
 /**
  * A store in one SQLite file on a local disk, for any number of processes on one machine. Missing directories are created.
@@ -298,4 +299,19 @@ class SqliteStore implements TaskStore {
       });
     }
   }
+}
+
+/**
+ * Calls `next` until there is no more, once in each turn of the event loop: counting a million tasks takes seconds, and would block
+ * requests.
+ */
+export async function lengthsInTurns(
+  next: () => Promise<IteratorResult<QueueLength>>,
+): Promise<readonly QueueLength[]> {
+  const lengths: QueueLength[] = [];
+  for (let read = await next(); read.done !== true; read = await next()) {
+    lengths.push(read.value);
+    await setImmediate();
+  }
+  return summedByTool(lengths);
 }

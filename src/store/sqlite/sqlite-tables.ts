@@ -24,15 +24,16 @@ import { columnsOf, idOf, integer, text } from "../row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
 import { SqliteAdminWrites } from "./sqlite-admin.ts";
-import { SqliteEvents } from "./sqlite-events.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
-import { SqliteLines } from "./sqlite-lines.ts";
 import { SqliteOutboxTable } from "./sqlite-outbox.ts";
-import { SqliteRelatives } from "./sqlite-relatives.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import { toStored } from "../stored-text.ts";
+import type { TaskLine } from "../../task/task-line.ts";
+import { lineRowOf } from "../line-row.ts";
+import { readableTasks } from "./readable-rows.ts";
 
 const usageAt = columnsOf(["unfinished", "retained"]);
+
 const secretAt = columnsOf(["value"]);
 
 /** The tables, on the write connection. The caller has begun a transaction. */
@@ -235,5 +236,106 @@ export class SqliteTables implements TaskTables {
   secret(name: string): string | undefined {
     const row = this.#secret.get(name);
     return row === undefined ? undefined : text(row, secretAt.value);
+  }
+}
+
+/** The logs and outputs of tasks, on the write connection. */
+export class SqliteLines {
+  readonly #insert: StatementSync;
+  readonly #delete: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#insert = db.prepare(sql.insertLine);
+    this.#delete = db.prepare(sql.deleteLine);
+  }
+
+  append(id: string, lines: readonly TaskLine[], forget: readonly number[]): void {
+    const stored = toStored(id);
+    for (const line of lines) this.#insert.run(stored, ...lineRowOf(line, toStored));
+    for (const seq of forget) this.#delete.run(stored, seq);
+  }
+}
+
+/** The tasks that other tasks made, on the write connection. */
+export class SqliteRelatives {
+  readonly #children: RowStatement;
+  readonly #insert: StatementSync;
+  readonly #delete: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#children = prepareRows(db, sql.selectChildren);
+    this.#insert = db.prepare(sql.insertChild);
+    this.#delete = db.prepare(sql.deleteChild);
+  }
+
+  /** Leaves out unreadable ones: the process that runs them reports them. */
+  children(parent: string): readonly TaskRecord[] {
+    return readableTasks(this.#children.all(toStored(parent)), []);
+  }
+
+  add({ id, parent }: TaskRecord): void {
+    if (parent !== null) this.#insert.run(toStored(id), toStored(parent.id), toStored(parent.root));
+  }
+
+  delete(id: string): void {
+    this.#delete.run(toStored(id));
+  }
+}
+
+const keptAt = columnsOf(["seq", "value"]);
+
+const countAt = columnsOf(["count"]);
+
+/** The events of tasks, on the write connection. */
+export class SqliteEvents {
+  readonly #firstKept: RowStatement;
+  readonly #firstWait: RowStatement;
+  readonly #known: RowStatement;
+  readonly #count: RowStatement;
+  readonly #insert: StatementSync;
+  readonly #forgetValue: StatementSync;
+  readonly #deleteTaken: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#firstKept = prepareRows(db, sql.selectFirstEvent);
+    this.#firstWait = prepareRows(db, sql.selectFirstEventWait);
+    this.#known = prepareRows(db, sql.selectKnownEvent);
+    this.#count = prepareRows(db, sql.countEvents);
+    this.#insert = db.prepare(sql.insertEvent);
+    this.#forgetValue = db.prepare(sql.updateEventTaken);
+    this.#deleteTaken = db.prepare(sql.deleteTakenEvent);
+  }
+
+  facts(taskId: string, { name, coming }: EventQuery): EventFacts {
+    const [id, stored] = [toStored(taskId), toStored(name)];
+    if (coming === undefined) {
+      const row = this.#firstKept.get(id, stored);
+      if (row === undefined) return {};
+      return readTask(taskId, () => ({
+        kept: { seq: integer(row, keptAt.seq), value: text(row, keptAt.value) },
+      }));
+    }
+    const { dedupeId, now } = coming;
+    const wait = this.#firstWait.get(id, stored, now);
+    const count = this.#count.get(id);
+    return {
+      wait: wait === undefined ? undefined : readTask(taskId, () => journalEntryOf(wait)),
+      isKnown: dedupeId !== null && this.#known.get(id, toStored(dedupeId)) !== undefined,
+      count: count === undefined ? 0 : integer(count, countAt.count),
+    };
+  }
+
+  keep(taskId: string, name: string, value: string | null, dedupeId: string | null): void {
+    this.#insert.run(
+      toStored(taskId),
+      toStored(name),
+      value === null ? null : toStored(value),
+      dedupeId === null ? null : toStored(dedupeId),
+    );
+  }
+
+  take(seq: number): void {
+    this.#forgetValue.run(seq);
+    this.#deleteTaken.run(seq);
   }
 }

@@ -11,7 +11,7 @@ import { someOwner } from "../../store/sqlite/some-owner.ts";
 import { sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { folder, startHoldfast } from "../run-cli.ts";
 import { runMain } from "../run-main.ts";
-import { admin, adminJson, call, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
+import { admin, adminJson, call, serve, somePlace, type Place } from "./some-place.ts";
 
 const works = (tools: Registry): void => void tools.add("work", {}, () => ({ content: [] }));
 

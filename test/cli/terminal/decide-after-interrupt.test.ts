@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
-import { decideAfterInterrupt } from "../../../src/cli/terminal/decide-after-interrupt.ts";
+import { decideAfterInterrupt } from "../../../src/cli/terminal/open-terminal.ts";
 import { watchSignals } from "../../../src/cli/terminal/signal-watch.ts";
 import type { ShownTask } from "../../../src/cli/terminal/terminal.ts";
 import { FakeClock } from "../../client/fake-clock.ts";

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { LiveLine } from "../../../src/cli/terminal/live-line.ts";
+import { LiveLine } from "../../../src/cli/terminal/live-display.ts";
 import { Screen } from "./screen.ts";
 
 /** A terminal's stream that ends on a screen. */

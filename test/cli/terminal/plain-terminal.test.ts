@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { PlainDisplay } from "../../../src/cli/terminal/plain-terminal.ts";
+import { PlainDisplay } from "../../../src/cli/terminal/open-terminal.ts";
 import type { RemoteTask } from "../../../src/client/task/remote-task.ts";
 
 const asking: RemoteTask = {

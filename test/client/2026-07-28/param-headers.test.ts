@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { paramHeaders, readParamHeaders } from "../../../src/client/2026-07-28/param-headers.ts";
+import { paramHeaders, readParamHeaders } from "../../../src/client/2026-07-28/generation.ts";
 
 const wants = (header: unknown, type: unknown = "string"): object => ({ type, "x-mcp-header": header });
 const objectOf = (properties: object, more: object = {}): object => ({ type: "object", properties, ...more });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { limitConcurrency } from "../../../src/client/handles/limit-concurrency.ts";
+import { limitConcurrency } from "../../../src/client/handles/file-handles.ts";
 import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
 import { storedCall } from "./calls.ts";
 

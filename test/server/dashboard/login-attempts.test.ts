@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LoginAttempts } from "../../../src/server/http/dashboard/login-attempts.ts";
+import { LoginAttempts } from "../../../src/server/http/dashboard/login.ts";
 
 function attemptsAt(): { attempts: LoginAttempts; passing: (ms: number) => void } {
   let now = 1_000;

@@ -3,7 +3,7 @@ import { createTasks, type TaskContext } from "holdfast";
 import { createFetchHandler, createNodeHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { TaskStart } from "../../../src/server/http/task-start.ts";
+import { TaskStart } from "../../../src/server/http/handler.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
 import { FakeClock } from "../../../src/testing/clocks.ts";
 import { Held, watchedStore, type BeforeCall } from "../../runtime/watched-store.ts";

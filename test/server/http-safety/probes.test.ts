@@ -3,7 +3,7 @@ import { createTasks } from "holdfast";
 import { createFetchHandler, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { storeAnswers } from "../../../src/runtime/store-answers.ts";
+import { storeAnswers } from "../../../src/runtime/runtime-lifecycle.ts";
 import { FakeClock } from "../../../src/testing/clocks.ts";
 import { Held, storeFailed, watchedStore, type BeforeCall } from "../../runtime/watched-store.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { UnreadBytes, type Backlog } from "../../../src/server/http/unread-bytes.ts";
-import { TaskStream } from "../../../src/server/http/task-stream.ts";
+import { TaskStream } from "../../../src/server/http/task-listeners.ts";
 import { OutgoingStream } from "../../../src/server/http/outgoing-stream.ts";
 import { LineFeed } from "../../../src/server/listen/line-feed.ts";
 import { Listening } from "../../../src/server/listen/listening.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { callKey, furtherKey, isCallKey } from "../../../src/server/plain/call-keys.ts";
-import { KeyClaims, Tried } from "../../../src/server/plain/key-claims.ts";
+import { KeyClaims, Tried } from "../../../src/server/plain/call-tasks.ts";
 import { scopeOf, type PlainCall } from "../../../src/server/plain/plain-call.ts";
 import type { KeyedTask } from "../../../src/store/store.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from "vitest";
-import { KeepAlive } from "../../../src/server/plain/keep-alive.ts";
+import { KeepAlive } from "../../../src/server/plain/plain-calls.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
 import { FakeClock } from "../../../src/testing/clocks.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";

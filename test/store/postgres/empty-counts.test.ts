@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { EmptyCounts } from "../../../src/store/postgres/empty-counts.ts";
+import { EmptyCounts } from "../../../src/store/postgres/open-parts.ts";
 import { GroupReader } from "../../../src/store/postgres/group-reader.ts";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import type { TaskStore } from "../../../src/store/store.ts";

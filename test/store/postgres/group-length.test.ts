@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { groupLength } from "../../../src/store/postgres/group-length.ts";
+import { groupLength } from "../../../src/store/postgres/write-queue.ts";
 import { createQueued, noon } from "../../../src/testing/sample-task.ts";
 
 const a = createQueued("a");

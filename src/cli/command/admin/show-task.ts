@@ -1,8 +1,21 @@
 import type { Context } from "../../context.ts";
 import { exitCodes, type ExitCode } from "../../exit-code.ts";
 import { findTask } from "./find-task.ts";
-import { taskReport } from "./task-report.ts";
 import { withAdmin } from "./with-admin.ts";
+import type {
+  ShownLine,
+  TaskDelivery,
+  TaskDetails,
+  TaskSummary,
+  TimelineEntry,
+} from "../../../admin/admin.ts";
+import { isJsonObject } from "../../../generation/message.ts";
+import type { Column } from "../../output/fitted-table.ts";
+import { notedTable } from "../../output/noted-table.ts";
+import { spanText, timeText } from "../../output/times.ts";
+import { wrapped } from "../../output/wrapped.ts";
+import { describeQuestion } from "../describe-question.ts";
+import { actionColumns, actionRow } from "./action-table.ts";
 
 /** `holdfast admin STORE show ID`: shows one task in full. */
 export async function showTask(
@@ -16,4 +29,213 @@ export async function showTask(
     else await output.print(taskReport(task, io.now(), output.columns));
     return exitCodes.done;
   });
+}
+
+/** The column of the head's texts. */
+const headIndent = 12;
+
+/** One task in full, for people: what it is, what it did, and its outcome. */
+export function taskReport(task: TaskDetails, now: number, cells: number | undefined): string {
+  const { attempts, timeline, timelineIsCut, questions, children, outcome, log, output } = task;
+  const { deliveries, actions } = task;
+  const more = timelineIsCut ? "  … and more\n" : "";
+  const parts: readonly (readonly [title: string, text: string])[] = [
+    [
+      "Attempts",
+      indentedTable(
+        attemptColumns,
+        attempts.map((each) => attemptRow(each, now)),
+        cells,
+      ),
+    ],
+    ["Stack", attempts.flatMap(({ stack }) => (stack === undefined ? [] : stackText(stack, cells))).join("")],
+    [
+      "Timeline",
+      `${indentedTable(
+        timelineColumns,
+        timeline.map((each) => entryRow(each, task, now)),
+        cells,
+      )}${more}`,
+    ],
+    ["Calls", indentedTable(callColumns, children.map(callRow), cells)],
+    ["Questions", questions.map((each) => `${wrapped(questionText(each), 2, cells)}\n`).join("")],
+    ["Log", log.map((each) => `${wrapped(logText(each), 2, cells)}\n`).join("")],
+    ["Output", output.map((each) => `${wrapped(jsonText(each["content"]), 2, cells)}\n`).join("")],
+    ["Outcome", outcome === null ? "" : `${wrapped(jsonText(outcome.body), 2, cells)}\n`],
+    ["Deliveries", indentedTable(deliveryColumns, deliveries.map(deliveryRow), cells)],
+    [
+      "Actions",
+      indentedTable(
+        ofOneTask(actionColumns),
+        actions.map((each) => ofOneTask(actionRow(each))),
+        cells,
+      ),
+    ],
+  ];
+  const sections = parts.filter(([, text]) => text !== "").map(([title, text]) => `\n${title}\n${text}`);
+  return `${head(task, now, cells)}${sections.join("")}`;
+}
+
+function head(task: TaskDetails, now: number, cells: number | undefined): string {
+  const { id, wireId, state, tool, toolVersion, principal, generation, method, error, statusMessage } = task;
+  const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt, progress } = task;
+  const lines: readonly (readonly [name: string, text: string | false | null])[] = [
+    ["task", id],
+    ["client's id", wireId !== id && wireId],
+    ["tool", `${tool}${toolVersion === null ? "" : `, version ${toolVersion}`} (${generation}, ${method})`],
+    ["state", state],
+    ["error", error],
+    ["status", statusMessage],
+    ["progress", progress && JSON.stringify(progress)],
+    ["principal", principal ?? "unidentified"],
+    ["created", `${timeText(createdAt)}, ${spanText(now - createdAt)} ago`],
+    ["started", startedAt !== null && `${timeText(startedAt)}, after ${spanText(startedAt - createdAt)}`],
+    ["ended", finishedAt !== null && `${timeText(finishedAt)}, after ${spanText(finishedAt - createdAt)}`],
+    [finishedAt === null ? "ends by" : "kept until", expiresAt === null ? "no limit" : timeText(expiresAt)],
+    ["resumes", wakesAt !== null && timeText(wakesAt)],
+    ["cancelled", cancelRequestedAt !== null && `requested at ${timeText(cancelRequestedAt)}`],
+    ["attempts", attemptsText(task)],
+    ["owner", task.owner],
+    ["parent", task.parent],
+    ["retry of", task.retryOf],
+    ["trace", task.traceId],
+    ["scopes", task.requiredScopes.join(" ") || null],
+    ["arguments", jsonText(task.arguments)],
+  ];
+  return lines
+    .map(([name, text]) =>
+      text === false || text === null ? "" : `${name.padEnd(headIndent)}${hanging(text, cells)}\n`,
+    )
+    .join("");
+}
+
+/** A text beside the name of its line, with a hanging indent. */
+function hanging(text: string, cells: number | undefined): string {
+  return wrapped(text, headIndent, cells).slice(headIndent);
+}
+
+function attemptsText({ attempt, failures, crashes }: TaskDetails): string {
+  const why = [
+    ...(failures > 0 ? [`threw ${failures} ${times(failures)}`] : []),
+    ...(crashes > 0 ? [`interrupted by a crash ${crashes} ${times(crashes)}`] : []),
+  ];
+  return `${attempt}${why.length === 0 ? "" : `: ${why.join(", ")}`}`;
+}
+
+function times(count: number): string {
+  return count === 1 ? "time" : "times";
+}
+
+const attemptColumns: readonly Column[] = [
+  { title: "#", least: 2, isNumber: true },
+  { title: "STARTED", least: 20 },
+  { title: "RAN", least: 6 },
+  { title: "END", least: 8 },
+  { title: "OWNER", least: 8 },
+  { title: "WHY", least: 10 },
+];
+
+function attemptRow(attempt: TaskDetails["attempts"][number], now: number): readonly string[] {
+  const { number, owner, startedAt, endedAt, end, error = "" } = attempt;
+  const state = end ?? (endedAt === null ? "running" : "");
+  return [
+    String(number),
+    timeText(startedAt),
+    spanText((endedAt ?? now) - startedAt),
+    state,
+    owner.slice(0, 8),
+    error,
+  ];
+}
+
+/** Only the last attempt that threw has a stack. */
+function stackText(stack: string, cells: number | undefined): string {
+  return `${wrapped(stack, 2, cells)}\n`;
+}
+
+const timelineColumns: readonly Column[] = [
+  { title: "AFTER", least: 6, isNumber: true },
+  { title: "TOOK", least: 6, isNumber: true },
+  { title: "KIND", least: 5 },
+  { title: "NAME", least: 8 },
+  { title: "", least: 10 },
+];
+
+function entryRow(entry: TimelineEntry, { createdAt }: TaskDetails, now: number): readonly string[] {
+  const { key, kind, method, begunAt, doneAt, durationMs, tries, until, error } = entry;
+  const took = durationMs ?? (doneAt === null && begunAt !== null ? now - begunAt : null);
+  const notes = [
+    ...(doneAt === null ? ["open"] : []),
+    ...(method !== null && method !== "elicitation/create" ? [method] : []),
+    ...(tries > 0 ? [`retried ${tries} ${times(tries)}`] : []),
+    ...(until !== null ? [`until ${timeText(until)}`] : []),
+    ...(error !== null ? [`failed: ${error}`] : []),
+  ];
+  const after = begunAt ?? doneAt;
+  return [
+    after === null ? "" : `+${spanText(after - createdAt)}`,
+    took === null ? "" : `${spanText(took)}${doneAt === null ? "…" : ""}`,
+    kind,
+    key,
+    notes.join(", "),
+  ];
+}
+
+const callColumns: readonly Column[] = [
+  { title: "TASK", least: 38 },
+  { title: "TOOL", least: 8 },
+  { title: "STATE", least: 8 },
+];
+
+function callRow({ id, tool, state }: TaskSummary): readonly string[] {
+  return [id, tool, state];
+}
+
+const deliveryColumns: readonly Column[] = [
+  { title: "WEBHOOK", least: 8 },
+  { title: "EVENT", least: 9 },
+  { title: "TRIES", least: 5, isNumber: true },
+  { title: "NEXT", least: 20 },
+  { title: "LAST ERROR", least: 12 },
+];
+
+function deliveryRow({ webhook, event, tries, nextAt, problem }: TaskDelivery): readonly string[] {
+  const next = nextAt === null ? "given up" : timeText(nextAt);
+  return [webhook, event, String(tries), next, problem ?? ""];
+}
+
+function questionText({ key, method, params }: TaskDetails["questions"][number]): string {
+  return describeQuestion(key, { method, params: isJsonObject(params) ? params : {} });
+}
+
+function logText(line: ShownLine): string {
+  const { at, level, text, data, step } = line;
+  const where = typeof step === "string" ? ` [${step}]` : "";
+  const more = data === undefined ? "" : ` ${JSON.stringify(data)}`;
+  return `${String(at)} ${String(level).padEnd(7)} ${String(text)}${more}${where}`;
+}
+
+/** Drops the column with the task of an action. */
+function ofOneTask<Cell>(cells: readonly Cell[]): readonly Cell[] {
+  return cells.toSpliced(3, 1);
+}
+
+function indentedTable(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  cells: number | undefined,
+): string {
+  if (rows.length === 0) return "";
+  return (
+    notedTable(columns, rows, cells === undefined ? undefined : cells - 2)
+      .replaceAll(/^/gm, "  ")
+      .trimEnd() + "\n"
+  );
+}
+
+/** Puts the text on one line if it fits beside a name on a narrow terminal. */
+function jsonText(value: unknown): string {
+  if (typeof value === "string") return value;
+  const text = JSON.stringify(value) ?? "";
+  return text.length <= 60 ? text : JSON.stringify(value, undefined, 2);
 }

@@ -4,14 +4,31 @@ import {
   taskMethods,
   generation,
   statusNotification,
+  readTaskParams,
+  relatedTaskOf,
+  diagnose,
+  listResult,
+  readTaskId,
+  type TasksMethod,
+  taskResult,
+  wireTask,
+  type WireTask,
 } from "../../../generation/2025-11-25.ts";
-import type { Requestor } from "../../../runtime/runtime.ts";
+import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { Answer } from "../../session/receiver/received-requests.ts";
-import type { Question } from "../../session/receiver/question-tools.ts";
+import {
+  type Question,
+  questionCall,
+  type QuestionCall,
+  withAnswer,
+} from "../../session/receiver/question-tools.ts";
 import type { ReceivedTasks, ReceiverParts, Work } from "../../session/receiver/receiver.ts";
-import { answerTasksRequest, shown } from "./tasks-requests.ts";
-import { findOrCreateTask } from "./find-or-create-task.ts";
+import { questionKeyOf } from "../../../generation/extensions.ts";
+import { requestHash } from "../../../runtime/request-hash.ts";
+import type { TaskSnapshot } from "../../../task/record.ts";
+import type { JsonObject } from "../../../generation/message.ts";
+import { untilFinished, listPage } from "../../session/receiver/runtime-queries.ts";
 
 /** A server's questions as tasks of 2025-11-25: the answer to the question is a task. */
 export class CoreReceivedTasks implements ReceivedTasks {
@@ -75,4 +92,77 @@ export class CoreReceivedTasks implements ReceivedTasks {
     cleanups.add(unwatch);
     onChange();
   }
+}
+
+interface RequestContext {
+  readonly runtime: Runtime;
+  readonly unfetchedAnswers: ReadonlySet<string>;
+  readonly requestor: Requestor;
+  readonly server: string;
+}
+
+/** How many of the newest tasks are searched. */
+const searchLimit = 200;
+
+/**
+ * The task for a question. A server may repeat the question of its own task, after a broken connection or a
+ * restart; it then gets the same task: always if the question has a key, otherwise until the server has fetched the
+ * answer.
+ */
+export async function findOrCreateTask(
+  { runtime, unfetchedAnswers, requestor, server }: RequestContext,
+  question: Question,
+): Promise<TaskSnapshot> {
+  const { ttlMs } = readTaskParams(question.params) ?? {};
+  const { task: _, ...own } = question.params;
+  const call = questionCall(server, question, own, relatedTaskOf(own));
+  const same = call.arguments.taskId === null ? undefined : await openTask(call);
+  if (same !== undefined) return same;
+  return runtime.create({ ...requestor, ...call, ...(ttlMs !== undefined && { ttlMs }) });
+
+  async function openTask({ tool, arguments: asked }: QuestionCall): Promise<TaskSnapshot | undefined> {
+    const hash = requestHash(tool, asked);
+    const hasName = questionKeyOf(asked.params) !== undefined;
+    const tasks = await runtime.list(requestor, { limit: searchLimit });
+    const found = tasks.find(
+      (task) =>
+        task.requestHash === hash &&
+        task.state !== "cancelled" &&
+        (task.finishedAt === null || hasName || unfetchedAnswers.has(task.id)),
+    );
+    return found === undefined ? undefined : runtime.get(found.id, requestor);
+  }
+}
+
+interface About {
+  readonly runtime: Runtime;
+  readonly requestor: Requestor;
+}
+
+/** Answers a server's `tasks/*` request about its tasks in this client. Rejects with a `HoldfastError`. */
+export async function answerTasksRequest(
+  { runtime, requestor }: About,
+  method: TasksMethod,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<Answer> {
+  switch (method) {
+    case "tasks/get":
+      return { result: { ...shown(await runtime.get(readTaskId(method, params), requestor)) } };
+    case "tasks/cancel":
+      return { result: { ...shown(await runtime.cancelNow(readTaskId(method, params), requestor)) } };
+    case "tasks/result": // C-059
+      return taskResult(
+        withAnswer(await untilFinished(runtime, requestor, readTaskId(method, params), signal)),
+      );
+    case "tasks/list": {
+      const { records, nextCursor } = await listPage(runtime, requestor, params);
+      const tasks = records.map((record) => wireTask(record));
+      return { result: { ...listResult(tasks, nextCursor) } };
+    }
+  }
+}
+
+export function shown(snapshot: TaskSnapshot): WireTask {
+  return wireTask(snapshot.task, diagnose(snapshot));
 }

@@ -1,12 +1,13 @@
+import { createHash } from "node:crypto";
 import type { Operator } from "../operator-options.ts";
 import type { BodyReads } from "../body-reads.ts";
 import type { OperatorGate } from "../operator-gate.ts";
 import type { ParsedBody } from "../read-body.ts";
 import { csrfCookie, isToken, strictCookie, tokenCookie, tokenIn } from "./cookies.ts";
 import { newCsrf } from "./csrf.ts";
-import { LoginAttempts } from "./login-attempts.ts";
-import { loginForm } from "./login-form.ts";
-import { loginPage } from "./login-page.ts";
+import { isJsonObject } from "../../../generation/message.ts";
+import { adaptedRefusal, refusal } from "../admin/admin-answers.ts";
+import { escapeHtml } from "./escape-html.ts";
 
 export interface LoginSetup {
   /** Of the dashboard. */
@@ -105,4 +106,131 @@ function withToken({ url, method, headers: given, signal }: Request, token: stri
   const headers = new Headers(given);
   headers.set("Authorization", `Bearer ${token}`);
   return new Request(url, { method, headers, signal });
+}
+
+export interface LoginForm {
+  readonly token: string;
+  readonly next: string;
+}
+
+/** The data of the login form, even if a framework has read it already, or the refusal of anything else. */
+export async function loginForm(
+  request: Request,
+  bodies: BodyReads,
+  parsed: ParsedBody | undefined,
+): Promise<LoginForm | Response> {
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type))
+    return refusal(415, "invalid_request", "Send the login form as application/x-www-form-urlencoded.");
+  const fields = parsed === undefined ? await bodies.text(request) : parsed.value;
+  if (fields instanceof Response) return adaptedRefusal(fields);
+  if (isJsonObject(fields) && !(fields instanceof Uint8Array))
+    return { token: text(fields["token"]), next: text(fields["next"]) };
+  const search = new URLSearchParams(text(fields));
+  return { token: search.get("token") ?? "", next: search.get("next") ?? "" };
+}
+
+function text(value: unknown): string {
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  return typeof value === "string" ? value : "";
+}
+
+const windowMs = 60_000;
+
+const mostAttempts = 10;
+
+/** Maximum number of addresses remembered; the one that tried first is dropped. */
+const mostAddresses = 10_000;
+
+interface Attempts {
+  count: number;
+  readonly until: number;
+}
+
+/** Limits attempts to guess tokens to ten a minute. */
+export class LoginAttempts {
+  readonly #now: () => number;
+  readonly #attempts = new Map<string, Attempts>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Counts an attempt; how long, in ms, its address has to wait before it may make one: 0 is now. */
+  begin(address: string): number {
+    const now = this.#now();
+    const known = this.#attempts.get(address);
+    if (known === undefined || known.until <= now) {
+      this.#attempts.delete(address);
+      const [oldest] = this.#attempts.keys();
+      if (oldest !== undefined && this.#attempts.size >= mostAddresses) this.#attempts.delete(oldest);
+      this.#attempts.set(address, { count: 1, until: now + windowMs });
+      return 0;
+    }
+    known.count += 1;
+    return known.count > mostAttempts ? known.until - now : 0;
+  }
+
+  succeeded(address: string): void {
+    this.#attempts.delete(address);
+  }
+}
+
+/** It looks like the page behind it, whose style sheet is not for strangers. */
+const style = `
+:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; background: light-dark(#f6f7f9, #10151c); color: light-dark(#16202c, #e7ecf2); }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; }
+main { box-sizing: border-box; width: min(24rem, 92vw); padding: 1.5rem; background: light-dark(#ffffff, #171e27); border: 1px solid light-dark(#d8dde4, #323d4b); border-radius: 10px; }
+h1 { margin: 0 0 1rem; font-size: 1.45rem; }
+label { display: block; margin-bottom: .25rem; }
+input, button { box-sizing: border-box; width: 100%; font: inherit; padding: .5rem .7rem; border-radius: 6px; border: 1px solid light-dark(#7b8794, #6b7a8c); background: none; color: inherit; }
+button { margin-top: 1rem; cursor: pointer; background: light-dark(#0b5cad, #83bdff); border-color: transparent; color: light-dark(#ffffff, #0d1620); }
+:focus-visible { outline: 2px solid light-dark(#0b5cad, #83bdff); outline-offset: 2px; }
+[role="alert"] { border-left: 4px solid light-dark(#b3261e, #ff9d94); padding-left: .75rem; }
+`;
+
+const styleHash = createHash("sha256").update(style).digest("base64");
+
+/** The page has one style and no script. */
+const policy = `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+
+export interface LoginPage {
+  /** Of the dashboard. */
+  readonly path: string;
+  /** Where to go after the login. */
+  readonly next: string;
+  /** Why the login failed. */
+  readonly problem?: string;
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The page where operators log in: the only page that is public. */
+export function loginPage({ path, next, problem, status, headers }: LoginPage): Response {
+  const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Log in to Holdfast</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>Holdfast</h1>
+${problem === undefined ? "" : `<p role="alert">${escapeHtml(problem)}</p>\n`}<form method="post" action="${escapeHtml(path)}/login">
+<input type="hidden" name="next" value="${escapeHtml(next)}">
+<label for="token">Operator token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" spellcheck="false" required autofocus>
+<button type="submit">Log in</button>
+</form>
+</main>
+</body>
+</html>
+`;
+  return new Response(html, {
+    status,
+    headers: { ...headers, "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy },
+  });
 }

@@ -11,6 +11,11 @@ import {
   type ScopeChallengeHandler,
   type Transport,
   type TransportSendOptions,
+  bearerAuthChallengeResponse,
+  getOAuthProtectedResourceMetadataUrl,
+  OAuthError,
+  OAuthErrorCode,
+  type AuthInfo,
 } from "@modelcontextprotocol/server";
 import { relatedTaskOf } from "../../../generation/2025-11-25.ts";
 import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686.ts";
@@ -21,7 +26,6 @@ import type { OpenCall } from "./event-id.ts";
 import { extraInfo, type Incoming } from "./incoming.ts";
 import { sessionNotFound, unsupportedVersion } from "./refusals.ts";
 import { answeredIds, cancelledId, isPoll } from "./requests-in.ts";
-import { scopeRefusal } from "./scope-challenge.ts";
 import type { ServerRequestIds } from "./server-request-ids.ts";
 import type { SessionStream } from "./session-stream.ts";
 import type { SessionStreams } from "./session-streams.ts";
@@ -278,4 +282,31 @@ export class SessionTransport implements Transport {
 /** Whether a request to the client is the question of a task, which is of no call. */
 function isOfTask({ params = {} }: JSONRPCRequest): boolean {
   return relatedTaskOf(params) !== undefined || relatedSepTaskOf(params) !== undefined;
+}
+
+/** The refusal of requests whose sender lacks scopes that the author's server requires; undefined if it lacks none. */
+export async function scopeRefusal(
+  requests: readonly JSONRPCRequest[],
+  authInfo: AuthInfo | undefined,
+  find: ScopeChallengeHandler,
+): Promise<Response | undefined> {
+  for (const request of requests) {
+    const challenge = await find({ request, ...(authInfo !== undefined && { authInfo }) });
+    if (challenge === undefined) continue;
+    const { scopes, errorDescription = "Insufficient scope" } = challenge;
+    const resourceMetadataUrl = metadataUrl(authInfo);
+    return bearerAuthChallengeResponse(new OAuthError(OAuthErrorCode.InsufficientScope, errorDescription), {
+      requiredScopes: [...scopes],
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+    });
+  }
+  return undefined;
+}
+
+function metadataUrl(authInfo: AuthInfo | undefined): string | undefined {
+  if (authInfo?.resourceMetadataUrl !== undefined) return authInfo.resourceMetadataUrl;
+  const { resource } = authInfo ?? {};
+  return resource !== undefined && /^https?:$/.test(resource.protocol)
+    ? getOAuthProtectedResourceMetadataUrl(resource)
+    : undefined;
 }

@@ -6,7 +6,7 @@ import {
   checkText,
   limitsOf,
   numberFrom,
-} from "../../../../src/cli/terminal/form/check-value.ts";
+} from "../../../../src/cli/terminal/form/ask-field.ts";
 import type { ChoicesField, NumberField, TextField } from "../../../../src/cli/terminal/form/form-field.ts";
 
 const base = { key: "k", title: "K", required: true };
