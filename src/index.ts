@@ -42,7 +42,7 @@ export type { EventError, ServerEvent } from "./runtime/events/server-event.ts";
 export type { PrepareContext } from "./runtime/tool/task-context.ts";
 export type { Backoff } from "./runtime/backoff.ts";
 export type { DurableTool, ToolChanges } from "./runtime/tool/tool.ts";
-export type { RetryPolicy } from "./runtime/tool/tool.ts";
+export type { RetryPolicy } from "./runtime/tool/tool-options.ts";
 export { NonRetryableError } from "./runtime/tool/tool-errors.ts";
 export { TaskCallError } from "./runtime/tool/tool-errors.ts";
 export type {
@@ -52,17 +52,8 @@ export type {
   TaskContext,
   ElicitParams,
 } from "./runtime/tool/task-context.ts";
-export type {
-  InputCapability,
-  OlderVersion,
-  OnCrash,
-  PlainPolicy,
-  Prepare,
-  TaskMode,
-  ToolArguments,
-  ToolConfig,
-  ToolHandler,
-} from "./runtime/tool/tool.ts";
+export type { OlderVersion, Prepare, ToolArguments, ToolConfig, ToolHandler } from "./runtime/tool/tool.ts";
+export type { InputCapability, OnCrash, PlainPolicy, TaskMode } from "./runtime/tool/tool-options.ts";
 export type { StructuredContent, ToolInput, ToolReference, ToolResult } from "./runtime/tool/task-context.ts";
 export type {
   AllOptions,

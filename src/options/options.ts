@@ -105,11 +105,11 @@ export function choices<const Choice extends string>(
 }
 
 /** A list of texts that `isOne` accepts. `words` names several of them. */
-export function list(
+export function list<Item extends string>(
   words: string,
   isOne: (given: string) => boolean,
-  spec: Rest<readonly string[]> = {},
-): readonly string[] {
+  spec: Rest<readonly Item[]> = {},
+): readonly Item[] {
   return row(listKind(words, textKind("", isOne)), spec);
 }
 
@@ -247,7 +247,7 @@ export function mustBe(kind: Kind, door: "inCode" | "inText", given: string | un
 /** Messages are read where backticks mean nothing. */
 function inMessage(words: string): string {
   return words.replace(/`(.*?)`/g, (_, code: string) =>
-    /^(?:null|true|false|".*")$/.test(code) ? code : `"${code}"`,
+    /^(?:null|true|false|Infinity|".*")$/.test(code) ? code : `"${code}"`,
   );
 }
 

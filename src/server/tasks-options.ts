@@ -14,7 +14,7 @@ import {
 import type { ServerEvent } from "../runtime/events/server-event.ts";
 import { RuntimeOptions } from "../runtime/options.ts";
 import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
-import type { PlainPolicy } from "../runtime/tool/tool.ts";
+import type { PlainPolicy } from "../runtime/tool/tool-options.ts";
 import type { WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
 import type { TaskStore } from "../store/store.ts";
 import { RateOptions, rateOptions } from "./rates/rate-options.ts";

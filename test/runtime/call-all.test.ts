@@ -137,8 +137,8 @@ describe("many calls", () => {
   });
 
   it.each([
-    [{ concurrency: 0 }, "task.all: concurrency has to be a whole number from 1 to 1000, not 0."],
-    [{ concurrency: 1_001 }, "task.all: concurrency has to be a whole number from 1 to 1000, not 1001."],
+    [{ concurrency: 0 }, "task.all: concurrency must be a whole number from 1 to 1000, not 0."],
+    [{ concurrency: 1_001 }, "task.all: concurrency must be a whole number from 1 to 1000, not 1001."],
     [{ concurrently: 2 }, 'task.all has no option "concurrently". Did you mean concurrency?'],
   ])("refuses %o", async (options, message) => {
     const process = await Process.started({ tools: { one: new Gauge().tool, root: allOf(1, options) } });

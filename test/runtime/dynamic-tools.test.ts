@@ -174,7 +174,7 @@ describe("a tool that is updated", () => {
     const tool = runtime.registry.add("report", { title: "Report" }, () => text("old"));
     const before = runtime.registry.get("report");
     const wrong: readonly [change: unknown, says: string][] = [
-      [{ title: "new", plain: "sometimes" }, 'Tool "report": plain has to be "wait" or "ticket"'],
+      [{ title: "new", plain: "sometimes" }, 'Tool "report": plain must be "wait" or "ticket"'],
       [{ name: "other" }, 'Tool "report"'],
       [{ handler: "none" }, 'Tool "report" has no handler'],
       [undefined, 'update of tool "report" needs the changes'],

@@ -34,7 +34,7 @@ describe("a tool's own options", () => {
     const registering = (value: unknown) =>
       new Process({ tools: { own: { config: { [name]: value }, handler: hello } } });
     for (const value of wrong)
-      expect(() => registering(value)).toThrow(`Tool "own": ${name} has to be a whole number`);
+      expect(() => registering(value)).toThrow(`Tool "own": ${name} must be a whole number`);
     for (const value of right)
       expect(registering(value).runtime.registry.get("own")).toMatchObject({ [name]: value });
   });

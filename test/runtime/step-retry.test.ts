@@ -107,15 +107,15 @@ describe("a step that is retried", () => {
 });
 
 it.each<[StepOptions, string]>([
-  [{ retries: -1 }, "retries has to be a whole number"],
-  [{ retries: 1.5 }, "retries has to be a whole number"],
-  [{ timeoutMs: Number.NaN }, "timeoutMs has to be a number"],
-  [{ backoff: { firstMs: -1 } }, "firstMs has to be a number of at least 0"],
-  [{ backoff: { factor: 0.5 } }, "factor has to be a number of at least 1"],
-  [{ backoff: { firstMs: 10, maxMs: 5 } }, "maxMs is 5 and smaller than firstMs"],
+  [{ retries: -1 }, "retries must be a whole number of at least 0, or Infinity"],
+  [{ retries: 1.5 }, "retries must be a whole number of at least 0, or Infinity"],
+  [{ timeoutMs: Number.NaN }, "timeoutMs must be a length of time, in milliseconds, not NaN."],
+  [{ backoff: { firstMs: -1 } }, "backoff.firstMs must be a length of time, in milliseconds, not -1."],
+  [{ backoff: { factor: 0.5 } }, "backoff.factor must be a number of at least 1, not 0.5."],
+  [{ backoff: { firstMs: 10, maxMs: 5 } }, "maxMs is 5, which is less than firstMs (10)"],
   [{ backoff: { first: 10 } as never }, "Did you mean firstMs?"],
-  [{ backoff: 5 as never }, "not number"],
-  [{ retryIf: true as never }, "retryIf has to be a function"],
+  [{ backoff: 5 as never }, "backoff takes its options as an object, not 5."],
+  [{ retryIf: true as never }, "retryIf must be a function"],
   [{ retrys: 1 } as never, "Did you mean retries?"],
 ])("refuses %j, and says why", async (options, message) => {
   const { process, id } = await started(flaky(options, []));

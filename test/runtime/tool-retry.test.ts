@@ -2,7 +2,8 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { NonRetryableError } from "../../src/runtime/tool/tool-errors.ts";
-import type { RetryPolicy, ToolConfig } from "../../src/runtime/tool/tool.ts";
+import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
+import type { RetryPolicy } from "../../src/runtime/tool/tool-options.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 import { storeFailed, type BeforeCall } from "./watched-store.ts";
@@ -477,12 +478,12 @@ describe("a cancel", () => {
 });
 
 it.each<[object, string]>([
-  [{ retry: { attempts: 1 } }, "retry.attempts has to be a whole number of at least 2"],
-  [{ retry: {} }, "retry.attempts has to be a whole number of at least 2"],
+  [{ retry: { attempts: 1 } }, "retry.attempts must be a whole number of at least 2, not 1."],
+  [{ retry: {} }, 'Tool "flaky" needs retry.attempts: a whole number of at least 2.'],
   [{ retry: true }, "retry takes its options as an object"],
   [{ retry: { attempts: 2, tries: 3 } }, 'retry has no option "tries"'],
-  [{ retry: { attempts: 2, on: "busy" } }, "retry.on has to be a function"],
-  [{ retry: { attempts: 2, backoff: { firstMs: -1 } } }, "retry.backoff: firstMs has to be a number"],
+  [{ retry: { attempts: 2, on: "busy" } }, "retry.on must be a function"],
+  [{ retry: { attempts: 2, backoff: { firstMs: -1 } } }, "retry.backoff.firstMs must be a length of time"],
   [{ retry: { attempts: 2 }, onCrash: "fail" }, 'onCrash: "fail" forbids'],
   [{ retry: { attempts: 2 }, task: "forbidden" }, 'with task: "forbidden" the tool runs without one'],
   [{ retry: { attempts: 2 }, promoteAfterMs: 5 }, "with promoteAfterMs the tool runs without one"],

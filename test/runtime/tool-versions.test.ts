@@ -71,27 +71,33 @@ it("finds what runs a task of each version", () => {
 
 const handler = (): unknown => text("");
 it.each([
-  [{ version: 0 }, 'Tool "report": version has to be a whole number of at least 1.'],
-  [{ version: "2" }, 'Tool "report": version has to be a whole number of at least 1.'],
+  [{ version: 0 }, 'Tool "report": version must be a whole number of at least 1, not '],
+  [{ version: "2" }, 'Tool "report": version must be a whole number of at least 1, not '],
   [
     { olderVersions: { 1: { handler } } },
-    'olderVersions of tool "report": version 1 has to be a whole number from 1 on and below the tool\'s version, which is 1.',
+    'olderVersions of tool "report": version 1 must be a whole number of at least 1 and below the tool\'s version, which is 1.',
   ],
   [
     { version: 3, olderVersions: { first: { handler } } },
-    'olderVersions of tool "report": version first has to be a whole number',
+    'olderVersions of tool "report": version first must be a whole number',
   ],
-  [{ version: 2, olderVersions: { 1: {} } }, 'olderVersions of tool "report": version 1 has no handler.'],
+  [
+    { version: 2, olderVersions: { 1: {} } },
+    'olderVersions of tool "report": version 1 needs handler: a function.',
+  ],
   [
     { version: 2, olderVersions: { 1: { handler, inputShema: month } } },
     'olderVersions of tool "report": version 1 has no option "inputShema". Did you mean inputSchema?',
   ],
   [
     { version: 2, olderVersions: { 1: { handler, inputSchema: { type: "object" } } } },
-    'olderVersions of tool "report": version 1 needs Standard Schemas',
+    'olderVersions of tool "report": version 1: inputSchema must be a Standard Schema, such as z.object({ … })',
   ],
-  [{ version: 2, olderVersions: { 1: handler } }, "takes its options as an object, not function"],
-  [{ version: 2, olderVersions: [] }, "is an object: { 1: { inputSchema, handler } }."],
+  [{ version: 2, olderVersions: { 1: handler } }, "takes its options as an object, not a function."],
+  [
+    { version: 2, olderVersions: [] },
+    "olderVersions must be an object: { 1: { inputSchema, handler } }, not [].",
+  ],
 ])("refuses %j", (config, problem) => {
   expect(() => added(config)).toThrow(expect.objectContaining({ code: "configuration" }));
   expect(() => added(config)).toThrow(problem);

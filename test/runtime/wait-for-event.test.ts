@@ -354,7 +354,7 @@ describe("a handler that waits for an event", () => {
       "The name of an event has to be a string that is not empty; it is number.",
       "The name of an event is longer than 255 characters.",
       'A wait for an event has no option "timeout". Did you mean timeoutMs?',
-      "Not a duration in milliseconds: -1",
+      "A wait for an event: timeoutMs must be a length of time, in milliseconds, not -1.",
     ]);
   });
 

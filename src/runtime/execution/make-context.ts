@@ -7,7 +7,7 @@ import {
   type ContentBlock,
 } from "@modelcontextprotocol/server";
 import type { InputMethod, JournalKey } from "../../task/journal.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import { assertOptions, settingsOf } from "../../options/options.ts";
 import type { Progress } from "../../task/record.ts";
 import { type LineList, logLevels, type LogLevel, type LogText } from "../../task/task-line.ts";
 import type { Run } from "../journal/run.ts";
@@ -18,23 +18,25 @@ import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-
 import { assertStepOptions, runStep } from "./step.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
-import type {
-  TaskCaller,
-  AllOptions,
-  CalledTool,
-  CallResult,
-  ToolCall,
-  ToolReference,
-  ToolResult,
-  EventOptions,
-  QuestionOptions,
-  StepContext,
-  StepOptions,
-  TaskContext,
+import {
+  allOptions,
+  eventOptions,
+  questionOptions,
+  type TaskCaller,
+  type AllOptions,
+  type CalledTool,
+  type CallResult,
+  type ToolCall,
+  type ToolReference,
+  type ToolResult,
+  type EventOptions,
+  type QuestionOptions,
+  type StepContext,
+  type StepOptions,
+  type TaskContext,
 } from "../tool/task-context.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
 import { encodeJson } from "../../task/stored-text.ts";
-import { HoldfastError } from "../../task/fault.ts";
 
 /** Connects a context to its client and its record. */
 export interface ContextEffects extends StepEffects {
@@ -50,10 +52,6 @@ export interface ContextEffects extends StepEffects {
   /** As in `TaskLines`. */
   append(source: LineSource, list: LineList, at: number, body: string): Promise<void>;
 }
-
-const questionOptions: OptionNames<QuestionOptions> = { timeoutMs: true };
-
-const eventOptions: OptionNames<EventOptions> = { timeoutMs: true };
 
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
 
@@ -80,7 +78,7 @@ export function makeContext(
   ): Promise<T> =>
     handled(
       outside(key, () => {
-        assertOptionNames("A question", options, questionOptions);
+        assertOptions("A question", options, questionOptions);
         return effects.ask(key, method, params, options) as Promise<T>;
       }),
     );
@@ -156,7 +154,7 @@ export function makeContext(
       handled(
         outside(key, () => {
           assertEventName(name);
-          assertOptionNames("A wait for an event", options, eventOptions);
+          assertOptions("A wait for an event", options, eventOptions);
           return effects.waitForEvent(key, name, options) as Promise<T>;
         }),
       ),
@@ -218,11 +216,6 @@ function shown(value: unknown): string {
   return Array.isArray(value) ? "an array" : "an object";
 }
 
-/** Maximum number of calls that one task may have running. */
-const highest = 1_000;
-
-const allOptions: OptionNames<AllOptions> = { concurrency: true };
-
 interface Call {
   readonly tool: CalledTool;
   readonly arguments: unknown;
@@ -238,8 +231,8 @@ export async function callAll(
   options: AllOptions,
   callTool: (key: JournalKey, name: string, args: unknown) => Promise<CallToolResult>,
 ): Promise<CallToolResult[]> {
-  const { concurrency = 10 } = options;
-  assertAll(calls, options, concurrency);
+  assertAll(calls, options);
+  const { concurrency } = settingsOf(allOptions, options);
   const parts = typeof key === "string" ? [key] : key;
   const results = new Map<number, CallToolResult>();
   const waiting = calls.entries(); // of which each worker takes the next
@@ -267,13 +260,8 @@ export function nameOf(tool: unknown): string {
   throw new TypeError("To call a tool, pass what tasks.tool() returned, or the tool's name.");
 }
 
-function assertAll(calls: unknown, options: AllOptions, concurrency: unknown): void {
+function assertAll(calls: unknown, options: AllOptions): void {
   if (!Array.isArray(calls) || !calls.every((call) => typeof call === "object" && call !== null))
     throw new TypeError("task.all takes a list of calls: [{ tool, arguments }, …].");
-  assertOptionNames("task.all", options, allOptions);
-  if (Number.isSafeInteger(concurrency) && Number(concurrency) >= 1 && Number(concurrency) <= highest) return;
-  throw new HoldfastError(
-    "configuration",
-    `task.all: concurrency has to be a whole number from 1 to ${highest}, not ${String(concurrency)}.`,
-  );
+  assertOptions("task.all", options, allOptions);
 }

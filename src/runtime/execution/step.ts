@@ -1,11 +1,11 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
-import { optionProblem, type OptionNames } from "../../task/option-names.ts";
+import { assertOptions } from "../../options/options.ts";
 import { backoffProblem } from "../backoff.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { decodeError } from "../tool/tool-errors.ts";
-import type { StepOptions } from "../tool/task-context.ts";
+import { stepOptions, type StepOptions } from "../tool/task-context.ts";
 import { assertOutsideStep, tryStep, type StepEffects, type StepFunction } from "./step-try.ts";
 
 /** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
@@ -63,20 +63,9 @@ function decodeValue<T>(value: string | null): T {
   return (value === null ? undefined : JSON.parse(value)) as T;
 }
 
-const names: OptionNames<StepOptions> = { retries: true, timeoutMs: true, backoff: true, retryIf: true };
-
 /** Throws `configuration` for invalid options of a step. */
 export function assertStepOptions(given: StepOptions): void {
-  const problem = optionProblem("task.step", given, names) ?? valueProblem(given);
-  if (problem !== undefined) throw new HoldfastError("configuration", problem);
-}
-
-function valueProblem({ retries, timeoutMs, backoff, retryIf }: StepOptions): string | undefined {
-  const isCount = retries === undefined || retries === Infinity || Number.isSafeInteger(retries);
-  if (!isCount || (retries ?? 0) < 0) return "task.step: retries has to be a whole number of at least 0.";
-  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs >= 0))
-    return "task.step: timeoutMs has to be a number of at least 0.";
-  if (retryIf !== undefined && typeof retryIf !== "function")
-    return "task.step: retryIf has to be a function.";
-  return backoff === undefined ? undefined : backoffProblem("task.step: backoff", backoff);
+  assertOptions("task.step", given, stepOptions);
+  const problem = given.backoff && backoffProblem("task.step: backoff", given.backoff);
+  if (problem !== undefined) throw new HoldfastError("configuration", `${problem}.`);
 }

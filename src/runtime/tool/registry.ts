@@ -1,3 +1,4 @@
+import { settingsOf } from "../../options/options.ts";
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskMethod } from "../../task/record.ts";
@@ -6,6 +7,7 @@ import type { Role } from "../options.ts";
 import type { DurableTool, Tool, ToolArguments, ToolConfig, ToolHandler, Prepare } from "./tool.ts";
 import type { TaskContext } from "./task-context.ts";
 import { assertToolConfig, assertToolParts, olderVersionsOf, type AnyOlderVersion } from "./tool-config.ts";
+import { toolOptions, type ToolOptions } from "./tool-options.ts";
 
 /** A request other than a tools/call, which the server's own handlers answer. */
 export type OtherRequest = "resources/read" | "prompts/get";
@@ -159,13 +161,17 @@ interface ToolParts {
 function makeTool(name: string, { config, handler }: ToolParts): Tool {
   assertToolParts(name, config, handler);
   assertToolConfig(name, config);
+  const { task, onCrash, version } = settingsOf<Pick<ToolOptions, "task" | "onCrash" | "version">>(
+    toolOptions,
+    config,
+  );
   const tool = {
     ...config,
     name,
-    version: config.version ?? 1,
-    task: config.task ?? "optional",
+    task,
+    onCrash,
+    version,
     requires: config.requires ?? [],
-    onCrash: config.onCrash ?? "auto",
     handler,
   };
   return { ...tool, olderVersions: olderVersionsOf(tool, config.olderVersions) };

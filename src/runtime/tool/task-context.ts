@@ -1,3 +1,5 @@
+import { numberKind, orKind } from "../../options/kind.ts";
+import { callback, number, options, row, tableOf, time } from "../../options/options.ts";
 import type {
   CallToolResult,
   ContentBlock,
@@ -11,7 +13,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
-import type { Backoff } from "../backoff.ts";
+import { backoffOptions, type Backoff } from "../backoff.ts";
 import type { CallerDetails } from "../../task/record.ts";
 
 /** What a step's function gets. */
@@ -22,37 +24,43 @@ export interface StepContext {
   readonly signal: AbortSignal;
 }
 
-export interface StepOptions {
-  /** How often a step that throws runs again; default 0, `Infinity` for no limit. */
-  readonly retries?: number;
-  /** The pauses before it runs again; by default they start at 1 second and double up to a minute. */
-  readonly backoff?: Backoff;
+export class StepOptions {
+  /** How often a step that throws runs again. `Infinity`: without limit. Default 0. */
+  readonly retries?: number = row(orKind(numberKind("number", { min: 0 }), Infinity), { default: 0 });
+  /** The pauses before it runs again. By default they start at 1 second and double up to a minute. */
+  readonly backoff?: Backoff = options(backoffOptions);
   /**
    * Whether the step runs again after this error; default: always. If it throws, the error goes to `onError` and the step does not run
    * again. A `NonRetryableError` is never retried.
    */
-  readonly retryIf?: (error: unknown) => boolean;
-  /** The time limit of each run, in milliseconds; default none. */
-  readonly timeoutMs?: number;
+  readonly retryIf?: (error: unknown) => boolean = callback();
+  /** The time limit of each run. Default: none. */
+  readonly timeoutMs?: number = time({ min: 0, fractions: true });
 }
 
-export interface QuestionOptions {
+export const stepOptions = tableOf(StepOptions);
+
+export class QuestionOptions {
   /**
    * How long the question waits for its answer, in milliseconds; default: `inputTimeoutMs` of the tool or the server. After that the call
    * rejects with `input_timeout`, on a replay too, and answers are ignored. A timeout after the end of the task itself rejects at once,
    * with `outlives_task`.
    */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number = time({ min: 0, fractions: true });
 }
 
-export interface EventOptions {
+export const questionOptions = tableOf(QuestionOptions);
+
+export class EventOptions {
   /**
    * How long to wait, in milliseconds, counted from the first attempt that got here; default: as long as the task lives. After that the
    * call rejects with `event_timeout`, on a replay too, and a later event is kept for another wait. A timeout after the end of the task
    * itself rejects at once, with `outlives_task`.
    */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number = time({ min: 0, fractions: true });
 }
+
+export const eventOptions = tableOf(EventOptions);
 
 /** A question without `mode` is a form. */
 export type ElicitParams =
@@ -318,7 +326,9 @@ export type CallArguments<Tool> =
 export type CallResult<Tool> =
   Tool extends ToolReference<never, infer Structured> ? ToolResult<Structured> : CallToolResult;
 
-export interface AllOptions {
-  /** How many calls run at the same time: 1 to 1,000, default 10. */
-  readonly concurrency?: number;
+export class AllOptions {
+  /** How many calls run at the same time. Default 10. */
+  readonly concurrency?: number = number({ min: 1, max: 1_000, default: 10 });
 }
+
+export const allOptions = tableOf(AllOptions);

@@ -9,32 +9,16 @@ import type {
   ToolAnnotations,
 } from "@modelcontextprotocol/server";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
-import type { ToolConfig } from "../../runtime/tool/tool.ts";
+import { choice, tableOf } from "../../options/options.ts";
+import { DurableToolOptions } from "../../runtime/tool/tool-options.ts";
 
 /** `task` in a tool's config, as an object: `mode`, and options of `tasks.tool`. */
-export interface TaskSettings extends Pick<
-  ToolConfig,
-  | "requires"
-  | "onCrash"
-  | "park"
-  | "promoteAfterMs"
-  | "immediateResponse"
-  | "plain"
-  | "plainDeadlineMs"
-  | "joinCalls"
-  | "concurrency"
-  | "priority"
-  | "ttlMs"
-  | "pollIntervalMs"
-  | "maxRunMs"
-  | "inputTimeoutMs"
-  | "timeoutMs"
-  | "version"
-  | "retry"
-> {
-  /** Default `optional`. */
-  readonly mode?: "optional" | "required";
+export class TaskSettings extends DurableToolOptions {
+  /** Whether calls without a task are answered too. Default `optional`. */
+  readonly mode?: "optional" | "required" = choice(["optional", "required"], { default: "optional" });
 }
+
+export const taskSettings = tableOf(TaskSettings);
 
 /** What the handler of a durable tool gets: the SDK's context, and the task. */
 export type DurableContext = ServerContext & {

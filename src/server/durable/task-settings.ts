@@ -1,38 +1,17 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import type { TaskSettings } from "./register-tool.ts";
-
-const settingNames: OptionNames<TaskSettings> = {
-  mode: true,
-  requires: true,
-  onCrash: true,
-  park: true,
-  promoteAfterMs: true,
-  immediateResponse: true,
-  plain: true,
-  plainDeadlineMs: true,
-  joinCalls: true,
-  concurrency: true,
-  priority: true,
-  ttlMs: true,
-  pollIntervalMs: true,
-  maxRunMs: true,
-  inputTimeoutMs: true,
-  timeoutMs: true,
-  version: true,
-  retry: true,
-};
+import { assertOptions, shown } from "../../options/options.ts";
+import { taskSettings, type TaskSettings } from "./register-tool.ts";
 
 /** The value of `task` in a tool's config. JavaScript callers can pass anything: throws `configuration`. */
 export function settingsOf(name: string, task: unknown): TaskSettings {
-  const given = typeof task === "object" && task !== null && !Array.isArray(task) ? task : { mode: task };
-  assertOptionNames(`task of tool "${name}"`, given, settingNames);
-  const settings: TaskSettings = given;
-  const { mode = "optional" } = settings;
-  if (mode === "optional" || mode === "required") return settings;
+  if (typeof task === "object" && task !== null && !Array.isArray(task)) {
+    assertOptions(`task of tool "${name}"`, task, taskSettings);
+    return task;
+  }
+  if (task === "optional" || task === "required") return { mode: task };
   throw wrongTool(
     name,
-    `has an invalid task: use "optional", "required" or an object of options, not ${JSON.stringify(mode)}, or leave it out if the tool never runs as a task`,
+    `has an invalid task: use "optional", "required" or an object of options, not ${shown(task)}, or leave it out if the tool never runs as a task`,
   );
 }
 

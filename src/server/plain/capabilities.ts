@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { missingForInput, type InputRequest } from "../../task/journal.ts";
 import { HoldfastError } from "../../task/fault.ts";
 

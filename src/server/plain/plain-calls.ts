@@ -1,5 +1,6 @@
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { errorResult, resultOutcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { Answer } from "../answer.ts";

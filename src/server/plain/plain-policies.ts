@@ -1,6 +1,7 @@
 import { settingsOf, type Settings } from "../../options/options.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
-import type { PlainPolicy, Tool } from "../../runtime/tool/tool.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { pollingToolOptions, type PollingToolOptions } from "../tasks-options.ts";
 
