@@ -17,7 +17,7 @@ import { pollingToolOptions, tasksOptions } from "../src/server/tasks-options.ts
 import { postgresStoreOptions } from "../src/store/postgres/options.ts";
 import { sqliteStoreOptions } from "../src/store/sqlite/options.ts";
 
-/** The classes that declare the tables. */
+/** What the tables are of. */
 const declared: ReadonlyMap<Table<object>, string> = new Map<Table<object>, string>([
   [environmentOptions, "EnvironmentOptions"],
   [tasksOptions, "TasksOptions"],
@@ -64,7 +64,7 @@ async function readClasses(): Promise<ReadonlyMap<string, DeclaredClass>> {
   for await (const path of glob(new URL("../src/**/*.ts", import.meta.url).pathname)) {
     const source = await readFile(path, "utf8");
     for (const [, name = "", parent, body = ""] of source.matchAll(
-      /^export class (\w+)(?: extends (\w+))? \{\n([^]*?)^\}/gm,
+      /^(?:export )?class Declared(\w+)(?: extends Declared(\w+))? \{\n([^]*?)^\}/gm,
     )) {
       const members = body.matchAll(
         /^ {2}\/\*\*([^]*?)\*\/\n(?: {2}\/\/.*\n)* {2}(?:override )?readonly (\w+)\??:/gm,

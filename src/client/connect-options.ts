@@ -32,8 +32,7 @@ import {
 
 const isObjectOrText = (given: unknown): boolean => typeof given === "string" || isObject(given);
 
-/** How the client accepts a server's questions as tasks of its own, in protocol 2025-11-25 and SEP-1686. */
-export class ReceiveTasksOptions {
+class DeclaredReceiveTasksOptions {
   /**
    * Where they are stored: `sqliteStore("client-tasks.db")` for questions that stay open after a restart of this process, or
    * `memoryStore()`. Concurrent connections can share a store. It closes with the last of them and cannot be opened again.
@@ -54,10 +53,12 @@ export class ReceiveTasksOptions {
   readonly onError?: (error: unknown) => void = callback();
 }
 
-export const receiveTasksOptions = tableOf(ReceiveTasksOptions);
+/** How the client accepts a server's questions as tasks of its own, in protocol 2025-11-25 and SEP-1686. */
+export interface ReceiveTasksOptions extends DeclaredReceiveTasksOptions {}
 
-/** Options of `connect`. */
-export class ConnectOptions {
+export const receiveTasksOptions = tableOf<ReceiveTasksOptions>(DeclaredReceiveTasksOptions);
+
+class DeclaredConnectOptions {
   /** Answers the server's questions, before a task exists and while one runs. */
   readonly onInput?: OnInput = callback();
   /** Called with questions that could not be answered. Decides what happens to their task. */
@@ -140,7 +141,10 @@ export class ConnectOptions {
   readonly pollFloorMs?: number = time({ min: 0, fractions: true, default: 250 });
 }
 
-export const connectOptions = tableOf(ConnectOptions);
+/** Options of `connect`. */
+export interface ConnectOptions extends DeclaredConnectOptions {}
+
+export const connectOptions = tableOf<ConnectOptions>(DeclaredConnectOptions);
 
 /** Throws a RangeError for invalid options. */
 export function assertConnectOptions(given: ConnectOptions): void {

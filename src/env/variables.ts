@@ -20,8 +20,7 @@ const token = "visible ASCII characters without spaces";
 const isToken = (given: string): boolean => /^[\x21-\x7e]+$/.test(given);
 const any = (): boolean => true;
 
-/** What only an environment sets, because a program writes it in code. */
-export class EnvironmentOptions {
+class DeclaredEnvironmentOptions {
   /** Where tasks are stored. A Postgres URL may have the parameter `schema=NAME`. Default `sqlite:tasks.db`. */
   readonly store?: string = text("`sqlite:PATH`, `postgres://HOST/DATABASE` or `memory:`", any, {
     default: "sqlite:tasks.db",
@@ -47,7 +46,10 @@ export class EnvironmentOptions {
   readonly metricsToken?: string = text(token, isToken, { variable: "HOLDFAST_METRICS_TOKEN", secret: true });
 }
 
-export const environmentOptions = tableOf(EnvironmentOptions);
+/** What only an environment sets, because a program writes it in code. */
+export interface EnvironmentOptions extends DeclaredEnvironmentOptions {}
+
+export const environmentOptions = tableOf<EnvironmentOptions>(DeclaredEnvironmentOptions);
 
 /** What variables set, in the order of the table in docs/guides/operations.md. */
 export const variableTables: readonly Table<object>[] = [

@@ -15,13 +15,18 @@ import {
 
 // An option is declared once, as a member of a class:
 //
-//   class SqliteStoreOptions {
+//   class DeclaredSqliteStoreOptions {
 //     /** Maximum size of the database file. Default: no limit. */
 //     readonly maxBytes?: number = size({ min: 1, variable: "HOLDFAST_SQLITE_MAX_BYTES" });
 //   }
 //
-// Callers see the type and the comment, as in an interface: editors show the comments of members, and not all show those of mapped types.
-// What the member is set to, its row, only `tableOf` looks at. Checks, defaults, variables and the tables of the guides come from it.
+//   export interface SqliteStoreOptions extends DeclaredSqliteStoreOptions {}
+//
+//   export const sqliteStoreOptions = tableOf<SqliteStoreOptions>(DeclaredSqliteStoreOptions);
+//
+// Callers see an interface, with the type and the comment of each member: editors show the comments of members, and not all show those of
+// mapped types. What a member is set to, its row, only `tableOf` looks at. Checks, defaults, variables and the tables of the guides come
+// from it. No caller gets an instance of such a class.
 
 /** One option. */
 export interface Row {
@@ -90,10 +95,10 @@ export function text<const Spec extends OrNull & Rest<string>>(
 
 /** One of several words. */
 export function choice<const Choice extends string>(
-  choices: readonly Choice[],
+  all: readonly Choice[],
   spec: Rest<NoInfer<Choice>> = {},
 ): Choice {
-  return row(choiceKind(choices), spec);
+  return row(choiceKind(all), spec);
 }
 
 /** One or more of several words. */

@@ -1,11 +1,7 @@
 import { number, settingsOf, tableOf, time } from "../options/options.ts";
 import type { Clock } from "./clock.ts";
 
-/**
- * The pauses between retries, in milliseconds. A random part of each, up to half, is taken off, so that things that failed together do not
- * retry together.
- */
-export class Backoff {
+class DeclaredBackoff {
   /** The first pause. Default 1 second. */
   readonly firstMs?: number = time({ min: 0, fractions: true, default: 1_000 });
   /** The factor by which each pause is longer than the one before. Default 2. */
@@ -14,7 +10,13 @@ export class Backoff {
   readonly maxMs?: number = time({ min: 0, fractions: true });
 }
 
-export const backoffOptions = tableOf(Backoff);
+/**
+ * The pauses between retries, in milliseconds. A random part of each, up to half, is taken off, so that things that failed together do not
+ * retry together.
+ */
+export interface Backoff extends DeclaredBackoff {}
+
+export const backoffOptions = tableOf<Backoff>(DeclaredBackoff);
 
 const defaultMaxMs = 60_000;
 

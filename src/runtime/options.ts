@@ -18,8 +18,7 @@ export type Role = "serve" | "work";
 
 const hour = 3_600_000;
 
-/** Options of how tasks run. Times are in milliseconds, sizes in bytes of UTF-8 JSON text. */
-export class RuntimeOptions {
+export class DeclaredRuntimeOptions {
   /**
    * What this process does, if several share a store: `serve` takes requests, `work` runs handlers. A process that only serves leaves its
    * tasks to those that work. One that only works takes no requests. One that does both runs the tasks that it created as long as it lives.
@@ -209,7 +208,10 @@ export class RuntimeOptions {
   });
 }
 
-export const runtimeOptions = tableOf(RuntimeOptions);
+/** Options of how tasks run. Times are in milliseconds, sizes in bytes of UTF-8 JSON text. */
+export interface RuntimeOptions extends DeclaredRuntimeOptions {}
+
+export const runtimeOptions = tableOf<RuntimeOptions>(DeclaredRuntimeOptions);
 
 /** The options with their defaults. */
 export type RuntimeSettings = Settings<RuntimeOptions, "ttlMs">;

@@ -12,18 +12,17 @@ import {
   value,
 } from "../options/options.ts";
 import type { ServerEvent } from "../runtime/events/server-event.ts";
-import { RuntimeOptions } from "../runtime/options.ts";
+import { DeclaredRuntimeOptions } from "../runtime/options.ts";
 import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
 import type { PlainPolicy } from "../runtime/tool/tool-options.ts";
 import type { WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
 import type { TaskStore } from "../store/store.ts";
-import { RateOptions, rateOptions } from "./rates/rate-options.ts";
+import { rateOptions, type RateOptions } from "./rates/rate-options.ts";
 
 const isToolName = (name: string): boolean => /^[\w.-]{1,128}$/.test(name) && !(name in {});
 const toolName = "a name of 1 to 128 letters, digits and `_.-`";
 
-/** Names of the polling tools, which a model uses after a ticket. */
-export class PollingToolOptions {
+class DeclaredPollingToolOptions {
   /** The tool that fetches a result. Without a tool for `answer`, it takes answers too. Default `task_result`. */
   readonly result?: string = text(toolName, isToolName, { default: "task_result" });
   /** The tool that cancels a call. Default `task_cancel`. */
@@ -34,10 +33,12 @@ export class PollingToolOptions {
   readonly list?: string = text(toolName, isToolName, {});
 }
 
-export const pollingToolOptions = tableOf(PollingToolOptions);
+/** Names of the polling tools, which a model uses after a ticket. */
+export interface PollingToolOptions extends DeclaredPollingToolOptions {}
 
-/** Options of `createTasks`. All but `store` have defaults. */
-export class TasksOptions extends RuntimeOptions {
+export const pollingToolOptions = tableOf<PollingToolOptions>(DeclaredPollingToolOptions);
+
+class DeclaredTasksOptions extends DeclaredRuntimeOptions {
   /** Where tasks are stored: `sqliteStore("tasks.db")`, or `memoryStore()` for tasks that end with the process. */
   readonly store: TaskStore = value('a store, such as sqliteStore("tasks.db")', isObject, { required: true });
   /** Called with errors that no caller is told about. Default: prints a line to stderr. */
@@ -100,12 +101,17 @@ export class TasksOptions extends RuntimeOptions {
   readonly webhooks?: readonly WebhookOptions[] = value("a list of webhooks", Array.isArray);
 }
 
-export const tasksOptions = tableOf(TasksOptions);
+/** Options of `createTasks`. All but `store` have defaults. */
+export interface TasksOptions extends DeclaredTasksOptions {}
 
-/** An event that a handler waits for. */
-export class SendOptions {
+export const tasksOptions = tableOf<TasksOptions>(DeclaredTasksOptions);
+
+class DeclaredSendOptions {
   /** Identifies the event, at most 255 characters. Another event with the same id has no effect as long as the task lives. */
   readonly dedupeId?: string = value("a string", (given) => typeof given === "string");
 }
 
-export const sendOptions = tableOf(SendOptions);
+/** An event that a handler waits for. */
+export interface SendOptions extends DeclaredSendOptions {}
+
+export const sendOptions = tableOf<SendOptions>(DeclaredSendOptions);

@@ -10,13 +10,15 @@ import { sqliteStoreOptions, type SqliteStoreOptions } from "./sqlite/options.ts
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import type { TaskStore } from "./store.ts";
 
-/** Options of the stores that a URL can name. Only those of the named store are used. */
-export class StoreUrlOptions {
+class DeclaredStoreUrlOptions {
   readonly sqlite?: SqliteStoreOptions = optionsOf(sqliteStoreOptions);
   readonly postgres?: Omit<PostgresStoreOptions, "schema"> = optionsOf(postgresStoreOptions);
 }
 
-const storeUrlOptions = tableOf(StoreUrlOptions);
+/** Options of the stores that a URL can name. Only those of the named store are used. */
+export interface StoreUrlOptions extends DeclaredStoreUrlOptions {}
+
+const storeUrlOptions = tableOf<StoreUrlOptions>(DeclaredStoreUrlOptions);
 
 /**
  * The store of a URL: `memory:`; `sqlite:PATH` with a relative or absolute path, which is not decoded; or `postgres://…` with the

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks, type TasksOptions } from "holdfast";
+import { createTasks } from "holdfast";
 import { configFromEnv, type EnvConfig } from "holdfast/env";
-import { adminToken, serveHttp, type HttpOptions } from "holdfast/http";
+import { adminToken, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { postgresStore } from "holdfast/postgres";
 import { sqliteStore } from "holdfast/sqlite";
@@ -41,7 +41,7 @@ const tasksWith = (given: object) => createTasks({ store: memoryStore(), ...give
 const serveWith = (given: object): Promise<unknown> =>
   serveHttp(
     tasksWith({}).server(() => new McpServer({ name: "test", version: "1" })),
-    given as HttpOptions,
+    given,
   );
 
 const doors: readonly (readonly [name: string, Door])[] = [
@@ -51,7 +51,7 @@ const doors: readonly (readonly [name: string, Door])[] = [
     "a webhook",
     {
       table: webhookOptions,
-      call: (given) => tasksWith({ webhooks: [{ ...hook, ...given }] } as Partial<TasksOptions>),
+      call: (given) => tasksWith({ webhooks: [{ ...hook, ...given }] }),
       read: ({ tasks }) => tasks.webhooks?.[0],
       env: { HOLDFAST_WEBHOOK_URL: hook.url, HOLDFAST_WEBHOOK_SECRET: secret },
     },

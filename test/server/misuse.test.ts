@@ -39,7 +39,11 @@ it.each<[string, () => unknown, ...string[]]>([
   ["another word", () => tasksWith({ colour: 5 }), 'createTasks has no option "colour".'],
   ["a rate", () => tasksWith({ rates: { callsPerMinuet: 5 } }), "callsPerMinuet", "callsPerMinute?"],
   ["tasks as a tool's option", () => toolWith({ tasks: "required" }), 'Tool "t"', "Did you mean task?"],
-  ["a word for task", () => toolWith({ task: "always" }), 'task must be "optional", "required" or "forbidden"'],
+  [
+    "a word for task",
+    () => toolWith({ task: "always" }),
+    'task must be "optional", "required" or "forbidden"',
+  ],
   ["a word for onCrash", () => toolWith({ onCrash: "retry" }), 'onCrash must be "auto", "resume" or "fail"'],
   [
     "no handler",

@@ -24,7 +24,7 @@ export interface StepContext {
   readonly signal: AbortSignal;
 }
 
-export class StepOptions {
+class DeclaredStepOptions {
   /** How often a step that throws runs again. `Infinity`: without limit. Default 0. */
   readonly retries?: number = row(orKind(numberKind("number", { min: 0 }), Infinity), { default: 0 });
   /** The pauses before it runs again. By default they start at 1 second and double up to a minute. */
@@ -38,9 +38,11 @@ export class StepOptions {
   readonly timeoutMs?: number = time({ min: 0, fractions: true });
 }
 
-export const stepOptions = tableOf(StepOptions);
+export interface StepOptions extends DeclaredStepOptions {}
 
-export class QuestionOptions {
+export const stepOptions = tableOf<StepOptions>(DeclaredStepOptions);
+
+class DeclaredQuestionOptions {
   /**
    * How long the question waits for its answer, in milliseconds; default: `inputTimeoutMs` of the tool or the server. After that the call
    * rejects with `input_timeout`, on a replay too, and answers are ignored. A timeout after the end of the task itself rejects at once,
@@ -49,9 +51,11 @@ export class QuestionOptions {
   readonly timeoutMs?: number = time({ min: 0, fractions: true });
 }
 
-export const questionOptions = tableOf(QuestionOptions);
+export interface QuestionOptions extends DeclaredQuestionOptions {}
 
-export class EventOptions {
+export const questionOptions = tableOf<QuestionOptions>(DeclaredQuestionOptions);
+
+class DeclaredEventOptions {
   /**
    * How long to wait, in milliseconds, counted from the first attempt that got here; default: as long as the task lives. After that the
    * call rejects with `event_timeout`, on a replay too, and a later event is kept for another wait. A timeout after the end of the task
@@ -60,7 +64,9 @@ export class EventOptions {
   readonly timeoutMs?: number = time({ min: 0, fractions: true });
 }
 
-export const eventOptions = tableOf(EventOptions);
+export interface EventOptions extends DeclaredEventOptions {}
+
+export const eventOptions = tableOf<EventOptions>(DeclaredEventOptions);
 
 /** A question without `mode` is a form. */
 export type ElicitParams =
@@ -326,9 +332,11 @@ export type CallArguments<Tool> =
 export type CallResult<Tool> =
   Tool extends ToolReference<never, infer Structured> ? ToolResult<Structured> : CallToolResult;
 
-export class AllOptions {
+class DeclaredAllOptions {
   /** How many calls run at the same time. Default 10. */
   readonly concurrency?: number = number({ min: 1, max: 1_000, default: 10 });
 }
 
-export const allOptions = tableOf(AllOptions);
+export interface AllOptions extends DeclaredAllOptions {}
+
+export const allOptions = tableOf<AllOptions>(DeclaredAllOptions);

@@ -40,8 +40,7 @@ export type PlainPolicy = "wait" | "ticket";
 /** Client capabilities that a tool's questions need. */
 export type InputCapability = "elicitation" | "sampling" | "roots";
 
-/** When a handler that threw runs again, with its journal. */
-export class RetryPolicy {
+class DeclaredRetryPolicy {
   /** How often it runs in total, the first time included. Attempts that ended in a crash do not count. */
   readonly attempts: number = number({ min: 2, required: true });
   /** The pauses before it runs again. They continue across a restart of the server. */
@@ -50,10 +49,12 @@ export class RetryPolicy {
   readonly on?: (error: unknown) => boolean = callback();
 }
 
-const retryPolicy = tableOf(RetryPolicy);
+/** When a handler that threw runs again, with its journal. */
+export interface RetryPolicy extends DeclaredRetryPolicy {}
 
-/** Options of a tool whose calls can be tasks. */
-export class DurableToolOptions {
+const retryPolicy = tableOf<RetryPolicy>(DeclaredRetryPolicy);
+
+export class DeclaredDurableToolOptions {
   /** Client capabilities that the tool's questions need. Calls from clients without them are refused. */
   readonly requires?: readonly InputCapability[] = list(
     "some of `elicitation`, `sampling` and `roots`",
@@ -132,10 +133,12 @@ export class DurableToolOptions {
   readonly version?: number = number({ min: 1, default: 1 });
 }
 
+/** Options of a tool whose calls can be tasks. */
+export interface DurableToolOptions extends DeclaredDurableToolOptions {}
+
 const isText = (given: unknown): boolean => typeof given === "string";
 
-/** Options of a tool that do not depend on its schemas. */
-export class ToolOptions extends DurableToolOptions {
+class DeclaredToolOptions extends DeclaredDurableToolOptions {
   readonly title?: string = value("a text", isText);
   readonly description?: string = value("a text", isText);
   readonly annotations?: ToolAnnotations = value("an object of annotations", isObject);
@@ -145,8 +148,11 @@ export class ToolOptions extends DurableToolOptions {
   readonly task?: TaskMode = choice(["optional", "required", "forbidden"], { default: "optional" });
 }
 
+/** Options of a tool that do not depend on its schemas. */
+export interface ToolOptions extends DeclaredToolOptions {}
+
 /** What else a tool has, with types that depend on its schemas. */
-class AllToolOptions extends ToolOptions {
+class AllToolOptions extends DeclaredToolOptions {
   readonly inputSchema?: unknown = value("a Standard Schema, such as z.object({ … })", isSchema);
   readonly outputSchema?: unknown = value("a Standard Schema, such as z.object({ … })", isSchema);
   readonly prepare?: unknown = callback();

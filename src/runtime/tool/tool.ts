@@ -1,5 +1,5 @@
 import type { ToolOptions, InputCapability, OnCrash, TaskMode } from "./tool-options.ts";
-import type { CallToolResult, Icon, StandardSchemaV1, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { CallToolResult, StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type {
   PrepareContext,
   TaskContext,

@@ -31,8 +31,7 @@ const events = [
 
 const secrets = listKind("`whsec_` and 24 to 64 bytes in base64", textKind("", isSecret));
 
-/** A service to notify of task changes. Only the operator sets it: nothing that callers send decides where a message goes. */
-export class WebhookOptions {
+class DeclaredWebhookOptions {
   /** Its name in the store and in events. Keep it when the URL changes. */
   readonly name: string = text(
     "1 to 32 letters, digits, `-` and `_`",
@@ -71,7 +70,10 @@ export class WebhookOptions {
   readonly timeoutMs?: number = time({ min: 100, max: 60_000, default: 10_000 });
 }
 
-export const webhookOptions = tableOf(WebhookOptions);
+/** A service to notify of task changes. Only the operator sets it: nothing that callers send decides where a message goes. */
+export interface WebhookOptions extends DeclaredWebhookOptions {}
+
+export const webhookOptions = tableOf<WebhookOptions>(DeclaredWebhookOptions);
 
 /** A webhook with all defaults filled in. */
 export interface Webhook {

@@ -10,15 +10,17 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { choice, tableOf } from "../../options/options.ts";
-import { DurableToolOptions } from "../../runtime/tool/tool-options.ts";
+import { DeclaredDurableToolOptions } from "../../runtime/tool/tool-options.ts";
 
-/** `task` in a tool's config, as an object: `mode`, and options of `tasks.tool`. */
-export class TaskSettings extends DurableToolOptions {
+class DeclaredTaskSettings extends DeclaredDurableToolOptions {
   /** Whether calls without a task are answered too. Default `optional`. */
   readonly mode?: "optional" | "required" = choice(["optional", "required"], { default: "optional" });
 }
 
-export const taskSettings = tableOf(TaskSettings);
+/** `task` in a tool's config, as an object: `mode`, and options of `tasks.tool`. */
+export interface TaskSettings extends DeclaredTaskSettings {}
+
+export const taskSettings = tableOf<TaskSettings>(DeclaredTaskSettings);
 
 /** What the handler of a durable tool gets: the SDK's context, and the task. */
 export type DurableContext = ServerContext & {

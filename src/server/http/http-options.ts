@@ -26,7 +26,7 @@ import {
   type DashboardEndpointOptions,
   type MetricsEndpointOptions,
 } from "./operator-options.ts";
-import { longestMs, RequestOptions } from "./request-options.ts";
+import { DeclaredRequestOptions, longestMs } from "./request-options.ts";
 
 /** Who sent a request: the owner of its tasks, and what the SDK passes to your own tools. */
 export interface Identity {
@@ -94,8 +94,7 @@ export interface ProtectedResource {
  */
 export type Anonymous = "isolated" | "shared" | "refused";
 
-/** Which web pages may read the server's answers. */
-export class CorsOptions {
+class DeclaredCorsOptions {
   /**
    * Origins whose web pages may read answers, as browsers write them: `https://app.example.com`, with a port other than the scheme's
    * default. They also pass the Origin check, whatever `allowedOrigins` says. `any` needs `allowedOrigins: "any"`.
@@ -111,9 +110,12 @@ export class CorsOptions {
   readonly credentials?: boolean = flag({ default: false });
 }
 
-export const corsOptions = tableOf(CorsOptions);
+/** Which web pages may read the server's answers. */
+export interface CorsOptions extends DeclaredCorsOptions {}
 
-export class FetchHandlerOptions extends RequestOptions {
+export const corsOptions = tableOf<CorsOptions>(DeclaredCorsOptions);
+
+class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
   /** The full path of the MCP endpoint, wherever the handler is mounted. Default `/mcp`. */
   readonly path?: string = text("a path that begins with `/`", isPath, {
     default: "/mcp",
@@ -199,9 +201,11 @@ export class FetchHandlerOptions extends RequestOptions {
   });
 }
 
-export const fetchHandlerOptions = tableOf(FetchHandlerOptions);
+export interface FetchHandlerOptions extends DeclaredFetchHandlerOptions {}
 
-export class NodeHandlerOptions extends FetchHandlerOptions {
+export const fetchHandlerOptions = tableOf<FetchHandlerOptions>(DeclaredFetchHandlerOptions);
+
+class DeclaredNodeHandlerOptions extends DeclaredFetchHandlerOptions {
   /** How long a client may leave waiting data unread before its connection is closed. Default 1 minute. */
   readonly stallTimeoutMs?: number = time({
     min: 1,
@@ -213,9 +217,11 @@ export class NodeHandlerOptions extends FetchHandlerOptions {
   readonly maxHeaders?: number = number({ min: 1, default: 100, variable: "HOLDFAST_MAX_HEADERS" });
 }
 
-export const nodeHandlerOptions = tableOf(NodeHandlerOptions);
+export interface NodeHandlerOptions extends DeclaredNodeHandlerOptions {}
 
-export class HttpOptions extends NodeHandlerOptions {
+export const nodeHandlerOptions = tableOf<NodeHandlerOptions>(DeclaredNodeHandlerOptions);
+
+class DeclaredHttpOptions extends DeclaredNodeHandlerOptions {
   /** The port. 0 takes a free one. Default 3,000. */
   readonly port?: number = number({ min: 0, max: 65_535, default: 3000, variable: "HOLDFAST_PORT" });
   /**
@@ -260,7 +266,9 @@ export class HttpOptions extends NodeHandlerOptions {
   readonly dashboard?: DashboardEndpointOptions = options(dashboardEndpointOptions);
 }
 
-export const httpOptions = tableOf(HttpOptions);
+export interface HttpOptions extends DeclaredHttpOptions {}
+
+export const httpOptions = tableOf<HttpOptions>(DeclaredHttpOptions);
 
 type WithoutDefault =
   | "allowedHosts"

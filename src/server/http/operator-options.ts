@@ -21,8 +21,7 @@ export function isOperatorPath(path: string): boolean {
 
 export const operatorPath = "a path such as `/ops`";
 
-/** An admin endpoint next to an MCP endpoint. */
-export class AdminEndpointOptions {
+class DeclaredAdminEndpointOptions {
   /** The full path of the endpoint, wherever the handler is mounted. Default `/admin`. */
   readonly path?: string = text(operatorPath, isOperatorPath, {
     default: "/admin",
@@ -32,7 +31,10 @@ export class AdminEndpointOptions {
   readonly authenticate: AuthenticateOperator = value(authentication, isFunction, { required: true });
 }
 
-export const adminEndpointOptions = tableOf(AdminEndpointOptions);
+/** An admin endpoint next to an MCP endpoint. */
+export interface AdminEndpointOptions extends DeclaredAdminEndpointOptions {}
+
+export const adminEndpointOptions = tableOf<AdminEndpointOptions>(DeclaredAdminEndpointOptions);
 
 export interface AdminHandlerOptions extends AdminEndpointOptions, RequestOptions {}
 
@@ -44,8 +46,7 @@ export interface MetricsText {
   text(): Promise<string>;
 }
 
-/** An endpoint for metrics next to an MCP endpoint. */
-export class MetricsEndpointOptions {
+class DeclaredMetricsEndpointOptions {
   /** The full path of the endpoint, wherever the handler is mounted. Default `/metrics`. */
   readonly path?: string = text(operatorPath, isOperatorPath, {
     default: "/metrics",
@@ -61,14 +62,16 @@ export class MetricsEndpointOptions {
   readonly authenticate: AuthenticateOperator = value(authentication, isFunction, { required: true });
 }
 
-export const metricsEndpointOptions = tableOf(MetricsEndpointOptions);
+/** An endpoint for metrics next to an MCP endpoint. */
+export interface MetricsEndpointOptions extends DeclaredMetricsEndpointOptions {}
+
+export const metricsEndpointOptions = tableOf<MetricsEndpointOptions>(DeclaredMetricsEndpointOptions);
 
 export interface MetricsHandlerOptions extends MetricsEndpointOptions, NameOptions {}
 
 export const metricsHandlerOptions = joined(metricsEndpointOptions, nameOptions);
 
-/** A dashboard for operators next to an MCP endpoint. */
-export class DashboardEndpointOptions {
+class DeclaredDashboardEndpointOptions {
   /** The full path of the page, wherever the handler is mounted. Default `/holdfast`. */
   readonly path?: string = text(operatorPath, isOperatorPath, { default: "/holdfast" });
   /** Identifies operators. Default: that of the same server's admin endpoint. */
@@ -82,10 +85,12 @@ export class DashboardEndpointOptions {
   );
 }
 
-export const dashboardEndpointOptions = tableOf(DashboardEndpointOptions);
+/** A dashboard for operators next to an MCP endpoint. */
+export interface DashboardEndpointOptions extends DeclaredDashboardEndpointOptions {}
 
-/** A dashboard by itself, which has no admin endpoint to take its operators from. */
-export class DashboardPageOptions extends DashboardEndpointOptions {
+export const dashboardEndpointOptions = tableOf<DashboardEndpointOptions>(DeclaredDashboardEndpointOptions);
+
+class DeclaredDashboardPageOptions extends DeclaredDashboardEndpointOptions {
   /**
    * Identifies operators by the headers of a request. If a request has no `Authorization`, the token with which the operator logged in is
    * added as `Authorization: Bearer …`. `adminToken` creates one.
@@ -95,6 +100,12 @@ export class DashboardPageOptions extends DashboardEndpointOptions {
   });
 }
 
+/** A dashboard by itself, which has no admin endpoint to take its operators from. */
+export interface DashboardPageOptions extends DeclaredDashboardPageOptions {}
+
 export interface DashboardOptions extends DashboardPageOptions, RequestOptions {}
 
-export const dashboardOptions = joined(tableOf(DashboardPageOptions), requestOptions);
+export const dashboardOptions = joined(
+  tableOf<DashboardPageOptions>(DeclaredDashboardPageOptions),
+  requestOptions,
+);

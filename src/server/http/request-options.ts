@@ -3,8 +3,7 @@ import { listOrAny, size, tableOf, time } from "../../options/options.ts";
 /** Node takes a longer timer, from 2 ** 31 ms on, for one of a millisecond. */
 export const longestMs = 24 * 24 * 3_600_000;
 
-/** The names under which a server is reached, and those of the pages that may call it. */
-export class NameOptions {
+class DeclaredNameOptions {
   /**
    * Accepted `Host` names, without port. Others get 403, which protects local servers from DNS rebinding. `any` turns the check off.
    * Default: the names of this machine, or `any` if the server listens beyond it.
@@ -18,10 +17,12 @@ export class NameOptions {
   });
 }
 
-export const nameOptions = tableOf(NameOptions);
+/** The names under which a server is reached, and those of the pages that may call it. */
+export interface NameOptions extends DeclaredNameOptions {}
 
-/** Limits on the body of a request, too. */
-export class RequestOptions extends NameOptions {
+export const nameOptions = tableOf<NameOptions>(DeclaredNameOptions);
+
+export class DeclaredRequestOptions extends DeclaredNameOptions {
   /** Maximum size of a request body; larger ones get 413. Default: `maxBodyBytes` of the tasks plus 64 KiB. */
   readonly maxRequestBodySize?: number = size({ min: 1, variable: "HOLDFAST_MAX_REQUEST_BODY_SIZE" });
   /** How long a client may take to send a request; slower ones get 408. Default 1 minute. */
@@ -39,7 +40,10 @@ export class RequestOptions extends NameOptions {
   });
 }
 
-export const requestOptions = tableOf(RequestOptions);
+/** Limits on the body of a request, too. */
+export interface RequestOptions extends DeclaredRequestOptions {}
+
+export const requestOptions = tableOf<RequestOptions>(DeclaredRequestOptions);
 
 /** Whether it has the form of a Host header without its port. */
 function isHostName(name: string): boolean {

@@ -1,7 +1,6 @@
 import { number, tableOf, time, type Settings } from "../../options/options.ts";
 
-/** Rate limits of one principal. For callers without a principal, only the limits on polls of a task and on the load of the process apply. */
-export class RateOptions {
+class DeclaredRateOptions {
   /** Maximum number of `tools/call` of one principal in a minute. `null`: no limit. Default 6,000. */
   readonly callsPerMinute?: number | null = number({
     min: 1,
@@ -48,6 +47,9 @@ export class RateOptions {
   });
 }
 
-export const rateOptions = tableOf(RateOptions);
+/** Rate limits of one principal. For callers without a principal, only the limits on polls of a task and on the load of the process apply. */
+export interface RateOptions extends DeclaredRateOptions {}
+
+export const rateOptions = tableOf<RateOptions>(DeclaredRateOptions);
 
 export type RateSettings = Settings<RateOptions>;

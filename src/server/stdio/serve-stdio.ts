@@ -10,7 +10,7 @@ import { ListenTransport } from "./listen-transport.ts";
 import { RatedTransport } from "../transport/rated-transport.ts";
 import { NodeCount } from "../message-limits.ts";
 
-export class StdioOptions {
+class DeclaredStdioOptions {
   /** The stream of incoming messages. Default `process.stdin`. */
   readonly stdin?: Readable = value("a stream", isObject);
   /** The stream of outgoing messages. Nothing else may write to it. Default `process.stdout`. */
@@ -19,7 +19,9 @@ export class StdioOptions {
   readonly maxOpenRequests?: number = number({ min: 1, default: 1_000 });
 }
 
-export const stdioOptions = tableOf(StdioOptions);
+export interface StdioOptions extends DeclaredStdioOptions {}
+
+export const stdioOptions = tableOf<StdioOptions>(DeclaredStdioOptions);
 
 /** A server on stdin and stdout. */
 export interface StdioServer {

@@ -18,7 +18,7 @@ import { messageFault, nodeFault } from "../message-limits.ts";
 import { refusalOf } from "../refusal-events.ts";
 import type { MessageContext } from "../request.ts";
 
-export class TransportOptions {
+class DeclaredTransportOptions {
   /**
    * The caller that your authentication found, such as `req.auth`. Its tasks belong to the same subject as in `createNodeHandler`. Messages
    * that arrive as HTTP requests need the same caller.
@@ -33,7 +33,9 @@ export class TransportOptions {
   readonly maxOpenRequests?: number = number({ min: 1, default: 1_000 });
 }
 
-const transportOptions = tableOf(TransportOptions);
+export interface TransportOptions extends DeclaredTransportOptions {}
+
+const transportOptions = tableOf<TransportOptions>(DeclaredTransportOptions);
 
 /** A connection over a transport. */
 export interface TransportConnection {

@@ -13,7 +13,7 @@ import { defaultSchema, isSchema } from "./names.ts";
 /** A week: far below the limits of timers and the database, which treat longer times as none. */
 const longestMs = 7 * 24 * 3_600_000;
 
-export class PostgresStoreOptions {
+class DeclaredPostgresStoreOptions {
   /** The schema with the store's tables. Several stores can share a database. Default `holdfast`. */
   readonly schema?: string = text("up to 48 lower-case letters, digits and `_`", isSchema, {
     default: defaultSchema,
@@ -62,7 +62,9 @@ export class PostgresStoreOptions {
   readonly migrate?: boolean = flag({ default: true, variable: "HOLDFAST_MIGRATE" });
 }
 
-export const postgresStoreOptions = tableOf(PostgresStoreOptions);
+export interface PostgresStoreOptions extends DeclaredPostgresStoreOptions {}
+
+export const postgresStoreOptions = tableOf<PostgresStoreOptions>(DeclaredPostgresStoreOptions);
 
 export interface Settings {
   readonly schema: string;

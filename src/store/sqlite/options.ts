@@ -7,7 +7,7 @@ import {
   time,
 } from "../../options/options.ts";
 
-export class SqliteStoreOptions {
+class DeclaredSqliteStoreOptions {
   /** How long a write waits for another program that locks the file, such as a backup. Default 5 seconds. */
   // SQLite takes at most 24 days.
   readonly busyTimeoutMs?: number = time({
@@ -25,7 +25,9 @@ export class SqliteStoreOptions {
   readonly migrate?: boolean = flag({ default: true, variable: "HOLDFAST_MIGRATE" });
 }
 
-export const sqliteStoreOptions = tableOf(SqliteStoreOptions);
+export interface SqliteStoreOptions extends DeclaredSqliteStoreOptions {}
+
+export const sqliteStoreOptions = tableOf<SqliteStoreOptions>(DeclaredSqliteStoreOptions);
 
 export interface Settings {
   readonly busyTimeoutMs: number;
