@@ -274,7 +274,7 @@ it("refuses a secret that did not arrive", () => {
 
 it("says what is wrong with keys, and shows none", () => {
   const [problem = ""] = problemsOf({ HOLDFAST_ENCRYPTION_KEYS: "first:c2hvcnQ=" });
-  expect(problem).toMatch(/^HOLDFAST_ENCRYPTION_KEYS: .*"first" is not the base64 of 32 bytes/);
+  expect(problem).toMatch(/^HOLDFAST_ENCRYPTION_KEYS: .*"first" is not 32 bytes in base64/);
   expect(problem).not.toContain("c2hvcnQ");
 });
 
