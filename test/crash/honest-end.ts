@@ -21,7 +21,7 @@ export function expectHonestEnd(job: Job, lines: readonly LogLine[]): void {
     expect(careful).toContain(job.tool);
     expect(task.error).toMatchObject({
       code: -32603,
-      message: expect.stringContaining("not known to be safe"),
+      message: expect.stringContaining("not marked as safe"),
     });
     // A step that began was marked before it did, so that its task could be resumed.
     if (job.tool === "parallel") expect(own.filter(({ event }) => event === "run")).toEqual([]);

@@ -179,7 +179,7 @@ it("refuses to disable or to change a tool for one client of many", async () => 
 
   await listed(peer);
   const ofClient = references.at(-1);
-  const sameForAll = 'Tool "report" is the same for all clients';
+  const sameForAll = 'Tool "report" is shared by all clients';
   expect(() => ofClient?.disable()).toThrow(sameForAll);
   expect(() => ofClient?.remove()).toThrow(sameForAll);
   expect(() => ofClient?.update({ description: "Other" })).toThrow(sameForAll);

@@ -14,7 +14,7 @@ it("gives each principal so many slots, and back again once", () => {
   first();
   first();
   const again = slots.acquire("alice");
-  expect(() => slots.acquire("alice")).toThrow("2 streams");
+  expect(() => slots.acquire("alice")).toThrow("2 listen streams");
   again();
   for (let i = 0; i < 10; i += 1) slots.acquire(null);
 });

@@ -16,7 +16,7 @@ it("a tool that is never a task and asks while it runs is told so, and its clien
   });
   const { status, error } = await peer.call("asks");
   expect([status, error?.code]).toEqual([200, -32603]);
-  expect(error?.message).toContain("Tool asks is never a task");
+  expect(error?.message).toContain("Tool asks never runs as a task");
 });
 
 it("a tool that asks what its client cannot be asked is told so, and so is a client without tasks [X-B-011]", async () => {

@@ -237,7 +237,7 @@ it("lets one connection follow a hundred lists, and one listen request name as m
   expect(again).toMatchObject({ result: {} });
   const refused = await peer.request("resources/subscribe", { uri: uriOf(100) });
   expect(refused["error"]).toMatchObject({
-    message: expect.stringMatching(/^You follow 100 logs/) as unknown,
+    message: expect.stringMatching(/^You already follow 100 logs/) as unknown,
   });
   await peer.request("resources/unsubscribe", { uri: uriOf(0) });
   expect(await peer.request("resources/subscribe", { uri: uriOf(100) })).toMatchObject({ result: {} });
@@ -273,7 +273,7 @@ it("counts lists to which one connection subscribes at once, and follows none th
   const parts = [0, 40, 80].map((from) => uris.slice(from, from + 40));
   const answers: string[] = [];
   for (const part of parts) answers.push(await together(part.map((uri) => ["subscribe", uri])));
-  expect(answers.join("").match(/You follow 100 logs/g)).toHaveLength(20);
+  expect(answers.join("").match(/You already follow 100 logs/g)).toHaveLength(20);
   for (const part of parts) await together(part.map((uri) => ["unsubscribe", uri]));
   await together([
     ["subscribe", log],
