@@ -14,7 +14,7 @@ const leaseMs = 2_000;
 async function run(store: string | undefined): Promise<boolean> {
   if (store !== undefined && !/^postgres(?:ql)?:\/\//i.test(store)) {
     throw new Error(
-      "HOLDFAST_STORE has to be postgres://HOST/DATABASE here; without it the demo starts a Postgres.",
+      "HOLDFAST_STORE must be postgres://HOST/DATABASE here; without it the demo starts a Postgres.",
     );
   }
   const workspace = mkdtempSync(join(tmpdir(), "holdfast-demo-"));

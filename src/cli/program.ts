@@ -179,7 +179,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     );
   program
     .command("completion")
-    .description("print a script with which a shell completes commands, servers, tools and tasks")
+    .description("print a shell script that completes commands, servers, tools and tasks")
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
     .action(async (shell: Shell) =>
       end(await (await import("./command/completion.ts")).completion(context, { shell })),
@@ -202,7 +202,7 @@ export function addDashboardCommand(program: Command, context: Context, end: (co
     )
     .option("--path <path>", "the path of the page", "/holdfast")
     .option("--read-only", "show tasks, but allow no actions")
-    .option("--as <name>", "the name recorded with actions; by default that of the system's user")
+    .option("--as <name>", "the name to record with actions (default: your user name)")
     .option("--json", "print JSON; docs/cli.md describes it")
     .action(async (place: string, options: DashboardCommandOptions) =>
       end(await (await import("./command/dashboard.ts")).dashboard(context, { place, options })),

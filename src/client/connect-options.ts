@@ -107,12 +107,12 @@ class DeclaredConnectOptions {
    * The server's name in task references. Set it if the default would change while the tasks stay, or if different servers would share
    * it. Default: its URL; for a process, its command line; for a transport, `"transport"`.
    */
-  readonly serverName?: string = text("a text that is not empty", (name) => name !== "", {});
+  readonly serverName?: string = text("a non-empty string", (name) => name !== "", {});
   /** Headers of every HTTP request. Have no effect on other connections. */
   readonly headers?: Readonly<Record<string, string>> = value("an object of headers", isObject);
   /** A bearer token, or a function that returns one and is called before each HTTP request. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>) = value(
-    "a text, or a function that returns one",
+    "a string, or a function that returns one",
     (given) => typeof given === "string" || isFunction(given),
     { secret: true },
   );

@@ -97,7 +97,7 @@ export type TasksMethod = (typeof taskMethods)[number];
 export function readTaskId(method: Exclude<TasksMethod, "tasks/list">, params: unknown): string {
   const taskId = isJsonObject(params) ? params["taskId"] : undefined;
   if (typeof taskId === "string" && taskId !== "") return taskId;
-  throw new HoldfastError("invalid_params", `${method} needs params.taskId, a string that is not empty.`);
+  throw new HoldfastError("invalid_params", `${method} needs params.taskId: a non-empty string.`);
 }
 
 /** The key in `_meta` that names the task a message belongs to (C-097). */
@@ -166,7 +166,7 @@ export function wireStatus(task: TaskRecord): WireStatus {
     case "error":
       return "failed";
     case null:
-      throw new HoldfastError("internal", `Task ${task.id} is settled and has no outcome.`);
+      throw new HoldfastError("internal", `Task ${task.id} has ended, but its outcome is missing.`);
   }
 }
 
@@ -190,7 +190,7 @@ export interface TaskParams {
 export function readTaskParams(params: unknown): TaskParams | undefined {
   const task = isJsonObject(params) ? params["task"] : undefined;
   if (task === undefined) return undefined;
-  if (!isJsonObject(task)) throw new HoldfastError("invalid_params", "params.task has to be an object.");
+  if (!isJsonObject(task)) throw new HoldfastError("invalid_params", "params.task must be an object.");
   const { ttl } = task;
   return ttl === undefined ? {} : { ttlMs: readMilliseconds(ttl, "params.task.ttl") };
 }

@@ -54,13 +54,13 @@ export function taskListening(params: unknown): TaskListening | undefined {
  */
 export function readTaskIds(taskIds: unknown, resources = 0, most = maxTaskIds): readonly string[] {
   if (!Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")) {
-    throw new HoldfastError("invalid_params", "notifications.taskIds has to be a list of strings.");
+    throw new HoldfastError("invalid_params", "notifications.taskIds must be a list of strings.");
   }
   if (taskIds.length + resources > most) {
     const named =
       resources === 0
         ? `notifications.taskIds has more than ${most} ids.`
-        : `notifications name more than ${most} tasks, logs and outputs.`;
+        : `notifications lists more than ${most} tasks, logs and outputs.`;
     throw new HoldfastError("invalid_params", named);
   }
   return [...new Set<string>(taskIds)];

@@ -78,13 +78,13 @@ export function readCommand(method: TasksMethod, params: unknown): TasksCommand 
 
 function readTaskId(method: TasksMethod, { taskId }: JsonObject): string {
   if (typeof taskId === "string" && taskId !== "") return taskId;
-  throw new HoldfastError("invalid_params", `${method} needs params.taskId, a string that is not empty.`);
+  throw new HoldfastError("invalid_params", `${method} needs params.taskId: a non-empty string.`);
 }
 
 /** An answer that is no object answers nothing and is ignored, like an answer to an unknown key (X-063). */
 function readAnswers({ inputResponses }: JsonObject): InputAnswer[] {
   if (!isJsonObject(inputResponses)) {
-    throw new HoldfastError("invalid_params", "tasks/update needs params.inputResponses, an object.");
+    throw new HoldfastError("invalid_params", "tasks/update needs params.inputResponses: an object.");
   }
   return Object.entries(inputResponses)
     .filter(([, answer]) => isJsonObject(answer))
@@ -178,7 +178,7 @@ function diagnosis(view: TaskSnapshot): string {
 
 function outcomeOf({ task, outcome }: TaskSnapshot): NonNullable<TaskSnapshot["outcome"]> {
   if (outcome !== null) return outcome;
-  throw new HoldfastError("internal", `Task ${task.id} is settled and has no outcome.`);
+  throw new HoldfastError("internal", `Task ${task.id} has ended, but its outcome is missing.`);
 }
 
 function isoTime(epochMs: number): string {
@@ -294,13 +294,10 @@ export interface Retry {
 /** Reads the params of a call; throws `invalid_params` with the reason. */
 export function readRetry({ requestState, inputResponses = {} }: JsonObject): Retry {
   if (requestState !== undefined && typeof requestState !== "string") {
-    throw new HoldfastError(
-      "invalid_params",
-      "params.requestState has to be the string that was handed out.",
-    );
+    throw new HoldfastError("invalid_params", "params.requestState must be the string that the server sent.");
   }
   if (!isJsonObject(inputResponses)) {
-    throw new HoldfastError("invalid_params", "params.inputResponses has to be an object.");
+    throw new HoldfastError("invalid_params", "params.inputResponses must be an object.");
   }
   return { requestState, inputResponses };
 }

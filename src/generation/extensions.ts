@@ -133,7 +133,7 @@ export function readIdempotencyKey(
     return key;
   throw new HoldfastError(
     "invalid_params",
-    `_meta["${idempotencyKeyMeta}"] has to be a string of ${minimum} to ${maximum} visible ASCII characters.`,
+    `_meta["${idempotencyKeyMeta}"] must be a string of ${minimum} to ${maximum} visible ASCII characters.`,
   );
 }
 
@@ -197,14 +197,14 @@ export const taskResourceTemplates: readonly JsonObject[] = [
     uriTemplate: "task://{id}/log{?after}",
     name: "task-log",
     description:
-      "The log of a task, one JSON object on each line; after: the number of the last line that is known.",
+      "The log of a task, one JSON object per line. Set after to the number of the last line that you have.",
     mimeType: linesMimeType,
   },
   {
     uriTemplate: "task://{id}/output{?after}",
     name: "task-output",
     description:
-      "What a task has put out so far, one JSON object on each line; after: the number of the last line that is known.",
+      "The output of a task so far, one JSON object per line. Set after to the number of the last line that you have.",
     mimeType: linesMimeType,
   },
 ];

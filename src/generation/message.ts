@@ -45,7 +45,7 @@ const longestMs = 100 * 365 * 24 * 60 * 60 * 1000;
  */
 export function readMilliseconds(value: unknown, name: string): number {
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
-    throw new HoldfastError("invalid_params", `${name} has to be a number of milliseconds from 0 on.`);
+    throw new HoldfastError("invalid_params", `${name} must be a number of milliseconds, 0 or more.`);
   }
   return Math.min(Math.ceil(value), longestMs);
 }
@@ -64,7 +64,7 @@ export function readCursor(params: unknown): string | undefined {
   if (cursor === undefined) return undefined;
   const id = typeof cursor === "string" ? decode(cursor) : undefined;
   if (id !== undefined) return id;
-  throw new HoldfastError("invalid_params", "params.cursor has to be the nextCursor of an earlier page.");
+  throw new HoldfastError("invalid_params", "params.cursor must be the nextCursor of an earlier page.");
 }
 
 /** Decoding skips characters that are not base64url, so a cursor is valid only if it encodes back to the same text. */

@@ -84,7 +84,7 @@ export type TasksMethod = (typeof taskMethods)[number];
 export function readTaskId(method: Exclude<TasksMethod, "tasks/list">, params: unknown): string {
   const taskId = isJsonObject(params) ? params["taskId"] : undefined;
   if (typeof taskId === "string" && taskId !== "") return taskId;
-  throw new HoldfastError("invalid_params", `${method} needs params.taskId, a string that is not empty.`);
+  throw new HoldfastError("invalid_params", `${method} needs params.taskId: a non-empty string.`);
 }
 
 /** The key in `_meta` that names the task a message belongs to (S-060). Its prefix differs from that of later revisions. */
@@ -181,7 +181,7 @@ export function wireStatus(task: TaskRecord): WireStatus {
     case "error":
       return "failed";
     case null:
-      throw new HoldfastError("internal", `Task ${task.id} is settled and has no outcome.`);
+      throw new HoldfastError("internal", `Task ${task.id} has ended, but its outcome is missing.`);
   }
 }
 
@@ -210,7 +210,7 @@ export function readTaskParams(params: unknown): TaskParams | undefined {
   if (task === undefined) return undefined;
   const { taskId, keepAlive } = isJsonObject(task) ? task : {};
   if (typeof taskId !== "string" || taskId === "" || taskId.length > longestId) {
-    const problem = `_meta["${taskKey}"] needs a taskId, a string of 1 to ${longestId} characters.`;
+    const problem = `_meta["${taskKey}"] needs a taskId: a string of 1 to ${longestId} characters.`;
     throw new HoldfastError("invalid_params", problem);
   }
   if (keepAlive === undefined) return { taskId };

@@ -14,9 +14,7 @@ export function assertDedupeId(dedupeId: unknown): void {
 
 function assertText(text: unknown, what: string): void {
   if (typeof text !== "string" || text === "") {
-    throw new TypeError(
-      `${what} has to be a string that is not empty; it is ${text === "" ? "empty" : typeof text}.`,
-    );
+    throw new TypeError(`${what} must be a non-empty string${text === "" ? "" : `, not ${typeof text}`}.`);
   }
   if (text.length <= longest) return;
   throw new HoldfastError("too_large", `${what} is longer than ${longest} characters.`);

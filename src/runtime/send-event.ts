@@ -23,7 +23,7 @@ export async function sendEvent(
   id: string,
   { name, value = null, dedupeId }: TaskEvent,
 ): Promise<SentEvent> {
-  if (typeof id !== "string") throw new TypeError(`The id of a task has to be a string; it is ${typeof id}.`);
+  if (typeof id !== "string") throw new TypeError(`The id of a task must be a string, not ${typeof id}.`);
   assertEventName(name);
   if (dedupeId !== undefined) assertDedupeId(dedupeId);
   const { maxBodyBytes, maxEventsPerTask: limit } = options;

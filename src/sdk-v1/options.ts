@@ -60,7 +60,7 @@ export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options>
 function validTtl(name: string, given: number | null | undefined, otherwise: number | null): number | null {
   if (given === undefined) return otherwise;
   if (given === null || (Number.isSafeInteger(given) && given > 0)) return given;
-  throw new HoldfastError("configuration", `${name} has to be a whole number above 0, or null.`);
+  throw new HoldfastError("configuration", `${name} must be a whole number above 0, or null.`);
 }
 
 /** The ttl of a task in milliseconds (C-103): the requested one, or the default, within the limits. null: no end. */

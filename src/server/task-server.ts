@@ -103,6 +103,6 @@ export function assertServes({ roles }: RuntimeSettings): void {
   if (roles.includes("serve")) return;
   throw new HoldfastError(
     "configuration",
-    'This process has only the role "work", so it takes no requests. Call start() to run handlers, or add the role "serve".',
+    'This process has only the role "work", so it does not accept requests. Call start() to run handlers, or add the role "serve".',
   );
 }

@@ -9,7 +9,7 @@ export class StoreLost extends HoldfastError {
     const then = rejoins ? "This process continues with the tasks that it still has" : "Restart this process";
     super(
       "store_lost",
-      `Another process took over the tasks of this one in ${place}, because it seemed dead. ${then}.`,
+      `Another process took over the tasks of this one in ${place}, because this one seemed dead. ${then}.`,
     );
     this.rejoins = rejoins;
   }

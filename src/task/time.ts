@@ -23,7 +23,7 @@ export function millisecondsOf(span: string | number): number {
   const ms = typeof span === "number" ? span : Number(amount) * (units[unit] ?? NaN);
   if (Number.isFinite(ms) && ms >= 0) return ms;
   throw new TypeError(
-    `${JSON.stringify(span)} is not a duration: use "90s", "5m", "48h", "7d", or a number of milliseconds from 0 on.`,
+    `${JSON.stringify(span)} is not a duration: use "90s", "5m", "48h", "7d", or a number of milliseconds, 0 or more.`,
   );
 }
 

@@ -43,7 +43,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): ServerTelemet
   assertOptionNames("openTelemetry", options, names);
   const { tracerProvider = traceApi, meterProvider = metricsApi, errorText = "keep" } = options;
   if (errorText !== "keep" && errorText !== "omit")
-    throw new HoldfastError("configuration", 'openTelemetry: errorText has to be "keep" or "omit".');
+    throw new HoldfastError("configuration", 'openTelemetry: errorText must be "keep" or "omit".');
   const meter = meterProvider.getMeter(scope);
   const metrics = new ServerMeters(meter);
   const tracer = tracerProvider.getTracer(scope);

@@ -143,7 +143,7 @@ export class TestTasks implements AsyncDisposable {
     if (handle.taskId !== null) return new TestTask(handle, handle.taskId, this.#world);
     const answer = JSON.stringify(await handle.result());
     assert.fail(
-      `The call of "${tool}" created no task and was answered with ${answer}. For such tools, use t.call.`,
+      `The call to "${tool}" created no task and was answered with ${answer}. For such tools, use t.call.`,
     );
   }
 
@@ -213,8 +213,8 @@ export class TestTasks implements AsyncDisposable {
   async #answered<T>(tool: string, call: Promise<T>): Promise<T> {
     return this.#stillness.unlessStuck(call, () => {
       const [key] = this.#questions.open(null);
-      if (key === undefined) return this.#world.down() ?? `The call of "${tool}" has not been answered.`;
-      return `The call of "${tool}" asks "${key}" before there is a task: call t.answers({ ${key}: … }) first.`;
+      if (key === undefined) return this.#world.down() ?? `The call to "${tool}" has not been answered.`;
+      return `The call to "${tool}" asks "${key}" before there is a task: call t.answers({ ${key}: … }) first.`;
     });
   }
 

@@ -82,7 +82,7 @@ describe("a token and headers", { timeout: 60_000 }, () => {
     expect([one.secrets(), other.secrets()]).toEqual([[undefined], ["Bearer s3cret"]]);
     expect(await run(["tools", one.url], { ...env, HOLDFAST_TOKEN_ORIGIN: "reports" })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("HOLDFAST_TOKEN_ORIGIN has to be an origin") as string,
+      stderr: expect.stringContaining("HOLDFAST_TOKEN_ORIGIN must be an origin") as string,
     });
   });
 

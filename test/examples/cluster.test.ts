@@ -56,5 +56,5 @@ it("ends its nodes, and drops its schema, when it is interrupted", { timeout: 60
 it("says what it needs of a store", async () => {
   const run = new ExampleProcess(script, [], { env: { HOLDFAST_STORE: "sqlite:tasks.db" } });
   expect(await run.ended()).toBe(1);
-  expect(await run.stderr).toContain("HOLDFAST_STORE has to be postgres://HOST/DATABASE here");
+  expect(await run.stderr).toContain("HOLDFAST_STORE must be postgres://HOST/DATABASE here");
 });

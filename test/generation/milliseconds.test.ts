@@ -12,7 +12,7 @@ it.each([null, -1, Infinity, Number.NaN, "5", {}, undefined])("is not %j [A-15]"
   expect(() => readMilliseconds(value, "params.ttl")).toThrow(
     expect.objectContaining({
       code: "invalid_params",
-      message: "params.ttl has to be a number of milliseconds from 0 on.",
+      message: "params.ttl must be a number of milliseconds, 0 or more.",
     }),
   );
 });

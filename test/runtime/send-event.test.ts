@@ -170,13 +170,15 @@ describe("an event is refused", () => {
     const { process, id } = await collecting();
     const send = (event: object): Promise<unknown> =>
       codeOf(process.runtime.sendEvent(id, { name: "paid", ...event }));
-    expect(await send({ name: "" })).toContain("has to be a string that is not empty; it is empty");
-    expect(await send({ name: 5 })).toContain("The name of an event has to be a string");
-    expect(await send({ dedupeId: 5 })).toContain("The dedupeId of an event has to be a string");
+    expect(await send({ name: "" })).toContain("must be a non-empty string.");
+    expect(await send({ name: 5 })).toContain("The name of an event must be a non-empty string, not number");
+    expect(await send({ dedupeId: 5 })).toContain(
+      "The dedupeId of an event must be a non-empty string, not number",
+    );
     expect(await send({ name: "n".repeat(256) })).toBe("too_large");
     expect(await send({ dedupeId: "d".repeat(256) })).toBe("too_large");
     const withoutId = process.runtime.sendEvent(undefined as unknown as string, { name: "paid" });
-    expect(await codeOf(withoutId)).toContain("The id of a task has to be a string; it is undefined");
+    expect(await codeOf(withoutId)).toContain("The id of a task must be a string, not undefined");
   });
 });
 

@@ -350,8 +350,8 @@ describe("a handler that waits for an event", () => {
     expect(seen).toEqual([
       "nested_step",
       "duplicate_key",
-      "The name of an event has to be a string that is not empty; it is empty.",
-      "The name of an event has to be a string that is not empty; it is number.",
+      "The name of an event must be a non-empty string.",
+      "The name of an event must be a non-empty string, not number.",
       "The name of an event is longer than 255 characters.",
       'A wait for an event has no option "timeout". Did you mean timeoutMs?',
       "A wait for an event: timeoutMs must be a length of time, in milliseconds, not -1.",

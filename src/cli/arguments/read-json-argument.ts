@@ -24,7 +24,7 @@ export async function readJsonArgument(given: string | undefined, { stdin, cwd }
       `--args is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  if (!isJsonObject(value)) throw new UsageError("--args has to be a JSON object.");
+  if (!isJsonObject(value)) throw new UsageError("--args must be a JSON object.");
   return value;
 }
 

@@ -97,7 +97,7 @@ async function explainKept(
 
 function whyUnknown({ target }: FoundServer): string {
   return typeof target === "string"
-    ? "Perhaps it was started with other credentials: use those."
+    ? "It may have been started with other credentials: if so, use those."
     : "A server that keeps tasks in memory loses them when its command ends.";
 }
 

@@ -47,12 +47,12 @@ function tokenOf(
     // With several servers it is unclear which one the token is for.
     if (isOneOfSeveral) return undefined;
   } else if (!URL.canParse(bound) || !/^https?:/i.test(bound)) {
-    throw new UsageError("HOLDFAST_TOKEN_ORIGIN has to be an origin, such as https://reports.example.com.");
+    throw new UsageError("HOLDFAST_TOKEN_ORIGIN must be an origin, such as https://reports.example.com.");
   } else if (typeof target !== "string" || new URL(target).origin !== new URL(bound).origin) return undefined;
   return namesAuthorization(headers) ? undefined : env["HOLDFAST_TOKEN"];
 }
 
-const obstacle = "has a line break or another character that no header can carry.";
+const obstacle = "has a line break or another character that a header cannot contain.";
 
 function canBeSent(value: string): boolean {
   return /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(value);

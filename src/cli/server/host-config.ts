@@ -86,7 +86,7 @@ const httpTypes: ReadonlySet<unknown> = new Set([
 
 /** `where` names the entry in errors. */
 export function readHostEntry(value: unknown, where: string): HostEntry {
-  if (!isJsonObject(value)) throw new UsageError(`${where}: it has to be an object.`);
+  if (!isJsonObject(value)) throw new UsageError(`${where}: it must be an object.`);
   const { type, command, url } = value;
   if (typeof url === "string" && command === undefined && httpTypes.has(type)) {
     return { kind: "http", url, headers: texts(value, "headers", where) };
@@ -94,10 +94,10 @@ export function readHostEntry(value: unknown, where: string): HostEntry {
   if (typeof command === "string" && url === undefined && (type === undefined || type === "stdio")) {
     const { args = [], cwd } = value;
     if (!Array.isArray(args) || !args.every((arg) => typeof arg === "string")) {
-      throw new UsageError(`${where}: "args" has to be a list of strings.`);
+      throw new UsageError(`${where}: "args" must be a list of strings.`);
     }
     if (cwd !== undefined && typeof cwd !== "string") {
-      throw new UsageError(`${where}: "cwd" has to be a string.`);
+      throw new UsageError(`${where}: "cwd" must be a string.`);
     }
     return { kind: "process", command, args, env: texts(value, "env", where), cwd };
   }
@@ -106,10 +106,10 @@ export function readHostEntry(value: unknown, where: string): HostEntry {
 
 function texts(entry: JsonObject, name: string, where: string): Record<string, string> {
   const value = entry[name] ?? {};
-  if (!isJsonObject(value)) throw new UsageError(`${where}: "${name}" has to be an object of strings.`);
+  if (!isJsonObject(value)) throw new UsageError(`${where}: "${name}" must be an object of strings.`);
   const found: [string, string][] = Object.entries(value).map(([key, text]) => {
     if (typeof text === "string") return [key, text];
-    throw new UsageError(`${where}: "${name}.${key}" has to be a string.`);
+    throw new UsageError(`${where}: "${name}.${key}" must be a string.`);
   });
   return Object.fromEntries(found);
 }

@@ -37,7 +37,7 @@ function withToken(init: RequestInit, token: string | undefined): RequestInit {
 /** The header value for a token. Throws for a token that no header can carry, without quoting it: fetch would include it in its error. */
 export function bearer(token: string): string {
   if (/^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(token)) return `Bearer ${token}`;
-  const message = "The token has a line break or another character that no header can carry";
+  const message = "The token has a line break or another character that a header cannot contain";
   throw new TaskClientError("unauthorized", message);
 }
 

@@ -64,7 +64,7 @@ export async function browserLogin(run: LoginRun): Promise<Login> {
 /** The address comes from the server: a browser may open only web pages. */
 function visitable(url: URL | undefined): URL {
   if (url?.protocol === "https:" || url?.protocol === "http:") return url;
-  throw new TaskClientError("protocol", "The authorization server names no valid login page");
+  throw new TaskClientError("protocol", "The authorization server did not give a valid login page");
 }
 
 function codeIn(

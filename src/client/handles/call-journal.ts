@@ -124,7 +124,7 @@ export class CallJournal {
     const writing = (this.#expiryWrites.get(taskId) ?? Promise.resolve())
       .then(async () => this.#writeExpiry(task))
       .catch((cause: unknown) =>
-        this.#reportError("The handle store could not save when a task expires", cause),
+        this.#reportError("The handle store could not save a task's new expiry time", cause),
       )
       .finally(() => {
         if (this.#expiryWrites.get(taskId) === writing) this.#expiryWrites.delete(taskId);

@@ -45,7 +45,7 @@ export function assertWait({ timeoutMs, pollIntervalMs }: WaitOptions): void {
 
 export function assertMs(name: string, ms: number | undefined): void {
   if (ms !== undefined && !(Number.isFinite(ms) && ms >= 0)) {
-    throw new RangeError(`${name} has to be a number of at least 0, not ${ms}.`);
+    throw new RangeError(`${name} must be a number of at least 0, not ${ms}.`);
   }
 }
 

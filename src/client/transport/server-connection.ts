@@ -208,7 +208,7 @@ const withoutBody = new Set([204, 205, 304]);
  */
 export const fetchWithoutTimeout: FetchLike = async (url, { method = "GET", headers, body, signal } = {}) => {
   if (body !== undefined && body !== null && typeof body !== "string")
-    throw new TypeError("The body of a request has to be a string");
+    throw new TypeError("The body of a request must be a string");
   // A request on a keep-alive connection that the server has just closed would be lost: one turn of the event loop
   // reads the close, the next one drops the connection.
   await nextTurn();

@@ -85,7 +85,7 @@ function lifeOf(
 function requestedMs({ ttlMs }: TaskCall, { minTtlMs, maxTtlMs }: RuntimeSettings): number | undefined {
   if (ttlMs === undefined) return undefined;
   if (!Number.isFinite(ttlMs) || ttlMs < 0) {
-    throw new HoldfastError("invalid_params", "A ttl is a number of milliseconds of at least 0.");
+    throw new HoldfastError("invalid_params", "A ttl must be a number of milliseconds, 0 or more.");
   }
   return Math.min(Math.max(Math.floor(ttlMs), minTtlMs), maxTtlMs);
 }

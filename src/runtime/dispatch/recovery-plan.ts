@@ -49,7 +49,7 @@ export function orphanFailure(tool: string): Failure {
 
 /** Why a task that cannot run again fails. */
 export function interrupted(tool: string): string {
-  return `The server stopped while "${tool}" was running. The tool is not marked as safe to run again, so it was not; it may have done part of its work.`;
+  return `The server stopped while "${tool}" was running. The tool is not marked as safe to run again, so it was not run again. It may have done part of its work.`;
 }
 
 /** Whether the tool allows the task to run, possibly again. */

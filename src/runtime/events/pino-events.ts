@@ -93,13 +93,13 @@ const names: OptionNames<PinoEventsOptions> = { principal: true, errorText: true
 function redactionOf(options: PinoEventsOptions): Redaction {
   assertOptionNames("pinoEvents", options, names);
   const { principal: kept = "keep", errorText = "keep" } = options;
-  if (errorText !== "keep" && errorText !== "omit") throw wrong('errorText has to be "keep" or "omit"');
+  if (errorText !== "keep" && errorText !== "omit") throw wrong('errorText must be "keep" or "omit"');
   const errors = errorText === "keep";
   if (kept === "keep") return { errors, principal: (principal) => ({ principal }) };
   if (kept === "omit") return { errors, principal: () => ({}) };
   const { hashKey } = kept;
   if (typeof hashKey !== "string" || hashKey === "")
-    throw wrong('principal has to be "keep", "omit" or { hashKey }, with a key that is a string');
+    throw wrong('principal must be "keep", "omit" or { hashKey }, with a key that is a string');
   const hash = (principal: string): string => createHmac("sha256", hashKey).update(principal).digest("hex");
   return { errors, principal: (principal) => ({ principal: principal === null ? null : hash(principal) }) };
 }

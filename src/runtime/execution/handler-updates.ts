@@ -25,20 +25,20 @@ export function checkedChanges(changes: HandlerChanges, maxBytes: number): Handl
 export function checkedProgress(progress: Progress, maxBytes: number): Progress {
   for (const number of [progress.progress, progress.total ?? 0]) {
     if (!Number.isFinite(number))
-      throw new TypeError(`Progress has to be a finite number, not ${String(number)}.`);
+      throw new TypeError(`Progress must be a finite number, not ${String(number)}.`);
   }
   if (progress.message !== undefined) assertText("A progress message", progress.message, maxBytes);
   return progress;
 }
 
 function assertText(what: string, text: unknown, maxBytes: number): void {
-  if (typeof text !== "string") throw new TypeError(`${what} has to be a string, not ${typeof text}.`);
+  if (typeof text !== "string") throw new TypeError(`${what} must be a string, not ${typeof text}.`);
   if (Buffer.byteLength(text) > maxBytes) throw new RangeError(`${what} is larger than ${maxBytes} bytes.`);
 }
 
 function assertWholeMs(what: string, ms: unknown): void {
   if (Number.isSafeInteger(ms) && Number(ms) >= 0) return;
-  throw new RangeError(`${what} has to be a whole number of milliseconds from 0 on, not ${String(ms)}.`);
+  throw new RangeError(`${what} must be a whole number of milliseconds, 0 or more, not ${String(ms)}.`);
 }
 
 interface Pending {

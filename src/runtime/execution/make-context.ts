@@ -203,7 +203,7 @@ export function outputBodies(content: string | ContentBlock | readonly ContentBl
   return blocks.map((block) => {
     if (!isSpecType.ContentBlock(block)) {
       throw new TypeError(
-        `task.output takes a text or content blocks, such as { type: "text", text: "…" }, not ${shown(block)}.`,
+        `task.output takes a string or content blocks, such as { type: "text", text: "…" }, not ${shown(block)}.`,
       );
     }
     return encodeJson(block, "A block of the output");

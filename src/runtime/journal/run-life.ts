@@ -112,13 +112,13 @@ export const runTransitions = {
   hold: {
     from: ["direct"],
     to: "running",
-    meaning: "the run holds a task: that which it was started for, or one that was made of its call",
+    meaning: "the run holds a task: the one it was started for, or one created from its call",
   },
   drain: {
     from: ["running"],
     to: "draining",
     meaning:
-      "the server stops: the task is released where the handler comes to its next journalled call, or waits",
+      "the server stops: the task is released when the handler reaches its next journalled call, or waits",
   },
   end: {
     from: ["direct", "running", "draining"],
@@ -128,19 +128,19 @@ export const runTransitions = {
   release: {
     from: ["running", "draining", "ended"],
     to: "released",
-    meaning: "the task goes back to the queue, and what the handler still does counts for nothing",
+    meaning: "the task goes back to the queue, and whatever the handler still does is discarded",
   },
   park: {
     from: ["running"],
     to: "released",
     meaning:
-      "the handler waits, and its frame is dropped: the task is given back until something has come for it",
+      "the handler waits, and its frame is dropped: the task is given back until something arrives for it",
   },
   fence: {
     from: ["direct", "running", "draining", "ended"],
     to: "fenced",
     meaning:
-      "others have ended or taken the task, or the caller has left before there was one: nothing can be stored any more",
+      "others have ended or taken the task, or the caller left before there was one: nothing more can be stored",
   },
 } as const satisfies Record<string, Transition>;
 

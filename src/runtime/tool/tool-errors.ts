@@ -86,11 +86,11 @@ export function callErrorOf(tool: string, failure: CallFailure): TaskCallError {
     return new TaskCallError(tool, reason, `The call to tool "${tool}" was cancelled.`);
   if ("error" in failure) {
     const { error } = failure;
-    const said = reason === "expired" ? "did not end in time" : "failed";
+    const happened = reason === "expired" ? "did not end in time" : "failed";
     return new TaskCallError(
       tool,
       reason,
-      `Tool "${tool}" ${said}: ${cutText(error.message, longestCause)}`,
+      `Tool "${tool}" ${happened}: ${cutText(error.message, longestCause)}`,
       {
         error,
       },

@@ -87,7 +87,7 @@ export class DeclaredDurableToolOptions {
    * A text for the model that clients of protocol 2025-11-25 get with the created task: what the model can say or do while the task runs.
    * Must not be empty.
    */
-  readonly immediateResponse?: string = text("a text that is not empty", (given) => given !== "", {});
+  readonly immediateResponse?: string = text("a non-empty string", (given) => given !== "", {});
   /** Overrides the server's `plain` for an optional tool. Default `wait` for one with an output schema, if neither is set. */
   readonly plain?: PlainPolicy = choice(["wait", "ticket"]);
   /** Overrides the server's `plainDeadlineMs`, in milliseconds. */
@@ -139,8 +139,8 @@ export interface DurableToolOptions extends DeclaredDurableToolOptions {}
 const isText = (given: unknown): boolean => typeof given === "string";
 
 class DeclaredToolOptions extends DeclaredDurableToolOptions {
-  readonly title?: string = value("a text", isText);
-  readonly description?: string = value("a text", isText);
+  readonly title?: string = value("a string", isText);
+  readonly description?: string = value("a string", isText);
   readonly annotations?: ToolAnnotations = value("an object of annotations", isObject);
   readonly icons?: Icon[] = value("a list of icons", Array.isArray);
   readonly _meta?: Record<string, unknown> = value("an object", isObject);

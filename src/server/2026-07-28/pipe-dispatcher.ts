@@ -117,7 +117,7 @@ export class PipeDispatcher implements WireDispatcher {
       if (isJsonObject(serverInfo)) return authorIdentity(serverInfo, result?.["capabilities"]);
       throw new HoldfastError(
         "internal",
-        "The server returned by the function given to tasks.server() did not give its name.",
+        "The server returned by the function given to tasks.server() has no name.",
       );
     });
   }

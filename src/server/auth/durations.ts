@@ -4,6 +4,6 @@ import { HoldfastError } from "../../task/fault.ts";
 export function assertNumbers(options: Readonly<Record<string, number>>, least = 0): void {
   for (const [name, value] of Object.entries(options)) {
     if (Number.isFinite(value) && value >= least) continue;
-    throw new HoldfastError("configuration", `${name} has to be a number from ${least} on, not ${value}.`);
+    throw new HoldfastError("configuration", `${name} must be a number of at least ${least}, not ${value}.`);
   }
 }

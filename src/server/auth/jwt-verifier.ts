@@ -238,7 +238,7 @@ export class RemoteKeys {
     if (this.#mayTry()) await this.#read();
     const known = this.#known;
     if (known !== undefined && this.#since(known.at) < Math.max(maxAgeMs, longestStaleMs)) return known;
-    throw this.#failure ?? unavailable("The issuer's keys are not known.");
+    throw this.#failure ?? unavailable("The issuer's keys could not be fetched.");
   }
 
   /** Keys fetched after `known`, if any; rejects if they cannot be fetched. */

@@ -50,7 +50,7 @@ export class Scopes {
     this.#tasks = [...tasks];
     for (const scope of [...required, ...advertised, ...tasks, ...Object.values(tools).flat()]) {
       if (typeof scope === "string" && /^[\x21\x23-\x5B\x5D-\x7E]+$/.test(scope)) continue;
-      throw new HoldfastError("configuration", `Not a scope: ${JSON.stringify(scope)}.`);
+      throw new HoldfastError("configuration", `${JSON.stringify(scope)} is not a valid scope.`);
     }
   }
 

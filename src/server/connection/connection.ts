@@ -217,7 +217,8 @@ export class Connection {
 }
 
 function streamLost(): HoldfastError {
-  const message = "The connection of this request was lost and not resumed. Send the request again.";
+  const message =
+    "The connection that this request arrived on was lost and not resumed. Send the request again.";
   return new HoldfastError("stream_lost", message);
 }
 

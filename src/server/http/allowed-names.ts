@@ -66,7 +66,7 @@ function hostFault(host: string | null): string {
 function originFault(origin: string): string {
   const name = hostnameOf(origin);
   return name === ""
-    ? `Origin "${origin}" is not allowed: it has no host name, so only allowedOrigins: "any" admits it.`
+    ? `Origin "${origin}" is not allowed: it has no host name, so only allowedOrigins: "any" allows it.`
     : `Origin "${origin}" is not allowed: add "${name}" to the option allowedOrigins, or "${origin}" to cors.`;
 }
 

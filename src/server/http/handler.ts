@@ -211,7 +211,7 @@ export class Probes {
     if (pathname === "/healthz") return new Response("ok");
     return (await this.#look())
       ? new Response("ready")
-      : refuse(503, "The server cannot take requests now.", { "Retry-After": "1" });
+      : refuse(503, "The server cannot accept requests right now.", { "Retry-After": "1" });
   }
 
   /** One check at a time, because anyone may ask as often as they like. */
@@ -255,7 +255,7 @@ export class TaskStart {
       // A start that failed for good rejects with the same error each time.
       if (error !== this.#reported) this.#server.onError(error);
       this.#reported = error;
-      return "The server could not start running tasks. Its log has the reason.";
+      return "The server could not start running tasks. See its log for the reason.";
     }
   }
 }

@@ -103,13 +103,16 @@ export class NodeRequests {
 
   /** Of what no web `Request` could tell us any more. */
   #refusal({ httpVersionMajor, rawHeaders }: IncomingMessage): Response | undefined {
-    if (httpVersionMajor > 1) return refuse(505, "MCP is served over HTTP/1.1 here.");
+    if (httpVersionMajor > 1) return refuse(505, "This server accepts only HTTP/1.1.");
     const { maxHeaders } = this.#setup.limits;
     // Node leaves out headers beyond its limit without a word, and one of them may be the Origin.
-    if (rawHeaders.length / 2 > maxHeaders) return refuse(431, `More than ${maxHeaders} headers.`);
+    if (rawHeaders.length / 2 > maxHeaders)
+      return refuse(431, `The request has more than ${maxHeaders} headers.`);
     // Of some that are repeated it takes the first, and joins others.
     const repeated = repeatedHeader(rawHeaders);
-    return repeated === undefined ? undefined : refuse(400, `There is more than one ${repeated} header.`);
+    return repeated === undefined
+      ? undefined
+      : refuse(400, `The request has more than one ${repeated} header.`);
   }
 
   #count(socket: Socket, more: 1 | -1): number {

@@ -94,7 +94,7 @@ export class PollingTools {
       if (!(error instanceof HoldfastError) || error.code !== "invalid_params") throw error;
       const { text, form } = describeQuestion(question);
       const problem = `That answer was not accepted, and the question is still open. ${error.message}`;
-      return say(call, `${problem}\n${text}\nPass as the answer ${form}.`, true);
+      return say(call, `${problem}\n${text}\nAs the answer, pass ${form}.`, true);
     }
     return undefined;
   }

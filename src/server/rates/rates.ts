@@ -81,7 +81,7 @@ export class Rates {
           ? (this.#overloaded() ?? consume(this.#calls, principal, "calls"))
           : undefined;
       case "tasks/list":
-        return consume(this.#lists, principal, "lists of tasks");
+        return consume(this.#lists, principal, "requests to list tasks");
       case "tasks/get":
         return (await this.#guessing(message, principal)) ?? (await this.#polling(params, principal));
       case "tasks/result":
@@ -110,7 +110,7 @@ export class Rates {
     principal: string | null,
   ): Promise<HoldfastError | undefined> {
     return kind === "list"
-      ? consume(this.#lists, principal, "lists of tasks")
+      ? consume(this.#lists, principal, "requests to list tasks")
       : this.#guessing(message, principal);
   }
 
@@ -166,7 +166,7 @@ async function consume(
 }
 
 function tooFast(what: string, retryAfterMs: number): HoldfastError {
-  return tooMuch(`Too many ${what} in too little time.`, retryAfterMs);
+  return tooMuch(`Too many ${what} in a short time. Try again later.`, retryAfterMs);
 }
 
 function tooMuch(message: string, retryAfterMs: number): HoldfastError {

@@ -52,7 +52,7 @@ export class Cipher {
       return fromStored(Buffer.concat([opened, decipher.final()]).toString("utf8"));
     } catch {
       throw new Unopened(
-        `it cannot be decrypted with the key "${keyId}": the key is another one, or the text was changed`,
+        `it cannot be decrypted with the key "${keyId}": the key is wrong, or the text was changed`,
       );
     }
   };

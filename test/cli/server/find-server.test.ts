@@ -123,7 +123,7 @@ it.each([
   ["nobody", { mcpServers }, /no server "nobody" in .*\.mcp\.json, which has "local", "remote"/],
   ["local", { mcpServers }, /server "local", needs the environment variable KEY/],
   ["neither", { mcpServers }, /server "neither": it needs either "command"/],
-  ["oddly", { mcpServers }, /"args" has to be a list of strings/],
+  ["oddly", { mcpServers }, /"args" must be a list of strings/],
   ["local", { servers: {} }, /has no object "mcpServers"/],
   ["local", "{", /is not JSON/],
 ])("refuses %s with %j", async (given, config, message) => {

@@ -54,7 +54,7 @@ it.each([
 it.each([null, -1, Infinity, Number.NaN, "60000", {}])("has no keepAlive of %j [A-15]", (keepAlive) => {
   const request = params({ taskId: "a", keepAlive });
   expect(() => readTaskParams(request)).toThrow(expect.objectContaining({ code: "invalid_params" }));
-  expect(() => readTaskParams(request)).toThrow(`_meta["${key}"].keepAlive has to be`);
+  expect(() => readTaskParams(request)).toThrow(`_meta["${key}"].keepAlive must be`);
 });
 
 it("is asked for beside what else is in _meta [S-006 S-008]", () => {

@@ -26,6 +26,6 @@ it("refuses a request with two tokens in the form of its other refusals", async 
   const response = await promise;
   expect([response.statusCode, response.headers["cache-control"]]).toEqual([400, "no-store"]);
   expect(await json(response)).toEqual({
-    error: { code: "invalid_request", message: "There is more than one authorization header." },
+    error: { code: "invalid_request", message: "The request has more than one authorization header." },
   });
 });

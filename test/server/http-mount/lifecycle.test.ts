@@ -91,7 +91,7 @@ it.each(both)(
     const answers = await Promise.all([peer.call("bare"), peer.send("tasks/get", { taskId: "a" })]);
     for (const { status, headers, error } of answers) {
       expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
-      expect(error?.message).toBe("The server could not start running tasks. Its log has the reason.");
+      expect(error?.message).toBe("The server could not start running tasks. See its log for the reason.");
     }
     expect(errors).toEqual([cause]);
     expect((await get("/readyz")).status).toBe(503);
@@ -124,7 +124,7 @@ it("tries again after a pause to start the tasks, and tells each fault once", as
     tasks.server(() => new McpServer({ name: "reports", version: "1" })),
     clock,
   );
-  const fault = "The server could not start running tasks. Its log has the reason.";
+  const fault = "The server could not start running tasks. See its log for the reason.";
   expect(await Promise.all([start.fault(), start.fault()])).toEqual([fault, fault]);
   expect([await start.fault(), attempts]).toEqual([fault, 1]);
   await clock.advance(1_000);

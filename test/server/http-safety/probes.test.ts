@@ -52,7 +52,7 @@ it("is ready from its start to its stop, as far as its store answers, and health
 it("answers HEAD, names no cause, and leaves other methods to the protocol's path", async () => {
   const { tasks, handler, probe } = setup(() => undefined);
   onTestFinished(() => handler.close());
-  expect((await probe("/readyz"))[1]).toContain("The server cannot take requests now.");
+  expect((await probe("/readyz"))[1]).toContain("The server cannot accept requests right now.");
   await tasks.start();
   onTestFinished(() => tasks.stop());
   expect(await probe("/readyz")).toEqual([200, "ready"]);
