@@ -43,7 +43,7 @@ async function onPayment(request: IncomingMessage): Promise<number> {
     return 204; // stored on disk
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
-    // Sending it again helps, unless nothing waits for it any more.
+    // Sending it again helps, unless nothing is waiting for it.
     return ["unknown_task", "finished"].includes(error.code) ? 410 : 503;
   }
 }

@@ -183,7 +183,7 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
   command("webhooks", "count each webhook's undelivered messages").action(async (place: string) =>
     end(await (await import("./command/admin/webhooks.ts")).webhooks(context, { place })),
   );
-  acting("resend", "resend a webhook's messages whose delivery was given up")
+  acting("resend", "resend a webhook's messages that could not be delivered")
     .argument("<webhook>", "the webhook's name")
     .action(async (place: string, webhook: string, options: AdminOptions) =>
       end(await (await import("./command/admin/webhooks.ts")).resend(context, { place, webhook, options })),

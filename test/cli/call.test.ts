@@ -44,10 +44,10 @@ describe("holdfast call", { timeout: deadline }, () => {
 
   it.each([
     [["add", "a=1"], /Missing: b\. It takes a \(number, required\), b \(number, required\)/],
-    [["add", "a=1", "b=two"], /b must be number, not "two"/],
+    [["add", "a=1", "b=two"], /b must be a number, not "two"/],
     [["add", "a=1", "b=2", "c=3"], /no argument "c"/],
     [["add", "a=1", "b=2", "c:=3"], /no argument "c"/],
-    [["add", "a=1", "--args", '{ "b": "2" }'], /b must be number, not "2"/],
+    [["add", "a=1", "--args", '{ "b": "2" }'], /b must be a number, not "2"/],
     [["add", "a=1", "b=9007199254740993"], /9007199254740993 is too long/],
     [["ad", "a=1"], /no tool "ad"\. Did you mean "add"\? It has .*\badd\b/],
     [["add", "a:=1", "--args", "[]"], /--args must be a JSON object/],

@@ -141,6 +141,6 @@ it("says so of what is no folder, and of what is no package", async () => {
   expect(file.stderr).toContain("cannot be written (ENOTDIR). Give another folder.");
   const tarball = await runMain(["init", "new", "--tarball", "missing.tgz"], { cwd });
   expect(tarball.code).toBe(2);
-  expect(tarball.stderr).toContain("--tarball takes the .tgz file that npm pack made of Holdfast");
+  expect(tarball.stderr).toContain("--tarball takes the .tgz file that npm pack made from Holdfast");
   await expect(lstat(join(cwd, "new"))).rejects.toThrow("ENOENT");
 });

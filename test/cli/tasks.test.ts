@@ -92,7 +92,7 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     const got = await run("get", id);
     expect(got.stdout).toContain("question    confirm: Delete a.txt? confirm=boolean\n");
     const refusals = [
-      [["confirm=perhaps"], /confirm must be boolean/],
+      [["confirm=perhaps"], /confirm must be a boolean/],
       [["konfirm=true"], /no argument "konfirm"/],
       [[], /no terminal to ask you on.*\n {2}confirm: Delete a\.txt\?/],
       [["confirm=true", "--decline"], /only one of these/],

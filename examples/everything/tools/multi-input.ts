@@ -26,11 +26,11 @@ export function addMultiInput(tasks: Tasks): void {
           },
         }),
       ]);
-      return text(`name: ${told(name, "name")}, confirm: ${told(confirm, "confirm")}`);
+      return text(`name: ${answerText(name, "name")}, confirm: ${answerText(confirm, "confirm")}`);
     },
   );
 }
 
-function told({ action, content }: ElicitResult, field: string): string {
+function answerText({ action, content }: ElicitResult, field: string): string {
   return action === "accept" ? String(content?.[field]) : action;
 }

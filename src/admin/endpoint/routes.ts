@@ -162,7 +162,7 @@ export const routes: readonly AdminRoute[] = [
     method: "POST",
     path: "/webhooks/{webhook}/resend",
     operation: "resendWebhook",
-    summary: "Resend a webhook's messages whose delivery was given up",
+    summary: "Resend a webhook's messages that could not be delivered",
     body: "Nothing",
     answer: reference("Resent"),
     faults: ["invalid_params"],

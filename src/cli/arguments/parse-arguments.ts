@@ -39,7 +39,7 @@ export function completeArguments(given: JsonObject, schema: InputSchema): JsonO
     // A schema without properties may be incomplete; --args passes any keys.
     if (known === undefined && schema.isClosed && properties.size > 0) throw unknownKey(key, schema);
     if (known !== undefined && !fits(value, known, root))
-      throw new UsageError(`${key} must be ${describeType(known, root)}, not ${quoted(value)}.`);
+      throw new UsageError(`${key} ${mustBe(known, root)}, not ${quoted(value)}.`);
   }
   return args;
 }
@@ -119,12 +119,18 @@ export function readValue(
     if (losesDigits(text) && (types.has("number") || types.has("integer")))
       return problem(`takes a number, and ${tooLong(text)}`);
     const hint = types.has("object") || types.has("array") ? "; write it as JSON with :=" : "";
-    return problem(`must be ${describeType(schema, root)}, not ${quoted(text)}${hint}`);
+    return problem(`${mustBe(schema, root)}, not ${quoted(text)}${hint}`);
   }
   if (Array.isArray(choices) && !choices.includes(value.value)) {
-    return problem(`must be one of ${describeType(schema, root)}, not ${quoted(text)}`);
+    return problem(`${mustBe(schema, root)}, not ${quoted(text)}`);
   }
   return { kind: "value", value: value.value };
+}
+
+function mustBe(schema: JsonObject, root: JsonObject): string {
+  const type = describeType(schema, root);
+  if (Array.isArray(schema["enum"])) return `must be one of ${type}`;
+  return `must be ${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
 }
 
 /** Shows a value in an error; it can be a whole file. */

@@ -112,7 +112,7 @@ async function assertTarball(path: string): Promise<void> {
   const found = await realpath(path).catch(() => undefined);
   if (found === undefined || !path.endsWith(".tgz"))
     throw new UsageError(
-      `--tarball takes the .tgz file that npm pack made of Holdfast, and ${path} is not one.`,
+      `--tarball takes the .tgz file that npm pack made from Holdfast, and ${path} is not one.`,
     );
 }
 

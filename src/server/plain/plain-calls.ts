@@ -197,7 +197,7 @@ function someCanBeAsked({ inputs }: TaskSnapshot, { capabilities }: PlainCall): 
 
 /** For a call that joined that of another client, which must answer: the answer may never come. */
 const asksAnotherClient =
-  "An earlier identical call is waiting for its user to answer a question, which this client cannot do.";
+  "An identical earlier call is waiting for the answer to a question that this client cannot answer.";
 
 /**
  * Sends the lines of a task's log to a call that waits for it, from when it began to wait, and keeps the newest one to show with progress.

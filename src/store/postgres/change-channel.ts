@@ -189,7 +189,7 @@ export class ChangeChannel {
 const maxBytes = 7_999;
 
 /** The content of a payload, and its sender. */
-export interface HeardNews {
+export interface ReceivedNews {
   readonly owner: string;
   readonly news: News | "gap";
 }
@@ -209,15 +209,15 @@ export function toPayloads(owner: string, news: News | "gap"): readonly string[]
 }
 
 /** Undefined for a payload that no owner sends. */
-export function fromPayload(payload: string): HeardNews | undefined {
-  let said: unknown;
+export function fromPayload(payload: string): ReceivedNews | undefined {
+  let content: unknown;
   try {
-    said = JSON.parse(payload);
+    content = JSON.parse(payload);
   } catch {
     return undefined;
   }
-  if (typeof said !== "object" || said === null) return undefined;
-  const { owner, gap, tasks = [], sessions = [], messages, work }: Record<string, unknown> = { ...said };
+  if (typeof content !== "object" || content === null) return undefined;
+  const { owner, gap, tasks = [], sessions = [], messages, work }: Record<string, unknown> = { ...content };
   if (typeof owner !== "string") return undefined;
   if (gap === 1) return { owner, news: "gap" };
   const changes = isList(tasks) ? tasks.map(toChange) : [undefined];

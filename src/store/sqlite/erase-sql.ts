@@ -26,4 +26,4 @@ export const deletesOfPrincipal: Readonly<Record<string, string>> = {
 };
 
 /** All but the newest, whose number the next one follows. */
-export const deleteTold = "DELETE FROM change WHERE seq < (SELECT max(seq) FROM change)";
+export const deleteAllButNewestChange = "DELETE FROM change WHERE seq < (SELECT max(seq) FROM change)";

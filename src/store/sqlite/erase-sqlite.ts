@@ -31,7 +31,7 @@ export function eraseFromSqlite(path: string, principal: string): Erased {
         add(counts, table, db.prepare(sql).run(toStored(principal)).changes);
       // A gap replaces the changes that others have not read.
       new ChangeLog(db, "").appendGap();
-      db.exec(erase.deleteTold);
+      db.exec(erase.deleteAllButNewestChange);
     });
     const left = prepareRows(db, erase.selectLeft).all(toStored(principal)).map(idOf);
     return { rows: Object.fromEntries(counts), left };

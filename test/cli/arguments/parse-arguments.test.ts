@@ -64,13 +64,13 @@ it.each([
 it.each([
   ["text", /key=value or key:=json, not "text"/],
   ["=1", /not "=1"/],
-  ["count=1.5", /count must be integer, not "1\.5"/],
-  ["count=", /count must be integer/],
-  ["size=NaN", /size must be number/],
-  ["size=0x10", /size must be number/],
-  ["loud=yes", /loud must be boolean/],
-  ["sizes=two", /sizes must be list of number.*:=/],
-  ["where=here", /where must be object.*:=/],
+  ["count=1.5", /count must be an integer, not "1\.5"/],
+  ["count=", /count must be an integer/],
+  ["size=NaN", /size must be a number/],
+  ["size=0x10", /size must be a number/],
+  ["loud=yes", /loud must be a boolean/],
+  ["sizes=two", /sizes must be a list of number.*:=/],
+  ["where=here", /where must be an object.*:=/],
   ["level=medium", /level must be (one of )?low\|high/],
   ["count:=one", /count:= takes JSON/],
   ["count=9007199254740993", /count takes a number, and 9007199254740993 is too long.*9007199254740992/],
@@ -107,10 +107,10 @@ it("passes keys that other keywords of the schema may allow", async () => {
 });
 
 it.each([
-  [{ text: "a", count: "2" }, /count must be integer, not "2"/],
-  [{ text: "a", count: 1.5 }, /count must be integer, not 1\.5/],
-  [{ text: "a", count: 1, where: [1] }, /where must be object, not \[1\]/],
-  [{ text: "a", count: 1, level: "medium" }, /level must be low\|high/],
+  [{ text: "a", count: "2" }, /count must be an integer, not "2"/],
+  [{ text: "a", count: 1.5 }, /count must be an integer, not 1\.5/],
+  [{ text: "a", count: 1, where: [1] }, /where must be an object, not \[1\]/],
+  [{ text: "a", count: 1, level: "medium" }, /level must be one of low\|high/],
   [{ text: "a", count: 1, other: 3 }, /no argument "other"/],
 ])("refuses %j, however it was given", (args, message) => {
   expect(() => completeArguments(args, schema)).toThrow(message);
@@ -146,7 +146,7 @@ it("ends for recursive schemas", async () => {
   const { properties, root } = recursive;
   const described = [...properties.values()].map((property) => describeType(property, root));
   expect(described).toEqual(["list", "any"]);
-  await expect(parse(["list=x"], recursive, {})).rejects.toThrow(/list must be list/);
+  await expect(parse(["list=x"], recursive, {})).rejects.toThrow(/list must be a list/);
   expect(await parse(["list=[[]]", "choice=x"], recursive, {})).toEqual({ list: [[]], choice: "x" });
 });
 

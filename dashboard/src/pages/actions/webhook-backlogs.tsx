@@ -104,7 +104,7 @@ function Resend({
       type="button"
       class="quiet"
       disabled={isBusy || givenUp === 0}
-      aria-label={`Resend the messages to ${webhook} that were given up`}
+      aria-label={`Resend the messages to ${webhook} that could not be delivered`}
       onClick={() => void resend()}
     >
       Resend

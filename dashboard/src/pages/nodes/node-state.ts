@@ -27,7 +27,7 @@ export function nodeStateText(node: NodeSummary, now: number): string | null {
     case "silent":
       return "It still holds its tasks but has not reported for a while: it may be overloaded or unable to write to the store.";
     case "quiet":
-      return "It sends no reports, like a command-line tool.";
+      return "It sends no reports: it may be a command-line tool.";
     case "gone":
       return goneText(node.running);
   }

@@ -33,7 +33,7 @@ export function Timeline({ task }: { readonly task: TaskDetails }): JSX.Element 
       <div class="scroll waterfall" tabIndex={0} role="region" aria-label="Timeline, as a table">
         <table>
           <caption class="hidden">
-            What happened to the task, in order. Times count from its creation.
+            What happened to the task, in order. Times are measured from its creation.
           </caption>
           <thead>
             <tr>
