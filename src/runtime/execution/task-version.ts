@@ -9,7 +9,7 @@ import type { StepEffects } from "./step-try.ts";
 /** Whether a task began under the version `since` of its tool, or a later one. Throws if the tool has no such version. */
 export function isSince({ task, code }: RunVersions, key: JournalKey, since: number): boolean {
   if (!Number.isSafeInteger(since) || since < 1) {
-    throw new RangeError(`A version must be a whole number, 1 or more, not ${String(since)}.`);
+    throw new RangeError(`A version must be a whole number of at least 1, not ${String(since)}.`);
   }
   if (since <= code) return task >= since;
   throw new HoldfastError(

@@ -33,7 +33,7 @@ describe("params.task", () => {
 
   it.each([null, true, "now", 5, [], [{}]])("cannot be %j [C-020]", (task) => {
     expect(() => readTaskParams({ task })).toThrow(expect.objectContaining({ code: "invalid_params" }));
-    expect(() => readTaskParams({ task })).toThrow("params.task has");
+    expect(() => readTaskParams({ task })).toThrow("params.task must be");
   });
 
   it.each([null, -1, Infinity, -Infinity, Number.NaN, "60000", {}])(

@@ -73,5 +73,5 @@ it("leaves progress to its notifications, and names the tool until a text is set
 });
 
 it("refuses a settled task without an outcome, which no store may show", () => {
-  expect(() => wireTask(completed({}, { outcomeKind: null }).task)).toThrow("has no outcome");
+  expect(() => wireTask(completed({}, { outcomeKind: null }).task)).toThrow("outcome is missing");
 });

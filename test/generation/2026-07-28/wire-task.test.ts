@@ -51,5 +51,5 @@ it("always says why a task failed [X-098]", () => {
 });
 
 it("refuses a settled task without an outcome, which no store may show", () => {
-  expect(() => wireTask({ ...completed({}), outcome: null })).toThrow("has no outcome");
+  expect(() => wireTask({ ...completed({}), outcome: null })).toThrow("outcome is missing");
 });

@@ -48,7 +48,7 @@ it.each([
 ])("cannot be asked for by %j [S-007 S-020]", (task) => {
   expect(asksForTask(params(task))).toBe(true);
   expect(() => readTaskParams(params(task))).toThrow(expect.objectContaining({ code: "invalid_params" }));
-  expect(() => readTaskParams(params(task))).toThrow("a taskId, a string of 1 to 1024 characters");
+  expect(() => readTaskParams(params(task))).toThrow("a taskId: a string of 1 to 1024 characters");
 });
 
 it.each([null, -1, Infinity, Number.NaN, "60000", {}])("has no keepAlive of %j [A-15]", (keepAlive) => {

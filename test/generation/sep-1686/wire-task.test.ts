@@ -71,5 +71,5 @@ it("has no error where a task did not fail [S-083]", () => {
 });
 
 it("refuses a settled task without an outcome, which no store may show", () => {
-  expect(() => wireTask(completed({}, { outcomeKind: null }).task)).toThrow("has no outcome");
+  expect(() => wireTask(completed({}, { outcomeKind: null }).task)).toThrow("outcome is missing");
 });
