@@ -197,14 +197,14 @@ export const taskResourceTemplates: readonly JsonObject[] = [
     uriTemplate: "task://{id}/log{?after}",
     name: "task-log",
     description:
-      "The log of a task, one JSON object per line. Set after to the number of the last line that you have.",
+      "The log of a task, one JSON object per line. To continue, set after to the number of the last line that you have.",
     mimeType: linesMimeType,
   },
   {
     uriTemplate: "task://{id}/output{?after}",
     name: "task-output",
     description:
-      "The output of a task so far, one JSON object per line. Set after to the number of the last line that you have.",
+      "The output of a task so far, one JSON object per line. To continue, set after to the number of the last line that you have.",
     mimeType: linesMimeType,
   },
 ];

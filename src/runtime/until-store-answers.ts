@@ -4,7 +4,7 @@ import { retryPause } from "./backoff.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** What repeated calls of a store need. */
-export interface StorePatience {
+export interface StoreRetrySetup {
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }
@@ -15,7 +15,7 @@ export interface StorePatience {
  */
 export async function untilStoreAnswers<T>(
   ask: () => Promise<T>,
-  { clock, onError }: StorePatience,
+  { clock, onError }: StoreRetrySetup,
   signal: AbortSignal,
 ): Promise<T> {
   for (let failures = 1; ; failures++) {

@@ -91,11 +91,11 @@ export function isSealed(text: string): boolean {
 }
 
 /** An encrypted text that cannot be decrypted. */
-export class Unopened extends Error {
-  override readonly name = "Unopened";
+export class DecryptionError extends Error {
+  override readonly name = "DecryptionError";
 }
 
 /** Whether `thrown` says that a task cannot be read because its stored data cannot be decrypted here. */
-export function isUnopened(thrown: unknown): boolean {
-  return isUnreadable(thrown) && thrown.cause instanceof Unopened;
+export function isUndecrypted(thrown: unknown): boolean {
+  return isUnreadable(thrown) && thrown.cause instanceof DecryptionError;
 }

@@ -10,7 +10,7 @@ import {
   noon,
   sampleTask,
   reclaimGone,
-  callDown,
+  callInChain,
   callTool,
   changesOf,
 } from "./sample-task.ts";
@@ -98,7 +98,7 @@ export const adminCases = [
     "child tasks are found below their parent, without their own children": async ({ store }) => {
       const { admin } = store;
       if (admin === undefined) return;
-      await callDown(store, "a", "b", "c");
+      await callInChain(store, "a", "b", "c");
       await store.write(callTool("a", "d"));
       await store.write(createQueued("e"));
       const of = { of: "children", parent: "task-a" } as const;

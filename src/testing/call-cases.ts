@@ -5,7 +5,7 @@ import { latestTime } from "../task/time.ts";
 import { assertMembers, ownerCases, storeCases } from "./store-case.ts";
 import {
   reclaimGone,
-  callDown,
+  callInChain,
   callEnds,
   callTool,
   settleAs,
@@ -162,7 +162,7 @@ export const callCases = [
     },
 
     "descendants know their parent and their root": async ({ store }) => {
-      await callDown(store, "a", "b", "c", "d");
+      await callInChain(store, "a", "b", "c", "d");
       const parent = { id: "task-c", key: "call-d", root: id, cancelGraceMs: 20 };
       assertMembers(await store.get("task-d"), { parent });
       const before = await store.get(id);
@@ -193,7 +193,7 @@ export const callCases = [
         if (ok) await store.write({ type: "delete", now: noon, id: `task-${name}` });
         return ok;
       };
-      await callDown(store, "a", "b", "c");
+      await callInChain(store, "a", "b", "c");
       const two = { unfinished: 2, retained: 2 };
       const one = { unfinished: 1, retained: 1 };
       assert.equal(await fits("x", { perPrincipal: two, total: two }), true);
@@ -212,7 +212,7 @@ export const callCases = [
     },
 
     "a child task is on no caller's list": async ({ store }) => {
-      await callDown(store, "a", "b");
+      await callInChain(store, "a", "b");
       for (const principal of ["ann", undefined]) {
         const of = { generation: "2026-07-28", ...(principal !== undefined && { principal }) } as const;
         assertMembers(await store.list(of, null, 9, noon), [{ id }]);
@@ -269,7 +269,7 @@ export const callCases = [
 
 export const callCancelCases = storeCases("cancels of calls", {
   "a cancel request is passed to child tasks once, and wakes them": async ({ store }) => {
-    await callDown(store, "a", "b");
+    await callInChain(store, "a", "b");
     await store.write(callTool("a", "c"));
     const asleep = { now: noon, id: "task-b", token: "t1" };
     await store.write({
@@ -312,7 +312,7 @@ export const callCancelCases = storeCases("cancels of calls", {
   },
 
   "a cancel moves down the tree as tasks end": async ({ store }) => {
-    await callDown(store, "a", "b", "c");
+    await callInChain(store, "a", "b", "c");
     await store.write({ type: "request_cancel", now: noon + 5, id });
     await store.write({ type: "cancel", now: noon + 25, id: "task-b", scheduled: true });
     assertMembers(await store.get("task-c"), { cancelRequestedAt: noon + 25, cancelBy: noon + 45 });
@@ -331,7 +331,7 @@ export const callCancelCases = storeCases("cancels of calls", {
   },
 
   "a task that was already requested to cancel keeps the first request's time": async ({ store }) => {
-    await callDown(store, "a", "b");
+    await callInChain(store, "a", "b");
     await store.write({ type: "request_cancel", now: noon + 3, id: "task-b", cancelBy: noon + 4 });
     const seen = changesOf(store);
     await store.write(settleAs("a"));

@@ -202,7 +202,7 @@ export class PatientClock implements ClientClock {
 /** How often to check whether anything moves, in ms of real time. */
 const lookMs = 50;
 
-interface StillnessOptions {
+interface IdleDetectorOptions {
   readonly tables: MemoryTables;
   readonly now: () => number;
   /** Whether questions of this key are answered as soon as they are asked. */
@@ -214,10 +214,10 @@ interface StillnessOptions {
 }
 
 /** Detects whether any handler works, or all of them wait for time or the test. */
-export class Stillness {
-  readonly #options: StillnessOptions;
+export class IdleDetector {
+  readonly #options: IdleDetectorOptions;
 
-  constructor(options: StillnessOptions) {
+  constructor(options: IdleDetectorOptions) {
     this.#options = options;
   }
 

@@ -4,7 +4,7 @@ import { assertMembers, storeCases, type StoreCase } from "./store-case.ts";
 import {
   reclaimGone,
   askAs,
-  callDown,
+  callInChain,
   settleAs,
   createQueued,
   createRunning,
@@ -140,7 +140,7 @@ export const durableCases = storeCases("reopen", {
   },
 
   "waits still end: for calls, descendants' questions and events": async ({ store, reopen }) => {
-    await callDown(store, "a", "b");
+    await callInChain(store, "a", "b");
     await store.write(askAs("b", "q"));
     const event = { type: "send_event", now: noon, id, name: "paid", value: "1", limit: 9 } as const;
     await store.write({ ...event, dedupeId: "one" });

@@ -78,7 +78,7 @@ export function startTask(name: string): TaskCommand<"start"> {
 }
 
 /** Running tasks, each called by the one before it. */
-export async function callDown(store: TaskStore, ...names: readonly string[]): Promise<void> {
+export async function callInChain(store: TaskStore, ...names: readonly string[]): Promise<void> {
   for (const [index, name] of names.entries()) {
     const above = names[index - 1];
     await store.write(above === undefined ? createRunning(name) : callTool(above, name));

@@ -12,7 +12,7 @@ import type { MemoryTables } from "../store/memory/memory-tables.ts";
 import { encodeJournalKey, type JournalKey, type JournalEntry } from "../task/journal.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { CrashPoints } from "./crashable-store.ts";
-import type { Stillness } from "./clocks.ts";
+import type { IdleDetector } from "./clocks.ts";
 import type { TestQuestion, TestQuestions } from "./test-questions.ts";
 import { latestTime, timeSpanOf } from "../task/time.ts";
 import type { LogText } from "../task/task-line.ts";
@@ -54,7 +54,7 @@ function listed(keys: readonly string[]): string {
 /** What a test task uses of its server and client. */
 export interface TestWorld {
   readonly tables: MemoryTables;
-  readonly stillness: Stillness;
+  readonly idleDetector: IdleDetector;
   readonly questions: TestQuestions;
   readonly crashPoints: CrashPoints;
   readonly now: () => number;
@@ -176,7 +176,7 @@ export class TestTask {
 
   /** What the store contains when no handler works. */
   async #stored(): Promise<StoredTask> {
-    await this.#world.stillness.settled();
+    await this.#world.idleDetector.settled();
     const stored = this.#world.tables.stored.get(this.id);
     assert.ok(
       stored !== undefined,
@@ -186,16 +186,16 @@ export class TestTask {
   }
 
   #asked(key: JournalKey): ReturnType<TestQuestions["asked"]> {
-    const { questions, stillness } = this.#world;
+    const { questions, idleDetector } = this.#world;
     const encoded = encodeJournalKey(key);
-    return stillness.unlessStuck(
+    return idleDetector.unlessStuck(
       questions.asked(this.id, encoded),
       () => `No question "${encoded}" was asked. ${this.#problem() ?? `Task ${this.id} has ended.`}`,
     );
   }
 
   #wait<T>(wanted: Promise<T>): Promise<T> {
-    return this.#world.stillness.unlessStuck(wanted, () => this.#problem());
+    return this.#world.idleDetector.unlessStuck(wanted, () => this.#problem());
   }
 
   /** What the task waits for; undefined if it has ended and the client is about to learn of it. */

@@ -8,7 +8,7 @@ import { type JournalKey, encodeJournalKey } from "../task/journal.ts";
 import { isTerminal } from "../task/outcome.ts";
 import { CrashPoints, type CrashPoint } from "./crashable-store.ts";
 import { describedWait, TestTask, type TestWorld } from "./test-task.ts";
-import { FakeClock, PatientClock, Stillness } from "./clocks.ts";
+import { FakeClock, IdleDetector, PatientClock } from "./clocks.ts";
 import {
   assertTested,
   type TestOptions,
@@ -67,7 +67,7 @@ export class TestTasks implements AsyncDisposable {
   readonly #database = memoryDatabase();
   readonly #crashPoints = new CrashPoints(this.#database.tables);
   readonly #questions = new TestQuestions((...question) => this.#isOpen(...question));
-  readonly #stillness: Stillness;
+  readonly #idleDetector: IdleDetector;
   readonly #runs = new StepRuns();
   readonly #server: TestServer;
   readonly #world: TestWorld;
@@ -78,20 +78,20 @@ export class TestTasks implements AsyncDisposable {
     { server, caller, settleMs = 1_000, patienceMs = 2_000, ...options }: ServerOptions,
   ) {
     const { tables } = this.#database;
-    this.#stillness = new Stillness({
+    this.#idleDetector = new IdleDetector({
       tables,
       now: () => this.#clock.now(),
       isAnswered: (key) => this.#questions.isAnsweredAhead(key),
       settleMs,
       patienceMs,
     });
-    this.#clock = new FakeClock(undefined, () => this.#stillness.settled());
+    this.#clock = new FakeClock(undefined, () => this.#idleDetector.settled());
     const onStepRun = this.#runs.add.bind(this.#runs);
     const setup = { tested, options, factory: server, caller, clock: this.#clock, onStepRun };
     this.#server = new TestServer(setup, this.#database, this.#crashPoints);
     this.#world = {
       tables,
-      stillness: this.#stillness,
+      idleDetector: this.#idleDetector,
       questions: this.#questions,
       crashPoints: this.#crashPoints,
       now: () => this.#clock.now(),
@@ -182,7 +182,7 @@ export class TestTasks implements AsyncDisposable {
       this.#server.crash();
       return Promise.resolve();
     }
-    const crashed = this.#stillness.unlessStuck(this.#crashPoints.arm(point), () => this.#missed());
+    const crashed = this.#idleDetector.unlessStuck(this.#crashPoints.arm(point), () => this.#missed());
     crashed.catch(() => undefined); // a test may have failed before it waits
     return crashed;
   }
@@ -211,7 +211,7 @@ export class TestTasks implements AsyncDisposable {
   }
 
   async #answered<T>(tool: string, call: Promise<T>): Promise<T> {
-    return this.#stillness.unlessStuck(call, () => {
+    return this.#idleDetector.unlessStuck(call, () => {
       const [key] = this.#questions.open(null);
       if (key === undefined) return this.#world.down() ?? `The call to "${tool}" has not been answered.`;
       return `The call to "${tool}" asks "${key}" before there is a task: call t.answers({ ${key}: … }) first.`;

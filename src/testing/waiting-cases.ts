@@ -10,7 +10,7 @@ import {
   noon,
   owner,
   askAs,
-  callDown,
+  callInChain,
   callTool,
   settleAs,
   startTask,
@@ -208,7 +208,7 @@ function answerAs(name: string, key: string) {
 export const childInputCases = [
   ...storeCases("questions below", {
     "a root shows its own questions, then those of its descendants": async ({ store }) => {
-      await callDown(store, "a", "c", "d");
+      await callInChain(store, "a", "c", "d");
       await store.write(callTool("a", "b"));
       await store.write(startTask("b"));
       for (const [name, key] of [
@@ -229,7 +229,7 @@ export const childInputCases = [
     },
 
     "a descendant's question names the scopes that its task needs": async ({ store }) => {
-      await callDown(store, "a", "b");
+      await callInChain(store, "a", "b");
       await store.write(callTool("b", "c", { requiredScopes: ["pay", "send"] }));
       await store.write(startTask("c"));
       await store.write(askAs("b", "q"));
@@ -241,7 +241,7 @@ export const childInputCases = [
     "asking, answering or giving up a descendant's question changes the root and is announced": async ({
       store,
     }) => {
-      await callDown(store, "a", "b", "c");
+      await callInChain(store, "a", "b", "c");
       const seen = changesOf(store);
       await store.write(askAs("c", "q"));
       assertMembers(await store.get(id), { openInputs: 1, updatedAt: noon + 3, version: 3 });
@@ -262,7 +262,7 @@ export const childInputCases = [
     },
 
     "a task's questions end with it": async ({ store }) => {
-      await callDown(store, "a", "b", "c");
+      await callInChain(store, "a", "b", "c");
       for (const [name, key] of [
         ["b", "q"],
         ["c", "q"],
@@ -282,7 +282,7 @@ export const childInputCases = [
     },
 
     "questions of a task whose parent has ended still belong to the root": async ({ store }) => {
-      await callDown(store, "a", "b", "c");
+      await callInChain(store, "a", "b", "c");
       await store.write(askAs("c", "q"));
       await store.write(settleAs("b"));
       assert.deepEqual(await inputsOf(store), [shown("c", "q")]);
@@ -291,7 +291,7 @@ export const childInputCases = [
     },
 
     "an ended root shows no questions, and none changes it": async ({ store }) => {
-      await callDown(store, "a", "b");
+      await callInChain(store, "a", "b");
       await store.write(askAs("b", "q"));
       await store.write(settleAs("a"));
       assert.deepEqual(await inputsOf(store), []);
@@ -322,7 +322,7 @@ export const childInputCases = [
     },
 
     "a caller who may not see the root sees no questions": async ({ store }) => {
-      await callDown(store, "a", "b");
+      await callInChain(store, "a", "b");
       await store.write(askAs("b", "q"));
       assert.equal(await store.snapshot(id, () => false), undefined);
     },

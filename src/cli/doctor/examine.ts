@@ -103,7 +103,7 @@ async function tasks(session: Session): Promise<readonly CheckJson[]> {
     get,
     { check: "cancel", works: cancels, detail: cancels ? "tasks can be cancelled" : "not declared" },
     lists === undefined
-      ? { check: "list", works: false, detail: "the tasks extension has no list" }
+      ? { check: "list", works: false, detail: "the tasks extension cannot list tasks" }
       : await list(session, lists),
     listens
       ? await probeListening(session)

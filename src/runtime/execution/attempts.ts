@@ -1,5 +1,5 @@
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
-import { isUnopened } from "../../task/stored-text.ts";
+import { isUndecrypted } from "../../task/stored-text.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import { errorOutcome, isTerminal } from "../../task/outcome.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -245,7 +245,7 @@ export class Attempts implements TaskHolder {
     const { store, clock, onError } = this.#services;
     this.#services.unreadable.report(id, problem);
     const { signal } = this.#closing;
-    const message = isUnopened(problem) ? undecrypted : damaged;
+    const message = isUndecrypted(problem) ? undecrypted : damaged;
     const failure = { outcome: errorOutcome({ code: -32603, message }), statusMessage: message };
     const settle = () => store.write({ type: "settle", now: clock.now(), id, token, ...failure });
     try {

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { isSealed, Unopened } from "../../task/stored-text.ts";
+import { DecryptionError, isSealed } from "../../task/stored-text.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
@@ -106,10 +106,10 @@ function parsed(id: string, what: string, json: string): unknown {
     // With keys it would have been opened.
     if (!isSealed(json)) throw unreadable(id, `${what} is not JSON`);
     const problem = `this server has no key that decrypts ${what}`;
-    throw unreadable(id, problem, new Unopened(problem));
+    throw unreadable(id, problem, new DecryptionError(problem));
   }
 }
 
-function unreadable(id: string, problem: string, cause?: Unopened): HoldfastError {
+function unreadable(id: string, problem: string, cause?: DecryptionError): HoldfastError {
   return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause });
 }

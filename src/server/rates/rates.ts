@@ -118,7 +118,7 @@ export class Rates {
   #overloaded(): HoldfastError | undefined {
     const { rates, loopDelay } = this.#setup;
     const late = rates.maxLoopDelayMs !== null && loopDelay() > rates.maxLoopDelayMs;
-    return late ? tooMuch("The server is overloaded.", calmAfterMs) : undefined;
+    return late ? tooMuch("The server is overloaded. Try again later.", calmAfterMs) : undefined;
   }
 
   /** A principal beyond its limit is still answered about its own tasks, which are looked up first. */

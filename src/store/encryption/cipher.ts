@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from "node:crypto";
-import { isSealed, Unopened } from "../../task/stored-text.ts";
+import { DecryptionError, isSealed } from "../../task/stored-text.ts";
 import { fromStored, toStored } from "../stored-text.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 
@@ -36,7 +36,7 @@ export class Cipher {
     return `${prefix}:${keyId}:${bytes.toString("base64url")}`;
   };
 
-  /** The decrypted text; a text in clear is returned unchanged. Throws `Unopened` if its key is missing or different, or if it was changed. */
+  /** The decrypted text; a text in clear is returned unchanged. Throws `DecryptionError` if its key is missing or wrong, or it was changed. */
   readonly open = (text: string): string => {
     if (!isSealed(text)) return text;
     const keyId = keyIdOf(text);
@@ -51,7 +51,7 @@ export class Cipher {
       const opened = decipher.update(bytes.subarray(ivBytes, -tagBytes));
       return fromStored(Buffer.concat([opened, decipher.final()]).toString("utf8"));
     } catch {
-      throw new Unopened(
+      throw new DecryptionError(
         `it cannot be decrypted with the key "${keyId}": the key is wrong, or the text was changed`,
       );
     }
@@ -60,7 +60,7 @@ export class Cipher {
   #key(id: string): KeyObject {
     const key = this.#keys.get(id);
     if (key === undefined)
-      throw new Unopened(`it is encrypted with the key "${id}", which this process does not have`);
+      throw new DecryptionError(`it is encrypted with the key "${id}", which this process does not have`);
     return key;
   }
 }

@@ -1,5 +1,5 @@
 import type { SessionNews, SessionStore, StoredSession } from "../session-store.ts";
-import { Unopened } from "../../task/stored-text.ts";
+import { DecryptionError } from "../../task/stored-text.ts";
 import type { Encryption } from "./encryption.ts";
 
 /** Encrypts the state of sessions and the messages about them. The rest is needed to find them. */
@@ -43,7 +43,7 @@ function unlessUnopened<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
-    if (error instanceof Unopened) return undefined;
+    if (error instanceof DecryptionError) return undefined;
     throw error;
   }
 }

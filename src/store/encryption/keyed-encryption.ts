@@ -6,7 +6,7 @@ import type { Encryption } from "./encryption.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import { opening, sealing } from "./texts.ts";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
-import { Unopened } from "../../task/stored-text.ts";
+import { DecryptionError } from "../../task/stored-text.ts";
 
 /** The secret key of the hashes; a store that has it is encrypted. */
 export const hashSecret = "holdfast/request-hash";
@@ -84,7 +84,7 @@ export class KeptSecrets {
     try {
       return this.#cipher.open(text);
     } catch (error) {
-      if (error instanceof Unopened) return undefined;
+      if (error instanceof DecryptionError) return undefined;
       throw error;
     }
   }

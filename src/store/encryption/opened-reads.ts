@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { StoredTasks } from "../export-journal.ts";
-import { isSealed, Unopened } from "../../task/stored-text.ts";
+import { DecryptionError, isSealed } from "../../task/stored-text.ts";
 import { Cipher } from "./cipher.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import type { Form, Texts } from "./form.ts";
@@ -12,7 +12,7 @@ export function opened<T>(id: string, form: Form<T>, value: T, texts: Texts): T 
   try {
     return form(value, texts);
   } catch (error) {
-    if (!(error instanceof Unopened)) throw error;
+    if (!(error instanceof DecryptionError)) throw error;
     throw new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${error.message}.`, {
       cause: error,
     });
@@ -27,7 +27,7 @@ export function openedTasks(inner: StoredTasks, keys: KeyRing | undefined): Stor
 const withoutKeys = {
   open(text: string): string {
     if (isSealed(text))
-      throw new Unopened("it is encrypted. Set HOLDFAST_ENCRYPTION_KEYS to the keys of the store");
+      throw new DecryptionError("it is encrypted. Set HOLDFAST_ENCRYPTION_KEYS to the keys of the store");
     return text;
   },
 };

@@ -1,12 +1,12 @@
 import { cutError } from "../../task/attempts.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { encryptedText, isSealed, Unopened } from "../../task/stored-text.ts";
+import { DecryptionError, encryptedText, isSealed } from "../../task/stored-text.ts";
 import type { CallerDetails } from "../../task/record.ts";
 import type { Cipher } from "./cipher.ts";
 import type { Texts } from "./form.ts";
 
 /** Replaces a text of a record that cannot be decrypted. */
-export const unopenedWords = "(encrypted with a missing key)";
+export const undecryptedWords = "(encrypted with a missing key)";
 
 /** Encrypts all texts. */
 export function sealing({ seal }: Pick<Cipher, "seal">): Texts {
@@ -21,13 +21,13 @@ export function sealing({ seal }: Pick<Cipher, "seal">): Texts {
   };
 }
 
-/** Decrypts all texts. For texts that cannot be decrypted, `open` throws `Unopened`, and so do bodies. */
+/** Decrypts all texts. For texts that cannot be decrypted, `open` throws `DecryptionError`, and so do bodies. */
 export function opening({ open }: Pick<Cipher, "open">): Texts {
   const words = (text: string): string => {
     try {
       return open(text);
     } catch (error) {
-      if (error instanceof Unopened) return unopenedWords;
+      if (error instanceof DecryptionError) return undecryptedWords;
       throw error;
     }
   };

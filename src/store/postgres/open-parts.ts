@@ -72,11 +72,11 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const { directUrl, timeoutMs, leaseMs } = settings;
   const owners = new Owners(database, names, owner, leaseMs);
   const wakes = await openWakeQueue(setup, database, () => channel.send({ work: true }));
-  const lookAgain = new LookAgain((ids) => {
+  const rechecks = new RecheckQueue((ids) => {
     onChanges(ids.map((id) => ({ id, version: 0 }))); // no copy is older, so nothing is reread
     wakes?.ask();
   });
-  const onPassed = (ids: readonly string[]): void => lookAgain.add(ids);
+  const onPassed = (ids: readonly string[]): void => rechecks.add(ids);
   const emptyCounts = new EmptyCounts(database, names);
   const writer = new GroupWriter({
     database,
@@ -103,7 +103,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     },
   });
   const end = async (): Promise<void> => {
-    lookAgain.close();
+    rechecks.close();
     await wakes?.close();
     await channel.close();
   };
@@ -157,7 +157,7 @@ async function openWakeQueue(
 const pauseMs = 20;
 
 /** Tasks that could not be claimed because others had them locked: those usually claim them, but some may be left. */
-export class LookAgain {
+export class RecheckQueue {
   readonly #look: (ids: readonly string[]) => void;
   #ids: string[] = [];
   #timer: NodeJS.Timeout | undefined;

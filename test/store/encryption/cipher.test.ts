@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Cipher, keyIdOf } from "../../../src/store/encryption/cipher.ts";
 import { readKeys } from "../../../src/store/encryption/encryption-keys.ts";
-import { isSealed, Unopened } from "../../../src/task/stored-text.ts";
+import { DecryptionError, isSealed } from "../../../src/task/stored-text.ts";
 
 const first = { id: "k1", key: Buffer.alloc(32, 1) };
 const second = { id: "k-2_", key: Buffer.alloc(32, 2) };
@@ -38,11 +38,11 @@ describe("sealed texts", () => {
     const without = new Cipher(readKeys([second]));
     const renamed = new Cipher(readKeys([first, { ...first, id: "k3" }]));
     const changed = `${sealed.slice(0, -3)}${sealed.endsWith("AAA") ? "BBB" : "AAA"}`;
-    expect(() => another.open(sealed)).toThrow(Unopened);
+    expect(() => another.open(sealed)).toThrow(DecryptionError);
     expect(() => without.open(sealed)).toThrow(
       'it is encrypted with the key "k1", which this process does not have',
     );
-    expect(() => renamed.open(sealed.replace("k1", "k3"))).toThrow(Unopened);
-    expect(() => cipher.open(changed)).toThrow(Unopened);
+    expect(() => renamed.open(sealed.replace("k1", "k3"))).toThrow(DecryptionError);
+    expect(() => cipher.open(changed)).toThrow(DecryptionError);
   });
 });

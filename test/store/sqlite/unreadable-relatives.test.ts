@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { exportJournal } from "../../../src/store/export-journal.ts";
 import { readDatabase } from "../../../src/store/sqlite/read-database.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
-import { askAs, callDown, callTool, settleAs, startTask } from "../../../src/testing/sample-task.ts";
+import { askAs, callInChain, callTool, settleAs, startTask } from "../../../src/testing/sample-task.ts";
 import { createQueued, noon } from "../../contract/sample-task.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
@@ -18,7 +18,7 @@ function damage(sql: string): void {
 /** A task that called another one, which called a third; each of them runs. */
 async function threeTasks(): Promise<TaskStore> {
   const store = await files.open();
-  await callDown(store, "a", "b", "c");
+  await callInChain(store, "a", "b", "c");
   return store;
 }
 

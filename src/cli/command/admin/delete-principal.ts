@@ -54,7 +54,7 @@ export async function deletePrincipal(
         );
       if (!isClean)
         output.note(
-          "The database's free space may still contain deleted data, because other processes were using it or this role may not rewrite it. Run the command again.",
+          "The database's free space may still contain deleted data, because other processes were using it, or because this database role is not allowed to rewrite it. Run the command again, with another role if necessary.",
         );
       output.note("Earlier backups and copies of the database are unchanged.");
     }
