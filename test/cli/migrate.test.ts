@@ -26,14 +26,14 @@ it("makes the schemas of tasks and of the queue, once", { timeout: 30_000 }, asy
   const first = await runMain(["migrate", url, "--dry-run"]);
   expect(first).toEqual({
     code: 0,
-    stdout: `Schema holdfast would be made: version ${latest}.\nSchema holdfast_queue of the queue would be brought up to date.\n`,
+    stdout: `Schema holdfast would be created: version ${latest}.\nSchema holdfast_queue of the queue would be brought up to date.\n`,
     stderr: "",
   });
   expect(await schemasOf(url)).toEqual([]);
   const made = await holdfast(["migrate", url]);
   expect(made).toEqual({
     code: 0,
-    stdout: `Schema holdfast was made: version ${latest}.\nSchema holdfast_queue of the queue was brought up to date.\n`,
+    stdout: `Schema holdfast was created: version ${latest}.\nSchema holdfast_queue of the queue was brought up to date.\n`,
     stderr: "",
   });
   expect(await schemasOf(url)).toEqual(["holdfast", "holdfast_queue"]);
@@ -50,9 +50,9 @@ it("makes the schemas of tasks and of the queue, once", { timeout: 30_000 }, asy
 it("takes the schema from the URL or an option, and can leave the queue alone", async () => {
   const url = await freshDatabase();
   const inUrl = await runMain(["migrate", `${url}?schema=other`, "--no-queue"]);
-  expect(inUrl.stdout).toBe(`Schema other was made: version ${latest}.\n`);
+  expect(inUrl.stdout).toBe(`Schema other was created: version ${latest}.\n`);
   const option = await runMain(["migrate", `${url}?schema=other`, "--schema", "third", "--no-queue"]);
-  expect(option.stdout).toBe(`Schema third was made: version ${latest}.\n`);
+  expect(option.stdout).toBe(`Schema third was created: version ${latest}.\n`);
   expect(await schemasOf(url)).toEqual(["other", "third"]);
 });
 

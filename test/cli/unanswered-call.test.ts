@@ -38,7 +38,7 @@ it("sends a call without an answer again for `watch` and `result` only", { timeo
     const refused = await run(command, key, ...options);
     expect({ command, ...refused }).toMatchObject({ command, code: 2, stdout: "" });
     expect(refused.stderr).toContain(
-      `its task is not known yet, and nothing was sent. To send the call again, if its server recognises that, and wait for it:\n  holdfast watch ${key}\n`,
+      `its task is not known yet, and nothing was sent now. If the server recognises repeated calls, this sends the call again and waits for it:\n  holdfast watch ${key}\n`,
     );
   }
   expect(JSON.parse((await run("get", key, "--json")).stdout)).toMatchObject({

@@ -24,7 +24,7 @@ it("keeps a task that the server does not show under a wrong token, and finds it
   for (const command of ["result", "get", "cancel"]) {
     const refused = await run("wrong", command, id);
     expect(refused).toMatchObject({ code: 5, stdout: "" });
-    expect(refused.stderr).toContain("The task is kept on the list");
+    expect(refused.stderr).toContain("The task stays on your list");
   }
   const listed = await run("wrong", "ls", "--refresh", "--json", "--server", http.url);
   expect(JSON.parse(listed.stdout)).toMatchObject({ tasks: [{ id, status: "unknown" }] });

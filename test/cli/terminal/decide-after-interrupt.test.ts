@@ -49,7 +49,7 @@ it("cancels at the second", async () => {
 it("says what happens to a server process that ends with the command", async () => {
   const { lines } = await decided({ ...task, serverEnds: true }, ({ clock }) => clock.passDeadlines());
   expect(lines).toEqual([
-    expect.stringMatching(/^Its server ends with this command.*in memory.*\n {2}holdfast watch K7$/),
+    expect.stringMatching(/^Its server stops with this command.*in memory.*\n {2}holdfast watch K7$/),
     "Press Ctrl-C again within 3 seconds to cancel the task.",
   ]);
 });

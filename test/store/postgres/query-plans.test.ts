@@ -14,7 +14,7 @@ const mostRows = 2_000;
 const folder = new URL("../../../src/store/postgres/", import.meta.url);
 const modules = await Promise.all(
   readdirSync(folder)
-    .filter((file) => file.endsWith("-sql.ts"))
+    .filter((file) => file.endsWith(".ts"))
     .map(async (file) => Object.entries((await import(new URL(file, folder).href)) as object)),
 );
 

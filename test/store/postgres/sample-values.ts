@@ -169,7 +169,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "session.deleteExpired": [now, limit],
   "session.tasksOfRequest": ["session-1", "1", limit],
   "session.tasksOfSession": ["session-1", limit],
-  "news.tell": ["session-1", "{}", "owner-1"],
+  "news.send": ["session-1", "{}", "owner-1"],
   "news.selectLast": [limit],
   "news.select": [1, [1, 2], limit],
   "news.deleteOld": [60_000, limit],
