@@ -9,13 +9,13 @@ export function encryptedSessions(
 ): Required<SessionStore> {
   /** A session that cannot be decrypted counts as missing: its client starts another one. */
   const openedSession = (session: StoredSession | undefined): StoredSession | undefined => {
-    const state = session && unlessUnopened(() => opening.body(session.state));
+    const state = session && unlessUndecrypted(() => opening.body(session.state));
     return session && state !== undefined ? { ...session, state } : undefined;
   };
   /** If a message cannot be decrypted, the process that serves the session reads the session again. */
   const openedNews = ({ id, message }: SessionNews): SessionNews => ({
     id,
-    message: message === null ? null : (unlessUnopened(() => opening.body(message)) ?? null),
+    message: message === null ? null : (unlessUndecrypted(() => opening.body(message)) ?? null),
   });
   return {
     get: async (id) => openedSession(await inner.get(id)),
@@ -39,7 +39,7 @@ export function encryptedSessions(
   };
 }
 
-function unlessUnopened<T>(read: () => T): T | undefined {
+function unlessUndecrypted<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {

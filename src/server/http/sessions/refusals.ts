@@ -10,7 +10,7 @@ export function sessionNotFound(): Response {
 
 /** The store cannot be read, and the client must not take its session for lost. */
 export function sessionsUnreadable(): Response {
-  const message = "The session cannot be read now; try again later.";
+  const message = "The session cannot be read right now; try again later.";
   return refusal(503, -32000, message, null, { "Retry-After": "1" });
 }
 
