@@ -109,7 +109,9 @@ class DeclaredConnectOptions {
    */
   readonly serverName?: string = text("a non-empty string", (name) => name !== "", {});
   /** Headers of every HTTP request. Have no effect on other connections. */
-  readonly headers?: Readonly<Record<string, string>> = value("an object of headers", isObject);
+  readonly headers?: Readonly<Record<string, string>> = value("an object of headers", isObject, {
+    secret: true, // a string by mistake may have a token in it
+  });
   /** A bearer token, or a function that returns one and is called before each HTTP request. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>) = value(
     "a string, or a function that returns one",
@@ -124,6 +126,7 @@ class DeclaredConnectOptions {
   readonly auth?: LoginStore | OAuthClientProvider = value(
     "a login store, such as fileLogins(folder), or an OAuth provider of the SDK",
     isObject,
+    { secret: true }, // may be a token by mistake
   );
   /**
    * Sends the HTTP requests. With the global `fetch` a call fails when its server sends nothing for 300 seconds. Default: Node's HTTP

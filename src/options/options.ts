@@ -217,7 +217,11 @@ function problemIn(
   given: unknown,
   { rows }: Table<object>,
 ): string | undefined {
-  if (!isObject(given)) return `${owner} takes its options as an object, not ${shown(given)}.`;
+  if (!isObject(given)) {
+    // A string may be a secret in the wrong place: a token, or the URL of a webhook.
+    const kind = typeof given === "string" ? "a string" : Array.isArray(given) ? "an array" : shown(given);
+    return `${owner} takes its options as an object, not ${kind}.`;
+  }
   const values = given as Readonly<Record<string, unknown>>;
   const unknown = Object.keys(values).find((name) => !rows.has(name));
   if (unknown !== undefined) {

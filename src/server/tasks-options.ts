@@ -98,7 +98,9 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
    * Services to notify when a task is created, changes its status, or is deleted early. Messages contain no arguments, results or texts.
    * Each is stored with the change and retried for up to three days. Default: none, at no cost.
    */
-  readonly webhooks?: readonly WebhookOptions[] = value("a list of webhooks", Array.isArray);
+  readonly webhooks?: readonly WebhookOptions[] = value("a list of webhooks", Array.isArray, {
+    secret: true, // may be a URL by mistake, which may be secret
+  });
 }
 
 /** Options of `createTasks`. All but `store` have defaults. */

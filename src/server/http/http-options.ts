@@ -125,6 +125,7 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
   readonly authenticate?: Authenticate | ProtectedResource = value(
     "a function, or what oauthResource() of holdfast/auth returns",
     isAuthentication,
+    { secret: true }, // may be a token by mistake
   );
   /** How to treat callers that no framework authenticated. Cannot be combined with `authenticate`. Default `isolated`. */
   readonly anonymous?: Anonymous = choice(["isolated", "shared", "refused"], { default: "isolated" });

@@ -12,6 +12,7 @@ export interface Operator {
 /** Identifies the operator of a request by its headers; `undefined` refuses the request with 401. */
 export type AuthenticateOperator = (request: Request) => Promise<Operator | undefined>;
 
+// JavaScript callers may pass the token itself, so messages do not show what was passed.
 const authentication = "a function that identifies operators, such as adminToken(process.env.ADMIN_TOKEN)";
 
 /** Whether an endpoint of operators can be served at a path: a request comes with it as it is, and its routes stand below it. */
@@ -28,7 +29,10 @@ class DeclaredAdminEndpointOptions {
     variable: "HOLDFAST_ADMIN_PATH",
   });
   /** Separate from clients' authentication: permission to call tools does not make an operator. `adminToken` creates one. */
-  readonly authenticate: AuthenticateOperator = value(authentication, isFunction, { required: true });
+  readonly authenticate: AuthenticateOperator = value(authentication, isFunction, {
+    required: true,
+    secret: true,
+  });
 }
 
 /** An admin endpoint next to an MCP endpoint. */
@@ -59,7 +63,10 @@ class DeclaredMetricsEndpointOptions {
     { required: true },
   );
   /** Separate from clients' authentication: callers of tools must not see how much others use. `adminToken` creates one. */
-  readonly authenticate: AuthenticateOperator = value(authentication, isFunction, { required: true });
+  readonly authenticate: AuthenticateOperator = value(authentication, isFunction, {
+    required: true,
+    secret: true,
+  });
 }
 
 /** An endpoint for metrics next to an MCP endpoint. */
@@ -75,7 +82,7 @@ class DeclaredDashboardEndpointOptions {
   /** The full path of the page, wherever the handler is mounted. Default `/holdfast`. */
   readonly path?: string = text(operatorPath, isOperatorPath, { default: "/holdfast" });
   /** Identifies operators. Default: that of the same server's admin endpoint. */
-  readonly authenticate?: AuthenticateOperator = value(authentication, isFunction);
+  readonly authenticate?: AuthenticateOperator = value(authentication, isFunction, { secret: true });
   /** The URL of a trace, with `{traceId}` in place of its id. Default: tasks show only the id of their trace. */
   // It becomes a link of the page.
   readonly traceUrl?: string = text(
@@ -97,6 +104,7 @@ class DeclaredDashboardPageOptions extends DeclaredDashboardEndpointOptions {
    */
   override readonly authenticate: AuthenticateOperator = value(authentication, isFunction, {
     required: true,
+    secret: true,
   });
 }
 
