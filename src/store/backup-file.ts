@@ -8,8 +8,7 @@ import { constants, createGunzip, createGzip } from "node:zlib";
 import { HoldfastError } from "../task/fault.ts";
 
 // A backup is one file: a header line of JSON, the compressed data, and a line with the SHA-256 of everything before it. A cut or changed
-// backup is
-// detected before any of it is used.
+// backup is detected before any of it is used.
 
 /** The header of a backup. */
 export interface BackupHeader {

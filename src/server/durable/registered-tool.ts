@@ -190,9 +190,8 @@ export type SdkHandler = (args: unknown, ctx: ServerContext) => Promise<CallTool
 
 /**
  * The handler of a durable tool: runs `handler` of the SDK with the context of a task. One that has only asked its client, and has used
- * nothing of
- * the task itself, does not know that it may run again: unless `mayRepeat`, its task fails after a restart, as that of a handler without
- * any step does.
+ * nothing of the task itself, does not know that it may run again: unless `mayRepeat`, its task fails after a restart, as that of a handler
+ * without any step does.
  */
 export function toolHandler(name: string, handler: SdkHandler, mayRepeat: boolean): ToolHandler<unknown> {
   return readsRequests(async (args: unknown, task: TaskContext): Promise<CallToolResult> => {

@@ -21,8 +21,7 @@ const marker = Symbol.for("holdfast.registrars");
 
 /**
  * Runs an author's factory; the tools with `task` in their configs that it registers meanwhile go to `registrar`, and never to the SDK,
- * which would
- * drop `task` without a word.
+ * which would drop `task` without a word.
  */
 export function registering<T>(registrar: Registrar, factory: () => T): T {
   return registrars().run(registrar, factory);

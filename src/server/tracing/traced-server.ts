@@ -11,8 +11,7 @@ import type { RequestTracing } from "./request-tracing.ts";
 
 /**
  * The author's server for one request of 2026-07-28 over HTTP, which the SDK connects: with a span for the request. The SDK knows its
- * transport by
- * the class, so that this is not wrapped.
+ * transport by the class, so that this is not wrapped.
  */
 export function tracedServer(mcp: McpServer, tracing: RequestTracing): McpServer {
   const connect = async (wire: Transport): Promise<void> => {

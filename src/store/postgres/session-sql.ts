@@ -3,8 +3,7 @@ import { unfinished } from "./task-sql.ts";
 
 /**
  * The statements for sessions. Those that change or delete sessions also add news for the owners. Statements that lock several rows take
- * them in
- * order of their ids. Ids come in arrays, for which no plan reads the whole table.
+ * them in order of their ids. Ids come in arrays, for which no plan reads the whole table.
  */
 export function sessionStatements(names: Names) {
   const { session, task, request, sessionNews } = names;

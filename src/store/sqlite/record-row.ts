@@ -212,8 +212,7 @@ function progressOf(json: string | null): Progress | null {
 }
 
 // The attempts of a task as the text of a column: JSON, each attempt a list [number, owner, startedAt, endedAt, end, error, stack] without
-// missing
-// members at its end. Member names would double the size of each write.
+// missing members at its end. Member names would double the size of each write.
 
 export function attemptsText(attempts: readonly TaskAttempt[]): string {
   return attempts.length === 0 ? "[]" : JSON.stringify(attempts.map(valuesOf));
