@@ -126,9 +126,6 @@ export function olderVersionsOf(
   given: { readonly [version: string]: AnyOlderVersion } = {},
 ): ReadonlyMap<number, Tool> {
   const what = `olderVersions of tool "${tool.name}"`;
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw new HoldfastError("configuration", `${what} is an object: { 1: { inputSchema, handler } }.`);
-  }
   const { inputSchema, outputSchema, prepare, ...rest } = tool;
   void [inputSchema, outputSchema, prepare]; // those of the version itself
   return new Map(
