@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
+import { connect } from "holdfast/client";
 import { configFromEnv, type EnvConfig } from "holdfast/env";
 import { adminToken, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
@@ -180,4 +181,24 @@ describe.each(doors)("%s", (_, { table, call, read, env }) => {
         `Holdfast has no variable ${variable}X. Did you mean ${variable}?`,
       );
   });
+});
+
+it("shows no string where an object or a function belongs, because it may be a secret", async () => {
+  const misplaced = "of-operators";
+  const calls = [
+    () => tasksWith({ webhooks: misplaced }),
+    () => tasksWith({ webhooks: [misplaced] }),
+    () => serveWith({ authenticate: misplaced }),
+    () => serveWith({ admin: misplaced }),
+    () => serveWith({ admin: { authenticate: misplaced } }),
+    () => serveWith({ metrics: { source, authenticate: misplaced } }),
+    () => serveWith({ dashboard: { authenticate: misplaced } }),
+    () => connect("http://127.0.0.1:9/mcp", { auth: misplaced as never }),
+    () => connect("http://127.0.0.1:9/mcp", { headers: misplaced as never }),
+  ];
+  for (const call of calls) {
+    const message = await messageOf(call);
+    expect(message).toMatch(/ must be | takes its options as an object/);
+    expect(message).not.toContain(misplaced);
+  }
 });
