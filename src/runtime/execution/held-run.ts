@@ -23,7 +23,7 @@ import type { ContextEffects } from "./make-context.ts";
 import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
-import { assertDuration, deadlineAfter } from "../duration.ts";
+import { deadlineAfter } from "../duration.ts";
 import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
 import type { EventOptions } from "../tool/task-context.ts";
 import { cutText } from "../../task/stored-text.ts";
@@ -278,7 +278,6 @@ export async function waitForEvent(
   name: string,
   { timeoutMs }: EventOptions,
 ): Promise<unknown> {
-  if (timeoutMs !== undefined) assertDuration(timeoutMs);
   const claimed = run.claim(key);
   const hash = storedHash(store, "event", name);
   const entry = run.find(claimed);

@@ -13,7 +13,6 @@ import type { Run } from "../journal/run.ts";
 import { inputFailed, isClientError } from "./answers.ts";
 import { decodeError } from "../tool/tool-errors.ts";
 import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
-import { assertDuration } from "../duration.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";
 
 export interface QuestionsSetup {
@@ -44,7 +43,6 @@ export class Questions {
     { timeoutMs: ownMs }: QuestionOptions,
   ): Promise<unknown> {
     const timeoutMs = ownMs ?? this.#setup.timeoutMs ?? undefined;
-    if (timeoutMs !== undefined) assertDuration(timeoutMs);
     this.#assertCapability(method, { ...params });
     const { run, waits } = this.#setup;
     const claimed = run.claim(key);
