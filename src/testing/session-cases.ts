@@ -281,9 +281,9 @@ const casesOfOne = storeCases("messages", {
 
   "are deleted with their task, whether it expires or is deleted": withQueues(async (queues, { store }) => {
     await store.write(createRunning("b", { expiry: { from: "created", ms: 10 } }));
-    for (const of of [taskA, "task-b"]) {
-      await queues.put(of, message("1"), null);
-      await store.write({ type: "cancel", now: noon, id: of });
+    for (const id of [taskA, "task-b"]) {
+      await queues.put(id, message("1"), null);
+      await store.write({ type: "cancel", now: noon, id });
     }
     await store.write({ type: "delete", now: noon, id: taskA });
     await store.write({ type: "delete_expired", now: noon + 10, limit: 1 });

@@ -48,7 +48,7 @@ it("deletes a task when its ttl is over, whatever it is doing [C-104 C-115 C-126
   const { server } = await startServer(tools, { ...short, store });
   const session = await InMemorySession.open(server);
   const ended = await session.start("add", {}, { task: { ttl: 300 } });
-  const working = await session.start("endless", {}, { task: { ttl: 1_500 } });
+  const working = await session.start("endless", {}, { task: { ttl: 5_000 } });
   const waiting = session.begin("tasks/result", { taskId: working });
   // Who waits hears why there is no result; for a moment the task says so too.
   expect((await session.answerTo(waiting))["error"]).toMatchObject({
