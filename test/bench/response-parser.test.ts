@@ -38,7 +38,7 @@ describe("the parser of the load generator", () => {
   });
 
   it("refuses a response without a length", () => {
-    expect(() => parse("HTTP/1.1 200 OK\r\n\r\nhello", 100)).toThrow("no length");
+    expect(() => parse("HTTP/1.1 200 OK\r\n\r\nhello", 100)).toThrow("no content length");
   });
 
   it("finds a header by its whole name", () => {

@@ -76,7 +76,7 @@ it("renews a token that has ended, and says when the login has", slow, async () 
   oauth.revokeAll();
   const ended = await run(["call", url, "shout", "word=a"]);
   expect(ended).toMatchObject({ code: 6, stdout: "" });
-  expect(ended.stderr).toContain(`The login to ${url} has ended`);
+  expect(ended.stderr).toContain(`The login to ${url} is no longer valid`);
   expect(ended.stderr).toContain(`Log in with:\n  holdfast login ${url}`);
 });
 

@@ -58,7 +58,7 @@ describe.each(eras)("MCP Inspector's --cli in %s", (protocol, era) => {
       const { stdout, stderr } = await program().runs(
         ...(await command("tools/call", "--tool-name", "confirm_delete", "--tool-arg", "filename=a")),
       );
-      expect(stdout + stderr).toMatch(/needs what the client did not declare.*: elicitation/);
+      expect(stdout + stderr).toMatch(/needs client capabilities that .*declare.*: elicitation/);
     },
   );
   record.lacks("cannot list, get or cancel tasks", "MCP Inspector; `mcpdo` can", async () => {

@@ -133,9 +133,6 @@ export class DeclaredDurableToolOptions {
   readonly version?: number = number({ min: 1, default: 1 });
 }
 
-/** Options of a tool whose calls can be tasks. */
-export interface DurableToolOptions extends DeclaredDurableToolOptions {}
-
 const isText = (given: unknown): boolean => typeof given === "string";
 
 class DeclaredToolOptions extends DeclaredDurableToolOptions {

@@ -222,7 +222,9 @@ it("refuses what cannot be, and says why", async () => {
   expect(await refused("extend", asking)).toContain("Extend a task by");
   expect(await refused("answer", asking)).toContain("Give the answer as JSON");
   expect(await refused("answer", asking, "no", "{}")).toContain("no open question");
-  expect(await refused("answer", asking, "ok", '{"action":"accept","content":{}}')).toContain("is not what");
+  expect(await refused("answer", asking, "ok", '{"action":"accept","content":{}}')).toContain(
+    "does not fit the question",
+  );
   expect(await refused("answer", asking, "--accept", "copies=many")).toContain("copies must be an integer");
   expect(await refused()).toContain("Give a command after the store: list, show,");
   expect(await refused("list", "x")).toContain("too many arguments");
