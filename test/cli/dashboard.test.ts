@@ -105,7 +105,7 @@ it("says what is wrong before it serves anything", async () => {
   expect(await run(place.url, "--port", "http")).toMatchObject({ code: 2 });
   expect(await run(place.url, "--path", "tasks")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('path "tasks"') as string,
+    stderr: expect.stringContaining('path must be a path such as "/ops", not "tasks"') as string,
   });
   expect(await run(`${origin}/admin`)).toMatchObject({ code: 6, stdout: "" });
   expect(await run(`${origin}/admin`, "--as", "ann")).toMatchObject({ code: 2 });
