@@ -55,5 +55,5 @@ it("tells a log of it, once for each time", { timeout: 60_000 }, async () => {
   running.kill("SIGTERM");
   const { code, stderr } = await running.ended;
   expect(code).toBe(143);
-  expect(stderr.match(/away/g)).toHaveLength(1);
+  expect(stderr.match(/server unreachable/g)).toHaveLength(1);
 });
