@@ -1,7 +1,8 @@
 import { answersByTask, openQuestions } from "../runtime/questions/open-questions.ts";
 import { judgeAnswers } from "../runtime/questions/answers.ts";
 import type { TaskStore } from "../store/store.ts";
-import { type ActionBy, type TaskRecord, taskId } from "../task/record.ts";
+import type { ActionBy, TaskRecord } from "../task/record.ts";
+import { taskId } from "../task/task-id.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { isSealed } from "../task/stored-text.ts";

@@ -3,7 +3,8 @@ import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk
 import type { Clock } from "../runtime/clock.ts";
 import { storedHash, type HashingStore } from "../runtime/request-hash.ts";
 import type { TaskCommand } from "../task/command.ts";
-import { type GenerationName, type TaskMethod, type TaskRecord, taskId } from "../task/record.ts";
+import type { GenerationName, TaskMethod, TaskRecord } from "../task/record.ts";
+import { taskId } from "../task/task-id.ts";
 import type { HandlerName } from "../task/queue.ts";
 import { errorOutcome } from "../task/outcome.ts";
 

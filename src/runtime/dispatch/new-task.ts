@@ -1,4 +1,5 @@
-import { type NewTask, type TaskRequest, taskId } from "../../task/record.ts";
+import type { NewTask, TaskRequest } from "../../task/record.ts";
+import { taskId } from "../../task/task-id.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { RuntimeSettings } from "../options.ts";
 import { storedHash, type StoredHash } from "../request-hash.ts";

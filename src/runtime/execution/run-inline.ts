@@ -1,6 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import { type TraceContext, taskId } from "../../task/record.ts";
+import type { TraceContext } from "../../task/record.ts";
+import { taskId } from "../../task/task-id.ts";
 import { Run } from "../journal/run.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import type { Services } from "../services.ts";

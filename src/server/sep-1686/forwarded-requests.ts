@@ -7,7 +7,7 @@ import {
 import type { OtherRequest, Registry } from "../../runtime/tool/registry.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { taskId } from "../../task/record.ts";
+import { taskId } from "../../task/task-id.ts";
 import type { Answer } from "../answer.ts";
 import type { DispatchContext } from "../dispatch/dispatch-transport.ts";
 import { answerAsTask } from "./answer-as-task.ts";

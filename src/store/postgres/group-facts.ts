@@ -1,5 +1,6 @@
 import type { UnreadableTask, TaskCommand } from "../../task/command.ts";
-import { type NewTask, type TaskRecord, isTaskId } from "../../task/record.ts";
+import type { NewTask, TaskRecord } from "../../task/record.ts";
+import { isTaskId } from "../../task/task-id.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";

@@ -1,6 +1,6 @@
 import type { Admin } from "../../../admin/admin.ts";
 import { TaskClientError } from "../../../client/task-client-error.ts";
-import { isTaskId } from "../../../task/record.ts";
+import { isTaskId } from "../../../task/task-id.ts";
 import { UsageError } from "../../errors.ts";
 
 /** Sorts after every character of an id. */
