@@ -79,7 +79,7 @@ it("counts the ttl from the creation, however late the task ends [C-P-003]", asy
 it("keeps a cancelled task no longer than any other [C-082]", async () => {
   const { server } = await startServer(tools, short);
   const session = await InMemorySession.open(server);
-  const taskId = await session.start("endless", {}, { task: { ttl: 200 } });
+  const taskId = await session.start("endless", {}, { task: { ttl: 3_000 } });
   await session.request("tasks/cancel", { taskId });
   expect(await untilGone(session, taskId)).toMatchObject({ code: -32602 });
 });
