@@ -25,7 +25,7 @@ export const slow = [
   "test/client/sep-1686/end-to-end.test.ts",
   "test/conformance/{client,conformance}.test.ts",
   "test/contract/postgres.test.ts",
-  "test/crash/{backup,events,many-owners,sep-1686,trees}.test.ts",
+  "test/crash/{backup,crash,events,many-owners,sep-1686,trees}.test.ts",
   "test/examples/{cluster,demo-servers,drop-in,everything*,guides,index-folder*,observability,scaling,testing}.test.ts",
   "test/examples/hosting/**/*.test.ts",
   "test/fuzz/guided.test.ts",
@@ -40,9 +40,9 @@ export const slow = [
   "test/sdk-v1/{flow,restart,sdk-examples,two-processes}.test.ts",
   "test/soak/**/*.test.ts",
   "test/store/postgres/{outage,wake-queue}.test.ts",
-  "test/store/sqlite/{queue-seeks,several-processes}.test.ts",
+  "test/store/sqlite/{changes-of-others,open-database,queue-seeks,several-processes,stopped-in-commit,unreadable}.test.ts",
   "test/telemetry/killed-server.test.ts",
-  "test/traps/{backup,poison,rejections}.test.ts",
+  "test/traps/{backup,poison,rejections,restarts}.test.ts",
   "test/webhooks/crash.test.ts",
 ];
 
