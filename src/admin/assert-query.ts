@@ -1,5 +1,5 @@
 import { HoldfastError } from "../task/fault.ts";
-import { optionProblem, type OptionNames } from "../task/option-names.ts";
+import { namesProblem, type OptionNames } from "../task/option-names.ts";
 import type { TaskQuery, TaskSelection, AdminTaskState } from "./admin.ts";
 
 export const adminTaskStates: readonly AdminTaskState[] = [
@@ -53,7 +53,7 @@ export function wholeUpTo(name: string, value: number, most: number): number {
 }
 
 function assertNames(given: object, names: object): void {
-  const problem = optionProblem("A query", given, names);
+  const problem = namesProblem("A query", given, Object.keys(names));
   if (problem !== undefined) throw invalid(problem);
 }
 

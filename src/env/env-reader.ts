@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { HoldfastError } from "../task/fault.ts";
-import { didYouMean, mustBe, shown, type Row, type Table } from "../options/options.ts";
+import { mustBe, shown, type Row, type Table } from "../options/options.ts";
+import { didYouMean } from "../task/option-names.ts";
 import { fileNameOf, knownNames, prefix, serverVariables } from "./variables.ts";
 
 /** Environment variables by their names, such as `process.env`. */

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../task/fault.ts";
-import { closest } from "../task/option-names.ts";
+import { namesProblem } from "../task/option-names.ts";
 import {
   choiceKind,
   choicesKind,
@@ -217,17 +217,9 @@ function problemIn(
   given: unknown,
   { rows }: Table<object>,
 ): string | undefined {
-  if (!isObject(given)) {
-    // A string may be a secret in the wrong place: a token, or the URL of a webhook.
-    const kind = typeof given === "string" ? "a string" : Array.isArray(given) ? "an array" : shown(given);
-    return `${owner} takes its options as an object, not ${kind}.`;
-  }
+  const misnamed = namesProblem(owner, given, [...rows.keys()]);
+  if (misnamed !== undefined) return misnamed;
   const values = given as Readonly<Record<string, unknown>>;
-  const unknown = Object.keys(values).find((name) => !rows.has(name));
-  if (unknown !== undefined) {
-    const hint = didYouMean(unknown, [...rows.keys()]);
-    return `${owner} has no option ${JSON.stringify(unknown)}.${hint}`;
-  }
   for (const [name, { kind, isRequired, isSecret, table }] of rows) {
     const path = `${prefix}${name}`;
     const found = values[name];
@@ -264,12 +256,14 @@ function inMessage(words: string): string {
 export function shown(given: unknown): string {
   if (typeof given === "function") return "a function";
   if (isObject(given)) return "an object";
-  const written = typeof given === "string" || Array.isArray(given) ? JSON.stringify(given) : String(given);
+  const written = typeof given === "string" || Array.isArray(given) ? asJson(given) : String(given);
   return written.length > 80 ? `${written.slice(0, 80)}…` : written;
 }
 
-/** The known name that was probably meant, as a sentence of its own; empty if none is alike. */
-export function didYouMean(unknown: string, known: readonly string[], prefix = ""): string {
-  const meant = closest(unknown, known);
-  return meant === undefined ? "" : ` Did you mean ${prefix}${meant}?`;
+function asJson(given: string | readonly unknown[]): string {
+  try {
+    return JSON.stringify(given);
+  } catch {
+    return "an array"; // with a bigint or a cycle in it
+  }
 }

@@ -5,24 +5,35 @@ export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
 /** Throws `configuration` if the options are no object, or have a name that is unknown for `what`. */
 export function assertOptionNames(what: string, given: unknown, known: object): void {
-  const problem = optionProblem(what, given, known);
+  const problem = namesProblem(what, given, Object.keys(known));
   if (problem !== undefined) throw new HoldfastError("configuration", problem);
 }
 
-/** What is wrong with the option names; undefined if nothing is. */
-export function optionProblem(what: string, given: unknown, known: object): string | undefined {
+/** What is wrong with options before their values are looked at; undefined if nothing is. */
+export function namesProblem(what: string, given: unknown, known: readonly string[]): string | undefined {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    const kind = given === null ? "null" : Array.isArray(given) ? "an array" : typeof given;
-    return `${what} takes its options as an object, not ${kind}.`;
+    return `${what} takes its options as an object, not ${kindOf(given)}.`;
   }
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
-  if (unknown === undefined) return undefined;
-  const meant = closest(unknown, Object.keys(known));
-  return `${what} has no option ${JSON.stringify(unknown)}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  return unknown === undefined
+    ? undefined
+    : `${what} has no option ${JSON.stringify(unknown)}.${didYouMean(unknown, known)}`;
+}
+
+/** Without the value of a string, which may be a secret in the wrong place: a token, or the URL of a webhook. */
+function kindOf(given: unknown): string {
+  if (Array.isArray(given)) return "an array";
+  return typeof given === "string" || typeof given === "function" ? `a ${typeof given}` : String(given);
+}
+
+/** The known name that was probably meant, as a sentence of its own; empty if none is alike. */
+export function didYouMean(unknown: string, known: readonly string[], prefix = ""): string {
+  const meant = closest(unknown, known);
+  return meant === undefined ? "" : ` Did you mean ${prefix}${meant}?`;
 }
 
 /** The known name that differs by at most two letters, or begins or ends like the unknown one: `ttl`, `ttlMs`. */
-export function closest(unknown: string, known: readonly string[]): string | undefined {
+function closest(unknown: string, known: readonly string[]): string | undefined {
   const given = unknown.toLowerCase();
   const [best] = known
     .map((name) => ({ name, distance: distance(given, name.toLowerCase()) }))

@@ -202,3 +202,9 @@ it("shows no string where an object or a function belongs, because it may be a s
     expect(message).not.toContain(misplaced);
   }
 });
+
+it("refuses a list that JSON cannot show as any other wrong value", async () => {
+  expect(await messageOf(() => serveWith({ allowedHosts: [1n] }))).toMatch(
+    /allowedHosts must be .*, not an array\.$/,
+  );
+});

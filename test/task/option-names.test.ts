@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { optionProblem } from "../../src/task/option-names.ts";
+import { namesProblem } from "../../src/task/option-names.ts";
 
 const known = { ttlMs: true, task: true, port: true, maxSessions: true };
 
@@ -10,24 +10,28 @@ test.each([
   ["prot", "port"],
   ["sessions", "maxSessions"],
 ])("%s is taken for %s", (given, meant) => {
-  expect(optionProblem("It", { [given]: 1 }, known)).toBe(
+  expect(namesProblem("It", { [given]: 1 }, Object.keys(known))).toBe(
     `It has no option ${JSON.stringify(given)}. Did you mean ${meant}?`,
   );
 });
 
 test.each(["colour", "x", "constructor"])("nothing is like %s", (given) => {
-  expect(optionProblem("It", { [given]: 1 }, known)).toBe(`It has no option ${JSON.stringify(given)}.`);
+  expect(namesProblem("It", { [given]: 1 }, Object.keys(known))).toBe(
+    `It has no option ${JSON.stringify(given)}.`,
+  );
 });
 
 test.each([
   [null, "null"],
-  ["text", "string"],
+  ["text", "a string"],
   [[], "an array"],
 ])("%j is no object of options", (given, name) => {
-  expect(optionProblem("It", given, known)).toBe(`It takes its options as an object, not ${name}.`);
+  expect(namesProblem("It", given, Object.keys(known))).toBe(
+    `It takes its options as an object, not ${name}.`,
+  );
 });
 
 test("options that are there are fine, and so are none", () => {
-  expect(optionProblem("It", { ttlMs: undefined, port: 1 }, known)).toBeUndefined();
-  expect(optionProblem("It", {}, known)).toBeUndefined();
+  expect(namesProblem("It", { ttlMs: undefined, port: 1 }, Object.keys(known))).toBeUndefined();
+  expect(namesProblem("It", {}, Object.keys(known))).toBeUndefined();
 });
