@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { moveActionFirst, moveServerFirst, protectId, wantsJson } from "./arguments/rewrite-argv.ts";
-import { startPage } from "./help/help-layout.ts";
+import { startPage } from "./help-layout.ts";
 import { askedByShells } from "./completion/scripts.ts";
 import { exitCodes, type ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";

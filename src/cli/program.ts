@@ -16,7 +16,7 @@ import type { AnswerOptions } from "./command/answer.ts";
 import type { CallOptions } from "./command/call.ts";
 import type { ExportOptions } from "./command/journal.ts";
 import { addLoginCommands } from "./login-program.ts";
-import { layOutHelp } from "./help/help-layout.ts";
+import { layOutHelp } from "./help-layout.ts";
 import type { InitOptions } from "./command/init.ts";
 import type { ListOptions } from "./command/list.ts";
 import type { MigrateOptions } from "./command/migrate.ts";

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { adminActions } from "../../src/cli/admin-program.ts";
 import { moveActionFirst, moveServerFirst } from "../../src/cli/arguments/rewrite-argv.ts";
 import type { Context } from "../../src/cli/context.ts";
-import { examples, firstCommands } from "../../src/cli/help/help-layout.ts";
+import { examples, firstCommands } from "../../src/cli/help-layout.ts";
 import { makeProgram } from "../../src/cli/program.ts";
 import { Pty } from "./terminal/pty.ts";
 import { runMain } from "./run-main.ts";

@@ -1,7 +1,7 @@
 import { loginName } from "../../client/auth/login.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, ServerOptions } from "../context.ts";
-import { examine } from "../doctor/examine.ts";
+import { examine } from "../examine.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
 import type { CheckJson, DoctorJson } from "../output/json-shapes.ts";
 import type { Output } from "../output/output.ts";

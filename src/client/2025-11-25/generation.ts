@@ -19,7 +19,7 @@ export const core: ClientGeneration = {
   receiving: {
     capability: tasksCapability,
     load: async () => {
-      const { CoreReceivedTasks } = await import("./receiver/received-tasks.ts");
+      const { CoreReceivedTasks } = await import("./received-tasks.ts");
       return (parts) => new CoreReceivedTasks(parts);
     },
   },

@@ -29,7 +29,7 @@ export const sep: ClientGeneration = {
   receiving: {
     capability: tasksCapability,
     load: async () => {
-      const { SepReceivedTasks } = await import("./receiver/received-tasks.ts");
+      const { SepReceivedTasks } = await import("./received-tasks.ts");
       return (parts) => new SepReceivedTasks(parts);
     },
   },

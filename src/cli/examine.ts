@@ -1,14 +1,14 @@
 import { ProtocolError } from "@modelcontextprotocol/client";
-import { clientGenerations } from "../../client/generations.ts";
-import { TaskClientError } from "../../client/task-client-error.ts";
-import { listTools } from "../command/find-tool.ts";
-import { taskSupport } from "../command/tools.ts";
-import type { TransportKind } from "../../client/client-events.ts";
-import type { CheckJson } from "../output/json-shapes.ts";
-import { declaredTasks, generationOf, recognisesRepeats } from "../server/server-capabilities.ts";
-import type { Session } from "../server/with-server.ts";
-import { describeRpcError } from "../../client/reply/reply.ts";
-import { throwIfLost } from "../server/sdk-errors.ts";
+import { clientGenerations } from "../client/generations.ts";
+import { TaskClientError } from "../client/task-client-error.ts";
+import { listTools } from "./command/find-tool.ts";
+import { taskSupport } from "./command/tools.ts";
+import type { TransportKind } from "../client/client-events.ts";
+import type { CheckJson } from "./output/json-shapes.ts";
+import { declaredTasks, generationOf, recognisesRepeats } from "./server/server-capabilities.ts";
+import type { Session } from "./server/with-server.ts";
+import { describeRpcError } from "../client/reply/reply.ts";
+import { throwIfLost } from "./server/sdk-errors.ts";
 
 /** What the server learns about the caller. */
 export interface Caller {

@@ -19,17 +19,17 @@ import {
   wireStatus,
   wireTask,
   type WireTask,
-} from "../../../generation/sep-1686.ts";
-import { type Question, questionCall, withAnswer } from "../../session/receiver/question-tools.ts";
-import type { ReceivedTasks, ReceiverParts, Work } from "../../session/receiver/receiver.ts";
-import { HoldfastError, isUnknownTask, unknownTask } from "../../../task/fault.ts";
-import type { TaskSnapshot, TaskRecord } from "../../../task/record.ts";
-import { untilFinished, listPage } from "../../session/receiver/runtime-queries.ts";
-import { RequestWithdrawn, type Answer } from "../../session/receiver/received-requests.ts";
-import type { RawRequester } from "../../transport/raw-requester.ts";
-import { cutText } from "../../../task/stored-text.ts";
-import type { JsonObject } from "../../../generation/message.ts";
-import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
+} from "../../generation/sep-1686.ts";
+import { type Question, questionCall, withAnswer } from "../session/receiver/question-tools.ts";
+import type { ReceivedTasks, ReceiverParts, Work } from "../session/receiver/receiver.ts";
+import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
+import type { TaskSnapshot, TaskRecord } from "../../task/record.ts";
+import { untilFinished, listPage } from "../session/receiver/runtime-queries.ts";
+import { RequestWithdrawn, type Answer } from "../session/receiver/received-requests.ts";
+import type { RawRequester } from "../transport/raw-requester.ts";
+import { cutText } from "../../task/stored-text.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 
 /** A server's questions as tasks of SEP-1686, under the server's ids: the question is answered when its task has ended. */
 export class SepReceivedTasks implements ReceivedTasks {

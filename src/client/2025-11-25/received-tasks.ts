@@ -13,22 +13,22 @@ import {
   taskResult,
   wireTask,
   type WireTask,
-} from "../../../generation/2025-11-25.ts";
-import type { Requestor, Runtime } from "../../../runtime/runtime.ts";
-import { HoldfastError } from "../../../task/fault.ts";
-import type { Answer } from "../../session/receiver/received-requests.ts";
+} from "../../generation/2025-11-25.ts";
+import type { Requestor, Runtime } from "../../runtime/runtime.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { Answer } from "../session/receiver/received-requests.ts";
 import {
   type Question,
   questionCall,
   type QuestionCall,
   withAnswer,
-} from "../../session/receiver/question-tools.ts";
-import type { ReceivedTasks, ReceiverParts, Work } from "../../session/receiver/receiver.ts";
-import { questionKeyOf } from "../../../generation/extensions.ts";
-import { requestHash } from "../../../runtime/request-hash.ts";
-import type { TaskSnapshot } from "../../../task/record.ts";
-import type { JsonObject } from "../../../generation/message.ts";
-import { untilFinished, listPage } from "../../session/receiver/runtime-queries.ts";
+} from "../session/receiver/question-tools.ts";
+import type { ReceivedTasks, ReceiverParts, Work } from "../session/receiver/receiver.ts";
+import { questionKeyOf } from "../../generation/extensions.ts";
+import { requestHash } from "../../runtime/request-hash.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
+import type { JsonObject } from "../../generation/message.ts";
+import { untilFinished, listPage } from "../session/receiver/runtime-queries.ts";
 
 /** A server's questions as tasks of 2025-11-25: the answer to the question is a task. */
 export class CoreReceivedTasks implements ReceivedTasks {
