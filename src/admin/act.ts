@@ -1,5 +1,4 @@
-import { answersByTask, openQuestions } from "../runtime/questions/open-questions.ts";
-import { judgeAnswers } from "../runtime/questions/answers.ts";
+import { judgeUpdate } from "../runtime/questions/open-questions.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { ActionBy, TaskRecord } from "../task/record.ts";
 import { taskId } from "../task/task-id.ts";
@@ -53,11 +52,14 @@ export class Acts implements AdminActs {
     const { store, maxBodyBytes } = this.#services;
     const task = await this.#task(id);
     const given = Object.entries(answers).map(([key, value]) => ({ key, value: json(value) }));
-    const questions = await openQuestions(store, task, given, () => undefined);
-    if (questions.some(({ params }) => isSealed(params))) throw encrypted(`answer task ${id}`);
-    const judged = judgeAnswers(questions, given, maxBodyBytes);
+    const judged = await judgeUpdate(store, task, given, {
+      maxBytes: maxBodyBytes,
+      assertMayAnswer(questions) {
+        if (questions.some(({ params }) => isSealed(params))) throw encrypted(`answer task ${id}`);
+      },
+    });
     let accepted = 0;
-    for (const [asking, own] of answersByTask(questions, judged)) {
+    for (const [asking, own] of judged) {
       const detail = { keys: own.map(({ key }) => key) };
       const by = this.#by("answer", detail);
       const result = await this.#write({ type: "answer_inputs", id: asking, answers: own, ...by });

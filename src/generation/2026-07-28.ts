@@ -70,7 +70,7 @@ export function readCommand(method: TasksMethod, params: unknown): TasksCommand 
     case "tasks/get":
       return { type: "get", taskId };
     case "tasks/update":
-      return { type: "update", taskId, answers: readAnswers(object) };
+      return { type: "update", taskId, answers: answersIn(readInputResponses(object)) };
     case "tasks/cancel":
       return { type: "cancel", taskId };
   }
@@ -81,14 +81,14 @@ function readTaskId(method: TasksMethod, { taskId }: JsonObject): string {
   throw new HoldfastError("invalid_params", `${method} needs params.taskId: a non-empty string.`);
 }
 
-/** An answer that is no object answers nothing and is ignored, like an answer to an unknown key (X-063). */
-function readAnswers({ inputResponses }: JsonObject): InputAnswer[] {
-  if (!isJsonObject(inputResponses)) {
-    throw new HoldfastError("invalid_params", "tasks/update needs params.inputResponses: an object.");
-  }
-  return Object.entries(inputResponses)
-    .filter(([, answer]) => isJsonObject(answer))
-    .map(([key, answer]) => ({ key, value: JSON.stringify(answer) }));
+function readInputResponses({ inputResponses }: JsonObject): JsonObject {
+  if (isJsonObject(inputResponses)) return inputResponses;
+  throw new HoldfastError("invalid_params", "tasks/update needs params.inputResponses: an object.");
+}
+
+/** What a client sent for each key, whatever it is: only who knows the question can say whether it is an answer (X-063). */
+export function answersIn(inputResponses: JsonObject): InputAnswer[] {
+  return Object.entries(inputResponses).map(([key, answer]) => ({ key, value: JSON.stringify(answer) }));
 }
 
 export type WireStatus = "working" | "input_required" | "completed" | "cancelled" | "failed";

@@ -12,8 +12,7 @@ import { errorReporter } from "./error-reporter.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
-import { judgeAnswers } from "./questions/answers.ts";
-import { answersByTask, assertMayAnswer, openQuestions } from "./questions/open-questions.ts";
+import { assertScopesFor, judgeUpdate } from "./questions/open-questions.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import { TaskTraces } from "./telemetry/task-traces.ts";
 import type { ServerTelemetry } from "./telemetry/telemetry.ts";
@@ -191,13 +190,12 @@ class LocalRuntime implements Runtime {
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {
     const task = await this.#record(id, requestor);
     const { store, clock } = this.#services;
-    const questions = await openQuestions(store, task, answers, (asking) => {
-      this.#parts.attempts.lookAtEnds(asking);
+    const accepted = await judgeUpdate(store, task, answers, {
+      maxBytes: this.options.maxBodyBytes,
+      assertMayAnswer: (questions) => assertScopesFor(questions, requestor.scopes),
+      onUnreadable: (asking) => this.#parts.attempts.lookAtEnds(asking),
     });
-    assertMayAnswer(questions, answers, requestor.scopes);
-    const judged = judgeAnswers(questions, answers, this.options.maxBodyBytes);
-    for (const [asking, own] of answersByTask(questions, judged)) {
-      // A question that was closed since the answers were judged ignores its own.
+    for (const [asking, own] of accepted) {
       const answer = { type: "answer_inputs", now: clock.now(), id: asking, answers: own } as const;
       const result = await store.write<"answer_inputs">(answer);
       if (result.ok) this.#changed(result.task, result.accepted);

@@ -53,13 +53,14 @@ export interface Setup {
 
 export interface Served {
   readonly http: HttpServer;
+  readonly tasks: Tasks;
   readonly errors: unknown[];
 }
 
 /** A server on a free port of this machine, closed when the test ends. */
 export async function serve({ tools, server: own, http, options }: Setup): Promise<Served> {
-  const { server, errors } = testServer(tools, { rates: noRateLimits, ...options }, own);
+  const { server, tasks, errors } = testServer(tools, { rates: noRateLimits, ...options }, own);
   const served = await serveHttp(server, { port: 0, ...http });
   onTestFinished(() => served.close());
-  return { http: served, errors };
+  return { http: served, tasks, errors };
 }

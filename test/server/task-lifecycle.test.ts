@@ -115,21 +115,19 @@ it("shows its questions on each poll, takes answers one by one, and goes on [X-0
   expect(await peer.ended(id)).toMatchObject({ status: "completed", result: text("A4 decline") });
 });
 
-it("uses the good answers of an update and ignores the rest [X-063]", async () => {
+it("uses the answers to open questions, and ignores what comes under other keys [X-063]", async () => {
   const peer = await StatelessClient.of({ tools });
   const id = await peer.start("asks");
-  await peer.until(id, "input_required");
+  let asking = await peer.until(id, "input_required");
+  while (!("colour" in (asking["inputRequests"] as object))) asking = await peer.get(id);
   const inputResponses = {
     unasked: { action: "accept" },
-    size: "A4",
     colour: { action: "decline" },
     x: null,
   };
   const acknowledged = await peer.result("tasks/update", { taskId: id, inputResponses });
   expect(unstamped(acknowledged)).toEqual({ resultType: "complete" });
-  let asking = await peer.get(id);
-  while (!("size" in (asking["inputRequests"] as object))) asking = await peer.get(id);
-  expect(asking["inputRequests"]).toHaveProperty("size");
+  expect(Object.keys((await peer.get(id))["inputRequests"] as object)).toEqual(["size"]);
 });
 
 it("acknowledges a cancel and ends as cancelled [X-048 X-074 X-075 X-076 X-027]", async () => {
@@ -149,7 +147,7 @@ it("acknowledges cancels and updates of a finished task, which stays as it is [A
   const id = await peer.start("shout", { word: "a" });
   const before = await peer.ended(id);
   const cancel = await peer.result("tasks/cancel", { taskId: id });
-  const update = await peer.result("tasks/update", { taskId: id, inputResponses: { a: {} } });
+  const update = await peer.result("tasks/update", { taskId: id, inputResponses: { a: {}, b: null } });
   expect([cancel, update].map(unstamped)).toEqual([{ resultType: "complete" }, { resultType: "complete" }]);
   expect(await peer.get(id)).toEqual(before);
 });

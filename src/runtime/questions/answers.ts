@@ -15,8 +15,10 @@ const answerSchemas = {
 type Params = Readonly<Record<string, unknown>>;
 
 /**
- * The answers to open questions; others are ignored. Throws `invalid_params` if one does not fit its question, or is too large: then none
- * is accepted.
+ * Judges an update: what someone sent for several questions at once.
+ * - A value under the key of an open question is its answer, whatever it is.
+ * - If one of these does not fit its question, or is too large, this throws `invalid_params` with its key, and none is accepted.
+ * - Under any other key, anything is ignored (X-063, A-22).
  */
 export function judgeAnswers(
   questions: readonly InputRequest[],
@@ -24,23 +26,23 @@ export function judgeAnswers(
   maxBytes: number,
 ): readonly InputAnswer[] {
   const byKey = new Map(questions.map((question) => [question.key, question]));
-  const toOpen = answers.filter(({ key }) => byKey.has(key));
-  if (toOpen.some((answer) => Buffer.byteLength(textOf(answer)) > maxBytes)) {
-    throw new HoldfastError("invalid_params", `The answer is larger than ${maxBytes} bytes.`);
-  }
-  for (const answer of toOpen) {
+  return answers.filter((answer) => {
     const question = byKey.get(answer.key);
-    const fault = question && faultOf(question, answer);
-    if (fault !== undefined) {
-      throw new HoldfastError("invalid_params", `The answer to "${answer.key}" ${fault}.`);
-    }
-  }
-  return toOpen;
+    const fault = question && faultOf(question, answer, maxBytes);
+    if (fault === undefined) return question !== undefined;
+    throw new HoldfastError("invalid_params", `The answer to "${answer.key}" ${fault}.`);
+  });
 }
 
 /** Why the answer is invalid. */
-function faultOf({ method, params }: InputRequest, answer: InputAnswer): string | undefined {
-  const content: unknown = JSON.parse(textOf(answer));
+function faultOf(
+  { method, params }: InputRequest,
+  answer: InputAnswer,
+  maxBytes: number,
+): string | undefined {
+  const text = textOf(answer);
+  if (Buffer.byteLength(text) > maxBytes) return `is larger than ${maxBytes} bytes`;
+  const content: unknown = JSON.parse(text);
   if ("error" in answer) return isClientError(content) ? undefined : "is not a JSON-RPC error";
   const fault = faultOfAnswer(method, JSON.parse(params) as Record<string, unknown>, content);
   return fault === undefined ? undefined : `does not fit the question: ${fault}`;

@@ -3,28 +3,53 @@ import { childInputOf, type InputAnswer, type InputRequest } from "../../task/jo
 import { isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { assertScopes } from "../../task/scopes.ts";
+import { judgeAnswers } from "./answers.ts";
 
 /** A question of a task or of one below it, with its key on the root of the tree. */
 export interface OpenQuestion extends InputRequest {
   readonly askedBy: { readonly taskId: string; readonly key: string };
 }
 
+export interface UpdateTerms {
+  /** The maximum size of an answer. */
+  readonly maxBytes: number;
+  /** Throws if the sender may not answer one of these questions. */
+  readonly assertMayAnswer: (questions: readonly OpenQuestion[]) => void;
+  /** Called with a task whose question cannot be read. */
+  readonly onUnreadable?: (taskId: string) => void;
+}
+
+/**
+ * The accepted answers of an update for each task that asked, by the keys of its questions. An update is accepted as a whole or rejected,
+ * as `judgeAnswers` says. A question that is closed before its answer is written ignores it, like one that was closed before.
+ */
+export async function judgeUpdate(
+  store: TaskStore,
+  task: TaskRecord,
+  answers: readonly InputAnswer[],
+  { maxBytes, assertMayAnswer, onUnreadable }: UpdateTerms,
+): Promise<ReadonlyMap<string, readonly InputAnswer[]>> {
+  const questions = await openQuestions(store, task, answers, onUnreadable);
+  assertMayAnswer(questions);
+  return answersByTask(questions, judgeAnswers(questions, answers, maxBytes));
+}
+
 /**
  * The open questions, of a task and of those below it, that `answers` are for. Reads only these, however many are open. Rejects with
  * `task_unreadable`, and says whose question cannot be read.
  */
-export async function openQuestions(
+async function openQuestions(
   store: TaskStore,
   task: TaskRecord,
   answers: readonly InputAnswer[],
-  onUnreadable: (taskId: string) => void,
+  onUnreadable: UpdateTerms["onUnreadable"],
 ): Promise<readonly OpenQuestion[]> {
   if (task.openInputs === 0) return [];
   const reading = async <T>(taskId: string, read: () => Promise<T>): Promise<T> => {
     try {
       return await read();
     } catch (error) {
-      if (isUnreadable(error)) onUnreadable(taskId);
+      if (isUnreadable(error)) onUnreadable?.(taskId);
       throw error;
     }
   };
@@ -32,7 +57,8 @@ export async function openQuestions(
   // Whoever names more keys than there are questions does not get one read for each.
   if (keys.size > task.openInputs) {
     const inputs = (await reading(task.id, () => store.snapshot(task.id)))?.inputs ?? [];
-    return inputs.map((input) => ({ ...input, askedBy: askerOf(task, input.key) }));
+    const named = inputs.filter(({ key }) => keys.has(key));
+    return named.map((input) => ({ ...input, askedBy: askerOf(task, input.key) }));
   }
   const questions = await Promise.all(
     [...keys].map(async (key): Promise<OpenQuestion[]> => {
@@ -67,19 +93,15 @@ async function askingTask(store: TaskStore, root: TaskRecord, id: string): Promi
   }
 }
 
-/** Throws `insufficient_scope` if an answer is for a question of a task that needs more scopes. */
-export function assertMayAnswer(
+/** Throws `insufficient_scope` if one of the questions is of a task that needs more scopes. */
+export function assertScopesFor(
   questions: readonly OpenQuestion[],
-  answers: readonly InputAnswer[],
   scopes: readonly string[] | undefined,
 ): void {
-  const keys = new Set(answers.map(({ key }) => key));
-  for (const { key, requiredScopes = [] } of questions)
-    if (keys.has(key)) assertScopes({ requiredScopes }, scopes);
+  for (const { requiredScopes = [] } of questions) assertScopes({ requiredScopes }, scopes);
 }
 
-/** The answers for each task that asked, by the keys of its questions. */
-export function answersByTask(
+function answersByTask(
   questions: readonly OpenQuestion[],
   answers: readonly InputAnswer[],
 ): ReadonlyMap<string, readonly InputAnswer[]> {

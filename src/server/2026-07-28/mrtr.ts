@@ -1,5 +1,5 @@
-import { inputRequiredResult, readRetry } from "../../generation/2026-07-28.ts";
-import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { answersIn, inputRequiredResult, readRetry } from "../../generation/2026-07-28.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -56,11 +56,8 @@ export async function resumed(
   const { task: id, generation } = opened.content as Content;
   const requestor = { generation, principal, scopes: access?.scopes };
   const { task } = await runtime.get(id, requestor);
-  const answers = Object.entries(inputResponses)
-    .filter(([, answer]) => isJsonObject(answer))
-    .map(([key, answer]) => ({ key, value: JSON.stringify(answer) }));
   // Each by itself: an invalid answer must not cause the valid ones to be asked for again.
-  for (const answer of answers) {
+  for (const answer of answersIn(inputResponses)) {
     try {
       await runtime.answer(id, requestor, [answer]);
     } catch (error) {

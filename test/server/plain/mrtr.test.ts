@@ -19,8 +19,10 @@ it("answers a call with its questions, and the next one with the result [A-49]",
   const retry = (inputResponses: object): ReturnType<StatelessClient["send"]> =>
     peer.send("tools/call", { name: "confirm", arguments: {}, requestState, inputResponses }, forms);
   // An invalid answer leaves the question open.
-  const again = await retry({ ok: { action: "accept", content: {} } });
-  expect(again.result).toMatchObject({ resultType: "input_required", inputRequests: { ok: {} } });
+  for (const ok of [{ action: "accept", content: {} }, { action: "maybe" }, null, "go", ["go"], 1]) {
+    const again = await retry({ ok });
+    expect(again.result).toMatchObject({ resultType: "input_required", inputRequests: { ok: {} } });
+  }
   const done = await retry({ ok: { action: "accept", content: { note: "go" } } });
   expect(done.result).toMatchObject({ resultType: "complete", ...text("sent: go") });
   // The state names the task, so that the same round gets the same result again.
