@@ -270,6 +270,7 @@ describe("a server that pushes nothing", () => {
     ["is an older one", { status: 405 }],
     ["wants more of the client", { error: { code: -32021, message: "no" }, status: 400 }],
     ["answers no stream", { status: 202 }],
+    ["answers with a task", { result: { resultType: "task", taskId, status: "working" } }],
   ])("and %s is asked once, and polled alone", async (_how, answer) => {
     const { server, client, clock } = await setUp({ listen: true });
     server.script("tools/call", created(), created({ taskId: other }));

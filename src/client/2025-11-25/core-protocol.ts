@@ -365,7 +365,12 @@ export function readAbout(answer: JsonObject, taskId: string): ReportedTask | Vi
 /** Reads the answer to `tools/call`. A task is in `task`, even if the call asked for none (C-024). */
 export function readCallAnswer(answer: JsonObject): CallAnswer | Violation {
   const { task } = answer;
-  if (!isJsonObject(task)) return directAnswer(readToolResult(answer));
+  if (!isJsonObject(task)) {
+    const isResult = task === undefined || Array.isArray(answer["content"]);
+    return isResult
+      ? directAnswer(readToolResult(answer))
+      : new Violation("The server created a task that is not an object");
+  }
   const taskId = readTaskId(task, "created");
   if (taskId instanceof Violation) return taskId;
   const reported = readTask(task);

@@ -4,12 +4,12 @@ import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { resourceUpdated } from "../../generation/extensions.ts";
 import type { ClientClock } from "../clock.ts";
 import { rateLimitAsLost } from "../reply/retry.ts";
-import { Violation, type Reply } from "../reply/reply.ts";
+import { readReply, Violation, type Reply } from "../reply/reply.ts";
 import type { LineListener, ListenEnd, TaskListener } from "../task-protocol.ts";
 import { retryDelay } from "../task/poll-delays.ts";
 import type { NotificationMatch } from "../transport/raw-request.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
-import { readTask } from "./read-answers.ts";
+import { readAcknowledgement, readTask } from "./read-answers.ts";
 
 /** How long the server may take to acknowledge. The stream itself has no time limit. */
 const acknowledgementMs = 30_000;
@@ -106,9 +106,8 @@ async function listen(
     const either = AbortSignal.any([signal, deadline.signal, useless.signal]);
     const params = { notifications, _meta: meta };
     // A server with too many streams of this client says when to try again.
-    return endOf(
-      rateLimitAsLost(await requester.request(listenMethod, params, either, { matchNotification })),
-    );
+    const reply = await requester.request(listenMethod, params, either, { matchNotification });
+    return endOf(rateLimitAsLost(readReply(reply, readAcknowledgement)));
   } catch (error) {
     if (signal.aborted) throw error;
     if (useless.signal.aborted) return { kind: "refused" };

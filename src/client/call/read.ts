@@ -115,11 +115,13 @@ export async function plainRead<Result>(
 }
 
 function plainError(cause: unknown): TaskClientError {
+  if (cause instanceof TaskClientError) return cause;
+  // A question in the server's answer, of a kind that this client did not declare.
+  if (cause instanceof SdkError && cause.code === SdkErrorCode.CapabilityNotSupported)
+    return new TaskClientError("unanswered", cause.message, { cause });
   if (cause instanceof ProtocolError) {
     const { code, message, data } = cause;
     return replyError({ kind: "error", error: { code, message, ...(data !== undefined && { data }) } });
   }
-  if (cause instanceof SdkError && cause.code === SdkErrorCode.InvalidResult)
-    return new TaskClientError("protocol", cause.message, { cause });
   return replyError(sendFailure(cause));
 }

@@ -7,6 +7,7 @@ import type {
 import type { InputMethod } from "../../task/journal.ts";
 import { traceContextIn } from "../../task/record.ts";
 import type { ClientTracing } from "../client-telemetry.ts";
+import { TaskClientError } from "../task-client-error.ts";
 import { inTrace } from "../trace-in-params.ts";
 import type { InputRequest, OnInput } from "./input-request.ts";
 
@@ -23,7 +24,17 @@ export function setSdkQuestionHandlers(
     request: InputRequest,
   ): Promise<HandlerResultTypeMap[Method]> {
     const trace = traceContextIn(mcpReq._meta ?? {});
-    return (await inTrace(tracing, trace, () => onInput(request))) as HandlerResultTypeMap[Method];
+    try {
+      return (await inTrace(tracing, trace, () => onInput(request))) as HandlerResultTypeMap[Method];
+    } catch (cause) {
+      // In a request of the server, the SDK answers with the error. In an answer there is no place for one (A-23).
+      if (mcpReq.signal.aborted || sdk.getProtocolEra() !== "modern") throw cause;
+      const { method } = request;
+      if (method === "elicitation/create") return { action: "cancel" } as HandlerResultTypeMap[Method];
+      throw new TaskClientError("unanswered", `The server's question (${method}) could not be answered`, {
+        cause,
+      });
+    }
   }
   if (capabilities.elicitation !== undefined) {
     sdk.setRequestHandler("elicitation/create", async ({ method, params }, context) =>

@@ -19,9 +19,11 @@ import type { ConnectOptions } from "../connect-options.ts";
 import type { HandleStore } from "../handles/handle-store.ts";
 import { findSession, SessionResumption } from "../session/session-resumption.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
 import { mayBeRefusedByHttpSse, NoSseServer } from "./sse-transport.ts";
+import { isInvalidAnswer } from "./send-failure.ts";
 import { tracedConnection } from "./traced-transport.ts";
 import { describeCause, ownErrorIn } from "./describe-cause.ts";
 import { isHtml, messageInBody } from "../reply/error-body.ts";
@@ -141,6 +143,7 @@ async function tryToConnect(
   try {
     await sdk.connect(new SdkTransport(requester, { rewriteOutgoing, rewriteIncoming }));
     signal?.throwIfAborted();
+    assertDiscovered(sdk);
     return { sdk, requester, name: connection.name, transport: connection.kind };
   } catch (cause) {
     await requester.close().catch(() => undefined);
@@ -151,6 +154,14 @@ async function tryToConnect(
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }
+}
+
+/** Throws what the SDK throws for all other answers with such a result type (X-008, X-B-006). It does not look at this one's. */
+function assertDiscovered(sdk: Client): void {
+  const { resultType = "complete" }: JsonObject = { ...sdk.getDiscoverResult() };
+  if (resultType === "complete") return;
+  const message = `it answered server/discover with resultType ${JSON.stringify(resultType)}`;
+  throw new SdkError(SdkErrorCode.UnsupportedResultType, message);
 }
 
 function negotiation(
@@ -236,8 +247,7 @@ export function connectError(cause: unknown, server: string, endedByServer = fal
 
 /** The server answered the handshake of earlier revisions with an error or an unsupported version. */
 function isRefusal(cause: unknown): boolean {
-  if (cause instanceof ProtocolError) return true;
-  if (cause instanceof SdkError && cause.code === SdkErrorCode.InvalidResult) return true;
+  if (cause instanceof ProtocolError || isInvalidAnswer(cause)) return true;
   return cause instanceof Error && cause.message.startsWith("Server's protocol version is not supported");
 }
 

@@ -9,10 +9,11 @@ import { describeCause, ownErrorIn } from "./describe-cause.ts";
 import { errorInBody, messageInBody } from "../reply/error-body.ts";
 import type { BadReply, ErrorReply, LostReply, Reply } from "../reply/reply.ts";
 import type { TaskClientError } from "../task-client-error.ts";
+import { isJsonObject } from "../../generation/message.ts";
 
 type Failure = LostReply | BadReply | ErrorReply;
 
-/** The reply for an error of the SDK's transport. */
+/** The reply for an error of the SDK's client or of its transport. */
 export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
   if (cause instanceof SdkHttpError) return httpFailure(cause, retryAfterMs);
   if (cause instanceof UnauthorizedError || cause instanceof InsufficientScopeError) {
@@ -20,6 +21,7 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
   }
   const own = ownErrorIn(cause);
   if (own !== undefined) return tokenFailure(own);
+  if (isInvalidAnswer(cause)) return { kind: "bad", code: "protocol", message: invalidAnswer(cause), cause };
   if (isUnreadable(cause)) {
     return {
       kind: "bad",
@@ -56,6 +58,24 @@ function httpFailure(cause: SdkHttpError, retryAfterMs: number | undefined): Fai
   if (status === 401 || status === 403) return { kind: "bad", code: "unauthorized", message, cause };
   if (error !== undefined) return { kind: "error", error };
   return { kind: "bad", code: "connection", message, cause };
+}
+
+/** Errors of the SDK's client about an answer that has arrived. */
+const invalidAnswers: ReadonlySet<SdkErrorCode> = new Set([
+  SdkErrorCode.InvalidResult,
+  SdkErrorCode.UnsupportedResultType,
+  SdkErrorCode.InputRequiredRoundsExceeded,
+  SdkErrorCode.ListPaginationExceeded,
+]);
+
+/** Whether the SDK's client got an answer that breaks the protocol, such as a task where none can be (X-008, X-B-006). */
+export function isInvalidAnswer(cause: unknown): cause is SdkError {
+  return cause instanceof SdkError && invalidAnswers.has(cause.code);
+}
+
+function invalidAnswer({ code, message, data }: SdkError): string {
+  if (code !== SdkErrorCode.UnsupportedResultType || !isJsonObject(data)) return message;
+  return `The server answered ${String(data["method"])} with resultType ${JSON.stringify(data["resultType"])}`;
 }
 
 function isUnreadable(cause: unknown): boolean {

@@ -40,12 +40,22 @@ export function judgeReply({ method, params, attempt }: Put, reply: Reply): Verd
   }
   const reason = faultOfAnswer(method, params, reply.result);
   if (reason === undefined) return { kind: "answer", value: reply.result };
+  // The client is wrong, not its user, whom that task may be asking.
+  if (isTask(reply.result)) {
+    const message = "The answer is an invalid task: nobody asked for one, or it has no taskId.";
+    return { kind: "error", error: { code: -32603, message } };
+  }
   const refusals = attempt.refusals + 1;
   if (refusals <= mostRefusals) return { kind: "again", attempt: { ...attempt, refusals, reason } };
   return {
     kind: "error",
     error: { code: -32602, message: `The answer does not fit the question: ${reason}` },
   };
+}
+
+/** Whether an answer was meant to be a task, of 2025-11-25 or 2026-07-28. One that can be followed is not judged. */
+function isTask(answer: JsonObject): boolean {
+  return Object.hasOwn(answer, "task") || answer["resultType"] === "task";
 }
 
 /** The params of the question. If it is asked again, its message says why. */

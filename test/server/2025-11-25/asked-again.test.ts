@@ -173,3 +173,26 @@ describe("a client that answers a question with an error where it is asked for a
     expect(await session.request("tasks/result", wait)).toMatchObject(text("accept A4"));
   });
 });
+
+describe("an answer that is an invalid task", () => {
+  it.each([
+    ["without an id", receiver, { task: { status: "working" } }],
+    ["that is not an object", receiver, { task: "t1" }],
+    ["of 2026-07-28", receiver, { resultType: "task", ...working }],
+    ["that nobody asked for", formClient, { task: working }],
+  ])("%s ends the question, and its user is not asked again", async (_, capabilities, result) => {
+    const { server } = await startServer(tools);
+    const session = await InMemorySession.open(server, { capabilities });
+    for (const params of [{}, { task: {} }]) {
+      const asked = session.requests("elicitation/create").length;
+      const call = session.call("size", {}, params);
+      await answer(session, asked, result);
+      const { task, ...direct } = await session.result(call);
+      const { taskId } = (task ?? {}) as { taskId?: string };
+      const ended = taskId === undefined ? direct : await session.request("tasks/result", { taskId });
+      expect(ended).toMatchObject({ isError: true });
+      expect(JSON.stringify(ended["content"])).toContain("The answer is an invalid task");
+      expect(session.requests("elicitation/create")).toHaveLength(asked + 1);
+    }
+  });
+});
