@@ -62,6 +62,18 @@ describe("a server process", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
+  it("gets large messages without a warning of a leak, one by one and at once", async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error): number => warnings.push(name);
+    process.on("warning", onWarning);
+    onTestFinished(() => void process.off("warning", onWarning));
+    const client = await start(await program());
+    const args = { filling: "x".repeat(300_000) };
+    for (let nth = 0; nth < 12; nth += 1) await client.callTool("pid", args);
+    await Promise.all(Array.from({ length: 12 }, async () => client.callTool("pid", args)));
+    expect(warnings).toEqual([]);
+  });
+
   it("ends all that waits with `connection` when it dies, and the next one goes on [X-052 X-053 X-B-024]", async () => {
     const server = await program();
     const first = await start(server);

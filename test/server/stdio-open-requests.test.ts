@@ -39,6 +39,30 @@ it("refuses what a client asks on a pipe beyond what it has open, until that is 
   job.end();
 });
 
+it("answers a client that reads late without a warning of a leak, and leaves the limit of the stream as it was", async () => {
+  const warnings: string[] = [];
+  const onWarning = ({ name }: Error): number => warnings.push(name);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  const tasks = createTasks({ store: memoryStore() });
+  tasks.tool("now", { task: "forbidden" }, () => text("now"));
+  const [stdin, stdout] = [new PassThrough(), new PassThrough({ highWaterMark: 1 })];
+  const limit = stdout.getMaxListeners();
+  const waiting = Promise.withResolvers<void>();
+  stdout.on("newListener", (event) => {
+    if (event === "drain" && stdout.listenerCount("drain") === 11) waiting.resolve();
+  });
+  const server = await serveStdio(tasks.server(factory), { stdin, stdout });
+  const client = new StdioClient(stdin, new PassThrough());
+  for (let id = 1; id <= 13; id += 1) client.send(id, "tools/call", { name: "now", arguments: {} }, {});
+  await waiting.promise;
+  const reader = new StdioClient(stdin, stdout);
+  for (let nth = 1; nth <= 13; nth += 1) expect(await reader.next()).toMatchObject({ result: text("now") });
+  await server.close();
+  expect(warnings).toEqual([]);
+  expect(stdout.getMaxListeners()).toBe(limit);
+});
+
 it("refuses a limit that is none", async () => {
   const tasks = createTasks({ store: memoryStore() });
   await expect(serveStdio(tasks.server(factory), { maxOpenRequests: 0 })).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
-import { Readable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ChildProcess } from "node:child_process";
 import {
@@ -267,6 +267,7 @@ export class ProcessTransport implements Transport {
   readonly #buffer = new ReadBuffer({ maxBufferSize: longestLine });
   #child: ChildProcess | undefined;
   #group: ProcessGroup | undefined;
+  #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(server: ServerProcess, clock: ClientClock) {
@@ -310,11 +311,20 @@ export class ProcessTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (stdin == null) throw new SdkError(SdkErrorCode.NotConnected, "Not connected");
-    if (stdin.write(serializeMessage(message))) return;
-    await new Promise<void>((resolve) => {
-      stdin.once("drain", resolve);
-      stdin.once("close", resolve);
-    });
+    if (!stdin.write(serializeMessage(message))) await this.#drained(stdin);
+  }
+
+  /** Resolves when the process has read what was written, or its pipe is closed. All sends share this wait, and its listeners. */
+  async #drained(stdin: Writable): Promise<void> {
+    await (this.#draining ??= new Promise((resolve) => {
+      const end = (): void => {
+        stdin.off("drain", end).off("close", end);
+        this.#draining = undefined;
+        resolve();
+      };
+      stdin.on("drain", end).on("close", end);
+      if (stdin.destroyed) queueMicrotask(end);
+    }));
   }
 
   /** Resolves when the processes have ended, or survived SIGKILL. They no longer keep this process alive then. */

@@ -47,7 +47,7 @@ const principal = "local";
 export async function serveStdio(server: TaskServer, options: StdioOptions = {}): Promise<StdioServer> {
   assertTaskServer("serveStdio", server);
   assertOptions("serveStdio", options, stdioOptions);
-  const { stdin = process.stdin, stdout } = options;
+  const { stdin = process.stdin, stdout = process.stdout } = options;
   const { maxOpenRequests } = settingsOf<StdioOptions, "stdin" | "stdout">(stdioOptions, options);
   await server.start(); // what comes in meanwhile waits in the pipe
   // A message over the limit closes the connection, so it leaves room for the largest arguments, escaped.
@@ -57,6 +57,9 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
     const fault = new HoldfastError("invalid_request", message);
     wire.send({ jsonrpc: "2.0", id: id as RequestId, error: server.errorOf(fault) }).catch(server.onError);
   });
+  // Each answer that its client has not read yet waits by listeners of its own.
+  const listeners = stdout.getMaxListeners();
+  stdout.setMaxListeners(0);
   const wire: StdioServerTransport = new StdioServerTransport(input, stdout, { maxBufferSize });
   const transport = new ListenTransport(
     new RatedTransport(wire, { server, principal, maxOpenRequests }),
@@ -72,6 +75,7 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
     await Promise.race([connection.close(), after(lastWordMs, undefined, { ref: false })]);
     await transport.close();
     input.release();
+    stdout.setMaxListeners(listeners);
     await server.stop();
   };
   let ending: Promise<void> | undefined;
