@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
@@ -31,8 +29,8 @@ async function bundle(): Promise<string> {
   const { output } = await build.generate();
   await build.close();
   const [{ code }] = output;
-  const path = `${folder}${createHash("sha256").update(code).digest("hex").slice(0, 16)}.mjs`;
-  if (existsSync(path)) return path;
+  // Always the same name: Vitest keeps what a transform made of a source, and looks only whether the source has changed.
+  const path = `${folder}writer-worker.mjs`;
   // Whole at once: another run may start with the same file.
   const unfinished = `${path}.${process.pid}`;
   await mkdir(folder, { recursive: true });
