@@ -17,6 +17,7 @@ const audited: readonly ServerEvent["type"][] = [
   "task.cancel_requested",
   "task.deleted",
   "task.settled",
+  "task.retrieved",
   "request.refused",
 ];
 const audit = createWriteStream("audit.jsonl", { flags: "a" });

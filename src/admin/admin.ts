@@ -2,7 +2,7 @@ import type { DeliveryEvent } from "../task/delivery.ts";
 import type { Activity, NodeSummary } from "./activity.ts";
 import type { InputMethod, JournalKind } from "../task/journal.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
-import type { GenerationName, Progress, TaskMethod } from "../task/record.ts";
+import type { GenerationName, Progress, Retrieval, TaskMethod } from "../task/record.ts";
 import type { TaskAttempt } from "../task/attempts.ts";
 
 /**
@@ -132,6 +132,8 @@ export interface TaskDetails extends TaskSummary {
   readonly failures: number;
   readonly crashes: number;
   readonly cancelRequestedAt: number | null;
+  /** When its result first went to its principal, and by which method or polling tool; null if it did not. */
+  readonly retrieved: Retrieval | null;
   readonly requiredScopes: readonly string[];
   /** The trace id (W3C Trace Context) of the request that created it. */
   readonly traceId: string | null;

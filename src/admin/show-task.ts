@@ -41,6 +41,7 @@ export async function showTask(store: TaskStore, id: string): Promise<TaskDetail
     failures,
     crashes,
     cancelRequestedAt,
+    retrieved: task.retrieved ?? null,
     requiredScopes,
     traceId: request?.origin.trace?.traceparent.split("-")[1] ?? null,
     attempts,

@@ -102,13 +102,15 @@ export function subscriptionOf(params: unknown): SubscriptionId | undefined {
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
+export const taskNotificationMethod = "notifications/tasks";
+
 /** A pushed task: what `tasks/get` would answer now, without `resultType` (X-083, X-084, A-25). */
 export function taskNotification(
   task: DetailedTask,
   subscription: SubscriptionId,
 ): { jsonrpc: "2.0"; method: string; params: Record<string, unknown> } {
   const params = withMeta({ ...task }, { [subscriptionIdKey]: subscription });
-  return { jsonrpc: "2.0", method: "notifications/tasks", params };
+  return { jsonrpc: "2.0", method: taskNotificationMethod, params };
 }
 
 /** The notification for a log or an output: there is more to read. */

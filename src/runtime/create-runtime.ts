@@ -173,6 +173,10 @@ class LocalRuntime implements Runtime {
     await this.#services.store.write(isKept ? { ...release, deleteBy } : release);
   }
 
+  retrieved(task: TaskRecord, via: string): void {
+    this.#parts.retrievals.deliver(task, via);
+  }
+
   watch(ids: readonly string[], watcher: Watcher): () => void {
     return this.#parts.watchers.watch(ids, watcher);
   }

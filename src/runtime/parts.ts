@@ -16,6 +16,7 @@ import type { Services } from "./services.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { Reporter } from "./reports/reporter.ts";
 import { Timers } from "./timers.ts";
+import { Retrievals } from "./retrievals.ts";
 import { Credentials } from "./tool/received-request.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 import { Watchers } from "./watchers.ts";
@@ -39,6 +40,7 @@ export interface Parts {
   readonly watchers: Watchers;
   readonly webhooks: Webhooks;
   readonly reporter: Reporter;
+  readonly retrievals: Retrievals;
 }
 
 /** Makes the parts of one runtime, which share its slots and timers. */
@@ -88,5 +90,6 @@ export function makeParts(services: Services): Parts {
     watchers: new Watchers(),
     webhooks: new Webhooks(services),
     reporter: new Reporter(services, { slots, attempts, leaked }),
+    retrievals: new Retrievals(services),
   };
 }

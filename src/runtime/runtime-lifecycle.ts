@@ -133,6 +133,7 @@ export class RuntimeLifecycle {
       await deadline.bound(dispatcher.close());
       await attempts.stop(deadline.passed);
       await webhooks.stop(deadline.passed);
+      await deadline.bound(this.#parts.retrievals.settled());
       await deadline.bound(this.#parts.reporter.stop());
     } finally {
       deadline.cancelTimer();

@@ -161,6 +161,8 @@ export interface Runtime {
    */
   delivered(id: string, requestor: Requestor, deleteBy?: number): Promise<void>;
   get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
+  /** Records that the result of the task, which was read before, goes to its requestor, by this method or polling tool. */
+  retrieved(task: TaskRecord, via: string): void;
   /**
    * The requestor's own tasks, newest first, as far as `get` would show them (C-075). Unreadable ones are left out. Fewer than `limit` are
    * the last ones.

@@ -58,7 +58,11 @@ export class DurableTaskStore implements TaskStore {
 
   async getTaskResult(taskId: string, sessionId?: string): Promise<Result> {
     await this.#get(taskId, sessionId);
-    return readResult(taskId, await this.#services.store.snapshot(taskId));
+    const { store, retrievals } = this.#services;
+    const snapshot = await store.snapshot(taskId);
+    const result = readResult(taskId, snapshot);
+    if (snapshot !== undefined) retrievals.deliver(snapshot.task, "tasks/result");
+    return result;
   }
 
   async updateTaskStatus(

@@ -7,6 +7,7 @@ import { systemClock, type Clock } from "../runtime/clock.ts";
 import { Ownership } from "../runtime/dispatch/ownership.ts";
 import { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { defaultSettings } from "../runtime/options.ts";
+import { Retrievals } from "../runtime/retrievals.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { MessageQueues } from "../store/message-queues.ts";
 import type { TaskStore as HoldfastStore } from "../store/store.ts";
@@ -49,7 +50,8 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
   // Not awaited: many tasks may have expired while the server was down, and each read ends an expired
   // task by itself.
   void sweeper.start();
-  const services = { store, clock, sweeper, options };
+  const retrievals = new Retrievals({ store, clock, onError });
+  const services = { store, clock, sweeper, retrievals, options };
   return {
     taskStore: new DurableTaskStore(services),
     taskMessageQueue: new DurableMessageQueue(messages),
@@ -57,6 +59,7 @@ export async function openTasks(given: SdkV1Options, clock: Clock = systemClock)
       ownership.stop();
       await inheritance.stop();
       await sweeper.stop();
+      await retrievals.settled();
       await store.close();
     },
   };

@@ -6,6 +6,7 @@ import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { OnRestart } from "./restart.ts";
 import { latestTime } from "../task/time.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Retrievals } from "../runtime/retrievals.ts";
 import type { Sweeper } from "../runtime/dispatch/sweeper.ts";
 
 /** Options of `openSdkV1Tasks`. */
@@ -80,5 +81,6 @@ export interface SdkV1Services {
   readonly store: TaskStore;
   readonly clock: Clock;
   readonly sweeper: Pick<Sweeper, "consider" | "ended">;
+  readonly retrievals: Retrievals;
   readonly options: Required<SdkV1Options>;
 }

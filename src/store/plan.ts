@@ -38,6 +38,8 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       return callers(facts, (task, others) => withoutCallers(task, command, facts.owner, others));
     case "release_key":
       return releaseKey(command, facts);
+    case "retrieve":
+      return retrieve(command, facts);
     case "extend":
       return extend(command, facts);
     case "pause_tool":
@@ -183,6 +185,18 @@ function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task }: Fact
     result: { ok: true },
     writes: [{ do: "release_key", id, deleteBy: until }],
     changes: [{ id, version }],
+  };
+}
+
+/** An audit of the task, and no change of it. */
+function retrieve({ via, now }: TaskCommand<"retrieve">, { task: before }: Facts): Plan {
+  if (before === undefined) return refused("unknown");
+  if (before.outcomeKind === null || before.retrieved !== undefined) return refused("state");
+  const task = { ...before, retrieved: { at: now, via } };
+  return {
+    result: { ok: true, task },
+    writes: [{ do: "save", task, journal: [], outcome: null }],
+    changes: [],
   };
 }
 

@@ -247,6 +247,11 @@ export interface TaskCommands extends DeliveryCommands {
    * it. Nothing else about the task changes.
    */
   release_key: { readonly id: string; readonly deleteBy?: number };
+  /**
+   * The result of a task goes to its requestor, by the method or polling tool `via`. Refused as `state` for a task without a result, and if
+   * this is not the first time. Nothing else about the task changes, and nobody is notified.
+   */
+  retrieve: { readonly id: string; readonly via: string };
   /** The task may run, and is kept, until `until` (epoch ms; `null`: no end). Refused as `state` while it runs under a lost owner. */
   extend: { readonly id: string; readonly until: number | null };
   /** From now on, tasks of the tool are not started; running ones continue. Changes nothing if it is already paused. */

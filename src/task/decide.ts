@@ -36,6 +36,7 @@ type OtherName =
   | "leave"
   | "delete_expired"
   | "release_key"
+  | "retrieve"
   | "extend"
   | "pause_tool"
   | "resume_tool"

@@ -172,6 +172,15 @@ export interface TaskRecord {
   readonly outcomeKind: OutcomeKind | null;
   /** The names of the webhooks to notify of its status changes; left out if there are none. */
   readonly notifies?: readonly string[];
+  /** The first delivery of its result to its requestor; left out before. It is no change of the task. */
+  readonly retrieved?: Retrieval;
+}
+
+/** A delivery of a task's result. */
+export interface Retrieval {
+  readonly at: number;
+  /** The method, or the polling tool, that carried it. */
+  readonly via: string;
 }
 
 /** The request: stored separately from the record, and read when an attempt starts. */

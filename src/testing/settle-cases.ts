@@ -71,6 +71,34 @@ export const settleCases = storeCases("settle", {
     assertMembers(expired, { task: { outcomeKind: "error" } });
   },
 
+  "the first retrieval of a result is recorded, and nothing else changes": async ({ store }) => {
+    const retrieve = (via: string, now = noon + 9) => store.write({ type: "retrieve", now, id, via });
+    assert.deepEqual(await retrieve("early"), { ok: false, reason: "unknown" });
+    await store.write(createRunning("a"));
+    assert.deepEqual(await retrieve("early"), { ok: false, reason: "state" });
+    await store.write(settle(result));
+    const before = await store.snapshot(id);
+    const heard = changesOf(store);
+    const [first, second] = await Promise.all([retrieve("tasks/get"), retrieve("task_result")]);
+    const task = before && { ...before.task, retrieved: { at: noon + 9, via: "tasks/get" } };
+    assert.deepEqual(
+      [first, second],
+      [
+        { ok: true, task },
+        { ok: false, reason: "state" },
+      ],
+    );
+    assert.deepEqual(await store.snapshot(id), { ...before, task });
+    assert.deepEqual(heard, []);
+  },
+
+  "a cancelled task has no result to be retrieved": async ({ store }) => {
+    await store.write(createQueued("a"));
+    await store.write({ type: "cancel", now: noon, id });
+    const retrieved = await store.write({ type: "retrieve", now: noon, id, via: "tasks/get" });
+    assert.deepEqual(retrieved, { ok: false, reason: "state" });
+  },
+
   "the first of two concurrent settlements wins": async ({ store }) => {
     await store.write(createRunning("a"));
     const [first, second] = await Promise.all([store.write(settle(result)), store.write(settle(error))]);

@@ -239,6 +239,7 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
     ),
   }),
   release_key: fc.record({ ...about, deleteBy: fc.nat({ max: 90 }) }, { requiredKeys: ["id", "now"] }),
+  retrieve: fc.record({ ...about, via: text }),
   delete: fc.record(about),
   keep_secret: fc.record({ now, name: key, value: orNothing(text) }),
   // No task of the sequences has webhooks: `outbox` of the contract of stores is about those that have.

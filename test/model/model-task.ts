@@ -33,6 +33,7 @@ type Elsewhere =
   | "leave"
   | "delete_expired"
   | "release_key"
+  | "retrieve"
   | "extend"
   | "pause_tool"
   | "resume_tool"

@@ -45,6 +45,13 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       const task = { ...old.task, idempotencyKey: null, awaitedBy: [], sweepAt };
       return step(put(model, { ...old, task }), { ok: true }, command.id);
     }
+    case "retrieve": {
+      const old = model.tasks.get(command.id);
+      if (old === undefined) return refuse(model, "unknown");
+      if (old.outcome === null || old.task.retrieved !== undefined) return refuse(model, "state");
+      const task = { ...old.task, retrieved: { at: command.now, via: command.via } };
+      return unchanged(put(model, { ...old, task }), { ok: true, task });
+    }
     case "delete": {
       const old = model.tasks.get(command.id);
       if (old === undefined) return refuse(model, "unknown");

@@ -69,8 +69,8 @@ function assertUnique(tasks: readonly TaskRecord[]): void {
 }
 
 /**
- * Guarantees 2, 4 and 6: of a finished task nothing changes but its key, who waits for it and the time at which it is deleted, and what the
- * journal has of ended steps, answered questions and past sleeps stays there, but for what failed and is run again. Guarantee 7: a task stays its principal's.
+ * Guarantees 2, 4 and 6: of a finished task nothing changes but its key, who waits for it, the time at which it is deleted, and that its
+ * result was retrieved, and what the journal has of ended steps, answered questions and past sleeps stays there, but for what failed and is run again. Guarantee 7: a task stays its principal's.
  */
 function assertKept(old: ModelTask, now: ModelTask, isRetried: boolean): void {
   assert.equal(now.task.principal, old.task.principal);
@@ -83,8 +83,17 @@ function assertKept(old: ModelTask, now: ModelTask, isRetried: boolean): void {
     if (entry.doneAt !== null) assert.deepEqual(now.journal[index], entry);
   }
   if (old.task.finishedAt === null) return;
-  const { idempotencyKey, sweepAt, awaitedBy, promised, version } = now.task;
-  assert.deepEqual(now.task, { ...old.task, idempotencyKey, sweepAt, awaitedBy, promised, version });
+  const { idempotencyKey, sweepAt, awaitedBy, promised, version, retrieved } = now.task;
+  const first = old.task.retrieved === undefined && retrieved !== undefined && { retrieved };
+  assert.deepEqual(now.task, {
+    ...old.task,
+    idempotencyKey,
+    sweepAt,
+    awaitedBy,
+    promised,
+    version,
+    ...first,
+  });
   assert.deepEqual(now.outcome, old.outcome);
 }
 

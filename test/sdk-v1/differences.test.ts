@@ -88,6 +88,20 @@ it("a task without a stored result has no result", async () => {
   await expect(taskStore.getTaskResult(taskId)).rejects.toMatchObject({ code: "no_result" });
 });
 
+it("the first retrieval of a result is recorded, before the store closes [S-095]", async () => {
+  const calls: string[] = [];
+  const store = watchedStore(memoryStore(), (name) => void calls.push(name));
+  const { taskStore, close } = await openTasks({ store });
+  const { taskId } = await taskStore.createTask({}, 1, call);
+  await taskStore.storeTaskResult(taskId, "completed", done);
+  for (let reads = 0; reads < 2; reads++) {
+    expect(await taskStore.getTaskResult(taskId)).toEqual(done);
+    while ((await store.get(taskId))?.retrieved?.via !== "tasks/result");
+  }
+  await close();
+  expect(calls.filter((name) => name === "retrieve" || name === "close")).toEqual(["retrieve", "close"]);
+});
+
 describe("a list", () => {
   it("starts with the newest, and its cursor stays valid when its task is deleted", async () => {
     const { create, clock, taskStore } = await setUp();

@@ -9,6 +9,7 @@ const aboutNoTask = [
   "claim",
   "delete_expired",
   "release_key",
+  "retrieve",
   "extend",
   "pause_tool",
   "resume_tool",

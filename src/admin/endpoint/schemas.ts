@@ -133,6 +133,7 @@ const details: Members<TaskDetails> = {
   failures: whole,
   crashes: whole,
   cancelRequestedAt: timeOrNull,
+  retrieved: { type: ["object", "null"], properties: { at: time, via: text }, required: ["at", "via"] },
   requiredScopes: listOf(text),
   traceId: textOrNull,
   attempts: listOf(reference("TaskAttempt")),

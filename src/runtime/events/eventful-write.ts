@@ -115,6 +115,8 @@ function ofTask(command: TaskCommand, result: Changed, thrown?: EventError): rea
     case "request_cancel":
       // Of a request that was repeated nothing came.
       return task.cancelRequestedAt === now ? [{ type: "task.cancel_requested", ...of }] : [];
+    case "retrieve":
+      return [{ type: "task.retrieved", ...of, via: command.via }];
     case "cancel":
       return [{ type: "task.cancelled", ...of, durationMs: now - task.createdAt }];
     default:

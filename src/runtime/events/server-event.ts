@@ -90,6 +90,8 @@ type TaskLifeEvent =
   | (OfEnd & { readonly type: "task.cancelled" })
   /** The task expired before it ended. */
   | (OfEnd & { readonly type: "task.expired" })
+  /** The result of the task went to its requestor for the first time, by this method or polling tool. */
+  | (OfTask & { readonly type: "task.retrieved"; readonly via: string })
   /** The task was deleted early, on request. */
   | (OfTask & { readonly type: "task.deleted" });
 

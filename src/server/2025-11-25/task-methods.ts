@@ -24,6 +24,7 @@ export const methods: TaskMethods<TasksMethod, TaskSession> = {
     const wait = { connection, request: id, signal: AbortSignal.any([signal, connection.lost(id, signal)]) };
     const finished = await subscriptions.finished(taskId, requestorWith(session, access), wait);
     trace?.about(taskId);
+    session.runtime.retrieved(finished.task, "tasks/result");
     return taskResult(finished);
   },
 

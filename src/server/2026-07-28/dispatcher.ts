@@ -104,6 +104,7 @@ export class Dispatcher {
         const snapshot = await runtime.get(taskId, requestor);
         trace?.about(taskId);
         rates.advertised(taskId, principal, snapshot.task.pollIntervalMs);
+        runtime.retrieved(snapshot.task, method);
         return { resultText: detailedTaskText(snapshot, { [SERVER_INFO_META_KEY]: serverInfo }) };
       }
       case "update":

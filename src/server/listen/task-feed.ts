@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { generation, detailedTask, type DetailedTask } from "../../generation/2026-07-28.ts";
+import { taskNotificationMethod } from "../../generation/2026-07-28-listen.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import { isHidden } from "../../task/fault.ts";
 import { pushed } from "../tracing/pushed.ts";
@@ -104,7 +105,9 @@ export class TaskFeed {
       this.#taken.set(id, { digest, version });
       this.#lookAgain(id, snapshot.task);
     } else this.#forget(id); // it never changes again
-    return isNews ? task : undefined;
+    if (!isNews) return undefined;
+    this.#runtime.retrieved(snapshot.task, taskNotificationMethod);
+    return task;
   }
 
   close(): void {

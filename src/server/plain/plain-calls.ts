@@ -21,6 +21,15 @@ import type { Clock } from "../../runtime/clock.ts";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
 
+/** How a call follows its task. */
+interface Follower {
+  readonly waiting: Waiting;
+  /** The progress that another process may already have sent for the call. */
+  readonly sent?: number | undefined;
+  /** What brings the result to its caller, if not the call that made the task. */
+  readonly via?: string;
+}
+
 /**
  * Answers calls of clients without tasks. Each call has a durable task and waits for it, and the same call joins the same
  * task. The `PlainCall` knows what its client can be asked, and how.
@@ -57,7 +66,8 @@ export class PlainCalls {
       if (!this.#deliveries.isAbandoned(task.id)) {
         const waiting = this.#deliveries.wait(task, call);
         release();
-        return this.#follow(task, call, policy, waiting);
+        // The answer to the call that made the task is its own, and no retrieval.
+        return this.#follow(task, call, policy, { waiting, ...(isNew ? {} : { via: "tools/call" }) });
       }
       release();
       await this.#deliveries.settled(task.id);
@@ -66,13 +76,14 @@ export class PlainCalls {
 
   /** Continues a call whose last answer was questions. */
   async continueCall(task: TaskRecord, tool: Tool, call: PlainCall): Promise<Answer> {
-    return this.#follow(task, call, this.#policyOf(tool), await this.#enter(task, call));
+    return this.#follow(task, call, this.#policyOf(tool), { waiting: await this.#enter(task, call) });
   }
 
   /** Continues a call that another process was answering. Without its tool, which may be gone, it waits for the result. */
   async resume(task: TaskRecord, tool: Tool | undefined, call: PlainCall): Promise<Answer> {
     const policy = tool === undefined ? "wait" : this.#policyOf(tool);
-    return this.#follow(task, call, policy, await this.#enter(task, call), sentProgress(task));
+    const waiting = await this.#enter(task, call);
+    return this.#follow(task, call, policy, { waiting, sent: sentProgress(task) });
   }
 
   /** The caller of such a call leaves. */
@@ -84,7 +95,7 @@ export class PlainCalls {
   async result(task: TaskRecord, call: PlainCall): Promise<Answer> {
     const waiting = await this.#enter(task, call);
     if (!task.promised) await waiting.promise({ leaves: false }); // a list has named it
-    return this.#follow(task, call, "ticket", waiting);
+    return this.#follow(task, call, "ticket", { waiting, via: this.policies.names.result });
   }
 
   /** What the call of a running task is answered with. */
@@ -112,14 +123,8 @@ export class PlainCalls {
     return waiting;
   }
 
-  /** `sent`: the progress that another process may already have sent for the call. */
-  async #follow(
-    task: TaskRecord,
-    call: PlainCall,
-    policy: PlainPolicy,
-    waiting: Waiting,
-    sent?: number,
-  ): Promise<Answer> {
+  async #follow(task: TaskRecord, call: PlainCall, policy: PlainPolicy, follower: Follower): Promise<Answer> {
+    const { waiting, sent } = follower;
     const { clock } = this.#runtime;
     const { signal, trace } = call.request;
     trace?.about(task.id);
@@ -140,7 +145,7 @@ export class PlainCalls {
       const [runtime, onError] = [this.#runtime, this.#onError];
       const report = (snapshot: TaskSnapshot): Promise<void> => log.upTo(snapshot.task);
       const wait = { runtime, onError, task, report, isAnswerable, signal, deadline: deadline.signal };
-      return await this.#answer(await waitForTask(wait), call, policy, waiting);
+      return await this.#answer(await waitForTask(wait), call, policy, follower);
     } catch (error) {
       if (!signal.aborted && deadline.signal.aborted && error === deadline.signal.reason) {
         await waiting.promise({ leaves: true });
@@ -161,12 +166,13 @@ export class PlainCalls {
     snapshot: TaskSnapshot,
     call: PlainCall,
     policy: PlainPolicy,
-    waiting: Waiting,
+    { waiting, via }: Follower,
   ): Promise<Answer> {
     const { task, outcome } = snapshot;
     if (task.finishedAt !== null) {
       call.request.signal.throwIfAborted(); // else nothing would report whether the answer arrived
       call.afterAnswer(waiting.send());
+      if (via !== undefined) this.#runtime.retrieved(task, via);
       return call.answerOf(outcome ?? errorResult(`The call to ${task.tool} was cancelled.`));
     }
     if (policy === "ticket") await waiting.promise({ leaves: true });

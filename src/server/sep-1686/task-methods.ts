@@ -28,7 +28,9 @@ export const methods: TaskMethods<TasksMethod, SepSession> = {
     const id = await ownTask(session, readTaskId("tasks/result", params));
     const snapshot = await session.runtime.get(id, requestorWith(session, access));
     trace?.about(id);
-    return { result: taskResult(snapshot) };
+    const result = taskResult(snapshot);
+    session.runtime.retrieved(snapshot.task, "tasks/result");
+    return { result };
   },
 
   async "tasks/delete"({ params, access, trace }, session) {

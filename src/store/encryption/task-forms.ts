@@ -80,6 +80,7 @@ export const record = members<TaskRecord>({
   waiting: clear,
   crashes: clear,
   outcomeKind: clear,
+  retrieved: clear,
 });
 
 const trace = members<TraceContext>({ traceparent: clear, tracestate: clear, baggage: body });

@@ -5,6 +5,7 @@ import {
   type ParentTask,
   type Progress,
   type QueueLane,
+  type Retrieval,
   type TaskRecord,
 } from "../../task/record.ts";
 import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
@@ -93,6 +94,7 @@ const columns = [
   changing("waiting", (task) => Number(task.waiting)),
   changing("crashes", (task) => task.crashes),
   changing("outcome_kind", (task) => task.outcomeKind),
+  changing("retrieved", (task) => retrievedText(task.retrieved)),
 ] as const;
 
 const changingColumns = columns.filter(({ changes }) => changes);
@@ -179,6 +181,7 @@ function decode(row: Row): TaskRecord {
     crashes: integer(row, at.crashes),
     ...notifiesOf(text(row, at.notifies)),
     outcomeKind: isNull(row, at.outcome_kind) ? null : oneOf(row, at.outcome_kind, outcomeKinds),
+    ...retrievedOf(textOrNull(row, at.retrieved)),
   };
 }
 
@@ -192,6 +195,19 @@ function notifiesOf(joined: string): Pick<TaskRecord, "notifies"> {
 }
 
 const noHooks = {};
+
+function retrievedText(retrieved: Retrieval | undefined): string | null {
+  return retrieved === undefined ? null : toStored(JSON.stringify(retrieved));
+}
+
+function retrievedOf(json: string | null): Pick<TaskRecord, "retrieved"> {
+  if (json === null) return notRetrieved;
+  const retrieved = JSON.parse(json) as Retrieval;
+  if (isInteger(retrieved.at) && typeof retrieved.via === "string") return { retrieved };
+  throw new Error(`The column retrieved contains ${json}.`);
+}
+
+const notRetrieved = {};
 
 function parentOf(json: string | null): ParentTask | null {
   if (json === null) return null;

@@ -52,7 +52,8 @@ CREATE TABLE task (
   journalled INTEGER NOT NULL,
   waiting INTEGER NOT NULL,
   crashes INTEGER NOT NULL,
-  outcome_kind TEXT CHECK (outcome_kind IN ('result', 'error_result', 'error'))
+  outcome_kind TEXT CHECK (outcome_kind IN ('result', 'error_result', 'error')),
+  retrieved TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX task_wire_id ON task (generation, scope, wire_id);

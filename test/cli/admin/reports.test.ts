@@ -54,6 +54,7 @@ const details: TaskDetails = {
   failures: 1,
   crashes: 1,
   cancelRequestedAt: null,
+  retrieved: { at: at + 96_000, via: "tasks/get" },
   requiredScopes: ["reports"],
   traceId: "0af7651916cd43dd8448eb211c80319c",
   attempts: [

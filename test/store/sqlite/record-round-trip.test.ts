@@ -46,7 +46,9 @@ const attempt: fc.Arbitrary<TaskAttempt> = fc.record(
 );
 
 /** A member that is new to the record has to be added here, or this does not compile. */
-const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> } = {
+const members: {
+  readonly [K in keyof TaskRecord]-?: fc.Arbitrary<NonNullable<TaskRecord[K]> | TaskRecord[K]>;
+} = {
   id: text,
   wireId: text,
   generation: fc.constantFrom("sep-1686", "2025-11-25", "2026-07-28", "plain", "child"),
@@ -98,8 +100,14 @@ const members: { readonly [K in keyof TaskRecord]: fc.Arbitrary<TaskRecord[K]> }
   waiting: fc.boolean(),
   crashes: count,
   outcomeKind: fc.constantFrom("result", "error_result", "error", null),
+  notifies: fc.array(fc.stringMatching(/^[a-z]+$/), { minLength: 1 }),
+  retrieved: fc.record({ at: time, via: text }, { noNullPrototype: true }),
 };
-const record: fc.Arbitrary<TaskRecord> = fc.record(members, { noNullPrototype: true });
+const { notifies: _, retrieved: __, ...required } = members;
+const record: fc.Arbitrary<TaskRecord> = fc.record(members, {
+  requiredKeys: Object.keys(required) as (keyof typeof required)[],
+  noNullPrototype: true,
+});
 
 let db: DatabaseSync;
 beforeEach(() => {
@@ -143,7 +151,9 @@ test("an update leaves what is fixed at creation and changes all else", () => {
     const { idempotencyKey, requestHash, requiredScopes, createdAt } = before;
     const names = { id, wireId, generation, scope, principal, method, tool, parent };
     const call = { idempotencyKey, requestHash, requiredScopes, createdAt };
-    expect(read(id)).toStrictEqual({ ...after, ...names, ...call });
+    const { notifies: _ignored, ...changed } = after;
+    const told = before.notifies && { notifies: before.notifies };
+    expect(read(id)).toStrictEqual({ ...changed, ...names, ...call, ...told });
     db.prepare(deleteTask).run(toStored(id));
   });
   fc.assert(property, { numRuns: 200 });

@@ -12,6 +12,7 @@ import type { TaskRecord } from "../../../src/task/record.ts";
 
 /** Every member has a value of its own, so that no two can be mixed up. */
 const full: TaskRecord = {
+  retrieved: { at: 20, via: "tasks/get" },
   id: "id",
   wireId: "wire",
   generation: "sep-1686",

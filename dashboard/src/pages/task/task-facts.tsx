@@ -14,7 +14,7 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
   const { session } = useServices();
   const now = useNow();
   const { id, wireId, tool, toolVersion, principal, generation, method, owner, parent, retryOf } = task;
-  const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt } = task;
+  const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt, retrieved } = task;
   const endless = finishedAt === null ? "none" : "someone deletes it";
   const trace = traceUrlOf(session.traceUrl, task.traceId);
   return (
@@ -49,6 +49,11 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
       {finishedAt !== null && (
         <Fact name="Ended">
           <Time at={finishedAt} />, after {durationText(finishedAt - createdAt)}
+        </Fact>
+      )}
+      {retrieved !== null && (
+        <Fact name="Result retrieved">
+          <Time at={retrieved.at} />, by {retrieved.via}
         </Fact>
       )}
       {wakesAt !== null && (

@@ -78,7 +78,8 @@ export function taskReport(task: TaskDetails, now: number, cells: number | undef
 
 function head(task: TaskDetails, now: number, cells: number | undefined): string {
   const { id, wireId, state, tool, toolVersion, principal, generation, method, error, statusMessage } = task;
-  const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt, progress } = task;
+  const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt, retrieved, progress } =
+    task;
   const lines: readonly (readonly [name: string, text: string | false | null])[] = [
     ["task", id],
     ["client's id", wireId !== id && wireId],
@@ -91,6 +92,7 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     ["created", `${timeText(createdAt)}, ${spanText(now - createdAt)} ago`],
     ["started", startedAt !== null && `${timeText(startedAt)}, after ${spanText(startedAt - createdAt)}`],
     ["ended", finishedAt !== null && `${timeText(finishedAt)}, after ${spanText(finishedAt - createdAt)}`],
+    ["retrieved", retrieved && `${timeText(retrieved.at)}, by ${retrieved.via}`],
     [finishedAt === null ? "ends by" : "kept until", expiresAt === null ? "no limit" : timeText(expiresAt)],
     ["resumes", wakesAt !== null && timeText(wakesAt)],
     ["cancelled", cancelRequestedAt !== null && `requested at ${timeText(cancelRequestedAt)}`],
