@@ -152,7 +152,8 @@ export async function connectWith(
   };
   const capabilitiesOfServer = { ...sdk.getServerCapabilities() };
   const sessions = new TaskSessions({ requester, storedCall });
-  const parts = { requester, clock, callbacks, server: capabilitiesOfServer, sessions };
+  const version = protocolVersion;
+  const parts = { requester, clock, callbacks, server: capabilitiesOfServer, version, sessions };
   const protocol = generations.protocol(generation, parts);
   requester.handlers.onNotification((notification) => progress.handle(notification));
   events.emit({ type: "connected", protocolVersion, generation, ...(transport && { transport }) });

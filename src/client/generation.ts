@@ -63,6 +63,8 @@ export interface ProtocolParts {
   readonly callbacks: UserCallbacks;
   /** The server's capabilities. */
   readonly server: JsonObject;
+  /** The protocol version of the connection. */
+  readonly version: string | undefined;
   /** For tasks that are visible only in their own session. */
   readonly sessions: TaskSessions;
 }

@@ -15,6 +15,7 @@ import {
   logMessage,
   errorText,
 } from "./message.ts";
+import { keptFrom } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { isTerminal, statusOf, type JsonRpcError } from "../task/outcome.ts";
 import { calledTool, toolMetaOf, type ToolMeta } from "./extensions.ts";
@@ -149,7 +150,7 @@ export function wireTask(task: TaskRecord, diagnosis?: string): WireTask {
     ...(statusMessage ? { statusMessage } : {}),
     createdAt: isoTime(task.createdAt),
     lastUpdatedAt: isoTime(task.updatedAt),
-    ttl: task.expiry.ms,
+    ttl: keptFrom("created", task),
     pollInterval: task.pollIntervalMs,
     ...toolMetaOf(task),
   };

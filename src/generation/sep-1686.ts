@@ -15,6 +15,7 @@ import {
   readMilliseconds,
   logMessage,
 } from "./message.ts";
+import { keptFrom } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { type JsonRpcError, statusOf } from "../task/outcome.ts";
 import { toolMetaOf, type ToolMeta } from "./extensions.ts";
@@ -147,7 +148,7 @@ export function wireTask(task: TaskRecord, error?: string): WireTask {
   return {
     taskId: task.wireId,
     status,
-    keepAlive: task.expiry.ms,
+    keepAlive: keptFrom("terminal", task),
     pollFrequency: task.pollIntervalMs,
     ...(status === "failed" && error !== undefined ? { error } : {}),
     ...toolMetaOf(task),
@@ -202,6 +203,11 @@ export interface TaskParams {
 /** Whether a request asks to become a task; `readTaskParams` checks whether the params are valid. */
 export function asksForTask(params: unknown): boolean {
   return metaOf(params)[taskKey] !== undefined;
+}
+
+/** Whether the params of a request name a task of this generation: the one that it asks to become, or the one that it belongs to. */
+export function namesTask(params: unknown): boolean {
+  return asksForTask(params) || metaOf(params)[relatedTaskKey] !== undefined;
 }
 
 /** The task that a request asks to become, or undefined if it asks for none; throws `invalid_params` (S-020). */

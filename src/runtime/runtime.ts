@@ -14,7 +14,7 @@ import type { CallListener } from "./execution/call-listener.ts";
 import type { InlineRun } from "./execution/run-inline.ts";
 import type { Watcher } from "./watchers.ts";
 
-/** Who made a task, and through which generation: others cannot see the task, nor can other generations. */
+/** Who made a task, and through which generation: no other requestor sees the task. A client of several generations is several. */
 export interface Requestor {
   readonly generation: GenerationName;
   readonly principal: string | null;

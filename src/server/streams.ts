@@ -28,6 +28,8 @@ export interface Streams {
    * acknowledge nothing.
    */
   acknowledgeAfter?(question: RequestId, kept: Promise<void>): void;
+  /** Resolves when what the client has done in other processes is known here. Left out if only one process serves it. */
+  readonly catchUp?: (() => Promise<void>) | undefined;
   /** `request` is answered by the task of another request. Left out on transports that cannot be resumed. */
   joined?(request: RequestId, task: string): void;
   /** From now on, resuming a stream, and cancelling `request`, needs these scopes. Left out on transports without scopes. */

@@ -91,6 +91,17 @@ export function shownTask(task: TaskRecord, now: number): TaskRecord {
   return { ...task, expiry: { from: "created", ms: ttlMs }, updatedAt: Math.max(updatedAt, since) };
 }
 
+/**
+ * For how many ms the task is kept, counted from its creation or from its end; null: for ever. Where its expiry counts from the other, an
+ * unfinished task is taken to end with its last change: it is kept at least as long.
+ */
+export function keptFrom(from: Expiry["from"], task: TaskRecord): number | null {
+  const { expiry, createdAt, finishedAt, updatedAt } = task;
+  if (expiry.ms === null || expiry.from === from) return expiry.ms;
+  const age = (finishedAt ?? updatedAt) - createdAt;
+  return Math.max(0, from === "created" ? age + expiry.ms : expiry.ms - age);
+}
+
 /** When a task that ends at `finishedAt` may be deleted (epoch ms): not before the ttl that its clients have seen. Null: it is kept. */
 export function deletableAt(task: TaskRecord, finishedAt: number): number | null {
   const { expiry, createdAt } = task;

@@ -88,6 +88,8 @@ export const namesGenerations: ReadonlyMap<string, string> = new Map([
   ["src/server/dispatch/merge.ts", "adds what each declares to the answers of the author's server"],
   ["src/server/named-tasks.ts", "only one names tasks in the params of other requests"],
   ["src/server/sessions/client.ts", speaksBoth],
+  ["src/server/sessions/used-generations.ts", speaksBoth],
+  ["src/server/sessions/visible-tasks.ts", speaksBoth],
   ["src/server/sessions/session-requests.ts", speaksBoth],
   ["src/server/sessions/session-dispatcher.ts", speaksBoth],
   ["src/server/sessions/earlier-requests.ts", speaksBoth],

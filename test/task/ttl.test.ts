@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRecord } from "../../src/task/create-record.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
-import { deletableAt, shownTask } from "../../src/task/expiry.ts";
+import { deletableAt, keptFrom, shownTask } from "../../src/task/expiry.ts";
 import { createQueued, noon, owner } from "../../src/testing/sample-task.ts";
 
 const day = 24 * 3_600_000;
@@ -60,6 +60,29 @@ describe("the ttl that clients see of an unfinished task without one", () => {
   ])("is that of the record for %j", (members) => {
     const task = unfinished(members);
     expect(shownTask(task, noon + 9 * day)).toBe(task);
+  });
+});
+
+describe("how long a task is kept, counted from its creation and from its end", () => {
+  const both = (task: TaskRecord): unknown[] => [keptFrom("created", task), keptFrom("terminal", task)];
+
+  test("is exact for a finished task", () => {
+    expect(both(ended(10_000, { generation: "sep-1686" }))).toEqual([day + 10_000, day]);
+    expect(both(ended(10_000, { expiry: { from: "created", ms: day } }))).toEqual([day, day - 10_000]);
+  });
+
+  test("is not too long for an unfinished one, and never below 0", () => {
+    const updatedAt = noon + 10_000;
+    expect(both(unfinished({ updatedAt }))).toEqual([day + 10_000, day]);
+    expect(both(unfinished({ updatedAt, expiry: { from: "created", ms: day } }))).toEqual([
+      day,
+      day - 10_000,
+    ]);
+    expect(both(unfinished({ updatedAt, expiry: { from: "created", ms: 5 } }))).toEqual([5, 0]);
+  });
+
+  test("has no end where the task has none", () => {
+    expect(both(unfinished({ expiry: { from: "terminal", ms: null } }))).toEqual([null, null]);
   });
 });
 

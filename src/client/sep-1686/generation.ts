@@ -1,3 +1,4 @@
+import { generationAt } from "../../generation/generations.ts";
 import { generation, declaresTask, relatedTaskOf, withRelatedTask } from "../../generation/sep-1686.ts";
 import type { ClientGeneration } from "../generation.ts";
 import { readableHandshake, tasksCapability } from "./handshake.ts";
@@ -45,8 +46,15 @@ interface SepProtocolOptions {
   readonly callbacks: UserCallbacks;
   /** The server's capabilities. It may have tasks without declaring them. */
   readonly server: JsonObject;
+  readonly version: string | undefined;
   readonly sessions: TaskSessions;
 }
+
+/**
+ * What tells a server that also has the tasks of its revision whose list is meant. A list belongs to no task and names none (A-20), so this
+ * is sent to no other server.
+ */
+const namesGeneration = withRelatedTask({}, "tasks/list");
 
 /** How many ended tasks are kept for later reads. */
 const maxEnded = 100;
@@ -71,13 +79,15 @@ export class SepProtocol implements TaskProtocol {
   readonly #observed: ObservedTasks;
   readonly #sessions: TaskSessions;
   readonly #ended = new BoundedMap<EndedTask>(maxEnded);
+  readonly #listParams: JsonObject;
 
   readonly answer: TaskProtocol["answer"];
   readonly observe: NonNullable<TaskProtocol["observe"]>;
   readonly followLines: TaskProtocol["followLines"];
 
-  constructor({ requester, clock, callbacks, server, sessions }: SepProtocolOptions) {
+  constructor({ requester, clock, callbacks, server, version, sessions }: SepProtocolOptions) {
     this.#services = { requester, clock };
+    this.#listParams = generationAt(version) === generation ? {} : namesGeneration;
     this.#sessions = sessions;
     this.followLines = followerOf(this.#services, server);
     this.#observed = new ObservedTasks(clock);
@@ -160,7 +170,7 @@ export class SepProtocol implements TaskProtocol {
   }
 
   async list(cursor: string | undefined, signal: AbortSignal): Promise<Reply<TaskPage<TaskSummary>>> {
-    return requestTaskPage(this.#services, cursor, readListed, signal);
+    return requestTaskPage(this.#services, cursor, readListed, signal, this.#listParams);
   }
 
   #answered(taskId: string, answer: Reply<JsonObject>): void {

@@ -11,16 +11,17 @@ interface Services {
 }
 
 /**
- * Sends `tasks/list`, whose cursors are opaque (C-070, C-074, S-044, S-048). It has no related task (A-20). Reads the tasks by
- * `readSummary`: one invalid task makes the page invalid.
+ * Sends `tasks/list`, whose cursors are opaque (C-070, C-074, S-044, S-048), with `more` params. Reads the tasks by `readSummary`: one
+ * invalid task makes the page invalid.
  */
 export async function requestTaskPage(
   services: Services,
   cursor: string | undefined,
   readSummary: (task: JsonObject) => TaskSummary | Violation,
   signal: AbortSignal,
+  more: JsonObject = {},
 ): Promise<Reply<TaskPage<TaskSummary>>> {
-  const params = cursor === undefined ? {} : { cursor };
+  const params = cursor === undefined ? more : { ...more, cursor };
   const reply = await requestWithTimeout(services, "tasks/list", params, signal);
   return readReply(reply, (answer) => readTaskPage(answer, readSummary));
 }

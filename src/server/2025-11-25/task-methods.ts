@@ -10,36 +10,43 @@ import {
 } from "../../generation/2025-11-25.ts";
 import type { TaskSnapshot } from "../../task/record.ts";
 import { listPage, type Listing } from "../list-page.ts";
-import { getTask, requestorWith, type TaskMethods, type TaskSession } from "../sessions/task-session.ts";
+import {
+  getTask,
+  listedIn,
+  requestorWith,
+  type ListTasks,
+  type TaskMethods,
+} from "../sessions/task-session.ts";
 
-/** How the methods about tasks are answered. */
-export const methods: TaskMethods<TasksMethod, TaskSession> = {
+/** How the methods about one task are answered. */
+export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
   async "tasks/get"(request, session) {
-    return { result: { ...shown(await getTask(session, readTaskId("tasks/get", request.params), request)) } };
+    const id = await session.find(readTaskId("tasks/get", request.params));
+    return { result: { ...shown(await getTask(session, id, request)) } };
   },
 
-  async "tasks/result"({ id, params, signal, access, trace }, session) {
+  async "tasks/result"({ id: request, params, signal, access, trace }, session) {
     const { connection, subscriptions } = session;
-    const taskId = readTaskId("tasks/result", params);
-    const wait = { connection, request: id, signal: AbortSignal.any([signal, connection.lost(id, signal)]) };
-    const finished = await subscriptions.finished(taskId, requestorWith(session, access), wait);
-    trace?.about(taskId);
+    const id = await session.find(readTaskId("tasks/result", params));
+    const over = AbortSignal.any([signal, connection.lost(request, signal)]);
+    const wait = { connection, request, signal: over };
+    const finished = await subscriptions.finished(id, requestorWith(session, access), wait);
+    trace?.about(id);
     session.runtime.retrieved(finished.task, "tasks/result");
     return taskResult(finished);
   },
 
   async "tasks/cancel"({ params, access, trace }, session) {
-    const taskId = readTaskId("tasks/cancel", params);
-    const cancelled = await session.runtime.cancelNow(taskId, requestorWith(session, access));
-    trace?.about(taskId);
+    const id = await session.find(readTaskId("tasks/cancel", params));
+    const cancelled = await session.runtime.cancelNow(id, requestorWith(session, access));
+    trace?.about(id);
     return { result: { ...shown(cancelled) } };
   },
+};
 
-  async "tasks/list"({ params, access }, session) {
-    const requestor = requestorWith(session, access);
-    const { tasks, nextCursor } = await listPage(session.runtime, requestor, params, listing);
-    return { result: { ...listResult(tasks, nextCursor) } };
-  },
+export const list: ListTasks = async ({ params, access }, runtime, sessions) => {
+  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, listing);
+  return { result: { ...listResult(tasks, nextCursor) } };
 };
 
 /** As `tasks/get` shows it. Only the outcome of a failed task is read, which has the reason. */

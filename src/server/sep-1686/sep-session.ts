@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../generation/message.ts";
 import { generation, relatedTaskOf } from "../../generation/sep-1686.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
 import { scopeOf } from "../plain/plain-call.ts";
 import type { TaskSession } from "../sessions/task-session.ts";
@@ -13,15 +14,18 @@ export interface SepSession extends TaskSession {
 }
 
 /** Undefined for a client without principal and session: others could use the ids that it chooses, so it has no tasks (S-009). */
-export function sepSessionOf(session: Omit<TaskSession, "requestor">): SepSession | undefined {
+export function sepSessionOf(
+  session: Omit<TaskSession, "requestor" | "find" | "scope">,
+): SepSession | undefined {
   const { principal, streams } = session.connection;
   const scope = scopeOf({ principal, session: streams.sessionKey });
   if (scope === undefined) return undefined;
-  return { ...session, scope, requestor: { generation, principal }, cancels: new Set() };
+  const find = (name: string): Promise<string> => ownTask(session.runtime, scope, name);
+  return { ...session, find, scope, requestor: { generation, principal }, cancels: new Set() };
 }
 
-/** The id of the task that the client names so; rejects with `unknown_task`, for another's too (A-40). */
-export async function ownTask({ runtime, scope }: SepSession, wireId: string): Promise<string> {
+/** Rejects with `unknown_task`, for another's too (A-40). */
+async function ownTask(runtime: Runtime, scope: string, wireId: string): Promise<string> {
   const id = await runtime.find({ generation, scope, wireId });
   if (id === undefined) throw unknownTask();
   return id;
@@ -41,7 +45,7 @@ export async function cancelNamed(session: SepSession, cancelled: JsonObject): P
   if (taskId === undefined) return;
   await cancelling(session, async () => {
     try {
-      const id = await ownTask(session, taskId);
+      const id = await session.find(taskId);
       const { requestId } = await session.runtime.originOf(id, session.requestor);
       if (requestId === cancelled["requestId"]) await cancelIfRunning(session, id);
     } catch (error) {

@@ -1,5 +1,6 @@
 import {
   deleteTaskResult,
+  generation,
   listResult,
   readTaskId,
   type TasksMethod,
@@ -10,22 +11,26 @@ import {
   wireTask,
   type WireTask,
 } from "../../generation/sep-1686.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import { cutText } from "../../task/stored-text.ts";
 import { listPage, type Listing } from "../list-page.ts";
-import { getTask, requestorWith, type TaskMethods } from "../sessions/task-session.ts";
-import { ownTask, type SepSession } from "./sep-session.ts";
+import {
+  getTask,
+  listedIn,
+  requestorWith,
+  type ListTasks,
+  type TaskMethods,
+} from "../sessions/task-session.ts";
 
-/** How the methods about tasks are answered, once earlier cancels are stored. */
-export const methods: TaskMethods<TasksMethod, SepSession> = {
+/** How the methods about one task are answered. */
+export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
   async "tasks/get"(request, session) {
-    await Promise.allSettled(session.cancels);
-    const id = await ownTask(session, readTaskId("tasks/get", request.params));
+    const id = await session.find(readTaskId("tasks/get", request.params));
     return { result: { ...getTaskResult(await getTask(session, id, request)) } };
   },
 
   async "tasks/result"({ params, access, trace }, session) {
-    await Promise.allSettled(session.cancels);
-    const id = await ownTask(session, readTaskId("tasks/result", params));
+    const id = await session.find(readTaskId("tasks/result", params));
     const snapshot = await session.runtime.get(id, requestorWith(session, access));
     trace?.about(id);
     const result = taskResult(snapshot);
@@ -34,21 +39,26 @@ export const methods: TaskMethods<TasksMethod, SepSession> = {
   },
 
   async "tasks/delete"({ params, access, trace }, session) {
-    await Promise.allSettled(session.cancels);
+    const { runtime } = session;
     const taskId = readTaskId("tasks/delete", params);
-    const id = await ownTask(session, taskId);
-    await session.runtime.delete(id, requestorWith(session, access));
+    const id = await session.find(taskId);
+    const requestor = requestorWith(session, access);
+    if (requestor.generation !== generation) {
+      await runtime.get(id, requestor);
+      throw new HoldfastError(
+        "invalid_params",
+        `A task of ${requestor.generation} cannot be deleted. The server deletes it when its ttl is over.`,
+      );
+    }
+    await runtime.delete(id, requestor);
     trace?.about(id);
     return { result: { ...deleteTaskResult(taskId) } };
   },
+};
 
-  async "tasks/list"({ params, access }, session) {
-    const { runtime, scope, cancels } = session;
-    await Promise.allSettled(cancels);
-    const requestor = requestorWith(session, access);
-    const { tasks, nextCursor } = await listPage(runtime, requestor, params, listing, { scope });
-    return { result: { ...listResult(tasks, nextCursor) } };
-  },
+export const list: ListTasks = async ({ params, access }, runtime, sessions) => {
+  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, listing);
+  return { result: { ...listResult(tasks, nextCursor) } };
 };
 
 /** As `tasks/get` shows it, with errors cut to the length for a list. */

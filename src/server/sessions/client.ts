@@ -1,28 +1,40 @@
 import { generation as core, declaresTasks } from "../../generation/2025-11-25.ts";
 import { generation as sep, declaresTask } from "../../generation/sep-1686.ts";
 import { declaresTaskLines } from "../../generation/extensions.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import type { Connection } from "../connection/connection.ts";
-
-/** The generations of tasks that a client of an earlier revision may know. */
-type Spoken = typeof core | typeof sep;
+import { generationsUsedIn, ownGeneration, type SessionGeneration } from "./used-generations.ts";
 
 /** Which tasks the client of a connection of an earlier revision knows, judging by its requests. */
 export class Client {
   readonly #connection: Connection;
-  #asked: Spoken | undefined;
+  /** The generations that it has used in this session; without sessions, in this request. */
+  readonly #used = new Set<SessionGeneration>();
+  /** The revision that a request without a session names. */
+  #named: string | undefined = core;
+  #hasAsked = false;
 
   constructor(connection: Connection) {
     this.#connection = connection;
   }
 
-  /** Whether it declared tasks of 2025-11-25; assumed without a session, where the handshake was another request. */
+  /** Called with each request before it is answered, and with the revision that it names, if any. */
+  requested(params: JsonObject, version: string | undefined): void {
+    if (!this.#connection.streams.initialized) {
+      this.#used.clear();
+      this.#named = version ?? core; // clients of that revision need not name it on their handshake
+    }
+    for (const generation of generationsUsedIn(params)) this.#used.add(generation);
+  }
+
+  /** Whether tasks of 2025-11-25 were declared to it. */
   get hasCore(): boolean {
-    return !this.#connection.streams.initialized || this.#connection.protocolVersion === core;
+    return this.#own === core;
   }
 
   /** Whether it has no tasks. */
   get isPlain(): boolean {
-    if (this.#asked !== undefined || this.#declaresSep) return false;
+    if (this.#hasAsked || this.#declaresSep) return false;
     return !this.hasCore || !declaresTasks(this.#connection.capabilities);
   }
 
@@ -31,14 +43,26 @@ export class Client {
     return declaresTaskLines(this.#connection.capabilities, "experimental");
   }
 
-  /** The generation in which it last asked for a task, or else the one that it declares. */
-  get speaks(): Spoken {
-    return this.#asked ?? (this.#declaresSep ? sep : core);
+  /** The generations whose tasks it sees. */
+  get generations(): ReadonlySet<SessionGeneration> {
+    return new Set([this.#own, ...this.#used, ...(this.#declaresSep ? [sep] : [])]);
   }
 
-  /** It asked for a task of this generation. */
-  asked(generation: Spoken): void {
-    this.#asked = generation;
+  /** The generation in whose form a request is answered that could be of several: the one that it names, or else declares. */
+  formOf(params: JsonObject): SessionGeneration {
+    const named = generationsUsedIn(params);
+    if (named.length === 1 && named[0] !== undefined) return named[0];
+    return this.#declaresSep ? sep : this.#own;
+  }
+
+  /** It asked for a task. */
+  asked(): void {
+    this.#hasAsked = true;
+  }
+
+  get #own(): SessionGeneration {
+    const { streams, protocolVersion } = this.#connection;
+    return ownGeneration(streams.initialized ? protocolVersion : this.#named);
   }
 
   get #declaresSep(): boolean {

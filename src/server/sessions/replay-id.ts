@@ -7,6 +7,6 @@ export function replayId(number: number): string {
   return `${prefix}${number}`;
 }
 
-export function isReplay(id: RequestId): boolean {
+export function isReplay(id: RequestId | undefined): boolean {
   return typeof id === "string" && id.startsWith(prefix);
 }

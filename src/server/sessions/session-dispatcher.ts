@@ -61,6 +61,8 @@ export class SessionDispatcher implements WireDispatcher {
         rates,
         connection,
         requestor: { generation: core, principal },
+        scope: undefined,
+        find: async (id) => id,
       },
       sep: session && { session, forwarded: new ForwardedRequests(session, forwarder) },
       access,

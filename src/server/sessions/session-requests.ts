@@ -1,18 +1,11 @@
 import { isSpecType, type JSONRPCRequest, type RequestId } from "@modelcontextprotocol/server";
-import { taskMethods, type TasksMethod, generation as coreGeneration } from "../../generation/2025-11-25.ts";
+import { generation as coreGeneration } from "../../generation/2025-11-25.ts";
 import type { JsonObject } from "../../generation/message.ts";
-import {
-  generation as sepGeneration,
-  asksForTask,
-  relatedTaskOf,
-  taskMethods as sepTaskMethods,
-} from "../../generation/sep-1686.ts";
+import { generation as sepGeneration, asksForTask } from "../../generation/sep-1686.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
-import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
 import { createTask, refuseCall } from "../2025-11-25/call-tool.ts";
-import { methods } from "../2025-11-25/task-methods.ts";
 import type { TransportInfo } from "../received.ts";
-import { calledTool, type Access, type MessageContext, type ToolRequest } from "../request.ts";
+import { type Access, type MessageContext, type ToolRequest } from "../request.ts";
 import type { Answer } from "../answer.ts";
 import { LineSubscriptions } from "../subscriptions/line-subscriptions.ts";
 import {
@@ -26,9 +19,9 @@ import type { Handle } from "../dispatch/dispatch-transport.ts";
 import type { PollingToolKind } from "../plain/plain-policies.ts";
 import { EarlierRequests } from "./earlier-requests.ts";
 import { callTool, refuseCall as refuseSepCall } from "../sep-1686/answer-as-task.ts";
-import { methods as sepMethods } from "../sep-1686/task-methods.ts";
 import { isReplay } from "./replay-id.ts";
 import type { SessionContext, SessionServices } from "./session-context.ts";
+import { VisibleTasks } from "./visible-tasks.ts";
 
 /** Answers a request; rejects with its fault. */
 type Work = (request: ToolRequest) => Promise<Answer>;
@@ -39,11 +32,13 @@ export class SessionRequests {
   readonly #context: SessionContext;
   readonly #services: SessionServices;
   readonly #followed: LineSubscriptions;
+  readonly #tasks: VisibleTasks;
 
   constructor(context: SessionContext, services: SessionServices) {
     this.#earlier = new EarlierRequests(context, services);
     this.#context = context;
     this.#services = services;
+    this.#tasks = new VisibleTasks(context);
     const { runtime, onError } = services;
     this.#followed = new LineSubscriptions({ runtime, connection: context.core.connection, onError });
   }
@@ -52,14 +47,15 @@ export class SessionRequests {
   handle(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined {
     const { id, method, params = {} } = request;
     const { client, sep, serves } = this.#context;
+    client.requested(params, extra?.request?.headers.get("mcp-protocol-version") ?? undefined);
     let work = this.#lines(method, params, extra);
     if (work === undefined && (method === "resources/read" || method === "prompts/get")) {
       if (sep === undefined || !asksForTask(params) || !serves(method)) return undefined;
-      client.asked(sepGeneration);
+      client.asked();
       return (context) => sep.forwarded.answer(request, method, context);
     }
     try {
-      work ??= method === "tools/call" ? this.#call(request, params) : this.#tasksMethod(method, params);
+      work ??= method === "tools/call" ? this.#call(request, params) : this.#tasks.work(method, params);
     } catch (fault) {
       return async () => {
         throw fault;
@@ -122,7 +118,7 @@ export class SessionRequests {
     const tool = name === undefined ? undefined : registry.get(name);
     const kind = this.#services.policies.pollingTool(name);
     const work =
-      tool !== undefined && this.#isOfSep("tools/call", params)
+      tool !== undefined && this.#asksForSep(params, tool)
         ? this.#sepCall(tool, params)
         : this.#coreCall(tool, kind, params);
     // The SDK answers a malformed call.
@@ -131,7 +127,7 @@ export class SessionRequests {
 
   #sepCall(tool: Tool, params: JsonObject): Work | undefined {
     const { client, core, sep } = this.#context;
-    client.asked(sepGeneration);
+    client.asked();
     refuseSepCall(params, tool, core.connection.capabilities);
     return sep && ((request) => callTool(tool, request, sep.session));
   }
@@ -141,7 +137,7 @@ export class SessionRequests {
     const { calls, requireTasks } = this.#services;
     const { connection } = core;
     const asTask = client.hasCore && params["task"] !== undefined;
-    if (asTask) client.asked(coreGeneration);
+    if (asTask) client.asked();
     const { hasCore, isPlain } = client;
     const { capabilities } = connection;
     const isPollingTool = kind !== undefined;
@@ -157,51 +153,12 @@ export class SessionRequests {
     return (request) => calls.run(tool, request, connection);
   }
 
-  /** A request that could be of either generation is of that of its task (A-46). */
-  #tasksMethod(method: string, params: JsonObject): Work | undefined {
-    const { client, core, sep } = this.#context;
-    const coreMethod = taskMethods.find((each) => each === method);
-    const sepMethod = sepTaskMethods.find((each) => each === method);
-    const sepWork: Work | undefined =
-      sep && sepMethod && ((request) => sepMethods[sepMethod](request, sep.session));
-    if (sepWork !== undefined && this.#isOfSep(method, params)) return sepWork;
-    if (coreMethod === undefined) return undefined;
-    if (!client.hasCore || !this.#isDeclared(coreMethod)) {
-      throw new HoldfastError("method_not_found", `Method not found: ${method}`);
-    }
-    const work: Work = (request) => methods[coreMethod](request, core);
-    const either = coreMethod === "tasks/get" || coreMethod === "tasks/result";
-    if (!either || sepWork === undefined) return work;
-    return (request) =>
-      work(request).catch((error: unknown) => {
-        if (!isUnknownTask(error)) throw error;
-        return sepWork(request);
-      });
-  }
-
-  /** Without principals, no task can be listed as the caller's own (A-39, C-010, C-011). */
-  #isDeclared(method: TasksMethod): boolean {
-    return method !== "tasks/list" || this.#context.core.connection.principal !== null;
-  }
-
-  /** Whether a request for a method of both generations is of SEP-1686 (A-46). */
-  #isOfSep(method: string, params: JsonObject): boolean {
+  /** Whether a call asks for a task of SEP-1686. */
+  #asksForSep(params: JsonObject, tool: Tool): boolean {
     const { client, sep } = this.#context;
-    if (sep === undefined) return false;
-    switch (method) {
-      case "tools/call": {
-        if (!asksForTask(params) || (client.hasCore && params["task"] !== undefined)) return false;
-        const tool = this.#services.runtime.registry.get(calledTool(params));
-        return tool !== undefined && tool.task !== "forbidden"; // others run without a task (S-009)
-      }
-      case "tasks/get":
-      case "tasks/result":
-        return !client.hasCore || relatedTaskOf(params) !== undefined;
-      case "tasks/list":
-        return !client.hasCore || client.speaks === sepGeneration;
-      default:
-        return method === "tasks/delete";
-    }
+    if (sep === undefined || !asksForTask(params) || (client.hasCore && params["task"] !== undefined))
+      return false;
+    return tool.task !== "forbidden"; // others run without a task (S-009)
   }
 
   #transportOf({ authInfo, request }: MessageContext = {}): TransportInfo {

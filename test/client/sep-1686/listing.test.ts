@@ -39,6 +39,14 @@ it("lists tasks page by page, with the statuses that handles tell, and says of n
   expect(peer.params("tasks/list")).toEqual([{}, { cursor: nextCursor }]);
 });
 
+it("names its generation to a server that has tasks of its own revision too [A-46]", async () => {
+  const { peer, client } = await setUpSep({ generation: "sep-1686" }, { tools: {} }, "2025-11-25");
+  peer.script("tasks/list", { result: { tasks: [] } });
+  await client.listTasks();
+  const _meta = { "modelcontextprotocol.io/related-task": { taskId: "tasks/list" } };
+  expect(peer.params("tasks/list")).toEqual([{ _meta }]);
+});
+
 it("takes no other generation's tasks for its own", async () => {
   const { peer, client } = await setUpSep();
   peer.script("tasks/list", { result: { tasks: [coreTask("working")] } });

@@ -80,8 +80,8 @@ it("has none of its tasks on an earlier revision, and runs the tool as it is [C-
   expect(capabilities).toMatchObject({ tasks: { tools: { call: true } } });
   const { tools: listed } = (await session.request("tools/list")) as { tools: object[] };
   expect(listed.every((tool) => !("execution" in tool))).toBe(true);
-  expect(await session.result(session.call("add", { a: 1, b: 2 }, { task: {} }))).toEqual(text("3"));
   expect(await session.error("tasks/cancel", { taskId: "x" })).toMatchObject({ code: -32601 });
+  expect(await session.result(session.call("add", { a: 1, b: 2 }, { task: {} }))).toEqual(text("3"));
   expect(await session.error("tools/call", { name: "only" })).toMatchObject({ code: -32601 });
 });
 

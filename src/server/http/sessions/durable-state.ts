@@ -10,7 +10,7 @@ import type { JsonObject } from "../../../generation/message.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { OnError } from "../../faults.ts";
 import type { Principal } from "../../per-principal.ts";
-import { replayId } from "../../sessions/replay-id.ts";
+import { isReplay, replayId } from "../../sessions/replay-id.ts";
 import { followedResourceOf } from "../../task-resources.ts";
 import { cancelledId } from "./requests-in.ts";
 import type { SessionEnd, SessionRecords } from "./session-records.ts";
@@ -19,6 +19,7 @@ import {
   encodeState,
   requestsBetween,
   stateAfter,
+  stateUsing,
   type SessionState,
   type StoredState,
 } from "./session-state.ts";
@@ -50,6 +51,8 @@ export class DurableState {
   #stored: string | undefined;
   /** Requests that are not answered yet and may change the state. */
   readonly #changes = new Map<RequestId, JSONRPCRequest>();
+  /** Pending while it is stored that the client uses another generation of tasks. */
+  #using: Promise<void> | undefined;
   /** Changes of the state, one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #asked = 0;
@@ -65,18 +68,38 @@ export class DurableState {
     for (const message of messages) {
       const cancelled = cancelledId(message);
       if (cancelled !== undefined) this.#changes.delete(cancelled);
-      if (isJSONRPCRequest(message) && changesState(message)) this.#changes.set(message.id, message);
+      if (isJSONRPCRequest(message)) this.requested(message);
     }
+  }
+
+  /** As `received`, for one request. */
+  requested(request: JSONRPCRequest): void {
+    if (changesState(request)) this.#changes.set(request.id, request);
+    this.#uses(request.params ?? {});
   }
 
   /** Resolves when what a request changed is stored; undefined if it changed nothing. */
   answered(answer: JSONRPCResponse): Promise<void> | undefined {
+    if (isReplay(answer.id)) return undefined; // the change that it belongs to waits for it
     const request = answer.id === undefined ? undefined : this.#changes.get(answer.id);
-    if (request === undefined) return undefined;
+    if (request === undefined) return this.#using;
     this.#changes.delete(request.id);
-    if (!("result" in answer)) return undefined;
+    if (!("result" in answer)) return this.#using;
     const { result } = answer;
-    return this.#inTurn(() => this.#store(request, result));
+    return this.#inTurn(() => this.#store((state) => stateAfter(state, request, result)));
+  }
+
+  /** Stored at once, since the answer to the call of a task of SEP-1686 comes at the end of the task. */
+  #uses(params: JsonObject): void {
+    const using = (state: SessionState | undefined): SessionState | undefined =>
+      state && stateUsing(state, params);
+    if (using(this.#state) === undefined) return;
+    const stored = this.#inTurn(() => this.#store(using))
+      .catch(this.#author.onError)
+      .finally(() => {
+        if (this.#using === stored) this.#using = undefined;
+      });
+    this.#using = stored;
   }
 
   /** Resolves with false if the session is no longer stored: another process has ended it. Rejects if the store does. */
@@ -93,9 +116,9 @@ export class DurableState {
     this.#stored = text;
   }
 
-  async #store(request: JSONRPCRequest, result: JsonObject): Promise<void> {
+  async #store(change: (state: SessionState | undefined) => SessionState | undefined): Promise<void> {
     for (;;) {
-      const state = stateAfter(this.#state, request, result);
+      const state = change(this.#state);
       const text = state && encodeState(state);
       if (text === undefined) return; // what is too large is not kept here either
       const end = await this.#write(text);

@@ -1,6 +1,13 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
 import { taskResourceAt } from "../../../generation/extensions.ts";
+import {
+  generationsUsedIn,
+  isSessionGeneration,
+  ownGeneration,
+  paramsThatUse,
+  type SessionGeneration,
+} from "../../sessions/used-generations.ts";
 import { mostFollowedLists } from "../../subscriptions/line-subscriptions.ts";
 
 /** What is replayed to an author's server when a session continues in another process. */
@@ -12,6 +19,8 @@ export interface SessionState {
   readonly logLevel?: string;
   /** The URIs of resources. */
   readonly subscriptions: readonly string[];
+  /** The generations of tasks that its client has used besides that of the revision. */
+  readonly used?: readonly SessionGeneration[];
 }
 
 /** A state, and its text in the store. */
@@ -42,7 +51,8 @@ export function stateAfter(
   { protocolVersion }: JsonObject,
 ): SessionState | undefined {
   if (method === "initialize") {
-    return { initialize: params, version: String(protocolVersion), subscriptions: [] };
+    const state = { initialize: params, version: String(protocolVersion), subscriptions: [] };
+    return stateUsing(state, params) ?? state;
   }
   if (state === undefined) return undefined;
   const { level, uri } = params;
@@ -50,6 +60,14 @@ export function stateAfter(
   const others = state.subscriptions.filter((each) => each !== uri);
   const subscriptions = method === "resources/subscribe" ? [...others, String(uri)] : others;
   return { ...state, subscriptions: withoutOldLists(subscriptions) };
+}
+
+/** The state after a request with these params, if it uses a generation that the state does not name. */
+export function stateUsing(state: SessionState, params: JsonObject): SessionState | undefined {
+  const { used = [], version } = state;
+  const known: readonly SessionGeneration[] = [ownGeneration(version), ...used];
+  const more = generationsUsedIn(params).filter((generation) => !known.includes(generation));
+  return more.length === 0 ? undefined : { ...state, used: [...used, ...more] };
 }
 
 /** Clients may leave the subscriptions to logs and outputs as they are when their tasks have ended: as many are kept as may be open. */
@@ -69,15 +87,17 @@ export function requestsBetween(
     method,
     params,
   });
-  const { initialize, logLevel, subscriptions } = to;
+  const { initialize, logLevel, subscriptions, used = [] } = to;
   const before = from?.subscriptions ?? [];
   const ended = before.filter((uri) => !subscriptions.includes(uri));
+  const added = used.filter((generation) => from?.used?.includes(generation) !== true);
   const begun = subscriptions.filter((uri) => !before.includes(uri));
   return [
     ...(from === undefined ? [request("initialize", initialize)] : []),
     ...(logLevel === undefined || logLevel === from?.logLevel
       ? []
       : [request("logging/setLevel", { level: logLevel })]),
+    ...added.map((generation) => request("ping", paramsThatUse(generation))),
     ...ended.map((uri) => request("resources/unsubscribe", { uri })),
     ...begun.map((uri) => request("resources/subscribe", { uri })),
   ];
@@ -102,11 +122,12 @@ export function decodeState(text: string): StoredState | undefined {
 
 function isState(state: unknown): state is SessionState & JsonObject {
   if (!isJsonObject(state)) return false;
-  const { initialize, version, logLevel, subscriptions } = state;
+  const { initialize, version, logLevel, subscriptions, used } = state;
   return (
     isJsonObject(initialize) &&
     typeof version === "string" &&
     (logLevel === undefined || typeof logLevel === "string") &&
+    (used === undefined || (Array.isArray(used) && used.every(isSessionGeneration))) &&
     Array.isArray(subscriptions) &&
     subscriptions.every((uri) => typeof uri === "string")
   );

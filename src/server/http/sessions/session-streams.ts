@@ -27,6 +27,7 @@ export class SessionStreams implements Streams {
   /** A session begins with `initialize`. */
   readonly initialized = true;
   readonly standalone: SessionStream;
+  readonly catchUp: (() => Promise<void>) | undefined;
   /** The scopes that any request needed: a resumed stream may have messages of each. */
   readonly needed = new Set<string>();
   readonly #log: EventLog | undefined;
@@ -45,7 +46,13 @@ export class SessionStreams implements Streams {
   #count = standaloneNumber;
 
   /** Without a log, no stream can be resumed. */
-  constructor(sessionKey?: string, log?: EventLog, awaitReturn: AwaitReturn = () => nothing) {
+  constructor(
+    sessionKey?: string,
+    log?: EventLog,
+    awaitReturn: AwaitReturn = () => nothing,
+    catchUp?: () => Promise<void>,
+  ) {
+    this.catchUp = catchUp;
     this.sessionKey = sessionKey;
     this.#log = log;
     this.#awaitReturn = awaitReturn;

@@ -91,7 +91,12 @@ export class Session implements PolledSession {
     const ids = new ServerRequestIds(name, isRestored);
     this.#forwarded = new ForwardedMessages({ key: this.key, name, ids, isRestored, onError }, setup.records);
     this.#log = new EventLog(name, setup.limits, setup.memory, principal);
-    this.#streams = new SessionStreams(this.key, this.#log, (lost) => setup.broken.add(principal, lost));
+    this.#streams = new SessionStreams(
+      this.key,
+      this.#log,
+      (lost) => setup.broken.add(principal, lost),
+      async () => void (await this.#state.catchUp()),
+    );
     this.#transport = new SessionTransport({
       sessionId: id,
       streams: this.#streams,
@@ -190,6 +195,7 @@ export class Session implements PolledSession {
 
   poll(message: JSONRPCRequest, sender: Sender, needed: readonly string[]): Promise<Outgoing> {
     this.#streams.needs(needed);
+    this.#state.requested(message);
     return this.#counted(() => this.#transport.poll(message, authInfoOf(sender)));
   }
 
