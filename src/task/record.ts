@@ -48,6 +48,8 @@ export interface Origin {
   readonly prepareInTask?: true;
   /** Parts of the request that were only kept in memory, for a handler written for the SDK. They are gone after a restart. */
   readonly received?: readonly ReceivedPart[];
+  /** For a server's question: the server's own task that asks, by its id there. */
+  readonly askedBy?: string;
   /** The task that an operator retried as this one. */
   readonly retryOf?: string;
   /** For a task that another task made: the number of tasks above it. */

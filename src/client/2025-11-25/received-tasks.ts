@@ -24,11 +24,11 @@ import {
   withAnswer,
 } from "../session/receiver/question-tools.ts";
 import type { ReceivedTasks, ReceiverParts, Work } from "../session/receiver/receiver.ts";
-import { questionKeyOf } from "../../generation/extensions.ts";
+import { questionKeyOf, withParent } from "../../generation/extensions.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import type { TaskSnapshot } from "../../task/record.ts";
 import type { JsonObject } from "../../generation/message.ts";
-import { untilFinished, listPage } from "../session/receiver/runtime-queries.ts";
+import { listPage, parentOf, unlessDeleted, untilFinished } from "../session/receiver/runtime-queries.ts";
 
 /** A server's questions as tasks of 2025-11-25: the answer to the question is a task. */
 export class CoreReceivedTasks implements ReceivedTasks {
@@ -68,19 +68,21 @@ export class CoreReceivedTasks implements ReceivedTasks {
     const snapshot = await findOrCreateTask(context, question);
     // Sends no notification about a task before its id was sent.
     requests.afterResult(question.id, () => this.#follow(snapshot.task.id));
-    return { result: { ...createTaskResult(snapshot) } };
+    const created = createTaskResult(snapshot);
+    return { result: { ...created, task: withParent(created.task, relatedTaskOf(question.params)) } };
   }
 
   /** Notifies the server when the task ends. The server must not rely on it (C-065). */
   #follow(id: string): void {
     const { shared, requester, cleanups } = this.#parts;
+    const about = { runtime: shared.runtime, requestor: this.#requestor };
     let isNotified = false;
     const check = async (): Promise<void> => {
       const snapshot = await shared.runtime.get(id, this.#requestor);
       if (snapshot.task.finishedAt === null || isNotified) return;
       isNotified = true;
       unwatch();
-      const { method, params } = statusNotification(shown(snapshot));
+      const { method, params } = statusNotification(await shown(about, snapshot));
       await requester.sendOnce({ jsonrpc: "2.0", method, params: { ...params } });
     };
     const onChange = (): void => void check().catch(unwatch); // the task was deleted, or the runtime stops
@@ -141,28 +143,36 @@ interface About {
 
 /** Answers a server's `tasks/*` request about its tasks in this client. Rejects with a `HoldfastError`. */
 export async function answerTasksRequest(
-  { runtime, requestor }: About,
+  about: About,
   method: TasksMethod,
   params: JsonObject,
   signal: AbortSignal,
 ): Promise<Answer> {
+  const { runtime, requestor } = about;
   switch (method) {
-    case "tasks/get":
-      return { result: { ...shown(await runtime.get(readTaskId(method, params), requestor)) } };
-    case "tasks/cancel":
-      return { result: { ...shown(await runtime.cancelNow(readTaskId(method, params), requestor)) } };
+    case "tasks/get": {
+      const snapshot = await runtime.get(readTaskId(method, params), requestor);
+      return { result: { ...(await shown(about, snapshot)) } };
+    }
+    case "tasks/cancel": {
+      const snapshot = await runtime.cancelNow(readTaskId(method, params), requestor);
+      return { result: { ...(await shown(about, snapshot)) } };
+    }
     case "tasks/result": // C-059
       return taskResult(
         withAnswer(await untilFinished(runtime, requestor, readTaskId(method, params), signal)),
       );
     case "tasks/list": {
       const { records, nextCursor } = await listPage(runtime, requestor, params);
-      const tasks = records.map((record) => wireTask(record));
+      const tasks = await unlessDeleted(records, async (record) =>
+        withParent(wireTask(record), await parentOf(about, record)),
+      );
       return { result: { ...listResult(tasks, nextCursor) } };
     }
   }
 }
 
-export function shown(snapshot: TaskSnapshot): WireTask {
-  return wireTask(snapshot.task, diagnose(snapshot));
+export async function shown(about: About, snapshot: TaskSnapshot): Promise<WireTask> {
+  const { task } = snapshot;
+  return withParent(wireTask(task, diagnose(snapshot)), await parentOf(about, task));
 }

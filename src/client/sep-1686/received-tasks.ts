@@ -24,9 +24,10 @@ import { type Question, questionCall, withAnswer } from "../session/receiver/que
 import type { ReceivedTasks, ReceiverParts, Work } from "../session/receiver/receiver.ts";
 import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
 import type { TaskSnapshot, TaskRecord } from "../../task/record.ts";
-import { untilFinished, listPage } from "../session/receiver/runtime-queries.ts";
+import { listPage, parentOf, unlessDeleted, untilFinished } from "../session/receiver/runtime-queries.ts";
 import { RequestWithdrawn, type Answer } from "../session/receiver/received-requests.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
+import { withParent } from "../../generation/extensions.ts";
 import { cutText } from "../../task/stored-text.ts";
 import type { JsonObject } from "../../generation/message.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
@@ -119,15 +120,17 @@ export async function answerTasksRequest(
   const { runtime, requestor, scope } = context;
   if (method === "tasks/list") {
     const { records, nextCursor } = await listPage(runtime, requestor, params, { scope });
-    const tasks = await Promise.all(records.map(async (record) => listed(record, context)));
-    const there = tasks.filter((task) => task !== undefined);
-    return { result: { ...listResult(there, nextCursor) } };
+    const tasks = await unlessDeleted(records, async (record) => listed(record, context));
+    return { result: { ...listResult(tasks, nextCursor) } };
   }
   const taskId = readTaskId(method, params);
   const id = await findTaskId(context, taskId);
   switch (method) {
-    case "tasks/get":
-      return { result: { ...getTaskResult(await runtime.get(id, requestor)) } };
+    case "tasks/get": {
+      const snapshot = await runtime.get(id, requestor);
+      const parent = await parentOf(context, snapshot.task);
+      return { result: { ...withParent(getTaskResult(snapshot), parent) } };
+    }
     case "tasks/result":
       return { result: taskResult(withAnswer(await runtime.get(id, requestor))) };
     case "tasks/delete":
@@ -136,19 +139,12 @@ export async function answerTasksRequest(
   }
 }
 
-/** A task for a list, as in `tasks/get`; undefined if it was just deleted. */
-async function listed(
-  record: TaskRecord,
-  { runtime, requestor }: RequestorContext,
-): Promise<WireTask | undefined> {
-  if (wireStatus(record) !== "failed") return wireTask(record);
-  try {
-    const snapshot = await runtime.get(record.id, requestor);
-    return wireTask(snapshot.task, cutText(errorOf(snapshot) ?? ""));
-  } catch (error) {
-    if (isUnknownTask(error)) return undefined;
-    throw error;
-  }
+/** A task for a list, as in `tasks/get`. Rejects with `unknown_task`. */
+async function listed(record: TaskRecord, context: RequestorContext): Promise<WireTask> {
+  const parent = await parentOf(context, record);
+  if (wireStatus(record) !== "failed") return withParent(wireTask(record), parent);
+  const snapshot = await context.runtime.get(record.id, context.requestor);
+  return withParent(wireTask(snapshot.task, cutText(errorOf(snapshot) ?? "")), parent);
 }
 
 /** A server with tasks in this client, and the runtime that runs them. */

@@ -94,6 +94,7 @@ const origin = members<Origin>({
   trace,
   prepareInTask: clear,
   received: clear,
+  askedBy: clear,
   retryOf: clear,
   depth: clear,
   toolScopes: clear,

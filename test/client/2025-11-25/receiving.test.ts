@@ -141,6 +141,26 @@ describe("a client that takes tasks", () => {
     expect(await ask(peer, "tasks/list", { cursor: "x" })).toMatchObject({ error: { code: -32602 } });
   });
 
+  it("names the server's task above, wherever it shows the task of that one's question", async () => {
+    const user = new User();
+    const { peer } = await setUp(user);
+    const question = { ...form, _meta: { [relatedKey]: { taskId: ofServer } }, task: {} };
+    const made = (await peer.ask("elicitation/create", question).answer) as {
+      result: { task: { taskId: string } };
+    };
+    const { taskId } = made.result.task;
+    const below = { taskId, _meta: { "holdfast/parent": { taskId: ofServer } } };
+    expect(made.result.task).toMatchObject(below);
+    expect(await ask(peer, "tasks/get", { taskId })).toMatchObject({ result: below });
+    expect(await ask(peer, "tasks/list", {})).toMatchObject({ result: { tasks: [below] } });
+    await user.isAsked(1);
+    user.answer(0, accept);
+    await peer.sees("notifications/tasks/status");
+    expect(peer.params("notifications/tasks/status")).toMatchObject([below]);
+    const other = await create(peer); // of no task
+    expect(await ask(peer, "tasks/cancel", { taskId: other })).not.toHaveProperty("result._meta");
+  });
+
   it("leaves a wait that the server takes back unanswered [C-088]", async () => {
     const { peer, client } = await setUp(new User());
     const taskId = await create(peer);

@@ -203,6 +203,21 @@ describe("a client that takes tasks of SEP-1686", () => {
     expect(await peer.ask("tasks/list", { cursor: "x" }).answer).toMatchObject({ error: { code: -32602 } });
   });
 
+  it("names the server's task above, wherever it shows the task of that one's question", async () => {
+    const user = new User();
+    const setup = await setUp(user);
+    const { peer } = setup;
+    const _meta = { [taskKey]: { taskId: "theirs-1" }, ...related("ours") };
+    void peer.ask("elicitation/create", { ...form, _meta });
+    await user.isAsked(1);
+    const below = { taskId: "theirs-1", _meta: { "holdfast/parent": { taskId: "ours" } } };
+    expect(await about(peer, "tasks/get", "theirs-1")).toMatchObject({ result: below });
+    expect(await peer.ask("tasks/list", {}).answer).toMatchObject({ result: { tasks: [below] } });
+    await asked(setup, user, "theirs-2"); // of no task
+    const alone = await about(peer, "tasks/get", "theirs-2");
+    expect(alone).not.toHaveProperty(["result", "_meta", "holdfast/parent"]);
+  });
+
   it("puts a named question once, which its task asks again as another task [S-015 S-021 S-062]", async () => {
     const user = new User();
     const setup = await setUp(user);

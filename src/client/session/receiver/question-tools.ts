@@ -74,7 +74,12 @@ export function questionCall(
   return {
     tool: method,
     arguments: { server, params: withoutTrace(own), taskId: taskId ?? null },
-    origin: { requestId: id, capabilities: {}, ...(trace !== undefined && { trace }) },
+    origin: {
+      requestId: id,
+      capabilities: {},
+      ...(taskId !== undefined && { askedBy: taskId }),
+      ...(trace !== undefined && { trace }),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Requestor, Runtime, ListPage } from "../../../runtime/runtime.ts";
 import { waitFor } from "../../../runtime/wait-for.ts";
+import { isUnknownTask } from "../../../task/fault.ts";
 import type { TaskSnapshot, TaskRecord } from "../../../task/record.ts";
 import { encodeCursor, readCursor, type JsonObject } from "../../../generation/message.ts";
 
@@ -30,6 +31,32 @@ export async function untilFinished(
       stop();
     }
   }
+}
+
+/** The server's own task whose question the task is, by its id there. Rejects with `unknown_task`. */
+export async function parentOf(
+  { runtime, requestor }: { readonly runtime: Runtime; readonly requestor: Requestor },
+  { id }: TaskRecord,
+): Promise<string | undefined> {
+  return (await runtime.originOf(id, requestor)).askedBy;
+}
+
+/** What `show` makes of each task, without those that were deleted meanwhile. */
+export async function unlessDeleted<T>(
+  records: readonly TaskRecord[],
+  show: (record: TaskRecord) => Promise<T>,
+): Promise<T[]> {
+  const shown = await Promise.all(
+    records.map(async (record) => {
+      try {
+        return [await show(record)];
+      } catch (error) {
+        if (isUnknownTask(error)) return [];
+        throw error;
+      }
+    }),
+  );
+  return shown.flat() as T[];
 }
 
 /** Tasks on one page of `tasks/list`. */
