@@ -13,6 +13,8 @@ export interface Streams {
   readonly standaloneOpen: boolean;
   /** The scopes with which that was opened; undefined: everything may be sent on it. */
   readonly standaloneScopes?: readonly string[] | undefined;
+  /** Whether `request` is answered without a stream, so that nothing about it can be sent but its answer. Left out if none is. */
+  answersOnly?(request: RequestId): boolean;
   /** Whether the connection began with `initialize`; without sessions, each request has a connection of its own. */
   readonly initialized: boolean;
   /** Called with true when a standalone stream opens and with false when it breaks; returns a function that removes it. */

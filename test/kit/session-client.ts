@@ -41,7 +41,7 @@ export class SessionClient {
     const response = await peer.initialize();
     if (!response.ok) throw new Error(`No session: ${response.status} ${await response.text()}`);
     peer.sessionId = response.headers.get("mcp-session-id") ?? undefined;
-    for await (const message of new EventStream(response)) peer.#check(message);
+    for await (const message of messagesOf(response)) peer.#check(message);
     await peer.post({ method: "notifications/initialized" });
     return peer;
   }
@@ -93,10 +93,7 @@ export class SessionClient {
   async request(method: string, params: object = {}): Promise<Message> {
     const id = this.#nextId++;
     const response = await this.post({ id, method, params });
-    if (response.headers.get("content-type")?.startsWith("application/json") === true) {
-      return (await response.json()) as Message;
-    }
-    for await (const message of new EventStream(response)) if (message["id"] === id) return message;
+    for await (const message of messagesOf(response)) if (message["id"] === id) return message;
     throw new Error(`${method} was not answered: ${response.status}`);
   }
 
@@ -107,6 +104,13 @@ export class SessionClient {
   #check(message: Message): void {
     if (message["error"] !== undefined) throw new Error(JSON.stringify(message["error"]));
   }
+}
+
+/** What a request is answered with: what comes on its stream, or the answer alone. */
+async function* messagesOf(response: Response): AsyncGenerator<Message> {
+  if (response.headers.get("content-type")?.startsWith("application/json") !== true) {
+    yield* new EventStream(response);
+  } else yield (await response.json()) as Message;
 }
 
 /** The events of a stream, one at a time. */

@@ -91,7 +91,7 @@ it("says what the SDK says of a request that is none [B-063 B-115]", async () =>
   const peer = await SessionClient.open(http.url);
   const status = async (init: RequestInit): Promise<number> => (await peer.send("POST", init)).status;
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
-  expect(await status({ body: ping, headers: { accept: "application/json" } })).toBe(406);
+  expect(await status({ body: ping, headers: { accept: "text/event-stream" } })).toBe(406);
   expect(await status({ body: ping, headers: { "content-type": "text/plain" } })).toBe(415);
   expect(await status({ body: "{" })).toBe(400);
   expect(await status({ body: " ".repeat(1_001) })).toBe(413);
@@ -294,7 +294,7 @@ it("answers a request about a task on a stream where a client wants one, and ref
     await response.body?.cancel();
     return [response.status, response.headers.get("content-type")];
   };
-  expect(await answered(ask, { accept: json })).toEqual([406, json]);
+  expect(await answered(ask, { accept: stream })).toEqual([406, json]);
   expect(await answered(ask, { "mcp-protocol-version": "1999-01-01" })).toEqual([400, json]);
   expect(await answered(ask, { "mcp-protocol-version": "2025-06-18" })).toEqual([200, json]);
   expect(await answered([{ jsonrpc: "2.0", ...ask }])).toEqual([400, json]);

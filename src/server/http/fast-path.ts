@@ -15,7 +15,7 @@ import { isHttpRefusal, reportHttpRefusal } from "./http-refusals.ts";
 import { identify, senderFrom, type Sender, type Upstream } from "./identify.ts";
 import type { Messages } from "./messages.ts";
 import { fromNode, isServedHost, urlOf } from "./node-request.ts";
-import { acceptsBoth } from "./sessions/requests-in.ts";
+import { acceptedForm } from "./sessions/requests-in.ts";
 
 /** Larger bodies take the ordinary path. */
 const mostBytes = 64 * 1024;
@@ -205,7 +205,9 @@ export class FastPath {
 /** Whether a request of an earlier revision is one of a session that nothing is wrong with by its headers. */
 function isInSession(headers: IncomingHttpHeaders): boolean {
   const isNew = headers["last-event-id"] === undefined;
-  return headers["mcp-session-id"] !== undefined && isNew && acceptsBoth(headers.accept ?? null);
+  return (
+    headers["mcp-session-id"] !== undefined && isNew && acceptedForm(headers.accept ?? null) !== undefined
+  );
 }
 
 /** Aborts when the client is gone. */

@@ -152,6 +152,13 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
    * each request stands alone, GET and DELETE get 405, and the server cannot ask the client anything. Default `true`.
    */
   readonly sessions?: boolean = flag({ default: true });
+  /**
+   * Whether requests of protocol 2025-11-25 and before are answered as JSON, as those are whose `Accept` header names no stream: the response
+   * is the answer alone, when there is one. Progress and log messages of the request are then dropped. Questions and what is about a task
+   * go to the client's stream of its own (GET), if it has one open, and a response whose connection broke cannot be resumed. Default `false`:
+   * on a stream.
+   */
+  readonly enableJsonResponse?: boolean = flag({ default: false });
   /** How long a session may have no open request or stream before it ends. Its tasks continue. Default 30 minutes. */
   readonly sessionIdleMs?: number = time({
     min: 1,

@@ -70,10 +70,11 @@ export class Messages {
     this.#ours = new TaskRequests(server, unread);
     this.#verdicts = new Verdicts(() => server.verdictServer(), maxBytes);
     this.#listeners = new TaskListeners(server, unread);
+    const answerForm = options.enableJsonResponse === true ? "json" : undefined;
     this.#earlier =
       options.sessions === false
-        ? new SingleRequests(server, unread)
-        : new Sessions({ server, clock: systemClock, unread, ...sessionLimits(options) });
+        ? new SingleRequests(server, unread, answerForm)
+        : new Sessions({ server, clock: systemClock, unread, answerForm, ...sessionLimits(options) });
   }
 
   get asking(): number {

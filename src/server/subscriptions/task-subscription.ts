@@ -96,7 +96,8 @@ export class TaskSubscription {
   ): Promise<TaskSnapshot> {
     this.#updates.known(known);
     const settled = Promise.withResolvers<TaskSnapshot>();
-    const open = !connection.isBroken(request);
+    const answersOnly = connection.streams.answersOnly?.(request) === true;
+    const open = !answersOnly && !connection.isBroken(request);
     const waiter: Waiter = { connection, request, settled, progressToken, open };
     const onAbort = (): void => settled.reject(signal.reason as Error);
     signal.addEventListener("abort", onAbort, { once: true });
@@ -109,10 +110,17 @@ export class TaskSubscription {
     this.#log.begin(connection, known.task);
     this.#updates.begin(waiter, known);
     this.#subscribers.waiters.add(waiter);
+    // What cannot come with the answer comes on the standalone stream, as long as the request waits.
+    const attends = answersOnly && this.#subscribers.followerOn(connection) === undefined;
+    if (attends) this.follow({ connection, progressToken: undefined }, known);
     this.#update();
     try {
       return await settled.promise;
     } finally {
+      if (attends) {
+        this.#subscribers.remove(connection);
+        this.#questions.lost(connection, undefined);
+      }
       signal.removeEventListener("abort", onAbort);
       unlisten();
       this.#subscribers.waiters.delete(waiter);

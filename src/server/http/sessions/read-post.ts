@@ -15,7 +15,7 @@ import {
   sessionMissing,
   unsupportedMediaType,
 } from "./refusals.ts";
-import { acceptsBoth } from "./requests-in.ts";
+import { acceptedForm } from "./requests-in.ts";
 
 const firstWithoutBatches = "2025-06-18";
 
@@ -28,8 +28,10 @@ export function readPost(
   body: unknown,
   agreed?: string,
 ): readonly JSONRPCMessage[] | Response {
-  if (!acceptsBoth(headers.get("accept"))) {
-    return notAcceptable("Client must accept both application/json and text/event-stream");
+  if (acceptedForm(headers.get("accept")) === undefined) {
+    return notAcceptable(
+      "Client must accept application/json, or both application/json and text/event-stream",
+    );
   }
   if (!isJsonContentType(headers.get("content-type"))) return unsupportedMediaType();
   const version = agreed ?? headers.get("mcp-protocol-version") ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION;

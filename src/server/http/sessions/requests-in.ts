@@ -35,9 +35,13 @@ export function isPoll(body: unknown): boolean {
   return isJsonObject(body) && polls.includes(body["method"]) && isId(body["id"]);
 }
 
-/** Whether a client accepts JSON and streams, as every request of a session must declare. */
-export function acceptsBoth(accept: string | null): boolean {
-  return accept !== null && accept.includes("application/json") && accept.includes("text/event-stream");
+/** What requests can be answered as: on a stream, where other messages can precede the answer, or as the JSON of the answer alone. */
+export type AnswerForm = "stream" | "json";
+
+/** By a client's Accept header; undefined: it has to accept JSON, as which all else is answered, and gets no answers otherwise. */
+export function acceptedForm(accept: string | null): AnswerForm | undefined {
+  if (accept === null || !/application\/(?:json|\*)|\*\/\*/.test(accept)) return undefined;
+  return accept.includes("text/event-stream") ? "stream" : "json";
 }
 
 function messagesOf(body: unknown): readonly unknown[] {

@@ -3,10 +3,12 @@ import type { Streams } from "../../streams.ts";
 import type { OutgoingStream } from "../outgoing-stream.ts";
 import type { OpenCall } from "./event-id.ts";
 import type { EventLog } from "./event-log.ts";
+import type { AnswerForm } from "./requests-in.ts";
 import { SessionStream, standaloneNumber } from "./session-stream.ts";
 
 interface OpenRequest {
   readonly stream: SessionStream;
+  readonly form: AnswerForm;
   reachable: boolean;
   /** The unanswered questions of its handler. */
   readonly questions: Set<RequestId>;
@@ -125,8 +127,13 @@ export class SessionStreams implements Streams {
     ];
   }
 
-  /** The stream of requests that have arrived. An id that is used again means the new request. */
-  begin(calls: readonly OpenCall[], needed: readonly string[]): SessionStream {
+  /** Whether `request` is answered as JSON. */
+  answersOnly(request: RequestId): boolean {
+    return this.#open.get(request)?.form === "json";
+  }
+
+  /** The stream of requests that have arrived; no connection carries one for answers as JSON. An id that is used again means the new request. */
+  begin(calls: readonly OpenCall[], needed: readonly string[], form: AnswerForm = "stream"): SessionStream {
     this.#count += 1;
     this.needs(needed);
     const stream = new SessionStream(this.#count, calls, this.#log);
@@ -135,7 +142,9 @@ export class SessionStreams implements Streams {
       if (this.#open.has(request)) this.#reportBroken(request);
       this.close(request);
       const questions = new Set<RequestId>();
-      this.#open.set(request, { stream, reachable: true, questions, needed: [...needed], returned: nothing });
+      const reachable = form === "stream";
+      const begun = { stream, form, reachable, questions, needed: [...needed], returned: nothing };
+      this.#open.set(request, begun);
     }
     return stream;
   }
@@ -181,7 +190,7 @@ export class SessionStreams implements Streams {
     begin();
     connection.whenEnded(() => {
       stream.disconnect();
-      this.#disconnected(stream);
+      this.disconnected(stream);
     });
     if (stream !== this.standalone) {
       for (const [, request] of this.#openOn(stream)) request.returned();
@@ -214,13 +223,16 @@ export class SessionStreams implements Streams {
     ).length;
   }
 
-  /** The newest request whose stream reaches the client. */
+  /** The newest request whose stream reaches the client; without any, the newest that is answered as JSON. */
   get newest(): RequestId | undefined {
-    return [...this.#open].findLast(([, { reachable }]) => reachable)?.[0];
+    const open = [...this.#open];
+    const newest =
+      open.findLast(([, { reachable }]) => reachable) ?? open.findLast(([, { form }]) => form === "json");
+    return newest?.[0];
   }
 
-  /** The connection of the stream has ended. Clients may resume the streams of requests that are not answered yet. */
-  #disconnected(stream: SessionStream): void {
+  /** The connection of the stream has ended, or that of its answers as JSON. Clients may resume the streams of requests that are not answered yet. */
+  disconnected(stream: SessionStream): void {
     if (stream === this.standalone) {
       for (const listener of this.#onStandalone) listener(false);
       return;

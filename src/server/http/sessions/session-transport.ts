@@ -4,6 +4,7 @@ import {
   isJSONRPCRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
   type JSONRPCMessage,
+  type JSONRPCNotification,
   type JSONRPCRequest,
   type JSONRPCResponse,
   type MessageExtraInfo,
@@ -19,13 +20,14 @@ import {
 } from "@modelcontextprotocol/server";
 import { relatedTaskOf } from "../../../generation/2025-11-25.ts";
 import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686.ts";
+import type { JsonObject } from "../../../generation/message.ts";
 import type { Outgoing } from "../exchange.ts";
 import { OutgoingStream, type OutgoingStreamOptions } from "../outgoing-stream.ts";
 import { keepAliveComment, streamHeaders } from "../sse.ts";
 import type { OpenCall } from "./event-id.ts";
 import { extraInfo, type Incoming } from "./incoming.ts";
 import { sessionNotFound, unsupportedVersion } from "./refusals.ts";
-import { answeredIds, cancelledId, isPoll } from "./requests-in.ts";
+import { acceptedForm, answeredIds, cancelledId, isPoll, type AnswerForm } from "./requests-in.ts";
 import type { ServerRequestIds } from "./server-request-ids.ts";
 import type { SessionStream } from "./session-stream.ts";
 import type { SessionStreams } from "./session-streams.ts";
@@ -34,6 +36,8 @@ export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "si
   /** Left out without sessions. */
   readonly sessionId?: string;
   readonly streams: SessionStreams;
+  /** Left out: by the Accept header of each request. */
+  readonly answerForm?: AnswerForm | undefined;
   /** Called with each connection that carries a stream. */
   readonly onConnection: (connection: OutgoingStream) => void;
   /** Left out if the author's server can keep its request ids. */
@@ -60,8 +64,8 @@ export class SessionTransport implements Transport {
   sessionId?: string;
   readonly #options: SessionTransportOptions;
   readonly #streams: SessionStreams;
-  /** Requests that are answered without a stream. */
-  readonly #polls = new Map<RequestId, (answer: JSONRPCResponse | undefined) => void>();
+  /** Requests that are answered as JSON. */
+  readonly #waiting = new Map<RequestId, (answer: JSONRPCResponse | undefined) => void>();
   /** Those that the author's server supports. */
   #versions: readonly string[] = SUPPORTED_PROTOCOL_VERSIONS;
   #findScopeChallenge: ScopeChallengeHandler = () => undefined;
@@ -79,7 +83,7 @@ export class SessionTransport implements Transport {
 
   /** Whether a request waits for its answer. */
   isOpen(request: RequestId): boolean {
-    return this.#streams.of(request) !== undefined || this.#polls.has(request);
+    return this.#streams.of(request) !== undefined || this.#waiting.has(request);
   }
 
   async start(): Promise<void> {
@@ -143,6 +147,8 @@ export class SessionTransport implements Transport {
     }
     const [first] = requests;
     if (first !== undefined && isPoll(incoming.body)) return this.poll(first, extra);
+    const form = this.#options.answerForm ?? acceptedForm(incoming.request.headers.get("accept"));
+    if (form === "json") return this.#answerAsJson(messages, requests, incoming);
     const stream = this.#streams.begin(
       requests.map((request) => this.#callOf(request)),
       incoming.needed,
@@ -156,19 +162,46 @@ export class SessionTransport implements Transport {
 
   /** Passes on a request that is answered without a stream, and resolves with the response. */
   async poll(request: JSONRPCRequest, extra: MessageExtraInfo): Promise<Outgoing> {
-    const answer = await this.ask(request, extra);
-    if (answer === undefined) return sessionNotFound(); // it was ended meanwhile
-    const { sessionId } = this;
-    return { status: 200, json: JSON.stringify(answer), ...(sessionId !== undefined && { sessionId }) };
+    return this.#jsonOf(await this.ask(request, extra));
   }
 
   /** Passes on a request and resolves with its answer; undefined if the session ends before. */
   ask(request: JSONRPCRequest, extra: MessageExtraInfo): Promise<JSONRPCResponse | undefined> {
-    const { promise, resolve } = Promise.withResolvers<JSONRPCResponse | undefined>();
-    this.#polls.get(request.id)?.(undefined);
-    this.#polls.set(request.id, resolve);
+    const answer = this.#answerTo(request.id);
     this.receive([request], extra);
+    return answer;
+  }
+
+  /** Passes on the messages of a POST, and resolves with the answers to its requests as JSON. */
+  async #answerAsJson(
+    messages: readonly JSONRPCMessage[],
+    requests: readonly JSONRPCRequest[],
+    incoming: Incoming,
+  ): Promise<Outgoing> {
+    const { signal } = incoming.request;
+    const calls = requests.map(({ id }) => ({ id }));
+    const stream = this.#streams.begin(calls, incoming.needed, "json");
+    const answers = Promise.all(calls.map(({ id }) => this.#answerTo(id)));
+    const gone = (): void => this.#streams.disconnected(stream);
+    signal.addEventListener("abort", gone, { once: true });
+    this.receive(messages, extraInfo(incoming));
+    if (signal.aborted) gone();
+    const sent = (await answers).filter((answer) => answer !== undefined);
+    signal.removeEventListener("abort", gone);
+    return this.#jsonOf(Array.isArray(incoming.body) && sent.length > 0 ? sent : sent[0]);
+  }
+
+  #answerTo(request: RequestId): Promise<JSONRPCResponse | undefined> {
+    const { promise, resolve } = Promise.withResolvers<JSONRPCResponse | undefined>();
+    this.#waiting.get(request)?.(undefined);
+    this.#waiting.set(request, resolve);
     return promise;
+  }
+
+  #jsonOf(answer: JSONRPCResponse | readonly JSONRPCResponse[] | undefined): Outgoing {
+    if (answer === undefined) return sessionNotFound(); // it was ended meanwhile
+    const { sessionId } = this;
+    return { status: 200, json: JSON.stringify(answer), ...(sessionId !== undefined && { sessionId }) };
   }
 
   /** The response to `incoming`, which carries `stream` from now on; `begin` writes what comes first. */
@@ -193,21 +226,21 @@ export class SessionTransport implements Transport {
     }
     const related = options?.relatedRequestId;
     if ("id" in message) {
-      if (!isOfTask(message)) this.#streams.asked(message.id, related);
+      if (!isOfTask(message.params)) this.#streams.asked(message.id, related);
     } else {
       // The client is notified that a question was withdrawn.
       const question = cancelledId(message);
       if (question !== undefined) this.#streams.settled(question);
     }
-    this.#streamFor(message, related).write(JSON.stringify(message));
+    this.#streamFor(message, related)?.write(JSON.stringify(message));
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#streams.end();
-    for (const resolve of this.#polls.values()) resolve(undefined);
-    this.#polls.clear();
+    for (const resolve of this.#waiting.values()) resolve(undefined);
+    this.#waiting.clear();
     this.onclose?.();
   }
 
@@ -246,30 +279,44 @@ export class SessionTransport implements Transport {
   /** A request that was cancelled is not answered, which its stream must not wait for. */
   #cancelled(request: RequestId): void {
     this.#streams.close(request);
-    this.#polls.get(request)?.({ jsonrpc: "2.0", id: request, ...cancelled });
-    this.#polls.delete(request);
+    this.#waiting.get(request)?.({ jsonrpc: "2.0", id: request, ...cancelled });
+    this.#waiting.delete(request);
   }
 
   #answer(answer: JSONRPCResponse): void {
     const { id } = answer;
     if (id === undefined) throw new Error("An answer without an id has no stream.");
-    const resolve = this.#polls.get(id);
+    const resolve = this.#waiting.get(id);
     if (resolve === undefined) {
       const stream = this.#streamOf(id);
       stream.closed(id); // a client that has this answer has nothing to come back for
       stream.write(JSON.stringify(answer));
       this.#streams.close(id);
     } else {
-      this.#polls.delete(id);
+      this.#waiting.delete(id);
+      this.#streams.close(id);
       resolve(answer);
     }
   }
 
-  /** An author's `elicitInput` and similar calls do not say to which call they belong. */
-  #streamFor(message: JSONRPCMessage, related: RequestId | undefined): SessionStream {
+  /**
+   * An author's `elicitInput` and similar calls do not say to which call they belong. If a call is answered as JSON, what cannot wait for
+   * the answer goes to the standalone stream, and all else that is about the call is dropped.
+   */
+  #streamFor(
+    message: JSONRPCRequest | JSONRPCNotification,
+    related: RequestId | undefined,
+  ): SessionStream | undefined {
     const { standalone, newest } = this.#streams;
-    const request = related ?? ("id" in message && !standalone.isConnected ? newest : undefined);
-    return request === undefined ? standalone : this.#streamOf(request);
+    const isRequest = "id" in message;
+    const request = related ?? (isRequest && !standalone.isConnected ? newest : undefined);
+    if (request === undefined) return standalone;
+    if (!this.#streams.answersOnly(request)) return this.#streamOf(request);
+    if (isRequest && !standalone.isConnected)
+      throw new Error(
+        "The client cannot be asked: its call is answered as JSON, and it has no other stream open.",
+      );
+    return isRequest || isOfTask(message.params) ? standalone : undefined;
   }
 
   #streamOf(request: RequestId): SessionStream {
@@ -279,8 +326,8 @@ export class SessionTransport implements Transport {
   }
 }
 
-/** Whether a request to the client is the question of a task, which is of no call. */
-function isOfTask({ params = {} }: JSONRPCRequest): boolean {
+/** Whether a message to the client is about a task, and not about the call that it is sent for. */
+function isOfTask(params: JsonObject = {}): boolean {
   return relatedTaskOf(params) !== undefined || relatedSepTaskOf(params) !== undefined;
 }
 

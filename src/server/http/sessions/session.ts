@@ -20,7 +20,7 @@ import { authInfoOf, extraInfo, factoryContext, type Incoming, type PolledSessio
 import { readPost } from "./read-post.ts";
 import { Resumption } from "./resumption.ts";
 import { alreadyInitialized, sessionsUnreadable, tooManyOpen } from "./refusals.ts";
-import { answeredIds, cancelledId, isPoll, requestIds } from "./requests-in.ts";
+import { answeredIds, cancelledId, isPoll, requestIds, type AnswerForm } from "./requests-in.ts";
 import { sessionKey, type SessionRecords } from "./session-records.ts";
 import { ServerRequestIds } from "./server-request-ids.ts";
 import type { StoredState } from "./session-state.ts";
@@ -39,6 +39,8 @@ export interface SessionSetup {
   readonly memory: EventMemory;
   readonly broken: BrokenRequests;
   readonly unread: UnreadBytes;
+  /** Left out if each request chooses. */
+  readonly answerForm?: AnswerForm | undefined;
   /** Left out if no session is stored. */
   readonly records: SessionRecords | undefined;
   /** How many requests may be open, with or without a connection. */
@@ -100,6 +102,7 @@ export class Session implements PolledSession {
     this.#transport = new SessionTransport({
       sessionId: id,
       streams: this.#streams,
+      answerForm: setup.answerForm,
       count: (cut) => setup.unread.open(principal, cut),
       maxBacklog,
       onConnection: (connection) => {

@@ -19,7 +19,7 @@ import {
   tooManyOfOne,
   tooManySessions,
 } from "./refusals.ts";
-import { idToAnswer } from "./requests-in.ts";
+import { idToAnswer, type AnswerForm } from "./requests-in.ts";
 import { SessionRecords, sessionKey } from "./session-records.ts";
 import type { StoredState } from "./session-state.ts";
 import { storedUses } from "./session-use.ts";
@@ -30,6 +30,8 @@ export interface SessionsSetup {
   readonly server: TaskServer;
   readonly clock: Clock;
   readonly unread: UnreadBytes;
+  /** Left out if each request chooses. */
+  readonly answerForm?: AnswerForm | undefined;
   readonly sessionIdleMs: number;
   /** How long a session may be idle if it was never used, or if another session needs its slot. */
   readonly unusedSessionMs: number;
@@ -222,11 +224,12 @@ export class Sessions implements EarlierRevisions {
   }
 
   #setupOf(id: string): SessionSetup {
-    const { server, clock, unread, limits = defaultLimits } = this.#setup;
+    const { server, clock, unread, answerForm, limits = defaultLimits } = this.#setup;
     return {
       server,
       clock,
       unread,
+      answerForm,
       limits,
       records: this.#records,
       memory: this.#memory,

@@ -6,7 +6,7 @@ import type { UnreadBytes } from "../unread-bytes.ts";
 import { extraInfo, factoryContext, type EarlierRevisions, type Incoming } from "./incoming.ts";
 import { readPost } from "./read-post.ts";
 import { internalError, methodNotAllowed } from "./refusals.ts";
-import { idToAnswer, isPoll } from "./requests-in.ts";
+import { idToAnswer, isPoll, type AnswerForm } from "./requests-in.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
 
@@ -18,11 +18,14 @@ export class SingleRequests implements EarlierRevisions {
   readonly #server: TaskServer;
   readonly #unread: UnreadBytes;
   readonly asking = 0;
+  readonly #answerForm: AnswerForm | undefined;
   readonly #open = new Set<DispatchedServer>();
 
-  constructor(server: TaskServer, unread: UnreadBytes) {
+  /** `answerForm`: left out if each request chooses. */
+  constructor(server: TaskServer, unread: UnreadBytes, answerForm?: AnswerForm) {
     this.#server = server;
     this.#unread = unread;
+    this.#answerForm = answerForm;
   }
 
   async fetch(incoming: Incoming): Promise<Outgoing> {
@@ -46,6 +49,7 @@ export class SingleRequests implements EarlierRevisions {
     let carried = false;
     const transport = new SessionTransport({
       streams: new SessionStreams(),
+      answerForm: this.#answerForm,
       count: (cut) => this.#unread.open(owner.principal, cut),
       onConnection: (connection) => {
         carried = true;
