@@ -27,6 +27,7 @@ export type {
   CorsOptions,
   FetchHandlerOptions,
   HttpOptions,
+  HttpSession,
   Identity,
   NodeHandlerOptions,
   ProtectedResource,

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import {
+  callback,
   choice,
   flag,
   isFunction,
@@ -115,6 +116,14 @@ export interface CorsOptions extends DeclaredCorsOptions {}
 
 export const corsOptions = tableOf<CorsOptions>(DeclaredCorsOptions);
 
+/** A session of protocol 2025-11-25 or before, in this process. */
+export interface HttpSession {
+  /** What its client sends as `Mcp-Session-Id`. Without authentication, whoever has it can use the session: keep it out of logs. */
+  readonly id: string;
+  /** The principal that opened it; `null` for callers that are not told apart. */
+  readonly principal: string | null;
+}
+
 class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
   /** The full path of the MCP endpoint, wherever the handler is mounted. Default `/mcp`. */
   readonly path?: string = text("a path that begins with `/`", isPath, {
@@ -159,6 +168,16 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
    * on a stream.
    */
   readonly enableJsonResponse?: boolean = flag({ default: false });
+  /**
+   * Called when a session opens in this process: after its handshake, and when it is continued from another process or an earlier one, under
+   * the same id. The client's first answer waits for the promise that it may return.
+   */
+  readonly onSessionOpened?: (session: HttpSession) => unknown = callback();
+  /**
+   * Called when a session that was opened leaves this process: its client ended it, it was idle for too long, another one needed its place, or
+   * the server stops. After a stop it may be continued, and is then opened again. Its tasks continue.
+   */
+  readonly onSessionClosed?: (session: HttpSession) => unknown = callback();
   /** How long a session may have no open request or stream before it ends. Its tasks continue. Default 30 minutes. */
   readonly sessionIdleMs?: number = time({
     min: 1,
@@ -210,6 +229,9 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
 }
 
 export interface FetchHandlerOptions extends DeclaredFetchHandlerOptions {}
+
+/** What tells an author of sessions. */
+export type SessionCallbacks = Pick<FetchHandlerOptions, "onSessionOpened" | "onSessionClosed">;
 
 export const fetchHandlerOptions = tableOf<FetchHandlerOptions>(DeclaredFetchHandlerOptions);
 
@@ -286,7 +308,9 @@ type WithoutDefault =
   | "cors"
   | "admin"
   | "metrics"
-  | "dashboard";
+  | "dashboard"
+  | "onSessionOpened"
+  | "onSessionClosed";
 
 /** The options with their defaults. */
 export type HttpSettings = Settings<HttpOptions, WithoutDefault>;

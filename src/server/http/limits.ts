@@ -55,7 +55,7 @@ export function bodyReadLimits(
 
 export function sessionLimits(
   options: FetchHandlerOptions,
-): Omit<SessionsSetup, "server" | "clock" | "unread" | "answerForm" | "limits" | "memoryBytes"> {
+): Omit<SessionsSetup, "server" | "clock" | "unread" | "answerForm" | "hooks" | "limits" | "memoryBytes"> {
   const { sessionIdleMs, unusedSessionMs, resumeMs, ...others } = httpSettings(options);
   const { maxSessions, maxSessionsPerPrincipal } = others;
   const { maxOpenRequestsPerSession, maxOpenRequestsPerPrincipal } = others;

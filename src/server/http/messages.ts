@@ -22,6 +22,7 @@ import { sessionLimits } from "./limits.ts";
 import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
 import { internalError } from "./sessions/refusals.ts";
 import { idToAnswer } from "./sessions/requests-in.ts";
+import { SessionHooks } from "./sessions/session-hooks.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { SingleRequests } from "./sessions/single-requests.ts";
 import { OutgoingStream } from "./outgoing-stream.ts";
@@ -74,7 +75,14 @@ export class Messages {
     this.#earlier =
       options.sessions === false
         ? new SingleRequests(server, unread, answerForm)
-        : new Sessions({ server, clock: systemClock, unread, answerForm, ...sessionLimits(options) });
+        : new Sessions({
+            server,
+            clock: systemClock,
+            unread,
+            answerForm,
+            hooks: new SessionHooks(options, server.onError),
+            ...sessionLimits(options),
+          });
   }
 
   get asking(): number {

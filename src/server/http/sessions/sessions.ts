@@ -20,6 +20,7 @@ import {
   tooManySessions,
 } from "./refusals.ts";
 import { idToAnswer, type AnswerForm } from "./requests-in.ts";
+import type { SessionHooks } from "./session-hooks.ts";
 import { SessionRecords, sessionKey } from "./session-records.ts";
 import type { StoredState } from "./session-state.ts";
 import { storedUses } from "./session-use.ts";
@@ -32,6 +33,8 @@ export interface SessionsSetup {
   readonly unread: UnreadBytes;
   /** Left out if each request chooses. */
   readonly answerForm?: AnswerForm | undefined;
+  /** Left out if nobody is told. */
+  readonly hooks?: SessionHooks;
   readonly sessionIdleMs: number;
   /** How long a session may be idle if it was never used, or if another session needs its slot. */
   readonly unusedSessionMs: number;
@@ -153,6 +156,7 @@ export class Sessions implements EarlierRevisions {
     const response = responseOf(await session.fetch(incoming));
     // A refused handshake opens no session.
     if (!response.ok || this.#closed) await session.close();
+    else await this.#setup.hooks?.opened(session);
     return response;
   }
 
@@ -187,6 +191,7 @@ export class Sessions implements EarlierRevisions {
       return sessionsUnreadable;
     }
     if (session instanceof Session) {
+      await this.#setup.hooks?.opened(session);
       void this.#records?.extend([session.extended()]);
       await this.#caughtUp(session); // with what was changed meanwhile
     }
@@ -243,6 +248,7 @@ export class Sessions implements EarlierRevisions {
         this.#slots.release(id);
         this.#sessions.delete(id);
         this.#byKey.delete(session.key);
+        this.#setup.hooks?.closed(id);
       },
     };
   }
