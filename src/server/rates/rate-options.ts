@@ -26,8 +26,8 @@ class DeclaredRateOptions {
     variable: "HOLDFAST_MISSES_PER_MINUTE",
   });
   /**
-   * Maximum number of `tasks/get` of one task by one principal within the poll interval that the last answer advertised. `null`: no limit.
-   * Default 20.
+   * Maximum number of `tasks/get`, and of `tasks/result`, of one task by one principal within the poll interval that the last answer
+   * advertised. `null`: no limit. Default 20.
    */
   readonly pollsPerInterval?: number | null = number({
     min: 1,

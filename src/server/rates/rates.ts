@@ -83,8 +83,8 @@ export class Rates {
       case "tasks/list":
         return consume(this.#lists, principal, "requests to list tasks");
       case "tasks/get":
-        return (await this.#guessing(message, principal)) ?? (await this.#polling(params, principal));
       case "tasks/result":
+        return (await this.#guessing(message, principal)) ?? (await this.#polling(method, params, principal));
       case "tasks/update":
       case "tasks/cancel":
       case "tasks/delete":
@@ -130,12 +130,21 @@ export class Rates {
     return tooFast("lookups of unknown tasks", misses.msBeforeNext);
   }
 
-  async #polling(params: unknown, principal: string | null): Promise<HoldfastError | undefined> {
+  /** Polls and fetches are counted apart, so that who has polled too often can still fetch the result (S-089). */
+  async #polling(
+    method: string,
+    params: unknown,
+    principal: string | null,
+  ): Promise<HoldfastError | undefined> {
     const taskId = isJsonObject(params) ? params["taskId"] : undefined;
     if (typeof taskId !== "string") return undefined;
     const poller = pollerOf(taskId, principal);
     const interval = this.#intervals.get(poller) ?? this.#setup.pollIntervalMs;
-    return interval <= 0 ? undefined : consume(this.#polls, poller, "polls of this task", interval / 1_000);
+    const [key, what] =
+      method === "tasks/get"
+        ? [poller, "polls of this task"]
+        : [`result ${poller}`, "requests for this result"];
+    return interval <= 0 ? undefined : consume(this.#polls, key, what, interval / 1_000);
   }
 }
 

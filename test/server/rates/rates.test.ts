@@ -61,7 +61,7 @@ it("counts every message of a batch", async () => {
   expect(await rates.refusal([list, call, call], "alice")).toMatchObject({ code: "rate_limited" });
 });
 
-it("lets each task be polled so often in the interval that was advertised for it [C-123 X-051]", async () => {
+it("lets each task be polled, and its result fetched, so often in the interval that was advertised for it [X-051]", async () => {
   const rates = ratesOf({ pollsPerInterval: 2 });
   expect(await letIn(rates, get("a"), "alice", 10)).toBe(2);
   expect(await letIn(rates, get("b"), null, 10)).toBe(2);
@@ -69,6 +69,9 @@ it("lets each task be polled so often in the interval that was advertised for it
   expect(await letIn(rates, get("c"), "alice", 10)).toBe(10);
   rates.advertised("c", "alice", hour);
   expect(await letIn(rates, get("c"), "alice", 10)).toBe(2);
+  const fetch = { method: "tasks/result", params: { taskId: "c" } };
+  expect(await letIn(rates, fetch, "alice", 10)).toBe(2);
+  expect(await letIn(rates, fetch, "bob", 10)).toBe(2);
 });
 
 it("forgets the oldest of very many intervals, and keeps the others", async () => {
