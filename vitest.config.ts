@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { bundledWriter } from "./test/bundled-writer.ts";
 import { LongestFirst } from "./test/longest-first.ts";
+import { markParts } from "./test/spec/mark-parts.ts";
 import { alone, encrypted, postgres, quick, slow } from "./test/suites.ts";
 
 const src = fileURLToPath(new URL("./src/", import.meta.url));
@@ -41,7 +42,7 @@ function project(
 ): TestProjectInlineConfiguration {
   const isPostgres = name === "postgres";
   return {
-    plugins: [writer],
+    plugins: [writer, markParts()],
     resolve: {
       // In-process tests run the sources. Children started by a test resolve "holdfast" through `exports`, to dist.
       alias: [
@@ -54,7 +55,7 @@ function project(
       name,
       include: [...include],
       exclude: [...configDefaults.exclude, ...exclude],
-      setupFiles: ["test/seed.ts", ...(isPostgres ? [memoryInPostgres] : [])],
+      setupFiles: ["test/seed.ts", "test/spec/prove-sides.ts", ...(isPostgres ? [memoryInPostgres] : [])],
       // Processes, because suites end children, locks and databases. Files share one process and its modules: none keeps
       // state in a module, and loading the sources for each file would take longer than its tests.
       pool: "forks",

@@ -28,7 +28,7 @@ function served(): Promise<Served> {
   return serve({ tools: (tasks) => tasks.tool("bare", {}, () => text("bare")), server: own });
 }
 
-it("knows none of the methods that sessions had [B-P-004]", async () => {
+it("knows none of the methods that sessions had", async () => {
   const { http } = await served();
   const peer = new StatelessClient(http.url);
   for (const method of [
@@ -187,7 +187,7 @@ it("drops tools of a list whose headers are not valid, and repeats the parameter
   expect(server.of("tools/call")[0]?.headers["mcp-param-region"]).toBe("eu");
 });
 
-it("is tried first by our client, which goes back to initialize and does not try again [B-P-010]", async () => {
+it("is tried first by our client, which goes back to initialize and does not try again [B-P-010 X-P-017]", async () => {
   const server = await SessionServer.start();
   const client = await connect(server.url, { pollFloorMs: 1 });
   onTestFinished(() => client.close());

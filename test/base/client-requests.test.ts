@@ -41,7 +41,7 @@ async function scene(options: ConnectOptions = {}): Promise<Scene> {
   const client = await connect(served.http.url, {
     protocolVersion: version,
     pollFloorMs: 1,
-    onInput: async () => ({ action: "accept", content: { name: "Ann" } }),
+    onInput: async () => ({ action: "accept", content: { name: "Åsa 洋子" } }),
     fetch: (url, init) => {
       const answer = fetch(url, init);
       const body: unknown = typeof init?.body === "string" ? JSON.parse(init.body) : undefined;
@@ -56,9 +56,9 @@ async function scene(options: ConnectOptions = {}): Promise<Scene> {
 
 const bodyOf = ({ body }: Sent): Record<string, unknown> => body as Record<string, unknown>;
 
-it("sends one message with each POST, and accepts JSON and streams [B-059 B-060 B-061 B-066]", async () => {
+it("sends one message with each POST, and accepts JSON and streams [B-042 B-059 B-060 B-061 B-066 C-055]", async () => {
   const { client, sent } = await scene();
-  expect(await client.callTool("greet")).toMatchObject(text("hello Ann"));
+  expect(await client.callTool("greet")).toMatchObject(text("hello Åsa 洋子"));
   await client.callTool("no_such_tool").catch(() => undefined);
   const posts = sent.filter(({ method }) => method === "POST");
   const methods = posts.map((post) => bodyOf(post)["method"] ?? "an answer");
@@ -101,7 +101,7 @@ it("names an earlier version where that is what both speak [B-113]", async () =>
 it("has a stream of the session and those of several calls open at once [B-081 B-082 B-089]", async () => {
   const { client, sent, release } = await scene();
   const calls = [client.callTool("gated"), client.callTool("gated"), client.callTool("greet")];
-  expect(await calls[2]).toMatchObject(text("hello Ann"));
+  expect(await calls[2]).toMatchObject(text("hello Åsa 洋子"));
   const [listening] = sent.filter(({ method }) => method === "GET");
   expect(listening?.headers.get("accept")).toContain("text/event-stream");
   const answers = await Promise.all(

@@ -101,7 +101,7 @@ it("answers initialize with its version, capabilities and name, and another vers
   }
 });
 
-it("disconnects from a server that speaks no version that it knows [B-046]", async () => {
+it("disconnects from a server that speaks no version that it knows", async () => {
   const connecting = setUpCore({ protocolVersion: "2025-11-25" }, {}, "1900-01-01");
   await expect(connecting).rejects.toMatchObject({ code: "protocol" });
 });

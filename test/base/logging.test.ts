@@ -37,7 +37,7 @@ it("tells a client what a tool logs, from the level on that its session wants [B
   await expectReport(client);
 });
 
-it("tells it from the level on that a request names, where there are no sessions [B-027]", async () => {
+it("tells it from the level on that a request names, where there are no sessions [B-027 B-P-004]", async () => {
   const client = await (await serveBeside(talkative)).connect("2026-07-28");
   const messages = told(client, 2);
   const _meta = { "io.modelcontextprotocol/logLevel": "warning" };

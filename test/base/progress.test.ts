@@ -65,7 +65,7 @@ it.each(["2025-11-25", "2026-07-28"])(
   },
 );
 
-it("is asked for by a string or an integer, and a call with anything else is refused [B-127 B-128]", async () => {
+it("is asked for by a string or an integer, and a call with anything else is refused [B-127]", async () => {
   const { http } = await served();
   const peer = await SessionClient.open(http.url, { capabilities: { tasks: {} } });
   for (const progressToken of [1.5, true, null, {}, []]) {
@@ -128,7 +128,7 @@ it("may have fractions, and neither total nor message [B-133 B-136]", async () =
   expect(told[0]).not.toHaveProperty("message");
 });
 
-it("has a token of its own for each call of our client, which hears of its call alone [B-128 B-129 B-137]", async () => {
+it("has a token of its own for each call of our client, which hears of its call alone [B-127 B-128 B-129 B-137]", async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let begun = 0;
   const { http } = await serve({

@@ -106,7 +106,7 @@ it("loses nothing with a connection that breaks, and brings nothing of another s
   expect(await again.message()).toMatchObject({ method: "notifications/tools/list_changed" });
 });
 
-it("is asked for by our client with GET, when the pause that the server named is over [B-069 B-071 B-095 B-098]", async () => {
+it("is asked for by our client with GET, when the pause that the server named is over [B-069 B-071 B-077 B-095 B-098]", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const server = await SessionServer.start();
@@ -131,4 +131,19 @@ it("is asked for by our client with GET, when the pause that the server named is
   expect(server.of("tools/call")).toHaveLength(1);
   await resumed.send({ id: server.of("tools/call")[0]?.body["id"], result: text("late") }, "event-8");
   expect(await call).toEqual(text("late"));
+});
+
+it("is closed by our client with the client itself [B-087]", async () => {
+  const server = await SessionServer.start();
+  const closed = Promise.withResolvers<void>();
+  server.script("GET", (response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.flushHeaders();
+    response.once("close", closed.resolve);
+  });
+  const client = await server.connect();
+  await server.sees("GET");
+  await client.close();
+  await closed.promise;
+  expect(server.of("GET")).toHaveLength(1);
 });

@@ -47,7 +47,7 @@ it("is in nothing that the client tells, nor in references [B-102]", async () =>
   expect(JSON.stringify([told, handle.reference, failure, message, stack])).not.toContain(id);
 });
 
-it("may be one that its server does not end by DELETE [B-109]", async () => {
+it("may be one that its server does not end by DELETE", async () => {
   const server = await SessionServer.start();
   server.script("DELETE", (response) => void response.writeHead(405, { allow: "GET, POST" }).end());
   const events: ClientEvent[] = [];

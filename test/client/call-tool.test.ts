@@ -32,7 +32,7 @@ describe("a call", () => {
     expect(await client.callTool("publish_report")).toEqual(sent);
   });
 
-  it("returns a result that says isError [X-033 X-100]", async () => {
+  it("returns a result that says isError", async () => {
     const { server, client } = await setUp();
     const wrong = { content: [{ type: "text", text: "no template" }], isError: true };
     server.script("tools/call", created());
@@ -57,7 +57,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("starts with whatever status the server gives [X-036]", async () => {
+  it("starts with whatever status the server gives", async () => {
     const { server, client, clock } = await setUp();
     server.script("tools/call", created({ status: "completed" }));
     server.script("tasks/get", completed());
@@ -70,7 +70,7 @@ describe("a call", () => {
     ["a task without taskId", { resultType: "task", status: "working" }],
     ["a question without questions and state", { resultType: "input_required" }],
     ["content that is no list", { resultType: "complete", content: "sent" }],
-  ])("refuses %s [X-B-006 X-035]", async (_what, result) => {
+  ])("refuses %s [X-B-006]", async (_what, result) => {
     const { server, client } = await setUp();
     server.script("tools/call", { result });
     await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "protocol" });
@@ -84,18 +84,15 @@ describe("a call", () => {
     await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "rpc", error });
   });
 
-  it.each([-32021, -32003])(
-    "knows a missing capability by the number %i [A-02 X-009 X-P-001]",
-    async (code) => {
-      const { server, client } = await setUp();
-      const error = { code, message: "declare it", data: { requiredCapabilities: { elicitation: {} } } };
-      server.script("tools/call", { error, status: 400 });
-      await expect(client.callTool("publish_report")).rejects.toMatchObject({
-        code: "missing_capability",
-        error,
-      });
-    },
-  );
+  it.each([-32021, -32003])("knows a missing capability by the number %i [A-02 X-P-001]", async (code) => {
+    const { server, client } = await setUp();
+    const error = { code, message: "declare it", data: { requiredCapabilities: { elicitation: {} } } };
+    server.script("tools/call", { error, status: 400 });
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({
+      code: "missing_capability",
+      error,
+    });
+  });
 
   it("gives a finished handle when the server answered at once", async () => {
     const { server, client } = await setUp();
@@ -124,7 +121,7 @@ describe("a call", () => {
 });
 
 describe("input before the task", () => {
-  it("is asked for and sent with the unchanged state under a new id [X-B-009 X-040]", async () => {
+  it("is asked for and sent with the unchanged state under a new id [X-B-009]", async () => {
     const { server, client } = await setUp({ onInput: accept });
     const requestState = "v1.eyJyIjoicTMifQ.Hm4c";
     server.script(

@@ -55,7 +55,7 @@ describe("connecting", () => {
     );
   });
 
-  it("fails clearly on a server of another protocol version [X-B-004]", async () => {
+  it("fails clearly on a server of another protocol version", async () => {
     const server = await startServer();
     const data = { supported: ["2025-11-25"], requested: "2026-07-28" };
     server.script(
@@ -78,13 +78,13 @@ describe("connecting", () => {
     await expect(connect(server.url, { signal: controller.signal })).rejects.toThrow("no patience");
   });
 
-  it("does without the extension where the server has none [X-B-007]", async () => {
+  it("does without the extension where the server has none", async () => {
     const { server, client } = await setUp({}, { ...discovered, capabilities: { tools: {} } });
     server.script("tools/call", { result: sent });
     expect(await client.callTool("publish_report")).toEqual(sent);
   });
 
-  it("declares elicitation if there is somebody to ask, and nothing else unasked [X-B-011]", async () => {
+  it("declares elicitation if there is somebody to ask, and nothing else unasked", async () => {
     const { server } = await setUp({ onInput: async () => ({ action: "decline" }) });
     expect(server.seen[0]?.params["_meta"]).toMatchObject(hasElicitation);
     const silent = await setUp();

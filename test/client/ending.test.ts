@@ -16,7 +16,7 @@ import {
 import { connectTo, setUp } from "./setup.ts";
 
 describe("a task that does not end in a result", () => {
-  it("gives its JSON-RPC error exactly [X-030 X-101]", async () => {
+  it("gives its JSON-RPC error exactly", async () => {
     const { server, client } = await setUp();
     const error = { code: -32050, message: "Renderer unreachable", data: { host: null, tries: [1, 2] } };
     server.script("tools/call", created());
@@ -58,7 +58,7 @@ describe("cancelling", () => {
     expect(server.seen.some(({ method }) => method.startsWith("notifications/"))).toBe(false);
   });
 
-  it("leaves it to the task how it ends [X-079 X-080 X-081]", async () => {
+  it("leaves it to the task how it ends [X-081]", async () => {
     const { server, client } = await setUp();
     server.script("tools/call", created());
     server.script("tasks/cancel", acknowledged);
@@ -107,7 +107,7 @@ describe("resuming", () => {
     expect(await result).toEqual(sent);
   });
 
-  it("tells of a task that the server does not know [X-093]", async () => {
+  it("tells of a task that the server does not know", async () => {
     const { server, client } = await setUp();
     server.script("tasks/get", unknownTask);
     const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId });

@@ -52,7 +52,7 @@ describe("the expiry time", () => {
     expect(expiryTime(task, 1_000_000)).toBe(1_000_000 + 50_000);
   });
 
-  it("is never for a task without ttl [X-022]", () => {
+  it("is never for a task without ttl", () => {
     expect(expiryTime({ ...task, ttlMs: null }, 0)).toBe(Infinity);
   });
 

@@ -48,7 +48,7 @@ describe("a task's questions", () => {
     expect(update?.headers).toMatchObject({ "mcp-method": "tasks/update", "mcp-name": taskId });
   });
 
-  it("are asked once and answered once, whatever stale polls show [X-046 X-061 X-068 X-069]", async () => {
+  it("are asked once and answered once, whatever stale polls show [X-068 X-069]", async () => {
     let asked = 0;
     const { promise: answer, resolve } = Promise.withResolvers<InputResult>();
     const { server, client } = await setUp({
@@ -77,7 +77,7 @@ describe("a task's questions", () => {
     expect(server.of("tasks/update")).toHaveLength(1);
   });
 
-  it("are asked once although they go and come back before their answer is acknowledged [X-061 X-068]", async () => {
+  it("are asked once although they go and come back before their answer is acknowledged [X-068]", async () => {
     let asked = 0;
     const { server, client } = await setUp({ onInput: async () => (asked++, yes) });
     const open = asking({ approve: approval });
@@ -111,7 +111,7 @@ describe("a task's questions", () => {
     expect(second).toEqual(first);
   });
 
-  it("are asked side by side, and each answer goes as it comes [X-064]", async () => {
+  it("are asked side by side, and each answer goes as it comes", async () => {
     const answers = new Map<string, (result: InputResult) => void>();
     const { server, client } = await setUp({
       onInput: async (request) =>

@@ -36,7 +36,7 @@ describe.each([
   ["a task", { resultType: "task", taskId, status: "working" }],
   ["a kind of result that nobody knows", { resultType: "teleported" }],
 ])("%s where none can be", (_what, odd) => {
-  it.each(Object.keys(requests))("is an invalid answer to %s [X-008 X-B-006]", async (method) => {
+  it.each(Object.keys(requests))("is an invalid answer to %s [X-008 X-013 X-102 X-B-006]", async (method) => {
     const [right, ask] = requests[method] ?? [];
     const capabilities = { ...discovered.capabilities, resources: {}, prompts: {}, completions: {} };
     const { server, client } = await setUp({}, { ...discovered, capabilities });
@@ -73,7 +73,7 @@ describe.each([
   });
 });
 
-it("refuses a task of 2025-11-25 that is not an object, and keeps what a tool calls so beside its content [C-024]", async () => {
+it("refuses a task of 2025-11-25 that is not an object, and keeps what a tool calls so beside its content", async () => {
   const { peer, client } = await setUpCore();
   const content = [{ type: "text", text: "sent" }];
   peer.script("tools/call", { result: { task: "t1" } }, { result: { task: "t1", content } });

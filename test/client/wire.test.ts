@@ -12,7 +12,7 @@ const meta = {
 const onInput = async (): Promise<{ action: "cancel" }> => ({ action: "cancel" });
 
 describe("what goes over the wire", () => {
-  it("declares the extension in every request [X-001 X-002 X-B-001 X-041 X-073 B-P-001]", async () => {
+  it("declares the extension in every request [X-001 X-002 X-B-001 X-041 X-073 B-P-001 C-P-004]", async () => {
     const { server, client } = await setUp({ clientInfo, onInput });
     server.script("tools/call", created());
     server.script("tasks/get", completed());

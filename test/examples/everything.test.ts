@@ -38,7 +38,7 @@ describe("the everything server", { timeout: 60_000 }, () => {
     expect(errors.filter((error) => !error.includes('Tool "ignores_cancel" has 1 handler'))).toEqual([]);
   });
 
-  it("serves tasks of SEP-1686 too, resources and prompts among them [S-002 S-010]", async () => {
+  it("serves tasks of SEP-1686 too, resources and prompts among them [S-010]", async () => {
     const peer = await SessionClient.open(await server.url, { version: "2025-06-18" });
     const id = (name: string): string => `${name}-${peer.sessionId ?? ""}`;
     const asks = (taskId: string): object => ({ "modelcontextprotocol.io/task": { taskId } });

@@ -41,21 +41,18 @@ describe.each(ways)("the 2025-11-25 driver of ext-tasks over %s", { timeout: 60_
     ["multi_input", {}, "name: Ada, confirm: true", 2],
     ["ask_model", { prompt: "Why?" }, "So.", 1],
     ["test_tool_with_task", {}, "Hello, Ada!", 1],
-  ])(
-    "answers the questions of %s before it asks for a result [C-095 A-14]",
-    async (name, args, text, count) => {
-      asked.length = 0;
-      both.sent.length = 0;
-      const execution = await both.session.callTool(name, args, { task: { preference: "require" } });
-      const { outcome } = await execution.settle();
-      expect(resultFromTaskOutcome(outcome)).toMatchObject(textOf(text));
-      expect(asked).toHaveLength(count);
-      const handle = execution.kind === "task" ? execution.handle : undefined;
-      expect(asked.map(({ taskId }) => taskId)).toEqual(asked.map(() => handle?.taskId));
-      for (const { before } of asked) expect(before).not.toContain("tasks/result");
-      expect(both.sent.filter((method) => method === "tasks/result")).toHaveLength(1);
-    },
-  );
+  ])("answers the questions of %s before it asks for a result [A-14]", async (name, args, text, count) => {
+    asked.length = 0;
+    both.sent.length = 0;
+    const execution = await both.session.callTool(name, args, { task: { preference: "require" } });
+    const { outcome } = await execution.settle();
+    expect(resultFromTaskOutcome(outcome)).toMatchObject(textOf(text));
+    expect(asked).toHaveLength(count);
+    const handle = execution.kind === "task" ? execution.handle : undefined;
+    expect(asked.map(({ taskId }) => taskId)).toEqual(asked.map(() => handle?.taskId));
+    for (const { before } of asked) expect(before).not.toContain("tasks/result");
+    expect(both.sent.filter((method) => method === "tasks/result")).toHaveLength(1);
+  });
 
   it("ends a task that failed, and cancels one", async () => {
     const failing = await both.session.callTool("failing_job", {}, { task: { preference: "require" } });

@@ -20,7 +20,7 @@ describe.each(ways)("SDK v1's client over %s", { timeout: 60_000 }, (way) => {
   });
   afterAll(() => both[Symbol.asyncDispose]());
 
-  it("answers the question of a task, which says whose it is [C-091 C-092 C-093 C-094 C-099]", async () => {
+  it("answers the question of a task, which says whose it is [C-091 C-092 C-094 C-099]", async () => {
     sdk.asked.length = 0;
     sdk.answer = () => ({ action: "accept", content: { confirm: true } });
     const [kinds, end] = await streamed(sdk, "confirm_delete", { filename: "a.txt" });

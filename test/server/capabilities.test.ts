@@ -56,7 +56,7 @@ it("takes the older tasks capability for no declaration [X-P-014]", async () => 
   expect((await peer.call("shout", { word: "a" }, { capabilities: legacy })).result).toMatchObject(text("a"));
 });
 
-it("decides for each request by its own declaration [X-004 X-006 X-B-003]", async () => {
+it("decides for each request by its own declaration [X-004 X-006 X-B-003 X-B-007]", async () => {
   const peer = await StatelessClient.of({ tools });
   await peer.start("shout", { word: "a" });
   const second = await peer.call("shout", { word: "a" }, { capabilities: withoutTasks });
@@ -64,7 +64,7 @@ it("decides for each request by its own declaration [X-004 X-006 X-B-003]", asyn
   expect(second.result).not.toHaveProperty("taskId");
 });
 
-it("answers a tool that is never a task directly [X-004 X-005 A-34]", async () => {
+it("answers a tool that is never a task directly [X-004 A-34]", async () => {
   const peer = await StatelessClient.of({ tools });
   expect((await peer.call("quick")).result).toMatchObject({ resultType: "complete", ...text("quick") });
 });

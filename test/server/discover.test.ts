@@ -70,7 +70,7 @@ it("lists the task tools beside the author's, which look as they do alone", asyn
   expect(mixed[3]).toEqual({ name: "bare", inputSchema: { type: "object", properties: {} } });
 });
 
-it("leaves the author's tools, resources and prompts to the author, and never makes them tasks [X-008 X-011]", async () => {
+it("leaves the author's tools, resources and prompts to the author, and never makes them tasks [X-011]", async () => {
   const peer = await StatelessClient.of(served);
   expect(unstamped(await peer.result("tools/call", { name: "plain" }))).toEqual({
     ...text("plain"),

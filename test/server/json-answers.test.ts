@@ -63,7 +63,7 @@ describe.each<[string, HttpOptions, object]>([
     expect((await peer.post({ method: "notifications/initialized" })).status).toBe(202);
   });
 
-  it("of a batch too, in which what is cancelled has an error [B-061]", async () => {
+  it("of a batch too, in which what is cancelled has an error", async () => {
     const served = await started(http);
     const peer = await SessionClient.open(served.http.url, { version: "2025-03-26", ...options });
     const call = { method: "tools/call", params: { name: "job", arguments: {} } };
@@ -129,7 +129,7 @@ describe("beside an answer as JSON", () => {
     expect(errors).toEqual([]);
   });
 
-  it("a task of SEP-1686 is told of on the stream of the session [S-016]", async () => {
+  it("a task of SEP-1686 is told of on the stream of the session [S-011]", async () => {
     const { http, job } = await started({ enableJsonResponse: true });
     const peer = await SessionClient.open(http.url, { version: "2025-06-18" });
     const listening = await peer.listen();

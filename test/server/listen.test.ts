@@ -54,7 +54,7 @@ async function asPushed(peer: StatelessClient, taskId: string, subscription: unk
   return { ...task, _meta: { ...(task["_meta"] as object), [subscriptionKey]: subscription } };
 }
 
-it("acknowledges first, then shows each task as it is now [X-085 X-086 X-B-012 X-B-013 A-26]", async () => {
+it("acknowledges first, then shows each task as it is now [X-086 X-B-012 X-B-013 A-26]", async () => {
   const { peer, url } = await led();
   const [one, two] = [await peer.start("led"), await peer.start("led")];
   for (const id of [7, "7"]) {
@@ -70,7 +70,7 @@ it("acknowledges first, then shows each task as it is now [X-085 X-086 X-B-012 X
   }
 });
 
-it("pushes each change as tasks/get would answer it, to the end [X-082 X-083 X-084 X-088 X-P-005 A-25]", async () => {
+it("pushes each change as tasks/get would answer it, to the end [X-082 X-083 X-084 X-P-005 A-25]", async () => {
   const { led: tool, peer, url } = await led();
   const id = await peer.start("led");
   const task = await tool.context(id);
@@ -176,7 +176,7 @@ it("leaves listening without task ids to the SDK", async () => {
   expect(((await malformed.json()) as Message)["error"]).toMatchObject({ code: -32602 });
 });
 
-it("shows a client that listens again the current state [X-B-024 A-26]", async () => {
+it("shows a client that listens again the current state [A-26]", async () => {
   const { led: tool, peer, url } = await led();
   const id = await peer.start("led");
   const first = await Subscription.to(url, { taskIds: [id] });
@@ -190,7 +190,7 @@ it("shows a client that listens again the current state [X-B-024 A-26]", async (
   expect(await second.task()).toEqual(await asPushed(peer, id, "again"));
 });
 
-it("reads nothing more for a client that is gone, and lets its task live [X-B-016 X-B-017]", async () => {
+it("reads nothing more for a client that is gone, and lets its task live [X-B-017]", async () => {
   const store = memoryStore();
   const { led: tool, peer, url } = await led({ options: { store } });
   const id = await peer.start("led");

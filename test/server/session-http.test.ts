@@ -123,7 +123,7 @@ it.each([
   ["2025-11-25", false],
   ["2025-06-18", true],
   ["2025-06-18", false],
-])("refuses a batch in %s, which has none, with sessions: %s [B-061]", async (version, sessions) => {
+])("refuses a batch in %s, which has none, with sessions: %s", async (version, sessions) => {
   const calls: string[] = [];
   const { http } = await serve({
     tools: (tasks) => {

@@ -59,7 +59,7 @@ const ack = (id: string | number, notifications: object): object => ({
   params: { notifications, _meta: { [subscriptionKey]: id } },
 });
 
-it("tells several listens on one pipe apart [X-085 X-086 X-B-012 X-B-013 X-B-024 A-26 A-27]", async () => {
+it("tells several listens on one pipe apart [X-086 X-B-012 X-B-013 A-26 A-27]", async () => {
   const { register, end } = waiting();
   const { pipe } = await piped(register);
   const id = await pipe.start("waits");
@@ -79,7 +79,7 @@ it("tells several listens on one pipe apart [X-085 X-086 X-B-012 X-B-013 X-B-024
   }
 });
 
-it("ends a listen that is cancelled, and no other [X-B-016 X-B-017]", async () => {
+it("ends a listen that is cancelled, and no other [X-B-017]", async () => {
   const { register, end } = waiting();
   const { pipe } = await piped(register);
   const id = await pipe.start("waits");
@@ -215,7 +215,7 @@ async function child(
   return { process: process_, pipe: new StdioClient(process_.stdin, process_.stdout) };
 }
 
-it("serves a real process over pipes: ends with stdin, and the next one goes on [X-B-024 X-B-016]", async () => {
+it("serves a real process over pipes: ends with stdin, and the next one goes on", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const database = join(folder, "tasks.db");

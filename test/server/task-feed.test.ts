@@ -6,7 +6,7 @@ const hour = 3_600_000;
 const never = new Promise<never>(() => undefined);
 const tools = { hangs: () => never, quick: () => text("quick") };
 
-it("tells a listener of a ttl that grew before the old one is over, and of nothing else [X-023 X-088]", async () => {
+it("tells a listener of a ttl that grew before the old one is over, and of nothing else [X-023]", async () => {
   const process = await Process.started({ tools, options: { keepMs: 10 * hour } });
   const id = await process.callId("hangs");
   const feed = await TaskFeed.open(process.runtime, { principal: null }, [id]);

@@ -94,7 +94,7 @@ export const baseTransport: readonly Requirement[] = [
   { id: "B-135", level: "MUST", who: "receiver", text: "Sends progress only under the token of an active request, while its operation runs." },
   { id: "B-136", level: "MAY", who: "receiver", text: "Sends no progress, or leaves out the total, or sends at any rate." },
   { id: "B-137", level: "SHOULD", who: "both", text: "Keeps track of active tokens." },
-  { id: "B-138", level: "SHOULD", who: "both", text: "Limits the rate of progress." },
+  { id: "B-138", level: "SHOULD", who: "receiver", text: "Limits the rate of progress. Who sends none, as our client, has nothing to limit." },
   { id: "B-139", level: "MUST", who: "receiver", text: "Sends no progress after the end of the operation." },
 ];
 

@@ -8,7 +8,7 @@ export const coreDraft: readonly Requirement[] = [
   { id: "C-D-002", level: "MUST NOT", who: "client", text: "Augments tool calls where the draft's boolean tools.call is false." },
   { id: "C-D-003", level: "MUST NOT", who: "client", text: "Augments a call of a tool whose taskHint is absent or never." },
   { id: "C-D-004", level: "SHOULD", who: "client", text: "Augments calls of a tool whose taskHint is always; the server may run it all the same." },
-  { id: "C-D-005", level: "SHAPE", who: "receiver", text: "Tasks of the draft have no lastUpdatedAt." },
+  { id: "C-D-005", level: "SHAPE", who: "requestor", text: "Reads tasks of the draft, which have no lastUpdatedAt." },
   { id: "C-D-006", level: "IMPLIED", who: "client", text: "The draft does not speak of task messages on other streams, nor of leaving one." },
   { id: "C-D-007", level: "IMPLIED", who: "both", text: "A tasks capability may have requests alone, without list and cancel." },
 ];

@@ -11,7 +11,7 @@ export const decisions: readonly Decision[] = [
   { id: "A-02", decision: "The missing-capability error is -32021, by option -32003, HTTP 400; clients accept both codes." },
   { id: "A-03", decision: 'tasks/get results say resultType "complete"; our client accepts "task" there.' },
   { id: "A-04", decision: "A thrown protocol error is a JSON-RPC error; any other throw is a result with isError true." },
-  { id: "A-05", decision: "Emit taskSupport; read taskHint only in a lenient mode; taskSupport wins over it." },
+  { id: "A-05", decision: "Emit and read taskSupport alone; taskHint, the draft's name for it, is not read." },
   { id: "A-06", decision: "A tool that requires a task answers a call without one with -32601." },
   { id: "A-07", decision: "A task demanded by a tool: -32601; demanded for a request type: -32600." },
   { id: "A-08", decision: "A forbidden tool asked for a task: -32601 where tasks are declared; where not, task is ignored." },

@@ -4,10 +4,10 @@ import type { Requirement } from "./requirement.ts";
 // One requirement per line, as in a table.
 // prettier-ignore
 export const extensionPublished: readonly Requirement[] = [
-  { id: "X-P-001", level: "SHAPE", who: "server", text: "The missing-capability code is -32021 as published, -32003 in older text; the client accepts both." },
+  { id: "X-P-001", level: "SHAPE", who: "both", text: "The missing-capability code is -32021 as published, -32003 in older text; the client accepts both." },
   { id: "X-P-002", level: "MUST", who: "server", text: "The missing-capability error has HTTP status 400." },
   { id: "X-P-003", level: "MUST", who: "server", text: "Checks authentication and authorization on every task request." },
-  { id: "X-P-004", level: "SHAPE", who: "server", text: 'Examples with resultType "task" on tasks/get are errata: emit "complete", accept "task".' },
+  { id: "X-P-004", level: "SHAPE", who: "both", text: 'Examples with resultType "task" on tasks/get are errata: emit "complete", accept "task".' },
   { id: "X-P-005", level: "SHAPE", who: "server", text: "Params of the status notification are a detailed task, not only a task." },
   { id: "X-P-006", level: "SHAPE", who: "server", text: "A failed task's error is a JSON-RPC error: code and message are required." },
   { id: "X-P-007", level: "SHAPE", who: "server", text: 'resultType is fixed: "task" on creation, "complete" on get, update and cancel.' },

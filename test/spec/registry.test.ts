@@ -1,14 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { sourceFiles } from "../source-files.ts";
 import { citedIds, provenIds } from "./coverage.ts";
-import { base } from "./base.ts";
-import { core } from "./core.ts";
 import { declined } from "./declined.ts";
 import { decisions } from "./decisions.ts";
-import { extension } from "./extension.ts";
-import { sep } from "./sep.ts";
+import { undriven, requirements, sidesFor, sidesOf, type Side } from "./sides.ts";
 
-const requirements = [...core, ...extension, ...sep, ...base];
 const requirementIds = requirements.map((requirement) => requirement.id);
 const decisionIds = decisions.map((decision) => decision.id);
 const known = new Set<string>([...requirementIds, ...decisionIds]);
@@ -28,6 +24,21 @@ describe("the registry", () => {
     for (const text of texts) expect(text).toMatch(/^\S.{10,}\.$/);
   });
 });
+
+/** The sides that tests prove each row of. That a test drives the side is checked when it runs: see `prove-sides.ts`. */
+async function provenSides(): Promise<Map<string, Set<Side>>> {
+  const sides = new Map<string, Set<Side>>();
+  for (const [path, text] of await sourceFiles("test", [".ts"])) {
+    // What is written here about citing is no test of the protocol.
+    if (path === "test/spec/coverage.test.ts") continue;
+    for (const id of provenIds(text)) {
+      const own = sides.get(id) ?? new Set();
+      for (const side of sidesOf(path)) own.add(side);
+      sides.set(id, own);
+    }
+  }
+  return sides;
+}
 
 describe("citations", () => {
   it("name only rows that exist", async () => {
@@ -51,12 +62,7 @@ describe("citations", () => {
   });
 
   it("of tests name the requirements that they prove", async () => {
-    const proven = new Set<string>();
-    for (const [path, text] of await sourceFiles("test", [".ts"])) {
-      // What is written here about citing is no test of the protocol.
-      if (path === "test/spec/coverage.test.ts") continue;
-      for (const id of provenIds(text)) proven.add(id);
-    }
+    const proven = await provenSides();
     const open = requirementIds.filter((id) => !proven.has(id));
     const decided = decisionIds.filter((id) => proven.has(id));
     // What a test names is no longer declined.
@@ -65,8 +71,17 @@ describe("citations", () => {
       `spec: tests name ${requirementIds.length - open.length} of ${requirementIds.length} requirements ` +
         `and ${decided.length} of ${decisionIds.length} decisions`,
     );
-    const unproven = [...proven].filter((id) => !known.has(id));
-    expect(unproven).toEqual([]);
+    expect([...proven.keys()].filter((id) => !known.has(id))).toEqual([]);
     expect(open.toSorted()).toEqual(declined.map(({ id }) => id).toSorted());
+  });
+
+  it("of tests show each row at every side that it is for", async () => {
+    const proven = await provenSides();
+    const missing = requirements.flatMap(({ id, who }) =>
+      sidesFor(who)
+        .filter((side) => !undriven.has(id) && proven.has(id) && !proven.get(id)?.has(side))
+        .map((side) => `${id}: no test of the ${side}`),
+    );
+    expect(missing).toEqual([]);
   });
 });

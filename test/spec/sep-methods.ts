@@ -63,7 +63,7 @@ export const sepMethods: readonly Requirement[] = [
   { id: "S-098", level: "SHOULD", who: "requestor", text: "Logs what becomes of its tasks, and what each is for." },
   // 15. Progress
   { id: "S-099", level: "IMPLIED", who: "receiver", text: "Progress notifications end with the response to the original request." },
-  { id: "S-100", level: "IMPLIED", who: "receiver", text: "Progress of a task beyond that, pushes, intermediate results and subtasks are left for later." },
+  { id: "S-100", level: "IMPLIED", who: "receiver", text: "Progress of a task beyond that, pushes, intermediate results and subtasks are left for later: none of it is sent." },
 ];
 
 /** What the published text adds. */

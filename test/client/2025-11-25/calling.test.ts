@@ -18,20 +18,33 @@ it("calls with a task where server and tool take it, and may say for how long [C
   expect(peer.of("tools/list")).toHaveLength(1);
 });
 
-it("calls without a task where the tool takes none, or is not listed [C-015]", async () => {
+it("calls without a task where the tool takes none, or is not listed [C-015 C-D-003]", async () => {
   const { peer, client } = await setUpCore();
-  peer.always("tools/list", { result: { tools: [tool("plain"), tool("never", "forbidden")] } });
+  peer.always("tools/list", {
+    result: {
+      tools: [
+        tool("plain"),
+        tool("never", "forbidden"),
+        { ...tool("draft"), annotations: { taskHint: "never" } },
+      ],
+    },
+  });
   peer.always("tools/call", { result: sent });
-  for (const name of ["plain", "never", "hidden"]) expect(await client.callTool(name)).toEqual(sent);
+  for (const name of ["plain", "never", "draft", "hidden"]) expect(await client.callTool(name)).toEqual(sent);
   for (const params of peer.params("tools/call")) expect(params).not.toHaveProperty("task");
 });
 
 it.each([
   ["declares none", { tools: {} }, "2025-11-25"],
   ["has them for nothing that is called", { tools: {}, tasks: { list: {} } }, "2025-11-25"],
+  [
+    "says false, as a draft did",
+    { tools: {}, tasks: { requests: { tools: { call: false } } } },
+    "2025-11-25",
+  ],
   ["speaks an earlier revision", taskCapabilities, "2025-06-18"],
 ])(
-  "makes no tasks on a server that %s, whatever its tools say [C-007 C-008 C-009 C-014]",
+  "makes no tasks on a server that %s, whatever its tools say [C-007 C-008 C-009 C-014 C-D-002]",
   async (_, declared, version) => {
     const { peer, client } = await setUpCore({}, declared, version);
     peer.always("tools/call", { result: sent });
@@ -43,7 +56,7 @@ it.each([
   },
 );
 
-it("takes a plain result from a server that ignores the wish for a task [C-028]", async () => {
+it("takes a plain result from a server that ignores the wish for a task", async () => {
   const { peer, client } = await setUpCore();
   peer.script("tools/call", { result: sent });
   expect(await client.callTool("publish_report")).toEqual(sent);
@@ -85,7 +98,7 @@ it.each([
   expect(peer.of("tools/call")).toHaveLength(3);
 });
 
-it("gives on what the server suggests to tell a model, and nothing where it suggests nothing [C-026 C-027]", async () => {
+it("gives on what the server suggests to tell a model, and nothing where it suggests nothing [C-027]", async () => {
   const { peer, client } = await setUpCore();
   const _meta = { "io.modelcontextprotocol/model-immediate-response": "Rendering has begun." };
   peer.script("tools/call", { result: { task: task("working"), _meta } }, created);

@@ -35,7 +35,7 @@ it("tells who waits at once that the task is cancelled", async () => {
   expect(setup.peer.of("tasks/get")).toEqual([]);
 });
 
-it("has nothing to cancel of a task that has ended, and says so of one that is unknown [C-078]", async () => {
+it("has nothing to cancel of a task that has ended, and says so of one that is unknown", async () => {
   const setup = await setUpCore();
   const { peer } = setup;
   const handle = await start(setup);
@@ -47,9 +47,9 @@ it("has nothing to cancel of a task that has ended, and says so of one that is u
   await expect(handle.cancel()).rejects.toMatchObject({ code: "unknown_task" });
 });
 
-it("asks no server to cancel that does not declare it [C-011]", async () => {
-  const { cancel: _, ...others } = taskCapabilities.tasks;
-  const setup = await setUpCore({}, { ...taskCapabilities, tasks: others });
+it("asks no server to cancel that does not declare it, and has only requests that can be tasks [C-011 C-D-007]", async () => {
+  const { requests } = taskCapabilities.tasks;
+  const setup = await setUpCore({}, { ...taskCapabilities, tasks: { requests } });
   const handle = await start(setup);
   await expect(handle.cancel()).rejects.toMatchObject({ code: "rpc", error: { code: -32601 } });
   expect(setup.peer.of("tasks/cancel")).toEqual([]);

@@ -52,7 +52,7 @@ it("aborts the held tasks/result when nobody waits any more, without cancelling 
   expect(peer.of("tasks/cancel")).toEqual([]);
 });
 
-it("answers a question of a task in its name, once, whichever way it came [C-095 C-098 C-099]", async () => {
+it("answers a question of a task in its name, once, whichever way it came [C-095 C-097 C-098]", async () => {
   const asked: InputRequest[] = [];
   const setup = await setUpCore({
     onInput: async (request) => {

@@ -48,7 +48,7 @@ describe("a client that takes tasks", () => {
     });
   });
 
-  it("answers a question with a task, at once, and with its result when there is one [C-022 C-023 C-059 C-063]", async () => {
+  it("answers a question with a task, at once, and with its result when there is one [C-012 C-022 C-023 C-059 C-063]", async () => {
     const user = new User();
     const { peer } = await setUp(user);
     const { answer } = peer.ask("sampling/createMessage", { messages, maxTokens: 9, task: { ttl: 60_000 } });

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import type { HandleStore } from "../../../src/client/handles/handle-store.ts";
 import type { TaskClient } from "../../../src/client/task-client.ts";
@@ -186,6 +187,25 @@ it("asks for a result again when the stream of tasks/result breaks [C-064]", asy
   await broken.break();
   expect(await result).toEqual(sent);
   expect(server.of("tasks/get")).toHaveLength(2);
+});
+
+it("gives a task up when the ttl is over that counts from its creation [C-P-003]", async () => {
+  const server = await SessionServer.start();
+  const clock = new FakeClock();
+  const client = await server.connect({}, clock);
+  // By the server's own time, its last word comes twenty seconds after the creation.
+  server.script(
+    "tools/call",
+    json({ task: task("working", { ttl: 60_000, lastUpdatedAt: "2026-10-01T00:00:20Z" }) }),
+  );
+  const handle = await client.startTool("publish_report", {}, { ttlMs: 60_000 });
+  server.script(
+    "tasks/get",
+    ...Array.from({ length: 100 }, () => (response: ServerResponse) => void response.destroy()),
+  );
+  const start = clock.now();
+  await expect(handle.result()).rejects.toMatchObject({ code: "expired", taskId });
+  expect(clock.now() - start).toBe(40_000);
 });
 
 it("waits for as long as a server asks that is asked too often", async () => {

@@ -7,7 +7,7 @@ async function start(setup: CoreSetup) {
   return setup.client.startTool("publish_report");
 }
 
-it("polls at the server's pace until the end, and asks for the result then [C-046 C-050 C-051 C-056]", async () => {
+it("polls at the server's pace until the end, and asks for the result then [C-002 C-046 C-050 C-051 C-056]", async () => {
   const setup = await setUpCore();
   const { peer, clock } = setup;
   const handle = await start(setup);
@@ -38,7 +38,7 @@ it("relates no request about a task to it in _meta as well [C-101]", async () =>
   }
 });
 
-it("gives a result that is an error as a result, though the task failed [C-062 C-116 A-09]", async () => {
+it("gives a result that is an error as a result, though the task failed [A-09]", async () => {
   const setup = await setUpCore();
   const handle = await start(setup);
   const wrong = { content: [{ type: "text", text: "no paper" }], isError: true };
@@ -48,7 +48,7 @@ it("gives a result that is an error as a result, though the task failed [C-062 C
   expect(await handle.result()).toEqual(wrong);
 });
 
-it("gives the error of a task exactly [C-061]", async () => {
+it("gives the error of a task exactly", async () => {
   const setup = await setUpCore();
   const handle = await start(setup);
   const error = { code: -32602, message: "no such month", data: { month: 13 } };

@@ -70,7 +70,7 @@ it("tells that its task failed, and deletes one that is not to lie around [S-055
   expect(peer.of("tasks/delete")).toHaveLength(1);
 });
 
-it("is called off with its caller, as a task too [S-063]", async () => {
+it("is called off with its caller, as a task too", async () => {
   const { peer, client, clock } = await setUpSep();
   clock.hold();
   peer.script("resources/read", creating(peer));

@@ -62,7 +62,7 @@ it("deletes a task when its ttl is over, whatever it is doing [C-104 C-115 C-126
   expect(await session.request("tasks/list")).toEqual({ tasks: [] });
 });
 
-it("counts the ttl from the creation, however late the task ends [C-P-003]", async () => {
+it("counts the ttl from the creation, however late the task ends", async () => {
   const store = memoryStore();
   const { server } = await startServer(tools, { store, requestedTtl: "task" });
   const session = await InMemorySession.open(server);

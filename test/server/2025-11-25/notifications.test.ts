@@ -94,7 +94,7 @@ it("reports none without a token [B-135]", async () => {
   expect(progressOf(session)).toEqual([]);
 });
 
-it("says nothing of a task before its id is out, and nothing where no stream is open [C-067]", async () => {
+it("says nothing of a task before its id is out, and nothing where no stream is open", async () => {
   const { server } = await startServer((tasks) => tasks.tool("add", {}, () => text("3")));
   const pipe = await InMemorySession.open(server);
   const taskId = await pipe.start("add");

@@ -36,7 +36,7 @@ async function pollThrough(client: Poller, taskId: string, ...statuses: string[]
 }
 
 describe.each<Way>(["http", "stdio"])("a client that only polls, over %s", (way) => {
-  it("is asked within a second, and answers before it asks for the result [C-095 A-14 A-45]", async () => {
+  it("is asked within a second, and answers before it asks for the result [A-14 A-45]", async () => {
     const client = await poller(way, memoryStore(), tools);
     const taskId = await start(client);
     expect(await pollThrough(client, taskId, "working")).toMatchObject({ status: "input_required" });
@@ -55,7 +55,7 @@ describe.each<Way>(["http", "stdio"])("a client that only polls, over %s", (way)
     expect(client.asked).toHaveLength(1);
   });
 
-  it("is asked again after a restart of the server, in its new session, and under the same key [C-095 A-43]", async () => {
+  it("is asked again after a restart of the server, in its new session, and under the same key [A-43]", async () => {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-polling-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const store = () => sqliteStore(join(folder, "tasks.db"));

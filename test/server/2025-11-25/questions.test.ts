@@ -75,7 +75,7 @@ it("asks at once on a pipe, and says whose question it is, and which [C-091 C-09
   expect(await session.request("tasks/result", { taskId })).toMatchObject(text("accept true"));
 });
 
-it("asks on the stream of tasks/result where there is no other [C-093 C-096 A-14]", async () => {
+it("asks on the stream of tasks/result where there is no other [C-096 A-14]", async () => {
   const { server } = await startServer(tools);
   const streams = new FakeStreams();
   const session = await InMemorySession.open(server, { capabilities: formClient, streams });
@@ -89,7 +89,7 @@ it("asks on the stream of tasks/result where there is no other [C-093 C-096 A-14
   expect(streams.listeners).toBe(listeners);
 });
 
-it("asks as soon as the session opens its own stream [C-095 A-14]", async () => {
+it("asks as soon as the session opens its own stream [A-14]", async () => {
   const { server } = await startServer(tools);
   const streams = new FakeStreams();
   const session = await InMemorySession.open(server, { capabilities: formClient, streams });
@@ -157,7 +157,7 @@ it("takes an error for an answer", async () => {
   expect(JSON.stringify(result["content"])).toContain("No user");
 });
 
-it("takes a question back that nobody needs any more", async () => {
+it("takes a question back that nobody needs any more [C-087]", async () => {
   const { server } = await startServer(tools);
   const session = await InMemorySession.open(server, { capabilities: formClient });
   const taskId = await session.start("confirm");
@@ -240,9 +240,10 @@ it("cancels the client's task with its own", async () => {
   expect(cancelled["params"]).toEqual({ taskId: "c1" });
 });
 
-it("takes an answer that comes at once from a client that takes tasks", async () => {
+it("takes an answer that comes at once from a client that takes tasks, and says no more than for what [C-D-007]", async () => {
   const { server } = await startServer(tools);
-  const session = await InMemorySession.open(server, { capabilities: receiver });
+  const { requests } = receiver.tasks;
+  const session = await InMemorySession.open(server, { capabilities: { sampling: {}, tasks: { requests } } });
   const call = session.call("model", { prompt: "Weather?" });
   const asked = await session.asked("sampling/createMessage");
   expect(asked["params"]).toHaveProperty("task");

@@ -52,7 +52,7 @@ it("holds requests about tasks to the rules of the transport [C-055 A-36]", asyn
   expect(await peer.request("tasks/get", { taskId })).toMatchObject({ result: { status: "working" } });
 });
 
-it("lets a client that lost the stream of tasks/result come back for the answer [C-053 C-055 A-13]", async () => {
+it("lets a client that lost the stream of tasks/result come back for the answer [C-055 A-13]", async () => {
   const { tools, open } = gated();
   const { http } = await serve({ tools, http: { anonymous: "shared" } });
   const peer = await SessionClient.open(http.url);

@@ -35,7 +35,7 @@ const contentType = ({ response }: EventStream): string | null => response.heade
 it.each([
   ["waits for its task", undefined, {}],
   ["has no task", "forbidden", withTasks],
-] as const)("sends lines on the stream of a call that %s [B-P-004]", async (_, task, capabilities) => {
+] as const)("sends lines on the stream of a call that %s", async (_, task, capabilities) => {
   const told = teller(task === undefined ? {} : { task });
   const url = await served(told);
   const calling = call(url, { capabilities, meta: wants("info") });

@@ -36,7 +36,7 @@ async function asked(): Promise<Asked> {
   return { session, request, question, theirs: meta["modelcontextprotocol.io/task"]?.taskId ?? "" };
 }
 
-it("asks a client that declares it for a task, under an id of its own, and takes a plain answer [S-002 S-004 S-021]", async () => {
+it("asks a client that declares it for a task, under an id of its own, and takes a plain answer [S-002 S-004]", async () => {
   const [one, two] = [await asked(), await asked()];
   expect(one.theirs.length).toBeGreaterThan(20);
   expect(one.theirs).not.toBe(two.theirs);

@@ -27,7 +27,7 @@ function tools(tasks: Tasks): void {
 }
 
 describe("tasks/delete", () => {
-  it("removes a task that has ended, and frees its id [S-050 S-051 S-053]", async () => {
+  it("removes a task that has ended, and frees its id [S-051 S-053]", async () => {
     const { server } = await startServer(tools, set);
     const session = await InMemorySession.open(server);
     await session.result(callAs(session, { taskId: "mine" }, "add"));

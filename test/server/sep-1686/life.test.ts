@@ -2,7 +2,7 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import type { Tasks } from "holdfast";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { createdMethod } from "../../../src/generation/sep-1686.ts";
+import { createdMethod, withTask } from "../../../src/generation/sep-1686.ts";
 import { text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { startServer } from "../../kit/server.ts";
@@ -22,6 +22,15 @@ function tools(tasks: Tasks): void {
   });
   tasks.tool("crash", {}, () => {
     throw new Error("out of toner");
+  });
+  tasks.tool("busy", {}, async (_, task) => {
+    task.status("half of it");
+    task.log("info", "a line");
+    task.output("a part");
+    task.progress(1, 2);
+    await task.call("added", "add", { a: 1, b: 2 });
+    task.progress(2, 2);
+    return text("done");
   });
   tasks.tool("wait", {}, async (_, { signal }) => {
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -62,7 +71,7 @@ describe.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("on %s",
   });
 });
 
-it("is the same without the metadata, and then no task [S-001 S-005 S-014]", async () => {
+it("is the same without the metadata, and then no task [S-005 S-014]", async () => {
   const { server } = await startServer(tools);
   const session = await InMemorySession.open(server);
   expect(await session.result(session.call("add", { a: 1, b: 2 }))).toEqual(text("3"));
@@ -94,7 +103,7 @@ it("runs a tool that is a task only, with the metadata [S-002]", async () => {
 });
 
 it.each([{}, { taskId: 7 }, { taskId: null }, { taskId: "a", keepAlive: -1 }, "a"])(
-  "refuses the metadata %j [S-007 S-020]",
+  "refuses the metadata %j [S-020]",
   async (task) => {
     const { server } = await startServer(tools);
     const session = await InMemorySession.open(server);
@@ -182,7 +191,7 @@ it("is submitted while all handlers are taken [S-026 S-027]", async () => {
   );
 });
 
-it("needs no related-task to be found where the id is its own [S-034 A-20 A-46]", async () => {
+it("needs no related-task to be found where the id is its own [A-20 A-46]", async () => {
   const { server } = await startServer(tools);
   const session = await InMemorySession.open(server);
   await session.result(callAs(session, { taskId: "mine" }, "add", { a: 1, b: 2 }));
@@ -210,4 +219,21 @@ it("is an internal error where the store fails, which tells nothing [S-079]", as
     message: "Internal error",
   });
   expect(errors).toHaveLength(1);
+});
+
+it("tells of a task by its creation, its progress and its response, and of nothing that the proposal leaves for later [S-099 S-100]", async () => {
+  const { server } = await startServer(tools, set);
+  const session = await InMemorySession.open(server, { version: "2025-06-18" });
+  const params = withTask({ name: "busy", arguments: {}, _meta: { progressToken: "p" } }, { taskId: "mine" });
+  const answer = await session.answerTo(session.begin("tools/call", params));
+  expect(answer).toMatchObject({ result: { ...text("done"), _meta: related("mine") } });
+  await until(session, "mine", "completed");
+  const told = session.seen.filter(({ method }) => method !== undefined);
+  expect(new Set(told.map(({ method }) => method))).toEqual(
+    new Set([createdMethod, "notifications/progress"]),
+  );
+  for (const { params: about } of told) expect(about).toMatchObject({ _meta: related("mine") });
+  expect(
+    session.seen.slice(session.seen.indexOf(answer) + 1).filter(({ method }) => method !== undefined),
+  ).toEqual([]);
 });

@@ -31,7 +31,7 @@ it("bounds how many tasks one principal has at a time [S-090]", async () => {
   expect(await peer.request("tools/call", call("second"))).toMatchObject(limited);
 });
 
-it("bounds the rates of calls, polls, lists and guesses [S-089 S-096]", async () => {
+it("bounds the rates of calls, polls, lists and guesses [S-089]", async () => {
   const rates = { callsPerMinute: 2, pollsPerInterval: 2, listsPerMinute: 1, missesPerMinute: 2 };
   const peer = await open({ pollIntervalMs: 3_600_000, rates });
   await peer.request("tools/call", call("a"));

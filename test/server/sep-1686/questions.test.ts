@@ -101,7 +101,7 @@ it("ends with the tool's own error where the client cannot be asked", async () =
   expect(await session.result(callAs(session, { taskId: "mine" }, "ask"))).toMatchObject({ isError: true });
 });
 
-it("drops answers to questions of a cancelled task, and takes the questions back [S-068 S-069]", async () => {
+it("drops answers to questions of a cancelled task, and takes the questions back [S-069]", async () => {
   const { server, errors } = await startServer(tools, set);
   const session = await InMemorySession.open(server, { capabilities: formClient });
   const request = callAs(session, { taskId: "mine" }, "ask");
