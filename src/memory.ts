@@ -1,2 +1,1 @@
-export { memoryDatabase, type MemoryDatabase } from "./store/memory/memory-database.ts";
-export { memoryStore } from "./store/memory/memory-store.ts";
+export { memoryDatabase, memoryStore, type MemoryDatabase } from "./store/sqlite/memory-store.ts";

@@ -1,7 +1,7 @@
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptions, options as optionsOf, tableOf } from "../options/options.ts";
 import type { StoredTasks } from "./export-journal.ts";
-import { memoryStore } from "./memory/memory-store.ts";
+import { memoryStore } from "./sqlite/memory-store.ts";
 import { isPostgresUrl, postgresStoreOptions, type PostgresStoreOptions } from "./postgres/options.ts";
 import { postgresStore } from "./postgres/postgres-store.ts";
 import { readPostgres } from "./postgres/read-postgres.ts";

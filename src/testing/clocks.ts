@@ -5,10 +5,8 @@ import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promi
 import assert from "node:assert/strict";
 import { type Clock, systemClock } from "../runtime/clock.ts";
 import type { ClientClock, Deadline } from "../client/clock.ts";
-import type { MemoryTables } from "../store/memory/memory-tables.ts";
-import { openInputs } from "../store/memory/stored-task.ts";
+import type { CommittedTasks } from "./committed-tasks.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { isTerminal } from "../task/outcome.ts";
 
 interface Timer {
   at: number;
@@ -203,7 +201,7 @@ export class PatientClock implements ClientClock {
 const lookMs = 50;
 
 interface IdleDetectorOptions {
-  readonly tables: MemoryTables;
+  readonly committed: CommittedTasks;
   readonly now: () => number;
   /** Whether questions of this key are answered as soon as they are asked. */
   readonly isAnswered: (key: string) => boolean;
@@ -256,33 +254,24 @@ export class IdleDetector {
 
   /** Whether the client is about to answer a question: time moves only after that. */
   get #isAnswered(): boolean {
-    const { tables, isAnswered } = this.#options;
-    if (tables.owners.living === 0) return false;
-    return [...tables.stored.values()].some(
-      ({ record, journal }) =>
-        !isTerminal(record.state) && openInputs(journal.values()).some(({ key }) => isAnswered(key)),
+    const { committed, isAnswered } = this.#options;
+    if (!committed.hasProcess) return false;
+    return this.#records.some(
+      ({ id, openInputs }) => openInputs > 0 && committed.openInputs(id).some(({ key }) => isAnswered(key)),
     );
   }
 
   get #records(): readonly TaskRecord[] {
-    return [...this.#options.tables.stored.values()].map(({ record }) => record);
+    return this.#options.committed.records();
   }
 
   get #isWorking(): boolean {
-    return this.#records.some((record) => this.#works(record));
+    const { committed } = this.#options;
+    return this.#records.some((record) => !record.waiting && committed.isServed(record));
   }
 
   /** Grows with each change of a task, and with time. */
   get #changes(): number {
     return this.#records.reduce((changes, { version }) => changes + version, this.#options.now());
-  }
-
-  #works(record: TaskRecord): boolean {
-    const { tables } = this.#options;
-    const { state, owner, waiting, lane } = record;
-    const hasOwner = owner === null ? tables.owners.living > 0 : tables.lives(owner);
-    if (!hasOwner) return false;
-    if (state === "running") return !waiting;
-    return state === "queued" && lane !== null && tables.isServed(record);
   }
 }

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { memoryDatabase, type MemoryDatabase } from "../store/memory/memory-database.ts";
-import { memoryStore } from "../store/memory/memory-store.ts";
+import { type MemoryDatabase, memoryDatabase, memoryStore } from "../store/sqlite/memory-store.ts";
 import type { AdminStore } from "../store/admin-store.ts";
 import type { StoreChanges, TaskStore } from "../store/store.ts";
 import type { TaskCommand, TaskCommandName, CommandResult } from "../task/command.ts";
-import type { MemoryTables } from "../store/memory/memory-tables.ts";
+import type { CommittedTasks } from "./committed-tasks.ts";
 import { encodeJournalKey, type JournalKey } from "../task/journal.ts";
 
 const never = new Promise<never>(() => undefined);
@@ -134,17 +133,17 @@ interface ArmedPoint {
 
 /** The points at which processes of a test die. Each is used once. */
 export class CrashPoints {
-  readonly #tables: MemoryTables;
+  readonly #stored: CommittedTasks;
   readonly #armed = new Set<ArmedPoint>();
 
-  constructor(tables: MemoryTables) {
-    this.#tables = tables;
+  constructor(stored: CommittedTasks) {
+    this.#stored = stored;
   }
 
   /** Resolves when the process has died there. */
   arm(given: CrashPoint): Promise<void> {
     const { when, key } = read(given);
-    const past = new Set([...this.#tables.stored.keys()].filter((id) => this.#hasEnded(id, key)));
+    const past = new Set(this.#ids().filter((id) => this.#hasEnded(id, key)));
     const point = { when, key, past, reached: Promise.withResolvers<void>() };
     this.#armed.add(point);
     return point.reached.promise;
@@ -171,7 +170,7 @@ export class CrashPoints {
     const name = `{ ${when}: ${JSON.stringify(key)} }`;
     if (past.size > 0)
       return `The crash point ${name} was not reached: "${key}" had ended before t.crash was called. Call t.crash first.`;
-    const keys = [...this.#tables.stored.values()].flatMap(({ journal }) => [...journal.keys()]);
+    const keys = this.#ids().flatMap((id) => this.#stored.entries(id).map((entry) => entry.key));
     const known = keys.length === 0 ? "nothing" : keys.map((one) => JSON.stringify(one)).join(", ");
     return `The crash point ${name} was not reached. The journals have: ${known}.`;
   }
@@ -184,8 +183,12 @@ export class CrashPoints {
     return true;
   }
 
+  #ids(): readonly string[] {
+    return this.#stored.records().map(({ id }) => id);
+  }
+
   #hasEnded(id: string, key: string): boolean {
-    return (this.#tables.entry(id, key)?.doneAt ?? null) !== null;
+    return (this.#stored.entry(id, key)?.doneAt ?? null) !== null;
   }
 
   /** The keys of what a command ends, if it is applied. */
@@ -198,17 +201,18 @@ export class CrashPoints {
       case "answer_inputs":
         return command.answers.map(({ key }) => key);
       case "send_event": {
-        const { journal } = this.#tables.stored.get(command.id) ?? {};
-        const waits = [...(journal?.values() ?? [])].filter(
-          ({ kind, request, doneAt }) => kind === "event" && request === command.name && doneAt === null,
-        );
+        const waits = this.#stored
+          .entries(command.id)
+          .filter(
+            ({ kind, request, doneAt }) => kind === "event" && request === command.name && doneAt === null,
+          );
         return waits.slice(0, 1).map(({ key }) => key);
       }
       case "settle":
       case "fail":
       case "expire":
       case "cancel": {
-        const parent = this.#tables.task(command.id)?.parent;
+        const parent = this.#stored.record(command.id)?.parent;
         return parent === null || parent === undefined ? [] : [parent.key];
       }
       default:

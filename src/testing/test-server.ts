@@ -4,7 +4,7 @@ import type { ServerFactory } from "../server/author-server.ts";
 import type { Identity } from "../server/http/http-options.ts";
 import type { TasksOptions } from "../server/tasks-options.ts";
 import { type Tasks, createTasksWith, type TestedBy } from "../server/tasks.ts";
-import type { MemoryDatabase } from "../store/memory/memory-database.ts";
+import type { MemoryDatabase } from "../store/sqlite/memory-store.ts";
 import { type CrashPoints, CrashableStore } from "./crashable-store.ts";
 import { createFetchHandler, type FetchHandler } from "../server/http/fetch-handler.ts";
 import { durableWith } from "../server/durable/durable.ts";

@@ -7,15 +7,15 @@ import type { RemoteTask } from "../client/task/remote-task.ts";
 import type { TaskHandle } from "../client/task/task-handle.ts";
 import type { SendOptions } from "../server/tasks-options.ts";
 import type { Tasks } from "../server/tasks.ts";
-import { type StoredTask, linesAfter } from "../store/memory/stored-task.ts";
-import type { MemoryTables } from "../store/memory/memory-tables.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { CommittedTasks } from "./committed-tasks.ts";
 import { encodeJournalKey, type JournalKey, type JournalEntry } from "../task/journal.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { CrashPoints } from "./crashable-store.ts";
 import type { IdleDetector } from "./clocks.ts";
 import type { TestQuestion, TestQuestions } from "./test-questions.ts";
 import { latestTime, timeSpanOf } from "../task/time.ts";
-import type { LogText } from "../task/task-line.ts";
+import type { LogText, TaskLine } from "../task/task-line.ts";
 
 /**
  * What a journal must contain. A list: exactly these keys, in the order in which they began. An object: these keys with their results,
@@ -53,7 +53,7 @@ function listed(keys: readonly string[]): string {
 
 /** What a test task uses of its server and client. */
 export interface TestWorld {
-  readonly tables: MemoryTables;
+  readonly committed: CommittedTasks;
   readonly idleDetector: IdleDetector;
   readonly questions: TestQuestions;
   readonly crashPoints: CrashPoints;
@@ -89,7 +89,7 @@ export class TestTask {
    */
   async result(): Promise<CallToolResult> {
     const result = await this.#wait(this.#result);
-    const isLast = [...this.#world.tables.stored.values()].every(({ record }) => isTerminal(record.state));
+    const isLast = this.#world.committed.records().every(({ state }) => isTerminal(state));
     const missed = isLast ? this.#world.crashPoints.missed() : undefined;
     if (missed !== undefined) assert.fail(missed);
     return result;
@@ -138,7 +138,7 @@ export class TestTask {
 
   /** The steps, questions, sleeps, events and calls in the store, in the order in which they began. Also works while the server is down. */
   async journal(): Promise<readonly RecordedEntry[]> {
-    return [...(await this.#stored()).journal.values()].map((entry) => recordedEntry(entry, JSON.parse));
+    return (await this.#committed()).entries(this.id).map((entry) => recordedEntry(entry, JSON.parse));
   }
 
   /**
@@ -149,12 +149,12 @@ export class TestTask {
    * ```
    */
   async logs(): Promise<readonly LogLine[]> {
-    return logOf(await this.#stored());
+    return logOf((await this.#committed()).lines(this.id, "log"));
   }
 
   /** The output in the store, in the same way. */
   async output(): Promise<readonly OutputPart[]> {
-    return outputOf(await this.#stored());
+    return outputOf((await this.#committed()).lines(this.id, "output"));
   }
 
   /**
@@ -175,14 +175,14 @@ export class TestTask {
   }
 
   /** What the store contains when no handler works. */
-  async #stored(): Promise<StoredTask> {
+  async #committed(): Promise<CommittedTasks> {
     await this.#world.idleDetector.settled();
-    const stored = this.#world.tables.stored.get(this.id);
+    const { committed } = this.#world;
     assert.ok(
-      stored !== undefined,
+      committed.record(this.id) !== undefined,
       `Task ${this.id} has expired and was deleted from the store. Read it before t.clock.advance.`,
     );
-    return stored;
+    return committed;
   }
 
   #asked(key: JournalKey): ReturnType<TestQuestions["asked"]> {
@@ -200,19 +200,24 @@ export class TestTask {
 
   /** What the task waits for; undefined if it has ended and the client is about to learn of it. */
   #problem(): string | undefined {
-    const { tables, now, down } = this.#world;
-    const stored = tables.stored.get(this.id);
-    if (stored !== undefined && isTerminal(stored.record.state)) return undefined;
-    return down() ?? (stored === undefined ? undefined : describedWait(stored, now()));
+    const { committed, now, down } = this.#world;
+    const task = committed.record(this.id);
+    if (task !== undefined && isTerminal(task.state)) return undefined;
+    return (
+      down() ?? (task === undefined ? undefined : describedWait(task, committed.entries(this.id), now()))
+    );
   }
 }
 
 /** What an idle task waits for, and what a test should do about it. */
-export function describedWait({ record, journal }: StoredTask, now: number): string {
-  const task = `Task ${record.id} of "${record.tool}"`;
-  const open = [...journal.values()].filter(({ doneAt }) => doneAt === null);
+export function describedWait(
+  { id, tool, state, runAfter }: TaskRecord,
+  journal: readonly JournalEntry[],
+  now: number,
+): string {
+  const task = `Task ${id} of "${tool}"`;
+  const open = journal.filter(({ doneAt }) => doneAt === null);
   const waits = open.flatMap((entry) => waitOf(entry, now) ?? []);
-  const { state, runAfter } = record;
   if (
     waits.length === 0 &&
     state === "queued" &&
@@ -256,8 +261,8 @@ function messageOf(error: string | null): string {
 }
 
 /** The stored log lines, as a client gets them. */
-function logOf(stored: StoredTask): readonly LogLine[] {
-  return linesAfter(stored, "log", 0).map(({ seq, at, step, body }) => ({
+function logOf(lines: readonly TaskLine[]): readonly LogLine[] {
+  return lines.map(({ seq, at, step, body }) => ({
     seq,
     at: new Date(at).toISOString(),
     ...(JSON.parse(body) as LogText),
@@ -266,8 +271,8 @@ function logOf(stored: StoredTask): readonly LogLine[] {
 }
 
 /** The stored output, as a client gets it. */
-function outputOf(stored: StoredTask): readonly OutputPart[] {
-  return linesAfter(stored, "output", 0).map(({ seq, at, body }) => ({
+function outputOf(lines: readonly TaskLine[]): readonly OutputPart[] {
+  return lines.map(({ seq, at, body }) => ({
     seq,
     at: new Date(at).toISOString(),
     content: JSON.parse(body) as ContentBlock,

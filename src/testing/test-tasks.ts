@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { CallToolResult, ClientCapabilities } from "@modelcontextprotocol/client";
 import { connectWith } from "../client/connect.ts";
 import type { CallOptions, TaskClient } from "../client/task-client.ts";
-import { memoryDatabase } from "../store/memory/memory-database.ts";
-import { openInputs } from "../store/memory/stored-task.ts";
+import { memoryDatabase } from "../store/sqlite/memory-store.ts";
+import { CommittedTasks } from "./committed-tasks.ts";
 import { type JournalKey, encodeJournalKey } from "../task/journal.ts";
 import { isTerminal } from "../task/outcome.ts";
 import { CrashPoints, type CrashPoint } from "./crashable-store.ts";
@@ -65,7 +65,8 @@ export async function testTasks(
 export class TestTasks implements AsyncDisposable {
   readonly #clock: FakeClock;
   readonly #database = memoryDatabase();
-  readonly #crashPoints = new CrashPoints(this.#database.tables);
+  readonly #committed = new CommittedTasks(this.#database);
+  readonly #crashPoints = new CrashPoints(this.#committed);
   readonly #questions = new TestQuestions((...question) => this.#isOpen(...question));
   readonly #idleDetector: IdleDetector;
   readonly #runs = new StepRuns();
@@ -77,9 +78,8 @@ export class TestTasks implements AsyncDisposable {
     tested: Register | DurableFactory,
     { server, caller, settleMs = 1_000, patienceMs = 2_000, ...options }: ServerOptions,
   ) {
-    const { tables } = this.#database;
     this.#idleDetector = new IdleDetector({
-      tables,
+      committed: this.#committed,
       now: () => this.#clock.now(),
       isAnswered: (key) => this.#questions.isAnsweredAhead(key),
       settleMs,
@@ -90,7 +90,7 @@ export class TestTasks implements AsyncDisposable {
     const setup = { tested, options, factory: server, caller, clock: this.#clock, onStepRun };
     this.#server = new TestServer(setup, this.#database, this.#crashPoints);
     this.#world = {
-      tables,
+      committed: this.#committed,
       idleDetector: this.#idleDetector,
       questions: this.#questions,
       crashPoints: this.#crashPoints,
@@ -220,21 +220,17 @@ export class TestTasks implements AsyncDisposable {
 
   /** Why nothing reaches a crash point. */
   #missed(): string | undefined {
-    const waiting = [...this.#database.tables.stored.values()]
-      .filter(({ record }) => !isTerminal(record.state))
-      .map((task) => describedWait(task, this.#clock.now()));
+    const waiting = this.#committed
+      .records()
+      .filter(({ state }) => !isTerminal(state))
+      .map((task) => describedWait(task, this.#committed.entries(task.id), this.#clock.now()));
     const missed = this.#crashPoints.missed();
     if (missed === undefined) return undefined;
     return [missed, this.#world.down(), ...waiting].filter((text) => text !== undefined).join(" ");
   }
 
   #isOpen(taskId: string | null, wireKey: string): boolean {
-    const { tables } = this.#database;
-    const { journal } = tables.stored.get(taskId ?? "") ?? {};
-    if (taskId === null || journal === undefined) return false;
-    return [...openInputs(journal.values()), ...tables.inputsBelow(taskId)].some(
-      ({ key }) => key === wireKey,
-    );
+    return taskId !== null && this.#committed.openInputs(taskId).some(({ key }) => key === wireKey);
   }
 }
 

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import type { TaskChanges } from "../../src/admin/admin.ts";
 import { followTasks } from "../../src/admin/create-admin.ts";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryDatabase, memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 import { Process, text, type Handler } from "../runtime/harness.ts";
 import { adminOf } from "./operator.ts";

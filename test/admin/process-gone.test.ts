@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
+import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { Process, type Handler } from "../runtime/harness.ts";
 import { adminOf } from "./operator.ts";

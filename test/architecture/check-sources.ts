@@ -45,7 +45,7 @@ function resolve(from: string, specifier: string): string {
 const generationNames = Object.keys(wireGenerations);
 
 /**
- * `src/store/memory/x.ts` is in layer `store`, part `memory`; a file right in src is an entry and in no layer. A file that is named for a
+ * `src/store/sqlite/x.ts` is in layer `store`, part `sqlite`; a file right in src is an entry and in no layer. A file that is named for a
  * generation, such as `src/generation/sep-1686.ts`, is a part of its own.
  */
 function place(path: string): { layer: string | undefined; part: string | undefined } {

@@ -147,14 +147,14 @@ describe("the checker", () => {
     ],
     [
       "stores are apart",
-      "src/store/memory/a.ts",
+      "src/store/postgres/a.ts",
       'import "../sqlite/b.ts";',
       ["src/store/sqlite/b.ts"],
       /not know/,
     ],
     [
       "a thread counts",
-      "src/store/memory/a.ts",
+      "src/store/postgres/a.ts",
       'new URL("../sqlite/b.ts", import.meta.url);',
       ["src/store/sqlite/b.ts"],
       /not know/,

@@ -6,8 +6,7 @@ import { sqliteStore } from "holdfast/sqlite";
 import { encryptedStore, type TaskStore } from "holdfast/store";
 import { storeContract } from "holdfast/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryDatabase, memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { fullForm } from "../full-form.ts";
 import { EmptiedSchemas } from "../postgres/emptied-schemas.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
 import type { JournalPage, TaskStore } from "../../src/store/store.ts";
 import { type HandlerName, noTurns } from "../../src/task/queue.ts";

@@ -1,6 +1,5 @@
 import { describe, test } from "vitest";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryDatabase, memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 
 async function placeOfEach() {

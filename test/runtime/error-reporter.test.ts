@@ -3,7 +3,7 @@ import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { errorReporter } from "../../src/runtime/error-reporter.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { resolveSdkV1Options } from "../../src/sdk-v1/options.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { bodyOf, nobody, text } from "./harness.ts";
 import { Failing, watchedStore } from "./watched-store.ts";

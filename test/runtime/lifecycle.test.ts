@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { runChild } from "../store/sqlite/child.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
+import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import type { WorkListener } from "../../src/store/store.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";

@@ -1,6 +1,6 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { Registry, type OtherRequest } from "../../src/runtime/tool/registry.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
+import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";

@@ -1,4 +1,4 @@
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
+import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";

@@ -7,7 +7,7 @@ import { defaultSettings } from "../../src/runtime/options.ts";
 import type { Services } from "../../src/runtime/services.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { createRunning } from "../contract/sample-task.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";

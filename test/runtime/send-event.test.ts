@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createTasks } from "../../src/server/tasks.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";

@@ -1,7 +1,7 @@
 // A process that has nothing to do but to stop: node stop-child.ts. It says "stopped" when that is done.
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 
 const registry = new Registry();
 // Nothing of it keeps the process alive.

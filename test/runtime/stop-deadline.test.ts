@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { nobody, Process, text, type Handler } from "./harness.ts";
 import { Failing, Held, watchedStore } from "./watched-store.ts";

@@ -1,5 +1,5 @@
 import type { TaskStore } from "../../src/store/store.ts";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
+import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import type { TaskRecord, TaskSnapshot } from "../../src/task/record.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
+import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import { wholeJournal } from "../../src/testing/sample-task.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
+import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { latestTime } from "../../src/task/time.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";

@@ -2,7 +2,7 @@ import type { QueuedMessage, TaskStore } from "@modelcontextprotocol/sdk/experim
 import { describe, expect, it } from "vitest";
 import { openTasks } from "../../src/sdk-v1/open-tasks.ts";
 import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { latestTime } from "../../src/task/time.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 import { watchedStore } from "../runtime/watched-store.ts";

@@ -1,8 +1,7 @@
 import type { QueuedMessage } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { expect, it } from "vitest";
 import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryDatabase, memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 import { Failing, watchedStore } from "../runtime/watched-store.ts";
 import { openDurable } from "./stores.ts";

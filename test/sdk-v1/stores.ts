@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { openTasks, type SdkV1Tasks } from "../../src/sdk-v1/open-tasks.ts";
 import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 

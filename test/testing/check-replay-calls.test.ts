@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTasks } from "../../src/server/tasks.ts";
 import { exportJournal, type JournalRecording } from "../../src/store/export-journal.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { checkReplay, type ReplayCheck } from "../../src/testing/check-replay.ts";
 import { Process, text, type Handler } from "../runtime/harness.ts";
 

@@ -5,7 +5,7 @@ import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
 import type { TaskCall } from "../../src/runtime/runtime.ts";
 import { createTasks } from "../../src/server/tasks.ts";
 import { exportJournal, type JournalRecording } from "../../src/store/export-journal.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { checkReplay, type CheckReplayOptions, type ReplayCheck } from "../../src/testing/check-replay.ts";
 import { Process, text, type Handler } from "../runtime/harness.ts";
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { createTasks } from "../../src/server/tasks.ts";
 import { exportJournal } from "../../src/store/export-journal.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { checkReplay } from "../../src/testing/check-replay.ts";
 import { fullForm } from "../full-form.ts";
 import { rest } from "../../src/testing/clocks.ts";

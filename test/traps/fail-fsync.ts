@@ -2,7 +2,7 @@
 // An fsync fails for good only on hardware that does. Here the writer's descriptor of its log is made to lead to
 // /dev/null, which takes every write and refuses every fsync. Prints `kept NAME` or `lost NAME REASON`.
 import { closeSync, openSync, readdirSync, readlinkSync } from "node:fs";
-import { Writer } from "../../src/store/sqlite/writer.ts";
+import { startWriterThread, Writer } from "../../src/store/sqlite/writer.ts";
 import { createQueued } from "../contract/sample-task.ts";
 
 const path = process.argv[2] ?? "";
@@ -36,7 +36,13 @@ async function writeGroup(names: readonly string[]): Promise<void> {
 
 const told: string[] = [];
 const writer = await Writer.start(
-  { path, owner: { id: "owner", handlers: [] }, busyTimeoutMs: 1_000, maxBytes: null, migrate: true },
+  startWriterThread({
+    path,
+    owner: { id: "owner", handlers: [] },
+    busyTimeoutMs: 1_000,
+    maxBytes: null,
+    migrate: true,
+  }),
   (changes) => {
     told.push(...changes.map(({ id }) => id));
   },

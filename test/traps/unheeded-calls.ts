@@ -1,7 +1,7 @@
 // A process that would die of an unhandled rejection, as a server does: node unheeded-calls.ts SCENARIO
 // It says "alive" as it exits in good order.
 import { setImmediate } from "node:timers/promises";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { anyone, RealRuntime, type RealHandler } from "./real-runtime.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memoryDatabase } from "../../src/store/memory/memory-database.ts";
+import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import { aMoment, hookOf, HookedProcess, hour, secret } from "./hooked-process.ts";
 import { accept, answerWith, isSigned, Receiver, type Received } from "./receiver.ts";
 

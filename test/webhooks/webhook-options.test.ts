@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { resolveWebhooks, type WebhookOptions } from "../../src/runtime/webhooks/webhook-options.ts";
 import { signatures, secretKey } from "../../src/runtime/webhooks/signature.ts";
 import { createTasks } from "../../src/server/tasks.ts";
-import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { secret } from "./hooked-process.ts";
 
 const good: WebhookOptions = { name: "main", url: "https://hooks.example/in", secret };

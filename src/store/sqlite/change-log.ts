@@ -1,7 +1,6 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { SessionNews } from "../session-store.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
-import { prepareRows, type RowStatement } from "./row-statement.ts";
+import type { Statements } from "./statements.ts";
 import { columnsOf, integer, integerOrNull, text, textOrNull, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
@@ -25,24 +24,23 @@ export const gap: LoggedChanges = { tasks: "gap", sessions: "gap" };
 
 /** Writes an owner's changes for the other owners. */
 export class ChangeLog {
+  readonly #sql: Statements;
   readonly #owner: string;
-  readonly #insert: StatementSync;
-  readonly #deleteOld: StatementSync;
   /** The size of this owner's messages since it last deleted all. */
   #bytes = 0;
 
-  constructor(db: DatabaseSync, owner: string) {
+  constructor(statements: Statements, owner: string) {
+    this.#sql = statements;
     this.#owner = owner;
-    this.#insert = db.prepare(sql.insertChange);
-    this.#deleteOld = db.prepare(sql.deleteOldChanges);
   }
 
   append(tasks: readonly TaskChange[], sessions: readonly SessionNews[]): void {
     if (tasks.length === 0 && sessions.length === 0) return;
-    for (const { id, version } of tasks) this.#insert.run(this.#owner, toStored(id), version, null, null);
+    for (const { id, version } of tasks)
+      this.#sql.run(sql.insertChange, this.#owner, toStored(id), version, null, null);
     for (const { id, message } of sessions) {
       const stored = message === null ? null : toStored(message);
-      this.#insert.run(this.#owner, null, null, toStored(id), stored);
+      this.#sql.run(sql.insertChange, this.#owner, null, null, toStored(id), stored);
       this.#bytes += stored?.length ?? 0;
     }
     this.#deleteOldest();
@@ -50,32 +48,32 @@ export class ChangeLog {
 
   /** Tells all readers to reread what they hold. */
   appendGap(): void {
-    this.#insert.run(this.#owner, null, null, null, null);
+    this.#sql.run(sql.insertChange, this.#owner, null, null, null, null);
     this.#deleteOldest();
   }
 
   #deleteOldest(): void {
     const isFull = this.#bytes > keptBytes;
-    this.#deleteOld.run(isFull ? 1 : keptChanges);
+    this.#sql.run(sql.deleteOldChanges, isFull ? 1 : keptChanges);
     if (isFull) this.#bytes = 0;
   }
 }
 
 /** Reads what others have changed since the reader was created or last asked. */
 export class ChangeLogReader {
+  readonly #sql: Statements;
   readonly #owner: string;
-  readonly #select: RowStatement;
   #last: number;
 
-  constructor(db: DatabaseSync, owner: string) {
+  constructor(statements: Statements, owner: string) {
+    this.#sql = statements;
     this.#owner = owner;
-    this.#select = prepareRows(db, sql.selectChanges);
-    const row = prepareRows(db, sql.selectLastChange).get();
+    const row = statements.get(sql.selectLastChange);
     this.#last = row === undefined ? 0 : (integerOrNull(row, lastAt.seq) ?? 0);
   }
 
   read(): LoggedChanges {
-    const rows = this.#select.all(this.#last);
+    const rows = this.#sql.all(sql.selectChanges, this.#last);
     const [first] = rows;
     const last = rows.at(-1);
     if (first === undefined || last === undefined) return { tasks: [], sessions: [] };

@@ -6,7 +6,7 @@ import { beginWrite } from "./begin-write.ts";
 import { ChangeLog } from "./change-log.ts";
 import { withWritable } from "./compact-sqlite.ts";
 import * as erase from "./erase-sql.ts";
-import { prepareRows } from "./row-statement.ts";
+import { Statements } from "./statements.ts";
 
 /** How long to wait for the turn to write. */
 const turnMs = 10_000;
@@ -21,32 +21,32 @@ export function eraseFromSqlite(path: string, principal: string): Erased {
   return withWritable(path, (db) => {
     // Overwrites what is freed.
     db.exec("PRAGMA secure_delete = ON");
+    const statements = new Statements(db);
     const counts = new Map<string, number>();
-    const ids = prepareRows(db, erase.selectEnded).all(toStored(principal)).map(idOf);
+    const ids = statements.all(erase.selectEnded, toStored(principal)).map(idOf);
     for (let from = 0; from < ids.length; from += atOnce) {
-      inTransaction(db, () => eraseTasks(db, ids.slice(from, from + atOnce), counts));
+      inTransaction(db, () => eraseTasks(statements, ids.slice(from, from + atOnce), counts));
     }
     inTransaction(db, () => {
       for (const [table, sql] of Object.entries(erase.deletesOfPrincipal))
-        add(counts, table, db.prepare(sql).run(toStored(principal)).changes);
+        add(counts, table, statements.run(sql, toStored(principal)));
       // A gap replaces the changes that others have not read.
-      new ChangeLog(db, "").appendGap();
+      new ChangeLog(statements, "").appendGap();
       db.exec(erase.deleteAllButNewestChange);
     });
-    const left = prepareRows(db, erase.selectLeft).all(toStored(principal)).map(idOf);
+    const left = statements.all(erase.selectLeft, toStored(principal)).map(idOf);
     return { rows: Object.fromEntries(counts), left };
   });
 }
 
-function eraseTasks(db: DatabaseSync, ids: readonly string[], counts: Map<string, number>): void {
+function eraseTasks(statements: Statements, ids: readonly string[], counts: Map<string, number>): void {
   for (const [table, sql] of Object.entries(erase.deletesOfTask)) {
-    const statement = db.prepare(sql);
-    for (const id of ids) add(counts, table, statement.run(toStored(id)).changes);
+    for (const id of ids) add(counts, table, statements.run(sql, toStored(id)));
   }
 }
 
-function add(counts: Map<string, number>, table: string, changes: number | bigint): void {
-  counts.set(table, (counts.get(table) ?? 0) + Number(changes));
+function add(counts: Map<string, number>, table: string, changes: number): void {
+  counts.set(table, (counts.get(table) ?? 0) + changes);
 }
 
 function inTransaction(db: DatabaseSync, write: () => void): void {

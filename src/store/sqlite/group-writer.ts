@@ -1,12 +1,10 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { SessionNews, SessionRoom, StoredSession } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
 import { isLost, StoreLost } from "../lost-store.ts";
 import { beginWrite } from "./begin-write.ts";
-import { ChangeLog } from "./change-log.ts";
-import { isLocked } from "./owner-lock.ts";
+import type { ChangeLog } from "./change-log.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
 import { SqliteReportTable } from "./sqlite-reports.ts";
@@ -15,7 +13,7 @@ import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-messag
 import type { MessageCommand, MessageResult } from "../message-command.ts";
 import type { PutMessageResult } from "../message-queues.ts";
 import { readTask } from "./read-task.ts";
-import { prepareRows, type RowStatement } from "./row-statement.ts";
+import type { Statements } from "./statements.ts";
 import { columnsOf, integer, text, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
@@ -29,35 +27,35 @@ export interface CommittedGroup {
 
 /** Writes groups of commands through one connection: one transaction and one fsync per group. */
 export class GroupWriter {
-  readonly #db: DatabaseSync;
-  readonly #path: string;
+  readonly #sql: Statements;
+  readonly #place: string;
   readonly #owner: string;
   readonly #owners: SqliteOwners;
   readonly #ownerWrites: OwnerWrites;
-  readonly #log: ChangeLog;
+  readonly #log: ChangeLog | undefined;
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
   readonly #messages: SqliteMessages;
   readonly #reports: SqliteReportTable;
-  readonly #savepoint: StatementSync;
-  readonly #release: StatementSync;
-  readonly #undo: StatementSync;
 
-  /** For the owner `owner` of the database at `path`. */
-  constructor(db: DatabaseSync, path: string, owner: string) {
-    this.#db = db;
-    this.#path = path;
+  /** `place` names the database in messages. Without a log, the caller itself tells other owners what was committed. */
+  constructor(
+    statements: Statements,
+    place: string,
+    owner: string,
+    lives: (owner: string) => boolean,
+    log?: ChangeLog,
+  ) {
+    this.#sql = statements;
+    this.#place = place;
     this.#owner = owner;
-    this.#tables = new SqliteTables(db, (id) => isLocked(path, id));
-    this.#owners = new SqliteOwners(db);
-    this.#ownerWrites = new OwnerWrites(db);
-    this.#log = new ChangeLog(db, owner);
-    this.#sessions = new SqliteSessions(db);
-    this.#messages = new SqliteMessages(db, owner);
-    this.#reports = new SqliteReportTable(db, owner);
-    this.#savepoint = db.prepare("SAVEPOINT command");
-    this.#release = db.prepare("RELEASE command");
-    this.#undo = db.prepare("ROLLBACK TO command");
+    this.#log = log;
+    this.#tables = new SqliteTables(statements, lives);
+    this.#owners = new SqliteOwners(statements);
+    this.#ownerWrites = new OwnerWrites(statements);
+    this.#sessions = new SqliteSessions(statements);
+    this.#messages = new SqliteMessages(statements, owner);
+    this.#reports = new SqliteReportTable(statements, owner);
   }
 
   /**
@@ -74,17 +72,17 @@ export class GroupWriter {
   }
 
   #transaction(patienceMs: number, apply: () => CommittedGroup): CommittedGroup {
-    beginWrite(this.#db, patienceMs);
+    beginWrite(this.#sql.db, patienceMs);
     try {
       const owners = this.#owners.ids();
-      if (!owners.has(this.#owner)) throw new StoreLost(this.#path, false);
+      if (!owners.has(this.#owner)) throw new StoreLost(this.#place, false);
       const group = apply();
       // A process that opens the database first becomes an owner, and gets all commits from then on.
-      if (owners.size > 1) this.#log.append(group.changes, newsOf(group));
-      this.#db.exec("COMMIT");
+      if (owners.size > 1) this.#log?.append(group.changes, newsOf(group));
+      this.#sql.db.exec("COMMIT");
       return group;
     } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      if (this.#sql.db.isTransaction) this.#sql.db.exec("ROLLBACK");
       throw error;
     }
   }
@@ -97,7 +95,7 @@ export class GroupWriter {
         return { result: this.#messages.apply(command.command), changes: [] };
       case "handlers":
         this.#ownerWrites.setHandlers(this.#owner, command.handlers);
-        this.#log.appendGap();
+        this.#log?.appendGap();
         return { result: { ok: true }, changes: [] };
       case "report":
         this.#reports.write(command);
@@ -124,27 +122,27 @@ export class GroupWriter {
     const answers: CommandAnswer[] = [];
     const changes: TaskChange[] = [];
     for (const command of commands) {
-      this.#savepoint.run();
+      this.#sql.run("SAVEPOINT command");
       try {
         const applied = this.#apply(command);
         for (const change of applied.changes) changes.push(change);
         answers.push({ result: applied.result });
       } catch (error) {
         // A full disk or an I/O error ends the whole transaction, even commands that seemed to succeed.
-        if (!this.#db.isTransaction || !isFaultOfOneStatement(error)) throw error;
-        this.#undo.run();
+        if (!this.#sql.db.isTransaction || !isFaultOfOneStatement(error)) throw error;
+        this.#sql.run("ROLLBACK TO command");
         answers.push({
           problem: messageOf(error),
           code: error instanceof HoldfastError ? error.code : "store_failed",
         });
       }
-      this.#release.run();
+      this.#sql.run("RELEASE command");
     }
     return { answers, changes };
   }
 }
 
-function newsOf({ answers }: CommittedGroup): readonly SessionNews[] {
+export function newsOf({ answers }: CommittedGroup): readonly SessionNews[] {
   return answers.flatMap((answer) =>
     "result" in answer && "news" in answer.result ? answer.result.news : [],
   );
@@ -158,20 +156,12 @@ type Put = Extract<MessageCommand, { readonly type: "put_message" }>;
 
 /** The queues of tasks, on the write connection. The caller has begun a transaction. */
 export class SqliteMessages {
-  readonly #hasTask: RowStatement;
-  readonly #insert: StatementSync;
-  readonly #count: RowStatement;
-  readonly #first: RowStatement;
-  readonly #deleteTo: StatementSync;
+  readonly #sql: Statements;
   readonly #owner: string;
 
-  constructor(db: DatabaseSync, owner: string) {
+  constructor(statements: Statements, owner: string) {
+    this.#sql = statements;
     this.#owner = owner;
-    this.#hasTask = prepareRows(db, sql.selectHasTask);
-    this.#insert = db.prepare(sql.insertMessage);
-    this.#count = prepareRows(db, sql.countMessages);
-    this.#first = prepareRows(db, sql.selectMessages);
-    this.#deleteTo = db.prepare(sql.deleteMessagesTo);
   }
 
   apply(command: MessageCommand): MessageResult {
@@ -185,23 +175,24 @@ export class SqliteMessages {
 
   #put({ taskId, message, maxMessages }: Put): PutMessageResult {
     const id = toStored(taskId);
-    if (this.#hasTask.get(id) === undefined) return { ok: false, reason: "unknown" };
+    if (this.#sql.get(sql.selectHasTask, id) === undefined) return { ok: false, reason: "unknown" };
     if (maxMessages !== null && this.#countOf(id) >= maxMessages) return { ok: false, reason: "full" };
-    this.#insert.run(id, toStored(message.body), message.bound ? this.#owner : null);
+    this.#sql.run(sql.insertMessage, id, toStored(message.body), message.bound ? this.#owner : null);
     return { ok: true };
   }
 
   #countOf(id: string): number {
-    const row = this.#count.get(id);
+    const row = this.#sql.get(sql.countMessages, id);
     return row === undefined ? 0 : integer(row, countAt.count);
   }
 
   #take(taskId: string, limit: number | null): readonly string[] {
     const id = toStored(taskId);
-    const rows = this.#first.all(id, this.#owner, limit ?? -1);
+    const rows = this.#sql.all(sql.selectMessages, id, this.#owner, limit ?? -1);
     const last = rows.at(-1);
     // Mostly nothing waits, and a transaction that writes nothing costs no fsync.
-    if (last !== undefined) this.#deleteTo.run(id, this.#owner, integer(last, messageAt.seq));
+    if (last !== undefined)
+      this.#sql.run(sql.deleteMessagesTo, id, this.#owner, integer(last, messageAt.seq));
     return readTask(taskId, () => rows.map((row) => text(row, messageAt.body)));
   }
 }
@@ -212,28 +203,10 @@ const holderAt = columnsOf(["principal", "count"]);
 
 /** The sessions, on the write connection. The caller has begun a transaction. */
 export class SqliteSessions {
-  readonly #insert: StatementSync;
-  readonly #update: StatementSync;
-  readonly #extend: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #deleteUnextended: StatementSync;
-  readonly #deleteExpired: StatementSync;
-  readonly #deleteFirst: RowStatement;
-  readonly #count: RowStatement;
-  readonly #countOfPrincipal: RowStatement;
-  readonly #holders: RowStatement;
+  readonly #sql: Statements;
 
-  constructor(db: DatabaseSync) {
-    this.#insert = db.prepare(sql.insertSession);
-    this.#update = db.prepare(sql.updateSession);
-    this.#extend = db.prepare(sql.extendSession);
-    this.#delete = db.prepare(sql.deleteSession);
-    this.#deleteExpired = db.prepare(sql.deleteExpiredSessions);
-    this.#deleteUnextended = db.prepare(sql.deleteUnextendedSession);
-    this.#deleteFirst = prepareRows(db, sql.deleteFirstSessions);
-    this.#count = prepareRows(db, sql.countSessions);
-    this.#countOfPrincipal = prepareRows(db, sql.countSessionsOfPrincipal);
-    this.#holders = prepareRows(db, sql.selectSessionHolders);
+  constructor(statements: Statements) {
+    this.#sql = statements;
   }
 
   apply(command: SessionCommand): SessionResult {
@@ -242,23 +215,25 @@ export class SqliteSessions {
         return changed(this.#put(command.session, command.room));
       case "update_session": {
         const { id, state, before } = command;
-        const isUpdated = this.#run(this.#update, toStored(state), toStored(id), toStored(before)) > 0;
+        const isUpdated =
+          this.#sql.run(sql.updateSession, toStored(state), toStored(id), toStored(before)) > 0;
         return changed(isUpdated ? [id] : []);
       }
       case "extend_sessions":
         for (const { id, expiresAt } of command.ends)
-          this.#extend.run(storable(expiresAt), toStored(id), storable(expiresAt));
+          this.#sql.run(sql.extendSession, storable(expiresAt), toStored(id), storable(expiresAt));
         return changed([]);
       case "delete_sessions":
-        return changed(command.ids.filter((id) => this.#run(this.#delete, toStored(id)) > 0));
+        return changed(command.ids.filter((id) => this.#sql.run(sql.deleteSession, toStored(id)) > 0));
       case "delete_unextended_sessions": {
         const ended = command.ends.filter(
-          ({ id, expiresAt }) => this.#run(this.#deleteUnextended, toStored(id), storable(expiresAt)) > 0,
+          ({ id, expiresAt }) =>
+            this.#sql.run(sql.deleteUnextendedSession, toStored(id), storable(expiresAt)) > 0,
         );
         return changed(ended.map(({ id }) => id));
       }
       case "delete_expired_sessions": {
-        const count = this.#run(this.#deleteExpired, storable(command.now), command.limit);
+        const count = this.#sql.run(sql.deleteExpiredSessions, storable(command.now), command.limit);
         return { ok: true, count, news: [] };
       }
       case "send_to_session":
@@ -269,35 +244,34 @@ export class SqliteSessions {
   /** First deletes sessions to make room; returns their ids. */
   #put({ id, principal, expiresAt, state }: StoredSession, room: SessionRoom): string[] {
     const holder = principal === null ? null : toStored(principal);
-    const own = holder === null ? 0 : countIn(this.#countOfPrincipal.get(holder));
+    const own = holder === null ? 0 : countIn(this.#sql.get(sql.countSessionsOfPrincipal, holder));
     const deleted = own < room.ofPrincipal ? [] : this.#makeRoom(holder, own - room.ofPrincipal + 1);
-    for (let all = countIn(this.#count.get()); all >= room.total; all = countIn(this.#count.get())) {
+    for (
+      let all = countIn(this.#sql.get(sql.countSessions));
+      all >= room.total;
+      all = countIn(this.#sql.get(sql.countSessions))
+    ) {
       const few = this.#makeRoom(this.#largest(), 1);
       if (few.length === 0) break;
       deleted.push(...few);
     }
-    this.#insert.run(toStored(id), holder, storable(expiresAt), toStored(state));
+    this.#sql.run(sql.insertSession, toStored(id), holder, storable(expiresAt), toStored(state));
     return deleted;
   }
 
   #makeRoom(holder: string | null, count: number): string[] {
-    return this.#deleteFirst.all(holder, count).map((row) => text(row, idAt.id));
+    return this.#sql.all(sql.deleteFirstSessions, holder, count).map((row) => text(row, idAt.id));
   }
 
   /** The principal with most sessions, as stored. */
   #largest(): string | null {
     let largest: string | null = null;
     let most = 0;
-    for (const row of this.#holders.all()) {
+    for (const row of this.#sql.all(sql.selectSessionHolders)) {
       const count = integer(row, holderAt.count);
       if (count > most) [largest, most] = [row[holderAt.principal.place] as string | null, count];
     }
     return largest;
-  }
-
-  /** Returns the number of rows that it changed. */
-  #run(statement: StatementSync, ...values: (string | number | null)[]): number {
-    return Number(statement.run(...values).changes);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
+import { connect } from "./connect.ts";
 import { migrations } from "./schema.ts";
 
 /** "HOLD" in ASCII: marks a file as ours in its header. */
@@ -55,6 +56,26 @@ export function assertMigrated(db: DatabaseSync, path: string, known: readonly s
       ? `${path} is empty. Start a server on it first: it creates the tables.`
       : `${path} was written by an older version of Holdfast (schema ${version}; this version needs schema ${known.length}). Start a server of this version on it, which upgrades it, or use the older version.`;
   throw new HoldfastError("store_unusable", problem);
+}
+
+/** Throws `store_unusable` if a part of the schema is missing: another program dropped it, or the file is damaged. */
+export function assertComplete(db: DatabaseSync, path: string): void {
+  const found = new Set(partsOf(db));
+  const whole = connect(":memory:", {});
+  migrate(whole);
+  const missing = partsOf(whole).filter((part) => !found.has(part));
+  whole.close();
+  if (missing.length === 0) return;
+  throw new HoldfastError(
+    "store_unusable",
+    `${path} is damaged: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing. Restore a backup of it, or choose another file.`,
+  );
+}
+
+/** Such as "table task". */
+function partsOf(db: DatabaseSync): readonly string[] {
+  const rows = db.prepare("SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'").all();
+  return rows.map(({ type, name }) => `${String(type)} ${String(name)}`);
 }
 
 interface Header {

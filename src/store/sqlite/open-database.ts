@@ -8,6 +8,7 @@ import { isLocked, lockOwner, tryLock, type FileLock } from "./owner-lock.ts";
 import { migrations } from "./schema.ts";
 import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
+import { Statements } from "./statements.ts";
 import { unusable } from "./unusable.ts";
 
 /** The schema and patience of a start. */
@@ -116,7 +117,7 @@ function ownersOfOlderSchema(path: string, own: string, schema: number): readonl
     try {
       const version = userVersion(db);
       if (version === 0 || version >= schema) return [];
-      return new SqliteOwners(db).all().filter(({ id }) => id !== own && isLocked(path, id));
+      return new SqliteOwners(new Statements(db)).all().filter(({ id }) => id !== own && isLocked(path, id));
     } finally {
       db.close();
     }

@@ -5,7 +5,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { columnsOf, text } from "../row.ts";
 import { connect } from "./connect.ts";
 import { isAnyLocked, isLocked } from "./owner-lock.ts";
-import { prepareRows } from "./row-statement.ts";
+import { Statements } from "./statements.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
 import { unusable } from "./unusable.ts";
@@ -72,8 +72,9 @@ function originalIn(path: string): Original | undefined {
 }
 
 function readMark(db: DatabaseSync): Original | undefined {
-  if (prepareRows(db, selectIsMarked).get() === undefined) return undefined;
-  const row = prepareRows(db, selectMark).get();
+  const statements = new Statements(db);
+  if (statements.get(selectIsMarked) === undefined) return undefined;
+  const row = statements.get(selectMark);
   if (row === undefined) return undefined;
   return { host: text(row, at.host), path: text(row, at.path), file: text(row, at.file) };
 }
@@ -85,7 +86,9 @@ function ownersOf({ host, path: original, file }: Original, path: string): reado
   if (stats === undefined || String(stats.ino) !== file || !isAnyLocked(original)) return [];
   try {
     return withDatabase(original, true, (db) =>
-      new SqliteOwners(db).all().filter(({ id, retired }) => !retired && isLocked(original, id)),
+      new SqliteOwners(new Statements(db))
+        .all()
+        .filter(({ id, retired }) => !retired && isLocked(original, id)),
     );
   } catch (error) {
     // A process that has it open has already recovered its log.

@@ -1,10 +1,10 @@
 import { watch, type FSWatcher } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
 import type { Renewal } from "../store.ts";
 import { ChangeLogReader, gap, type LoggedChanges } from "./change-log.ts";
 import { isLocked, ownersFolder } from "./owner-lock.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
+import type { Statements } from "./statements.ts";
 
 /** How often the changes of others are read, while there are others. */
 const pollMs = 25;
@@ -28,12 +28,12 @@ export class OtherOwners {
   #timer: NodeJS.Timeout | undefined;
   #alone = 0;
 
-  constructor(path: string, own: string, db: DatabaseSync, publish: (changes: LoggedChanges) => void) {
+  constructor(path: string, own: string, statements: Statements, publish: (changes: LoggedChanges) => void) {
     this.#path = path;
     this.#own = own;
-    this.#owners = new SqliteOwners(db);
-    this.#admin = new SqliteAdmin(db);
-    this.#log = new ChangeLogReader(db, own);
+    this.#owners = new SqliteOwners(statements);
+    this.#admin = new SqliteAdmin(statements);
+    this.#log = new ChangeLogReader(statements, own);
     this.#publish = publish;
     this.#known = this.#owners.ids();
     this.#watcher = this.#watch();

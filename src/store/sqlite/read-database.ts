@@ -7,6 +7,7 @@ import { existingDatabase } from "./database-path.ts";
 import { assertMigrated } from "./migrate.ts";
 import { readTask } from "./read-task.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
+import { Statements } from "./statements.ts";
 import { unusable } from "./unusable.ts";
 
 /** How long a read waits while another process recovers the log. */
@@ -49,7 +50,7 @@ async function readOnce<T>(
   const db = connect(url, { readOnly: true, timeout: busyMs });
   try {
     assertMigrated(db, file);
-    const reader = new SqliteReader(db);
+    const reader = new SqliteReader(new Statements(db));
     db.exec("BEGIN");
     return await read(storedTasks(reader));
   } finally {

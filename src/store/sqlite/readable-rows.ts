@@ -4,7 +4,7 @@ import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { readTask } from "./read-task.ts";
 import { recordOf, taskColumns } from "./record-row.ts";
-import type { RowStatement } from "./row-statement.ts";
+import type { RowStatement } from "./statements.ts";
 import { columnsOf, idOf, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 

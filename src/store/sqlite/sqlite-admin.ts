@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { SQLInputValue } from "node:sqlite";
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { actionOf, actionRowOf, actionsKeptMs, pausedOf, pausedRowOf } from "../action-row.ts";
 import type { EndedAs, PausedTool, TaskRange } from "../admin-store.ts";
@@ -7,7 +7,7 @@ import { toStored } from "../stored-text.ts";
 import type { TableWrite } from "../table-write.ts";
 import * as sql from "./admin-sql.ts";
 import { behindAllTexts, readablePage } from "./readable-rows.ts";
-import { prepareRows, type RowStatement } from "./row-statement.ts";
+import type { RowStatement, Statements } from "./statements.ts";
 
 const countAt = columnsOf(["count"]);
 const toolAt = columnsOf(["tool"]);
@@ -17,13 +17,12 @@ interface RangeStatements {
   readonly count: RowStatement;
 }
 
-/** The reads of operators. Prepared at the first read, since most processes have none. */
+/** The reads of operators. */
 export class SqliteAdmin {
-  readonly #db: DatabaseSync;
-  readonly #prepared = new Map<string, RowStatement>();
+  readonly #sql: Statements;
 
-  constructor(db: DatabaseSync) {
-    this.#db = db;
+  constructor(statements: Statements) {
+    this.#sql = statements;
   }
 
   tasks(range: TaskRange, before: string | null, limit: number): TaskRecord[] {
@@ -40,7 +39,7 @@ export class SqliteAdmin {
 
   endedTools(): string[] {
     const tools: string[] = [];
-    const next = this.#prepare(sql.selectEndedTool);
+    const next = this.#sql.rows(sql.selectEndedTool);
     for (let row = next.get(""); row !== undefined; row = next.get(row[0] ?? null)) {
       tools.push(textOrStored(row, toolAt.tool));
     }
@@ -51,13 +50,13 @@ export class SqliteAdmin {
     const last = before ?? Number.MAX_SAFE_INTEGER;
     const rows =
       taskId === null
-        ? this.#prepare(sql.selectActions).all(last, limit)
-        : this.#prepare(sql.selectActionsOf).all(toStored(taskId), last, limit);
+        ? this.#sql.all(sql.selectActions, last, limit)
+        : this.#sql.all(sql.selectActionsOf, toStored(taskId), last, limit);
     return rows.map(actionOf);
   }
 
   paused(): PausedTool[] {
-    return this.#prepare(sql.selectPaused).all().map(pausedOf);
+    return this.#sql.all(sql.selectPaused).map(pausedOf);
   }
 
   #range(range: TaskRange): {
@@ -65,7 +64,7 @@ export class SqliteAdmin {
     readonly values: readonly SQLInputValue[];
   } {
     const of = (tasks: string, count: string, ...values: SQLInputValue[]) => ({
-      statements: { tasks: this.#prepare(tasks), count: this.#prepare(count) },
+      statements: { tasks: this.#sql.rows(tasks), count: this.#sql.rows(count) },
       values,
     });
     switch (range.of) {
@@ -85,12 +84,6 @@ export class SqliteAdmin {
         return of(sql.selectChildrenOf, sql.countChildren, toStored(range.parent));
     }
   }
-
-  #prepare(statement: string): RowStatement {
-    const prepared = this.#prepared.get(statement) ?? prepareRows(this.#db, statement);
-    this.#prepared.set(statement, prepared);
-    return prepared;
-  }
 }
 
 /** The state of a task with this end, and the kind of its outcome. */
@@ -102,30 +95,23 @@ type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resu
 
 /** The writes of operators, on the write connection. */
 export class SqliteAdminWrites {
-  readonly #db: DatabaseSync;
-  readonly #prepared = new Map<string, StatementSync>();
+  readonly #sql: Statements;
 
-  constructor(db: DatabaseSync) {
-    this.#db = db;
+  constructor(statements: Statements) {
+    this.#sql = statements;
   }
 
   write(write: AdminWrite): void {
     switch (write.do) {
       case "keep_action":
-        this.#run(sql.deleteOldActions, write.action.at - actionsKeptMs);
-        this.#run(sql.insertAction, ...actionRowOf(write.action, toStored));
+        this.#sql.run(sql.deleteOldActions, write.action.at - actionsKeptMs);
+        this.#sql.run(sql.insertAction, ...actionRowOf(write.action, toStored));
         return;
       case "pause_tool":
-        this.#run(sql.insertPaused, ...pausedRowOf(write.paused, toStored));
+        this.#sql.run(sql.insertPaused, ...pausedRowOf(write.paused, toStored));
         return;
       case "resume_tool":
-        this.#run(sql.deletePaused, toStored(write.tool));
+        this.#sql.run(sql.deletePaused, toStored(write.tool));
     }
-  }
-
-  #run(statement: string, ...values: SQLInputValue[]): void {
-    const prepared = this.#prepared.get(statement) ?? this.#db.prepare(statement);
-    this.#prepared.set(statement, prepared);
-    prepared.run(...values);
   }
 }

@@ -1,54 +1,22 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { StoredDelivery } from "../../task/delivery.ts";
 import { deliveriesIn, deliveryRowOf, failureOf } from "../delivery-row.ts";
 import type { DeliveryQuery, ExcessQuery, OutboxWrite, WaitingDeliveries } from "../outbox.ts";
 import { columnsOf, integer, integerOrNull, text, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import * as sql from "./outbox-sql.ts";
-import { prepareRows, type RowStatement } from "./row-statement.ts";
+import type { Statements } from "./statements.ts";
 
 const seqAt = columnsOf(["seq"]);
 const dueAt = columnsOf(["due_at"]);
 const hookAt = columnsOf(["hook"]);
 const countAt = columnsOf(["count"]);
 
-/** Prepares statements when they are first needed: most processes have no webhooks. */
-class Statements {
-  readonly #db: DatabaseSync;
-  readonly #reads = new Map<string, RowStatement>();
-  readonly #writes = new Map<string, StatementSync>();
-
-  constructor(db: DatabaseSync) {
-    this.#db = db;
-  }
-
-  all(statement: string, ...values: SQLInputValue[]): Row[] {
-    return this.#read(statement).all(...values);
-  }
-
-  get(statement: string, ...values: SQLInputValue[]): Row | undefined {
-    return this.#read(statement).get(...values);
-  }
-
-  run(statement: string, ...values: SQLInputValue[]): void {
-    const prepared = this.#writes.get(statement) ?? this.#db.prepare(statement);
-    this.#writes.set(statement, prepared);
-    prepared.run(...values);
-  }
-
-  #read(statement: string): RowStatement {
-    const prepared = this.#reads.get(statement) ?? prepareRows(this.#db, statement);
-    this.#reads.set(statement, prepared);
-    return prepared;
-  }
-}
-
 /** Webhook messages, on the write connection. */
 export class SqliteOutboxTable {
   readonly #sql: Statements;
 
-  constructor(db: DatabaseSync) {
-    this.#sql = new Statements(db);
+  constructor(statements: Statements) {
+    this.#sql = statements;
   }
 
   deliveries({ hook, now, limit }: DeliveryQuery): readonly StoredDelivery[] {
@@ -68,21 +36,21 @@ export class SqliteOutboxTable {
   write(write: OutboxWrite): void {
     switch (write.do) {
       case "keep_delivery":
-        return this.#sql.run(sql.insertDelivery, ...deliveryRowOf(write.delivery, toStored));
+        return void this.#sql.run(sql.insertDelivery, ...deliveryRowOf(write.delivery, toStored));
       case "claim_delivery":
-        return this.#sql.run(sql.updateDeliveryTaken, write.until, write.seq);
+        return void this.#sql.run(sql.updateDeliveryTaken, write.until, write.seq);
       case "retry_delivery": {
         const { seq, tries, at, failure } = write;
-        if (failure === undefined) return this.#sql.run(sql.updateDeliveryDue, at, seq, tries);
+        if (failure === undefined) return void this.#sql.run(sql.updateDeliveryDue, at, seq, tries);
         const { at: failedAt, problem } = failure;
-        return this.#sql.run(sql.updateDeliveryFailed, at, failedAt, toStored(problem), seq, tries);
+        return void this.#sql.run(sql.updateDeliveryFailed, at, failedAt, toStored(problem), seq, tries);
       }
       case "resend_delivery":
-        return this.#sql.run(sql.updateDeliveryResent, write.now, write.seq);
+        return void this.#sql.run(sql.updateDeliveryResent, write.now, write.seq);
       case "end_delivery":
-        return this.#sql.run(sql.deleteEndedDelivery, write.seq, write.tries);
+        return void this.#sql.run(sql.deleteEndedDelivery, write.seq, write.tries);
       case "drop_delivery":
-        return this.#sql.run(sql.deleteDelivery, write.seq);
+        return void this.#sql.run(sql.deleteDelivery, write.seq);
     }
   }
 }
@@ -91,8 +59,8 @@ export class SqliteOutboxTable {
 export class SqliteOutbox {
   readonly #sql: Statements;
 
-  constructor(db: DatabaseSync) {
-    this.#sql = new Statements(db);
+  constructor(statements: Statements) {
+    this.#sql = statements;
   }
 
   nextDueAt(hook: string): number | null {

@@ -1,9 +1,8 @@
 import { hostname } from "node:os";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { hasHandler, type HandlerName, type StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { handlersIn, handlersText } from "../handler-row.ts";
-import { prepareRows, type RowStatement } from "./row-statement.ts";
+import type { Statements } from "./statements.ts";
 import { columnsOf, idOf, textOrStored, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
@@ -22,21 +21,19 @@ const at = columnsOf(["id", "pid", "host", "since", "handlers", "retired"]);
 
 /** The owners in the database. Only their locks show whether they live. */
 export class SqliteOwners {
-  readonly #select: RowStatement;
-  readonly #selectIds: RowStatement;
+  readonly #sql: Statements;
 
-  constructor(db: DatabaseSync) {
-    this.#select = prepareRows(db, sql.selectOwners);
-    this.#selectIds = prepareRows(db, sql.selectOwnerIds);
+  constructor(statements: Statements) {
+    this.#sql = statements;
   }
 
   all(): readonly KnownOwner[] {
-    return this.#select.all().map(ownerOf);
+    return this.#sql.all(sql.selectOwners).map(ownerOf);
   }
 
   /** The ids of owners whose tasks did not go to others. */
   ids(): ReadonlySet<string> {
-    return new Set(this.#selectIds.all().map(idOf));
+    return new Set(this.#sql.all(sql.selectOwnerIds).map(idOf));
   }
 
   /** Whether an owner may take tasks queued for another owner, or for any (null). Another owner keeps them while it has the handler. */
@@ -56,36 +53,26 @@ export class SqliteOwners {
 
 /** The writes of the table. */
 export class OwnerWrites {
-  readonly #insert: StatementSync;
-  readonly #updateHandlers: StatementSync;
-  readonly #retire: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #deleteMessages: StatementSync;
-  readonly #deleteChanges: StatementSync;
+  readonly #sql: Statements;
 
-  constructor(db: DatabaseSync) {
-    this.#insert = db.prepare(sql.insertOwner);
-    this.#updateHandlers = db.prepare(sql.updateHandlers);
-    this.#retire = db.prepare(sql.retireOwner);
-    this.#delete = db.prepare(sql.deleteOwner);
-    this.#deleteMessages = db.prepare(sql.deleteMessagesOfOwner);
-    this.#deleteChanges = db.prepare(sql.deleteChangesForNobody);
+  constructor(statements: Statements) {
+    this.#sql = statements;
   }
 
   add({ id, handlers }: StoreOwner): void {
-    this.#insert.run(id, process.pid, toStored(hostname()), handlersText(handlers));
+    this.#sql.run(sql.insertOwner, id, process.pid, toStored(hostname()), handlersText(handlers));
   }
 
   setHandlers(id: string, handlers: readonly HandlerName[]): void {
-    this.#updateHandlers.run(handlersText(handlers), id);
+    this.#sql.run(sql.updateHandlers, handlersText(handlers), id);
   }
 
   /** With `forgetAt`, the time now, the owner is deleted unless it has running tasks left. */
   retire(id: string, forgetAt: number | null): void {
-    this.#deleteMessages.run(id);
-    this.#retire.run(id);
-    if (forgetAt !== null) this.#delete.run(id, forgetAt);
-    this.#deleteChanges.run();
+    this.#sql.run(sql.deleteMessagesOfOwner, id);
+    this.#sql.run(sql.retireOwner, id);
+    if (forgetAt !== null) this.#sql.run(sql.deleteOwner, id, forgetAt);
+    this.#sql.run(sql.deleteChangesForNobody);
   }
 }
 

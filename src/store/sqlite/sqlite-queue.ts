@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { SQLInputValue } from "node:sqlite";
 import type { UnreadableTask } from "../../task/command.ts";
 import { hasHandler, uniqueHandlers, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { QueueLane, TaskRecord } from "../../task/record.ts";
@@ -10,7 +10,7 @@ import type { ReadyTasks } from "../ready-line.ts";
 import type { QueueLength } from "../queue-length.ts";
 import { take } from "../take.ts";
 import { readableInOrder, readableTasks } from "./readable-rows.ts";
-import { prepareRows, type RowStatement } from "./row-statement.ts";
+import type { RowStatement, Statements } from "./statements.ts";
 import { columnsOf, idOf, integer, integerOrNull, type Row } from "../row.ts";
 import { countParked, countReady } from "./admin-sql.ts";
 import * as sql from "./sql.ts";
@@ -24,36 +24,10 @@ type MayTake = (owner: string | null, handler: HandlerName) => boolean;
 
 /** Reads the queue: by owner and handler, since a process takes only its own tasks, and those that nobody else will run. */
 export class SqliteQueue {
-  readonly #nextOwner: RowStatement;
-  readonly #nextMethod: RowStatement;
-  readonly #nextTool: RowStatement;
-  readonly #nextPrincipal: RowStatement;
-  readonly #ready: RowStatement;
-  readonly #damaged: RowStatement;
-  readonly #countLimited: RowStatement;
-  readonly #countReady: RowStatement;
-  readonly #countParked: RowStatement;
-  readonly #nextParkedMethod: RowStatement;
-  readonly #nextParkedTool: RowStatement;
-  readonly #parked: RowStatement;
-  readonly #nextWake: RowStatement;
-  readonly #running: RowStatement;
+  readonly #sql: Statements;
 
-  constructor(db: DatabaseSync) {
-    this.#nextOwner = prepareRows(db, sql.selectReadyOwner);
-    this.#nextMethod = prepareRows(db, sql.selectReadyMethod);
-    this.#nextTool = prepareRows(db, sql.selectReadyTool);
-    this.#nextPrincipal = prepareRows(db, sql.selectReadyPrincipal);
-    this.#ready = prepareRows(db, sql.selectReady);
-    this.#damaged = prepareRows(db, sql.selectReadyDamaged);
-    this.#countLimited = prepareRows(db, sql.countLimited);
-    this.#countReady = prepareRows(db, countReady);
-    this.#countParked = prepareRows(db, countParked);
-    this.#nextParkedMethod = prepareRows(db, sql.selectParkedMethod);
-    this.#nextParkedTool = prepareRows(db, sql.selectParkedTool);
-    this.#parked = prepareRows(db, sql.selectParked);
-    this.#nextWake = prepareRows(db, sql.selectNextWake);
-    this.#running = prepareRows(db, sql.selectRunning);
+  constructor(statements: Statements) {
+    this.#sql = statements;
   }
 
   runnable(query: FairQuery, mayTake: MayTake): RunnableTasks {
@@ -75,7 +49,7 @@ export class SqliteQueue {
   nextWakeAt(after: number): number | null {
     let next: number | null = null;
     for (const { method, tool } of this.#parkedHandlers()) {
-      const row = this.#nextWake.get(method, toStored(tool), after, latestTime);
+      const row = this.#sql.get(sql.selectNextWake, method, toStored(tool), after, latestTime);
       if (row !== undefined) next = Math.min(next ?? Infinity, integer(row, wakeAt.at));
     }
     return next;
@@ -83,7 +57,7 @@ export class SqliteQueue {
 
   /** The running tasks of a lost owner. */
   running({ owner, after, limit, now }: RunningQuery): RunningTasks {
-    const rows = this.#running.all(owner, now, toStored(after), limit);
+    const rows = this.#sql.all(sql.selectRunning, owner, now, toStored(after), limit);
     const last = rows.at(-1);
     const next = last === undefined || rows.length < limit ? null : idOf(last);
     const unreadable: UnreadableTask[] = [];
@@ -106,9 +80,9 @@ export class SqliteQueue {
   *lengths(most: number): Generator<QueueLength, void, undefined> {
     for (const owner of this.#owners())
       for (const { method, tool } of this.#handlersOf(owner))
-        yield lengthOf("ready", tool, this.#countReady.get(owner, method, toStored(tool), most));
+        yield lengthOf("ready", tool, this.#sql.get(countReady, owner, method, toStored(tool), most));
     for (const { method, tool } of this.#parkedHandlers())
-      yield lengthOf("parked", tool, this.#countParked.get(method, toStored(tool), most));
+      yield lengthOf("parked", tool, this.#sql.get(countParked, method, toStored(tool), most));
   }
 
   /** The lines that may be taken for the handlers. */
@@ -131,17 +105,18 @@ export class SqliteQueue {
     return {
       handler,
       principalAfter: (after) => {
-        const [principal] = this.#nextPrincipal.get(...line, after ?? -Infinity) ?? [];
+        const [principal] = this.#sql.get(sql.selectReadyPrincipal, ...line, after ?? -Infinity) ?? [];
         return typeof principal === "string" ? principal : undefined;
       },
       of: (principal: string, lane: QueueLane) =>
-        readableInOrder(this.#ready, [...line, principal, lane], unreadable),
-      nothingLeft: (principal) => void readableTasks(this.#damaged.all(...line, principal), unreadable),
+        readableInOrder(this.#sql.rows(sql.selectReady), [...line, principal, lane], unreadable),
+      nothingLeft: (principal) =>
+        void readableTasks(this.#sql.all(sql.selectReadyDamaged, ...line, principal), unreadable),
     };
   }
 
   #limitedOf({ method, tool }: HandlerName): number {
-    const row = this.#countLimited.get(method, toStored(tool));
+    const row = this.#sql.get(sql.countLimited, method, toStored(tool));
     return row === undefined ? 0 : integer(row, countAt.count);
   }
 
@@ -150,23 +125,27 @@ export class SqliteQueue {
     until: number,
     unreadable: UnreadableTask[],
   ): Generator<TaskRecord, void, undefined> {
-    return readableInOrder(this.#parked, [method, toStored(tool), until], unreadable);
+    return readableInOrder(this.#sql.rows(sql.selectParked), [method, toStored(tool), until], unreadable);
   }
 
   *#owners(): Generator<string | null> {
     yield null;
-    for (let row = this.#nextOwner.get(""); row !== undefined; row = this.#nextOwner.get(...row)) {
+    for (
+      let row = this.#sql.get(sql.selectReadyOwner, "");
+      row !== undefined;
+      row = this.#sql.get(sql.selectReadyOwner, ...row)
+    ) {
       const [owner] = row;
       if (typeof owner === "string") yield owner;
     }
   }
 
   #handlersOf(owner: string | null): Generator<HandlerName> {
-    return handlersIn(this.#nextMethod, this.#nextTool, [owner]);
+    return handlersIn(this.#sql.rows(sql.selectReadyMethod), this.#sql.rows(sql.selectReadyTool), [owner]);
   }
 
   #parkedHandlers(): Generator<HandlerName> {
-    return handlersIn(this.#nextParkedMethod, this.#nextParkedTool, []);
+    return handlersIn(this.#sql.rows(sql.selectParkedMethod), this.#sql.rows(sql.selectParkedTool), []);
   }
 }
 

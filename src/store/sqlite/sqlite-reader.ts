@@ -1,4 +1,3 @@
-import type { DatabaseSync } from "node:sqlite";
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
 import { type ClaimingHandler, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { Origin, TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
@@ -14,7 +13,7 @@ import { lineOf } from "../line-row.ts";
 import { recordOf, taskColumns, words } from "./record-row.ts";
 import { OtherOwners } from "./other-owners.ts";
 import { behindAllTexts, readablePage } from "./readable-rows.ts";
-import { prepareRows, type RowStatement } from "./row-statement.ts";
+import { Statements } from "./statements.ts";
 import { columnsOf, idOf, integerOrNull, text, textOrNull, isNull, type Row } from "../row.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
 import { SqliteOutbox } from "./sqlite-outbox.ts";
@@ -41,64 +40,24 @@ const sweepAt = columnsOf(["at"]);
  * tasks use several if some are unreadable.
  */
 export class SqliteReader {
+  readonly #sql: Statements;
   readonly admin: SqliteAdmin;
   readonly outbox: SqliteOutbox;
   readonly reports: SqliteReports;
-  readonly #db: DatabaseSync;
   readonly #queue: SqliteQueue;
   readonly #owners: SqliteOwners;
-  readonly #task: RowStatement;
-  readonly #withInputs: RowStatement;
-  readonly #childInputs: RowStatement;
-  readonly #outcomeBody: RowStatement;
-  readonly #idByWireId: RowStatement;
-  readonly #keyed: RowStatement;
-  readonly #request: RowStatement;
-  readonly #journal: RowStatement;
-  readonly #journalEnd: RowStatement;
-  readonly #journalEntry: RowStatement;
-  readonly #lines: RowStatement;
-  readonly #owned: RowStatement;
-  readonly #ofScope: RowStatement;
-  readonly #ofGeneration: RowStatement;
-  readonly #unfinished: RowStatement;
-  readonly #due: RowStatement;
-  readonly #nextSweep: RowStatement;
-  readonly #session: RowStatement;
-  readonly #tasksOfSession: RowStatement;
-  readonly #tasksOfRequest: RowStatement;
 
-  constructor(db: DatabaseSync) {
-    this.#db = db;
-    this.admin = new SqliteAdmin(db);
-    this.outbox = new SqliteOutbox(db);
-    this.reports = new SqliteReports(db);
-    this.#queue = new SqliteQueue(db);
-    this.#owners = new SqliteOwners(db);
-    this.#task = prepareRows(db, sql.selectTask);
-    this.#withInputs = prepareRows(db, sql.selectTaskWithInputs);
-    this.#childInputs = prepareRows(db, sql.selectChildInputs);
-    this.#outcomeBody = prepareRows(db, sql.selectOutcomeBody);
-    this.#idByWireId = prepareRows(db, sql.selectIdByWireId);
-    this.#keyed = prepareRows(db, sql.selectKeyed);
-    this.#request = prepareRows(db, sql.selectRequest);
-    this.#journal = prepareRows(db, sql.selectJournal);
-    this.#journalEnd = prepareRows(db, sql.selectJournalEnd);
-    this.#journalEntry = prepareRows(db, sql.selectJournalEntry);
-    this.#lines = prepareRows(db, sql.selectLines);
-    this.#owned = prepareRows(db, sql.selectOwned);
-    this.#ofScope = prepareRows(db, sql.selectOfScope);
-    this.#ofGeneration = prepareRows(db, sql.selectOfGeneration);
-    this.#unfinished = prepareRows(db, sql.selectUnfinished);
-    this.#due = prepareRows(db, sql.selectDue);
-    this.#nextSweep = prepareRows(db, sql.selectNextSweep);
-    this.#session = prepareRows(db, sql.selectSession);
-    this.#tasksOfSession = prepareRows(db, sql.selectTasksOfSession);
-    this.#tasksOfRequest = prepareRows(db, sql.selectTasksOfRequest);
+  constructor(statements: Statements) {
+    this.#sql = statements;
+    this.admin = new SqliteAdmin(statements);
+    this.outbox = new SqliteOutbox(statements);
+    this.reports = new SqliteReports(statements);
+    this.#queue = new SqliteQueue(statements);
+    this.#owners = new SqliteOwners(statements);
   }
 
   task(id: string): TaskRecord | undefined {
-    const row = this.#task.get(toStored(id));
+    const row = this.#sql.get(sql.selectTask, toStored(id));
     return row === undefined ? undefined : recordOf(row);
   }
 
@@ -109,24 +68,25 @@ export class SqliteReader {
   }
 
   #snapshotWithInputs(id: string): TaskSnapshot | undefined {
-    const rows = this.#withInputs.all(toStored(id));
+    const rows = this.#sql.all(sql.selectTaskWithInputs, toStored(id));
     const [first] = rows;
     if (first === undefined) return undefined;
     const task = recordOf(first);
     if (task.openInputs === 0) return this.#snapshotWithOutcome(task); // a commit happened in between
-    if (task.childInputs > 0 && !this.#db.isTransaction) {
+    if (task.childInputs > 0 && !this.#sql.db.isTransaction) {
       return this.#inOneView(() => this.#snapshotWithInputs(id));
     }
-    const below = task.childInputs === 0 ? [] : childInputsOf(this.#childInputs.all(toStored(id)));
+    const below =
+      task.childInputs === 0 ? [] : childInputsOf(this.#sql.all(sql.selectChildInputs, toStored(id)));
     return { task, inputs: [...inputsOf(rows), ...below], outcome: null };
   }
 
   #inOneView<T>(read: () => T): T {
-    this.#db.exec("BEGIN");
+    this.#sql.db.exec("BEGIN");
     try {
       return read();
     } finally {
-      this.#db.exec("COMMIT");
+      this.#sql.db.exec("COMMIT");
     }
   }
 
@@ -134,25 +94,31 @@ export class SqliteReader {
   #snapshotWithOutcome(task: TaskRecord): TaskSnapshot | undefined {
     const { id, outcomeKind: kind } = task;
     if (kind === null) return { task, inputs: [], outcome: null };
-    const row = this.#outcomeBody.get(toStored(id));
+    const row = this.#sql.get(sql.selectOutcomeBody, toStored(id));
     if (row !== undefined) return { task, inputs: [], outcome: { kind, body: text(row, outcomeAt.body) } };
-    if (this.#task.get(toStored(id)) === undefined) return undefined; // it was deleted in between
+    if (this.#sql.get(sql.selectTask, toStored(id)) === undefined) return undefined; // it was deleted in between
     throw new Error("The outcome of this finished task is missing.");
   }
 
   find({ generation, scope, wireId }: WireName): string | undefined {
-    const row = this.#idByWireId.get(generation, toStored(scope), toStored(wireId));
+    const row = this.#sql.get(sql.selectIdByWireId, generation, toStored(scope), toStored(wireId));
     return row === undefined ? undefined : idOf(row);
   }
 
   withKeys(principal: string | null, prefix: string, limit: number): KeyedTask[] {
     const end = `${prefix}\u{10ffff}`;
-    const rows = this.#keyed.all(toStored(principal ?? ""), toStored(prefix), toStored(end), limit);
+    const rows = this.#sql.all(
+      sql.selectKeyed,
+      toStored(principal ?? ""),
+      toStored(prefix),
+      toStored(end),
+      limit,
+    );
     return rows.map((row) => ({ id: text(row, keyedAt.id), key: text(row, keyedAt.idempotency_key) }));
   }
 
   request(id: string): TaskRequest | undefined {
-    const row = this.#request.get(toStored(id));
+    const row = this.#sql.get(sql.selectRequest, toStored(id));
     if (row === undefined) return undefined;
     return {
       origin: JSON.parse(text(row, requestAt.origin)) as Origin,
@@ -164,7 +130,7 @@ export class SqliteReader {
   journal(id: string, from: string, limit: number): JournalPage {
     const entries: ListedEntry[] = [];
     let passed = 0;
-    for (const row of this.#journal.iterate(toStored(id), toStored(from), limit + 1)) {
+    for (const row of this.#sql.rows(sql.selectJournal).iterate(toStored(id), toStored(from), limit + 1)) {
       const entry = listedEntryOf(row);
       if (entries.length === limit || passed >= maxPassedBytes) return { entries, next: entry.key };
       entries.push(entry);
@@ -174,17 +140,17 @@ export class SqliteReader {
   }
 
   journalEnds(id: string, keys: readonly string[]): JournalEnd[] {
-    const rows = keys.map((key) => this.#journalEnd.get(toStored(id), toStored(key)));
+    const rows = keys.map((key) => this.#sql.get(sql.selectJournalEnd, toStored(id), toStored(key)));
     return rows.flatMap((row) => (row === undefined ? [] : [journalEndOf(row)]));
   }
 
   journalEntry(id: string, key: string): JournalEntry | undefined {
-    const row = this.#journalEntry.get(toStored(id), toStored(key));
+    const row = this.#sql.get(sql.selectJournalEntry, toStored(id), toStored(key));
     return row === undefined ? undefined : journalEntryOf(row);
   }
 
   lines(id: string, list: LineList, after: number, limit: number): TaskLine[] {
-    return this.#lines.all(toStored(id), list, after, limit).map(lineOf);
+    return this.#sql.all(sql.selectLines, toStored(id), list, after, limit).map(lineOf);
   }
 
   list(
@@ -197,40 +163,48 @@ export class SqliteReader {
     if (scope !== undefined) {
       const anybody = Number(principal === undefined);
       const of = [generation, toStored(scope), anybody, principal == null ? null : toStored(principal)];
-      return readablePage(from, limit, (end, count) => this.#ofScope.all(...of, end, now, count));
+      return readablePage(from, limit, (end, count) =>
+        this.#sql.all(sql.selectOfScope, ...of, end, now, count),
+      );
     }
     if (principal === undefined) {
-      return readablePage(from, limit, (end, count) => this.#ofGeneration.all(generation, end, now, count));
+      return readablePage(from, limit, (end, count) =>
+        this.#sql.all(sql.selectOfGeneration, generation, end, now, count),
+      );
     }
     const owner = [generation, principal === null ? null : toStored(principal)];
-    return readablePage(from, limit, (end, count) => this.#owned.all(...owner, end, now, count));
+    return readablePage(from, limit, (end, count) =>
+      this.#sql.all(sql.selectOwned, ...owner, end, now, count),
+    );
   }
 
   unfinished(after: string, limit: number): TaskRecord[] {
-    return readablePage(toStored(after), limit, (start, count) => this.#unfinished.all(start, count));
+    return readablePage(toStored(after), limit, (start, count) =>
+      this.#sql.all(sql.selectUnfinished, start, count),
+    );
   }
 
   due(now: number, limit: number): string[] {
-    return this.#due.all(now, limit).map(idOf);
+    return this.#sql.all(sql.selectDue, now, limit).map(idOf);
   }
 
   nextSweepAt(after: number): number | null {
-    const row = this.#nextSweep.get(after, latestTime, after, latestTime);
+    const row = this.#sql.get(sql.selectNextSweep, after, latestTime, after, latestTime);
     const times = [row === undefined ? null : integerOrNull(row, sweepAt.at), this.#queue.nextWakeAt(after)];
     const found = times.filter((at) => at !== null);
     return found.length === 0 ? null : Math.min(...found);
   }
 
   session(id: string): StoredSession | undefined {
-    const row = this.#session.get(toStored(id));
+    const row = this.#sql.get(sql.selectSession, toStored(id));
     return row === undefined ? undefined : sessionOf(row);
   }
 
   tasksOf(session: string, limit: number, requestId?: string | number): string[] {
     const rows =
       requestId === undefined
-        ? this.#tasksOfSession.all(session, limit)
-        : this.#tasksOfRequest.all(session, requestId, limit);
+        ? this.#sql.all(sql.selectTasksOfSession, session, limit)
+        : this.#sql.all(sql.selectTasksOfRequest, session, requestId, limit);
     return rows.map(idOf);
   }
 
@@ -253,23 +227,17 @@ export class SqliteReader {
 
   /** Reads for the owner `own`, through this connection, what others do. */
   othersThan(own: string, path: string, publish: (changes: LoggedChanges) => void): OtherOwners {
-    return new OtherOwners(path, own, this.#db, publish);
+    return new OtherOwners(path, own, this.#sql, publish);
   }
 
   close(): void {
-    this.#db.close();
+    this.#sql.db.close();
   }
 }
 
 /** Opens the reader on a database that the writer has already upgraded. */
 export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
-  const db = connect(path, { readOnly: true, timeout: busyTimeoutMs });
-  try {
-    return new SqliteReader(db);
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  return new SqliteReader(new Statements(connect(path, { readOnly: true, timeout: busyTimeoutMs })));
 }
 
 const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_params"]);

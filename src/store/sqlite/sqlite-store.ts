@@ -1,43 +1,16 @@
-import { setImmediate } from "node:timers/promises";
-import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import { assertNodeVersion } from "../../task/package.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
-import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
-import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
-import type { AdminStore } from "../admin-store.ts";
-import { ChangeFeed } from "../change-feed.ts";
-import { Lifecycle } from "../lifecycle.ts";
-import type { MessageQueues } from "../message-queues.ts";
-import type { NodeReports } from "../node-reports.ts";
-import type { Outbox } from "../outbox.ts";
-import type { SessionCommand } from "../session-command.ts";
-import type { SessionNews, SessionStore } from "../session-store.ts";
-import type { TaskLogs } from "../task-logs.ts";
-import type {
-  ChangeListener,
-  JournalPage,
-  KeyedTask,
-  Renewal,
-  StoreChanges,
-  TaskFilter,
-  TaskStore,
-  WireName,
-} from "../store.ts";
-import type { LoggedChanges } from "./change-log.ts";
+import type { StoreOwner } from "../../task/queue.ts";
+import type { TaskStore } from "../store.ts";
 import { databasePath, existingDatabase } from "./database-path.ts";
 import { openDatabase } from "./open-database.ts";
 import { settingsOf, type Settings, type SqliteStoreOptions } from "./options.ts";
-import type { OtherOwners } from "./other-owners.ts";
-import { removeLockFile, type FileLock } from "./owner-lock.ts";
-import { assertNodeVersion } from "../../task/package.ts";
-import { readTask } from "./read-task.ts";
-import { messageOf } from "./sqlite-error.ts";
+import { removeLockFile } from "./owner-lock.ts";
 import { openReader, type SqliteReader } from "./sqlite-reader.ts";
-import { reportsOf } from "./sqlite-reports.ts";
+import { StoreOnSqlite, type OpenDatabase, type Publisher } from "./store-on-sqlite.ts";
 import { unusable } from "./unusable.ts";
 import { refuseForeignFile } from "./writer-connection.ts";
-import { Writer } from "./writer.ts";
-import { summedByTool, type QueueLength } from "../queue-length.ts";
+import { startWriterThread, Writer } from "./writer.ts";
 
 /**
  * A store in one SQLite file on a local disk, for any number of processes on one machine. Missing directories are created.
@@ -57,261 +30,47 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Tas
       "sqliteStore needs the path of a file. To keep tasks in memory only, use memoryStore().",
     );
   }
-  return new SqliteStore(path, settings);
+  return new StoreOnSqlite(path, (owner, publisher) => openFile(path, settings, owner, publisher));
 }
 
-interface OpenParts {
-  readonly path: string;
-  readonly owner: string;
-  readonly lock: FileLock;
-  readonly writer: Writer;
-  readonly reader: SqliteReader;
-  readonly others: OtherOwners;
-}
-
-class SqliteStore implements TaskStore {
-  readonly #path: string;
-  readonly #settings: Settings;
-  readonly #feed = new ChangeFeed();
-  readonly #sessionFeed = new ChangeFeed<SessionNews>();
-  readonly #lifecycle = new Lifecycle();
-  readonly #onCommit = new Set<(commands: number) => void>();
-  #parts: OpenParts | undefined;
-
-  constructor(path: string, settings: Settings) {
-    this.#path = path;
-    this.#settings = settings;
-  }
-
-  open(owner: StoreOwner): Promise<void> {
-    return this.#lifecycle.open(async () => {
-      const { migrate } = this.#settings;
-      const path = migrate ? databasePath(this.#path) : existingDatabase(this.#path);
-      refuseForeignFile(path, migrate);
-      const { lock, joined } = await openDatabase(path, owner, () => this.#join(path, owner));
-      this.#parts = { path, lock, owner: owner.id, ...joined };
-      // A process that no longer writes is as good as dead: others take over its tasks.
-      void joined.writer.ended.then(() => lock.release());
-    });
-  }
-
-  async #join(path: string, owner: StoreOwner): Promise<Omit<OpenParts, "path" | "lock" | "owner">> {
-    const onCommit = (changes: StoreChanges, commands: number): void => {
-      this.#feed.publish(changes, "self");
-      if (commands > 0) for (const listener of this.#onCommit) listener(commands);
-    };
-    const publishOthers = ({ tasks, sessions }: LoggedChanges): void => {
-      this.#feed.publish(tasks, "others");
-      this.#sessionFeed.publish(sessions, "others");
-    };
-    const writer = await Writer.start({ path, owner, ...this.#settings }, onCommit);
-    let reader: SqliteReader | undefined;
-    try {
-      reader = openReader(path, this.#settings.busyTimeoutMs);
-      return { writer, reader, others: reader.othersThan(owner.id, path, publishOthers) };
-    } catch (error) {
-      reader?.close();
-      await writer.stop();
-      throw unusable(path, error);
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#lifecycle.close(async () => {
-      const parts = this.#parts;
-      this.#parts = undefined;
-      parts?.others.close();
+async function openFile(
+  given: string,
+  settings: Settings,
+  owner: StoreOwner,
+  publisher: Publisher,
+): Promise<OpenDatabase> {
+  const path = settings.migrate ? databasePath(given) : existingDatabase(given);
+  refuseForeignFile(path, settings.migrate);
+  const { lock, joined } = await openDatabase(path, owner, () => join(path, settings, owner, publisher));
+  const { writer, reader, others } = joined;
+  // A process that no longer writes is as good as dead: others take over its tasks.
+  void writer.ended.then(() => lock.release());
+  return {
+    owner: owner.id,
+    writer,
+    reader,
+    others,
+    forget: (lost) => removeLockFile(path, lost),
+    close: async () => {
+      others.close();
       // The writer closes last: only the last connection, if it can write, removes its log.
-      parts?.reader.close();
-      await parts?.writer.stop();
-      parts?.lock.release();
-    });
-  }
-
-  write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
-  async write(command: TaskCommand): Promise<CommandResult> {
-    const { writer, path } = this.#open();
-    const result = await writer.write(command);
-    if (command.type === "reclaim" && result.ok && "next" in result && result.next === null) {
-      removeLockFile(path, command.owner);
-    }
-    return result;
-  }
-
-  async setHandlers(handlers: readonly HandlerName[]): Promise<void> {
-    await this.#open().writer.write({ type: "handlers", handlers });
-  }
-
-  renew(): Promise<Renewal> {
-    return this.#read(() => this.#open().others.renew());
-  }
-
-  readonly sessions: SessionStore = {
-    get: (id) => this.#read((reader) => reader.session(id)),
-    put: async (session, room) => void (await this.#writeSessions({ type: "put_session", session, room })),
-    update: async (id, state, before) =>
-      (await this.#writeSessions({ type: "update_session", id, state, before })) > 0,
-    extend: async (ends) => void (await this.#writeSessions({ type: "extend_sessions", ends })),
-    delete: async (ids) => void (await this.#writeSessions({ type: "delete_sessions", ids })),
-    deleteUnextended: async (ends) =>
-      void (await this.#writeSessions({ type: "delete_unextended_sessions", ends })),
-    deleteExpired: (now, limit) => this.#writeSessions({ type: "delete_expired_sessions", now, limit }),
-    tasksOf: (id, limit, requestId) => this.#read((reader) => reader.tasksOf(id, limit, requestId)),
-    send: async (id, message) => void (await this.#writeSessions({ type: "send_to_session", id, message })),
-    subscribe: (listener) => this.#sessionFeed.subscribe(listener),
-  };
-
-  readonly logs: TaskLogs = {
-    read: (id, list, after, limit) => this.#readTask(id, (reader) => reader.lines(id, list, after, limit)),
-  };
-
-  readonly admin: AdminStore = {
-    tasks: (range, before, limit) => this.#read(({ admin }) => admin.tasks(range, before, limit)),
-    count: (range, most) => this.#read(({ admin }) => admin.count(range, most)),
-    endedTools: () => this.#read(({ admin }) => admin.endedTools()),
-    queues: async (most) => {
-      const lengths = await this.#read((reader) => reader.queueLengths(most));
-      return lengthsInTurns(() => this.#read(() => lengths.next()));
-    },
-    actions: (taskId, before, limit) => this.#read(({ admin }) => admin.actions(taskId, before, limit)),
-    paused: () => this.#read(({ admin }) => admin.paused()),
-  };
-
-  readonly outbox: Outbox = {
-    nextDueAt: (hook) => this.#read(({ outbox }) => outbox.nextDueAt(hook)),
-    counts: (most) => this.#read(({ outbox }) => outbox.counts(most)),
-    ofTask: (taskId, lookedThrough) => this.#read(({ outbox }) => outbox.ofTask(taskId, lookedThrough)),
-  };
-
-  readonly reports: NodeReports = reportsOf(
-    () => this.#open(),
-    (read) => this.#read(({ reports }) => read(reports)),
-  );
-
-  readonly messages: MessageQueues = {
-    put: async (taskId, message, maxMessages) => {
-      const command = { type: "put_message", taskId, message, maxMessages } as const;
-      return (await this.#open().writer.write({ type: "messages", command })).put;
-    },
-    take: async (taskId, limit) => {
-      const command = { type: "take_messages", taskId, limit } as const;
-      return (await this.#open().writer.write({ type: "messages", command })).taken;
+      reader.close();
+      await writer.stop();
+      lock.release();
     },
   };
-
-  get(id: string): Promise<TaskRecord | undefined> {
-    return this.#readTask(id, (reader) => reader.task(id));
-  }
-
-  snapshot(
-    id: string,
-    isVisible: (task: TaskRecord) => boolean = () => true,
-  ): Promise<TaskSnapshot | undefined> {
-    return this.#readTask(id, (reader) => reader.snapshot(id, isVisible));
-  }
-
-  request(id: string): Promise<TaskRequest | undefined> {
-    return this.#readTask(id, (reader) => reader.request(id));
-  }
-
-  journal(id: string, from: string, limit: number): Promise<JournalPage> {
-    return this.#readTask(id, (reader) => reader.journal(id, from, limit));
-  }
-
-  journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]> {
-    return this.#readTask(id, (reader) => reader.journalEnds(id, keys));
-  }
-
-  journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
-    return this.#readTask(id, (reader) => reader.journalEntry(id, key));
-  }
-
-  find(wire: WireName): Promise<string | undefined> {
-    return this.#read((reader) => reader.find(wire));
-  }
-
-  withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]> {
-    return this.#read((reader) => reader.withKeys(principal, prefix, limit));
-  }
-
-  list(owner: TaskFilter, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]> {
-    return this.#read((reader) => reader.list(owner, before, limit, now));
-  }
-
-  unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
-    return this.#read((reader) => reader.unfinished(after, limit));
-  }
-
-  hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean> {
-    return this.#read((reader) => reader.hasClaimable(handlers, this.#open().owner));
-  }
-
-  orphanedHandlers(): Promise<readonly HandlerName[]> {
-    return this.#read((reader) => reader.orphanedHandlers());
-  }
-
-  queued(handler: HandlerName, limit: number): Promise<readonly string[]> {
-    return this.#read((reader) => reader.queued(handler, limit));
-  }
-
-  due(now: number, limit: number): Promise<readonly string[]> {
-    return this.#read((reader) => reader.due(now, limit));
-  }
-
-  nextSweepAt(after: number): Promise<number | null> {
-    return this.#read((reader) => reader.nextSweepAt(after));
-  }
-
-  subscribe(listener: ChangeListener): () => void {
-    return this.#feed.subscribe(listener);
-  }
-
-  onCommit(listener: (commands: number) => void): void {
-    this.#onCommit.add(listener);
-  }
-
-  /** Resolves with the number of sessions that it changed or deleted. */
-  async #writeSessions(command: SessionCommand): Promise<number> {
-    const { count, news } = await this.#open().writer.write({ type: "sessions", command });
-    this.#sessionFeed.publish(news, "self");
-    return count;
-  }
-
-  #open(): OpenParts {
-    this.#lifecycle.assertOpen();
-    if (this.#parts === undefined) throw new HoldfastError("store_closed", "The store is not open.");
-    return this.#parts;
-  }
-
-  /** Like `#read`, for the stored data of one task: damage affects only that task. */
-  #readTask<T>(id: string, read: (reader: SqliteReader) => T): Promise<T> {
-    return this.#read((reader) => readTask(id, () => read(reader)));
-  }
-
-  async #read<T>(read: (reader: SqliteReader) => T): Promise<T> {
-    const { reader } = this.#open();
-    try {
-      return read(reader);
-    } catch (error) {
-      if (error instanceof HoldfastError) throw error;
-      throw new HoldfastError("store_failed", `${this.#path} cannot be read: ${messageOf(error)}.`, {
-        cause: error,
-      });
-    }
-  }
 }
 
-/**
- * Calls `next` until there is no more, once in each turn of the event loop: counting a million tasks takes seconds, and would block
- * requests.
- */
-export async function lengthsInTurns(
-  next: () => Promise<IteratorResult<QueueLength>>,
-): Promise<readonly QueueLength[]> {
-  const lengths: QueueLength[] = [];
-  for (let read = await next(); read.done !== true; read = await next()) {
-    lengths.push(read.value);
-    await setImmediate();
+async function join(path: string, settings: Settings, owner: StoreOwner, publisher: Publisher) {
+  const thread = startWriterThread({ path, owner, ...settings });
+  const writer = await Writer.start(thread, publisher.committed);
+  let reader: SqliteReader | undefined;
+  try {
+    reader = openReader(path, settings.busyTimeoutMs);
+    return { writer, reader, others: reader.othersThan(owner.id, path, publisher.committedByOthers) };
+  } catch (error) {
+    reader?.close();
+    await writer.stop();
+    throw unusable(path, error);
   }
-  return summedByTool(lengths);
 }

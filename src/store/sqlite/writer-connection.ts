@@ -4,7 +4,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { StoreOwner } from "../../task/queue.ts";
 import { turnMs } from "./begin-write.ts";
 import { connect } from "./connect.ts";
-import { assertMigrated, assertOurs, migrate, number } from "./migrate.ts";
+import { assertComplete, assertMigrated, assertOurs, migrate, number } from "./migrate.ts";
 import { migrations } from "./schema.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
@@ -67,6 +67,7 @@ export function openWriterConnection({
     }
     db.exec(`PRAGMA journal_size_limit = ${logLimitBytes}`);
     migrate(db);
+    assertComplete(db, path);
     db.exec(`PRAGMA busy_timeout = ${turnMs}`);
     return db;
   } catch (error) {

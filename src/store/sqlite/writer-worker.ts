@@ -2,11 +2,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { HoldfastError } from "../../task/fault.ts";
 import { beginWrite } from "./begin-write.ts";
+import { ChangeLog } from "./change-log.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { isLost } from "../lost-store.ts";
 import { isLocked, removeLockFilesBut } from "./owner-lock.ts";
 import { isBusy, messageOf } from "./sqlite-error.ts";
 import { describeOwners, OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
+import { Statements } from "./statements.ts";
 import { unusable } from "./unusable.ts";
 import { openWriterConnection, shrinkLog, type WriterOptions } from "./writer-connection.ts";
 import type { WriterAnswer, WriterRequest } from "./writer-messages.ts";
@@ -15,6 +17,7 @@ import type { WriterAnswer, WriterRequest } from "./writer-messages.ts";
 
 interface Connection {
   readonly db: DatabaseSync;
+  readonly statements: Statements;
   readonly writer: GroupWriter;
 }
 
@@ -26,20 +29,19 @@ let connection: Connection | undefined;
 let isBlocked = false;
 
 function connectWriter(): Connection {
+  const { path, owner } = options;
   const db = openWriterConnection(options);
-  try {
-    return { db, writer: new GroupWriter(db, options.path, options.owner.id) };
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  const statements = new Statements(db);
+  const lives = (id: string): boolean => isLocked(path, id);
+  const log = new ChangeLog(statements, owner.id);
+  return { db, statements, writer: new GroupWriter(statements, path, owner.id, lives, log) };
 }
 
 function open(): WriterAnswer {
   try {
     connection = connectWriter();
-    addOwner(connection.db);
-    removeLockFilesBut(options.path, new SqliteOwners(connection.db).ids());
+    addOwner(connection);
+    removeLockFilesBut(options.path, new SqliteOwners(connection.statements).ids());
     return { type: "ready" };
   } catch (error) {
     const fault = isBusy(error)
@@ -53,8 +55,8 @@ function open(): WriterAnswer {
   }
 }
 
-function addOwner(db: DatabaseSync): void {
-  const owners = new OwnerWrites(db);
+function addOwner({ db, statements }: Connection): void {
+  const owners = new OwnerWrites(statements);
   beginWrite(db, options.busyTimeoutMs);
   owners.add(options.owner);
   db.exec("COMMIT");
@@ -93,7 +95,7 @@ function describeLock(): string {
 function describeOthers(): string {
   const { path, owner } = options;
   try {
-    const owners = connection === undefined ? [] : new SqliteOwners(connection.db).all();
+    const owners = connection === undefined ? [] : new SqliteOwners(connection.statements).all();
     const others = owners.filter(({ id, retired }) => id !== owner.id && !retired && isLocked(path, id));
     return others.length === 0 ? "" : `; it is also open in ${describeOwners(others)}`;
   } catch {

@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -21,7 +22,7 @@ import type {
 } from "./writer-messages.ts";
 
 /** Limits what one failed commit affects, and how long the first command of a group waits for the last. */
-const maxGroup = 1000;
+const usualMaxGroup = 1000;
 
 /** The maximum size of a group's commands, in bytes: the write-ahead log grows by the whole transaction. */
 const maxGroupBytes = 8 * 1024 * 1024;
@@ -33,6 +34,10 @@ interface PendingWrite {
   readonly reject: (error: HoldfastError) => void;
 }
 
+/** Where the commands are applied: a thread of its own, or, for a database in memory, this one. */
+export type WriterThread = Pick<EventEmitter, "on" | "once"> &
+  Pick<Worker, "postMessage" | "ref" | "unref" | "terminate">;
+
 /** Called with the changes of a commit, and its number of commands. */
 type OnCommit = (changes: readonly TaskChange[], commands: number) => void;
 
@@ -41,8 +46,9 @@ type OnCommit = (changes: readonly TaskChange[], commands: number) => void;
  * load nothing waits.
  */
 export class Writer {
-  readonly #worker: Worker;
+  readonly #worker: WriterThread;
   readonly #onCommit: OnCommit;
+  readonly #maxGroup: number;
   #waiting: PendingWrite[] = [];
   #inFlight: readonly PendingWrite[] = [];
   #flushQueued = false;
@@ -52,9 +58,10 @@ export class Writer {
   /** Resolves when the thread has ended for any reason: it writes nothing more. */
   readonly ended: Promise<unknown>;
 
-  private constructor(worker: Worker, onCommit: OnCommit) {
+  private constructor(worker: WriterThread, onCommit: OnCommit, maxGroup: number) {
     this.#worker = worker;
     this.#onCommit = onCommit;
+    this.#maxGroup = maxGroup;
     worker.on("message", (answer: WriterAnswer) => this.#answer(answer));
     worker.on("messageerror", (error) => this.#die(messageOf(error)));
     worker.on("error", (error) => this.#die(messageOf(error)));
@@ -64,14 +71,9 @@ export class Writer {
     });
   }
 
-  /** Starts the thread and waits until its connection is open; rejects with `store_unusable` or `store_locked`. */
-  static async start(
-    options: WriterOptions,
-    onCommit: OnCommit,
-    workerFile: URL = defaultWorkerFile(),
-  ): Promise<Writer> {
-    const worker = new Worker(workerFile, { workerData: options, execArgv: [] });
-    const writer = new Writer(worker, onCommit);
+  /** Waits until the thread's connection is open; rejects with `store_unusable` or `store_locked`. */
+  static async start(worker: WriterThread, onCommit: OnCommit, maxGroup = usualMaxGroup): Promise<Writer> {
+    const writer = new Writer(worker, onCommit, maxGroup);
     try {
       await writer.#started.promise;
     } catch (error) {
@@ -129,7 +131,7 @@ export class Writer {
       this.#idle?.();
       return;
     }
-    const length = groupLength(this.#waiting);
+    const length = groupLength(this.#waiting, this.#maxGroup);
     const group = this.#waiting.slice(0, length);
     this.#waiting = this.#waiting.slice(length);
     try {
@@ -201,6 +203,10 @@ export class Writer {
   }
 }
 
+export function startWriterThread(options: WriterOptions, file = defaultWorkerFile()): Worker {
+  return new Worker(file, { workerData: options, execArgv: [] });
+}
+
 /** The thread runs the same kind of file as this one: the source under Node's own TypeScript, otherwise the build. */
 function defaultWorkerFile(): URL {
   return import.meta.url.endsWith(".ts")
@@ -209,7 +215,7 @@ function defaultWorkerFile(): URL {
 }
 
 /** How many waiting commands form the next group: at least one, however large it is. */
-function groupLength(waiting: readonly PendingWrite[]): number {
+function groupLength(waiting: readonly PendingWrite[], maxGroup: number): number {
   let bytes = 0;
   const end = waiting.findIndex((write, index) => {
     bytes += write.bytes;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { wireStatus } from "../../../src/generation/2025-11-25.ts";
-import { memoryStore } from "../../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../../src/store/sqlite/memory-store.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
 import { arbitraryLifeCommand } from "../../model/arbitrary-command.ts";
 import { modelRuns, modelTimeoutMs } from "../../model/model-runs.ts";

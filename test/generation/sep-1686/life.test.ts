@@ -2,7 +2,7 @@ import { TaskStatusNotificationSchema, TaskStatusSchema } from "@modelcontextpro
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { getTaskResult, wireStatus, type WireStatus } from "../../../src/generation/sep-1686.ts";
-import { memoryStore } from "../../../src/store/memory/memory-store.ts";
+import { memoryStore } from "../../../src/store/sqlite/memory-store.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
 import { arbitraryLifeCommand } from "../../model/arbitrary-command.ts";
 import { modelRuns, modelTimeoutMs } from "../../model/model-runs.ts";

@@ -7,7 +7,7 @@ import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { FakeClock, rest } from "../../../src/testing/clocks.ts";
 import { CrashableStore } from "../../../src/testing/crashable-store.ts";
-import { memoryDatabase } from "../../../src/store/memory/memory-database.ts";
+import { memoryDatabase } from "../../../src/store/sqlite/memory-store.ts";
 import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { nobody, Process, text } from "../harness.ts";

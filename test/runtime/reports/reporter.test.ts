@@ -7,8 +7,7 @@ import { ProcessCounts } from "../../../src/runtime/reports/process-counts.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import type { NodeReports } from "../../../src/store/node-reports.ts";
-import { memoryDatabase, type MemoryDatabase } from "../../../src/store/memory/memory-database.ts";
-import { memoryStore } from "../../../src/store/memory/memory-store.ts";
+import { type MemoryDatabase, memoryDatabase, memoryStore } from "../../../src/store/sqlite/memory-store.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { FakeClock, rest } from "../../../src/testing/clocks.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { memoryDatabase, type MemoryDatabase } from "../../../src/store/memory/memory-database.ts";
-import { memoryStore } from "../../../src/store/memory/memory-store.ts";
+import { type MemoryDatabase, memoryDatabase, memoryStore } from "../../../src/store/sqlite/memory-store.ts";
 import { encryptedStore } from "../../../src/store/encryption/encrypted-store.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { createQueued, createRunning, noon } from "../../../src/testing/sample-task.ts";

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { ChangeLog, ChangeLogReader } from "../../../src/store/sqlite/change-log.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { migrate, number } from "../../../src/store/sqlite/migrate.ts";
+import { Statements } from "../../../src/store/sqlite/statements.ts";
 import type { TaskChange } from "../../../src/store/store.ts";
 
 const kept = 10_000;
@@ -10,13 +11,15 @@ const none = { tasks: [], sessions: [] };
 const gap = { tasks: "gap", sessions: "gap" };
 
 let db: DatabaseSync;
+let statements: Statements;
 let log: ChangeLog;
 let reader: ChangeLogReader;
 beforeEach(() => {
   db = new DatabaseSync(":memory:");
   migrate(db);
-  log = new ChangeLog(db, "a");
-  reader = new ChangeLogReader(db, "b");
+  statements = new Statements(db);
+  log = new ChangeLog(statements, "a");
+  reader = new ChangeLogReader(statements, "b");
 });
 afterEach(() => db.close());
 
@@ -41,13 +44,13 @@ test("what one owner appends another one reads once, in order, with whatever tex
 });
 
 test("an owner does not read what it appended itself", () => {
-  new ChangeLog(db, "b").append(changes(1), []);
+  new ChangeLog(statements, "b").append(changes(1), []);
   expect(reader.read()).toEqual(none);
 });
 
 test("a reader begins with what is appended after it was made", () => {
   log.append(changes(3), []);
-  const late = new ChangeLogReader(db, "c");
+  const late = new ChangeLogReader(statements, "c");
   expect(late.read()).toEqual(none);
   log.append(changes(1), []);
   expect(late.read()).toMatchObject({ tasks: changes(1) });
@@ -71,7 +74,7 @@ test("messages of sessions take no more than their share of the disk", () => {
 });
 
 test("nothing of it stays for an owner that is alone, but the number of the newest", () => {
-  const owners = new OwnerWrites(db);
+  const owners = new OwnerWrites(statements);
   for (const id of ["a", "b", "c"]) owners.add({ id, handlers: [] });
   log.append(changes(5), []);
   owners.retire("b", 0);

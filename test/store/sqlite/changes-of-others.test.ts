@@ -6,6 +6,7 @@ import { OtherOwners } from "../../../src/store/sqlite/other-owners.ts";
 import { lockOwner } from "../../../src/store/sqlite/owner-lock.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { openWriterConnection } from "../../../src/store/sqlite/writer-connection.ts";
+import { Statements } from "../../../src/store/sqlite/statements.ts";
 import type { StoreChanges, TaskStore } from "../../../src/store/store.ts";
 import { reclaimGone } from "../../../src/testing/sample-task.ts";
 import { createQueued, createRunning, noon } from "../../contract/sample-task.ts";
@@ -131,10 +132,11 @@ test("where the folder of locks cannot be watched, a renewal finds out who has c
     migrate: true,
   });
   onTestFinished(() => db.close());
-  const writes = new OwnerWrites(db);
+  const statements = new Statements(db);
+  const writes = new OwnerWrites(statements);
   writes.add(own);
   const told: unknown[] = [];
-  const others = new OtherOwners(temp.path(), own.id, db, (changes) => told.push(changes)); // there is no folder yet
+  const others = new OtherOwners(temp.path(), own.id, statements, (changes) => told.push(changes)); // there is no folder yet
   onTestFinished(() => others.close());
   expect(others.renew()).toEqual({ held: true, gone: [], others: 0 });
   mkdirSync(temp.path("tasks.db.owners"));

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
 import { migrate, number } from "../../../src/store/sqlite/migrate.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
+import { Statements } from "../../../src/store/sqlite/statements.ts";
 import { createQueued, createRunning, owner } from "../../contract/sample-task.ts";
 import { runChild } from "./child.ts";
 
@@ -11,8 +12,9 @@ let writer: GroupWriter;
 beforeEach(() => {
   db = new DatabaseSync(":memory:");
   migrate(db);
-  writer = new GroupWriter(db, ":memory:", owner);
-  new OwnerWrites(db).add({ id: owner, handlers: [] });
+  const statements = new Statements(db);
+  writer = new GroupWriter(statements, ":memory:", owner, () => false);
+  new OwnerWrites(statements).add({ id: owner, handlers: [] });
 });
 afterEach(() => db.close());
 

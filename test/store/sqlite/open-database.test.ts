@@ -6,6 +6,7 @@ import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { migrate, number } from "../../../src/store/sqlite/migrate.ts";
 import { migrations } from "../../../src/store/sqlite/schema.ts";
+import { Statements } from "../../../src/store/sqlite/statements.ts";
 import { openDatabase, type OpenSettings } from "../../../src/store/sqlite/open-database.ts";
 import { lockOwner, tryLock } from "../../../src/store/sqlite/owner-lock.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
@@ -106,7 +107,7 @@ describe("a version with a newer schema", () => {
     const lock = lockOwner(temp.path(), older.id);
     onTestFinished(() => lock.release());
     const db = new DatabaseSync(temp.path());
-    new OwnerWrites(db).add(older);
+    new OwnerWrites(new Statements(db)).add(older);
     db.close();
     const thread = new Worker(holdsAlone, { eval: true, workerData: temp.path() });
     await once(thread, "message");

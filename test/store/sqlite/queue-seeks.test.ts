@@ -4,6 +4,7 @@ import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import { taskColumns } from "../../../src/store/sqlite/record-row.ts";
 import { OwnerWrites, SqliteOwners } from "../../../src/store/sqlite/sqlite-owners.ts";
+import { Statements } from "../../../src/store/sqlite/statements.ts";
 import { SqliteQueue } from "../../../src/store/sqlite/sqlite-queue.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
 import { latestTime } from "../../../src/task/time.ts";
@@ -37,10 +38,11 @@ function park(name: string, runAfter: number): TaskCommand[] {
 function queueBeside(waiting: number) {
   const db = new DatabaseSync(":memory:");
   migrate(db);
-  const owners = new OwnerWrites(db);
+  const statements = new Statements(db);
+  const owners = new OwnerWrites(statements);
   for (const id of [owner, other]) owners.add({ id, handlers: [aHandler] });
-  new GroupWriter(db, ":memory:", other).commit([createQueued("other")]);
-  const writer = new GroupWriter(db, ":memory:", owner);
+  new GroupWriter(statements, ":memory:", other, () => false).commit([createQueued("other")]);
+  const writer = new GroupWriter(statements, ":memory:", owner, () => false);
   writer.commit([createQueued("none", { tool: noHandler.tool })]);
   writer.commit([...park("timed", later), ...park("endless", latestTime)]);
   const copied = taskColumns.map((name) => (name === "id" || name === "wire_id" ? `${name} || n` : name));
@@ -48,7 +50,7 @@ function queueBeside(waiting: number) {
     `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
     INSERT INTO task (${taskColumns.join(", ")}) SELECT ${copied.join(", ")} FROM task, number`,
   ).run(waiting - 1);
-  return { db, writer, queue: new SqliteQueue(db), owners: new SqliteOwners(db) };
+  return { db, writer, queue: new SqliteQueue(statements), owners: new SqliteOwners(statements) };
 }
 
 let beside: readonly ReturnType<typeof queueBeside>[];

@@ -3,8 +3,8 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import { changingRowOf, recordOf, rowOf } from "../../../src/store/sqlite/record-row.ts";
-import { prepareRows } from "../../../src/store/sqlite/row-statement.ts";
 import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
+import { Statements } from "../../../src/store/sqlite/statements.ts";
 import { toStored } from "../../../src/store/stored-text.ts";
 import type { TaskAttempt } from "../../../src/task/attempts.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
@@ -117,7 +117,7 @@ beforeEach(() => {
 afterEach(() => db.close());
 
 function read(id: string): TaskRecord | undefined {
-  const row = prepareRows(db, selectTask).get(toStored(id));
+  const row = new Statements(db).get(selectTask, toStored(id));
   return row === undefined ? undefined : recordOf(row);
 }
 

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { Writer } from "../../../src/store/sqlite/writer.ts";
+import { startWriterThread, Writer } from "../../../src/store/sqlite/writer.ts";
 import { createQueued } from "../../contract/sample-task.ts";
 import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";
@@ -14,7 +14,7 @@ async function writerWith(code: string): Promise<Writer> {
   const file = temp.path("worker.mjs");
   await writeFile(file, `import { parentPort } from "node:worker_threads";\n${code}`);
   const options = { path: temp.path(), owner: someOwner(), busyTimeoutMs: 1, maxBytes: null, migrate: true };
-  return Writer.start(options, () => undefined, pathToFileURL(file));
+  return Writer.start(startWriterThread(options, pathToFileURL(file)), () => undefined);
 }
 
 const isReady = 'parentPort.postMessage({ type: "ready" });';

@@ -1,0 +1,219 @@
+import { EventEmitter } from "node:events";
+import { setImmediate } from "node:timers";
+import type { DatabaseSync } from "node:sqlite";
+import { assertNodeVersion } from "../../task/package.ts";
+import type { HandlerName, StoreOwner } from "../../task/queue.ts";
+import { isLost, StoreLost } from "../lost-store.ts";
+import type { Renewal, TaskStore } from "../store.ts";
+import { gap, type LoggedChanges } from "./change-log.ts";
+import { connect } from "./connect.ts";
+import { GroupWriter, newsOf } from "./group-writer.ts";
+import { migrate } from "./migrate.ts";
+import { SqliteAdmin } from "./sqlite-admin.ts";
+import { messageOf } from "./sqlite-error.ts";
+import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
+import { SqliteReader } from "./sqlite-reader.ts";
+import { Statements } from "./statements.ts";
+import { StoreOnSqlite, type OpenDatabase, type Publisher } from "./store-on-sqlite.ts";
+import { Writer } from "./writer.ts";
+import type { WriterAnswer, WriterCommand, WriterRequest } from "./writer-messages.ts";
+
+/** In messages. */
+const place = "The memory store";
+
+/** The most commands in a group: other code waits while they are applied. */
+const maxGroup = 16;
+
+/** How long commits may follow each other before other code has its turn, in ms. */
+const turnMs = 8;
+
+/**
+ * A database that several memory stores of a process share. Each store is an owner, like a process that opens a file. For tests with
+ * several owners.
+ */
+export function memoryDatabase(): MemoryDatabase {
+  return new MemoryDatabase();
+}
+
+/**
+ * A store that keeps nothing after its process ends: for tests, and for tools whose tasks may be lost. Stores of one `database` share their
+ * tasks. Throws `node_too_old` if this Node has no SQLite.
+ */
+export function memoryStore(database?: MemoryDatabase): TaskStore {
+  assertNodeVersion(process.versions.node);
+  if (database !== undefined) return database.store();
+  const own = memoryDatabase();
+  return own.store(() => own.close());
+}
+
+/** A SQLite database in memory, which is used by this thread only. Its owners tell each other of their commits. */
+export class MemoryDatabase {
+  readonly #living = new Map<string, Publisher>();
+  #made: { readonly statements: Statements; readonly reader: SqliteReader } | undefined;
+
+  /** Reads what is committed. */
+  get reader(): SqliteReader {
+    return this.#opened.reader;
+  }
+
+  /** The owners whose stores are open. */
+  get living(): readonly string[] {
+    return [...this.#living.keys()];
+  }
+
+  /** Whether an owner has a handler for the task. */
+  hasHandler(task: HandlerName): boolean {
+    return new SqliteOwners(this.#opened.statements).serve(task);
+  }
+
+  /** @internal */
+  store(onClose = (): void => undefined): TaskStore {
+    return new StoreOnSqlite(place, (owner, publisher) => this.#open(owner, publisher, onClose));
+  }
+
+  /** Treats an owner as dead, as if its process had ended without closing the store. */
+  kill(owner: string): void {
+    this.#living.delete(owner);
+    this.#tellOthers(owner, gap);
+  }
+
+  /** @internal */
+  close(): void {
+    this.#made?.statements.db.close();
+  }
+
+  /** Opened late: a store may be made and never used. */
+  get #opened(): { readonly statements: Statements; readonly reader: SqliteReader } {
+    if (this.#made !== undefined) return this.#made;
+    const statements = new Statements(openInMemory());
+    this.#made = { statements, reader: new SqliteReader(statements) };
+    return this.#made;
+  }
+
+  async #open(owner: StoreOwner, publisher: Publisher, onClose: () => void): Promise<OpenDatabase> {
+    const { id } = owner;
+    const { statements, reader } = this.#opened;
+    const owners = new SqliteOwners(statements);
+    const lives = (other: string): boolean => this.#living.has(other);
+    new OwnerWrites(statements).add(owner);
+    this.#living.set(id, publisher);
+    this.#tellOthers(id, gap);
+    const thread = new ThisThread(
+      new GroupWriter(statements, place, id, lives),
+      () => lives(id),
+      (changes) => this.#tellOthers(id, changes),
+    );
+    const writer = await Writer.start(thread, publisher.committed, maxGroup);
+    return {
+      owner: id,
+      reader,
+      writer,
+      others: {
+        renew: () => this.#renewal(id, owners),
+        living: () => [...owners.ids()].filter(lives),
+      },
+      forget: () => publisher.committedByOthers(gap), // tasks queued for it can be claimed now
+      close: async () => {
+        await writer.stop();
+        this.kill(id);
+        onClose();
+      },
+    };
+  }
+
+  #renewal(own: string, owners: SqliteOwners): Renewal {
+    const others = owners.all().filter(({ id }) => id !== own);
+    const gone = others.filter(({ id }) => !this.#living.has(id)).map(({ id }) => id);
+    const paused = new SqliteAdmin(this.#opened.statements).paused().map(({ tool }) => tool);
+    return {
+      ...(paused.length > 0 && { paused }),
+      held: this.#living.has(own) && owners.ids().has(own),
+      gone,
+      others: others.length - gone.length,
+    };
+  }
+
+  #tellOthers(by: string, changes: LoggedChanges): void {
+    for (const [owner, publisher] of Array.from(this.#living))
+      if (owner !== by) publisher.committedByOthers(changes);
+  }
+}
+
+/** The tables made once, as bytes: to load them takes a quarter of the time. Node 22 can only make them. */
+let tables: Uint8Array | undefined;
+
+function openInMemory(): DatabaseSync {
+  const db = connect(":memory:", {});
+  if (tables !== undefined) db.deserialize(tables);
+  else migrate(db);
+  if (typeof db.serialize === "function") tables ??= db.serialize();
+  return db;
+}
+
+/** Applies the commands of a writer in this thread. Between groups, other code has its turn. */
+class ThisThread extends EventEmitter {
+  readonly #writer: GroupWriter;
+  readonly #lives: () => boolean;
+  readonly #tellOthers: (changes: LoggedChanges) => void;
+  #busyMs = 0;
+
+  constructor(writer: GroupWriter, lives: () => boolean, tellOthers: (changes: LoggedChanges) => void) {
+    super();
+    this.#writer = writer;
+    this.#lives = lives;
+    this.#tellOthers = tellOthers;
+    queueMicrotask(() => this.emit("message", { type: "ready" }));
+  }
+
+  /** As in any other store, later changes to the caller's objects have no effect, and the commit comes after the call, never during it. */
+  postMessage(given: WriterRequest): void {
+    const request = structuredClone(given);
+    if (request.type === "stop") {
+      queueMicrotask(() => this.emit("exit", 0));
+      return;
+    }
+    const apply = (): void => this.#apply(request);
+    if (this.#busyMs < turnMs) {
+      queueMicrotask(apply);
+      return;
+    }
+    this.#busyMs = 0;
+    setImmediate(apply);
+  }
+
+  ref(): void {
+    // This thread keeps itself alive.
+  }
+
+  unref(): void {
+    // It ends with its process.
+  }
+
+  async terminate(): Promise<number> {
+    this.emit("exit", 0);
+    return 0;
+  }
+
+  #apply({ commands }: Extract<WriterRequest, { type: "group" }>): void {
+    const begun = performance.now();
+    const group = this.#commit(commands);
+    this.#busyMs += performance.now() - begun;
+    this.emit("message", group);
+    if (group.type !== "committed") return;
+    const concernsAll = commands.some(({ type }) => type === "handlers" || type === "reclaim");
+    this.#tellOthers(concernsAll ? gap : { tasks: group.changes, sessions: newsOf(group) });
+  }
+
+  #commit(commands: readonly WriterCommand[]): Extract<WriterAnswer, { type: "committed" | "failed" }> {
+    try {
+      if (!this.#lives()) throw new StoreLost(place, false);
+      return { type: "committed", ...this.#writer.commit(commands) };
+    } catch (error) {
+      return {
+        type: "failed",
+        problem: messageOf(error),
+        code: isLost(error) ? "store_lost" : "store_failed",
+      };
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import type { InputRequest, JournalEntry } from "../task/journal.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { LineList, TaskLine } from "../task/task-line.ts";
+import type { MemoryDatabase } from "../store/sqlite/memory-store.ts";
+
+/** More than any test has. */
+const all = Number.MAX_SAFE_INTEGER;
+
+/** What the processes of a test have stored, read between two commits, without waiting. */
+export class CommittedTasks {
+  readonly #database: MemoryDatabase;
+
+  constructor(database: MemoryDatabase) {
+    this.#database = database;
+  }
+
+  /** Oldest first. */
+  records(): readonly TaskRecord[] {
+    return this.#database.reader.admin.tasks({ of: "all" }, null, all).toReversed();
+  }
+
+  record(id: string): TaskRecord | undefined {
+    return this.#database.reader.task(id);
+  }
+
+  entry(id: string, key: string): JournalEntry | undefined {
+    return this.#database.reader.journalEntry(id, key);
+  }
+
+  /** In the order of first writes. */
+  entries(id: string): readonly JournalEntry[] {
+    const { reader } = this.#database;
+    const heads = [];
+    for (let from: string | null = ""; from !== null;) {
+      const page = reader.journal(id, from, all);
+      heads.push(...page.entries);
+      from = page.next;
+    }
+    return heads
+      .toSorted((a, b) => a.place - b.place)
+      .flatMap(({ key }) => reader.journalEntry(id, key) ?? []);
+  }
+
+  /** The unanswered questions of a task and of the tasks below it. */
+  openInputs(id: string): readonly InputRequest[] {
+    return this.#database.reader.snapshot(id, () => true)?.inputs ?? [];
+  }
+
+  lines(id: string, list: LineList): readonly TaskLine[] {
+    return this.#database.reader.lines(id, list, 0, all);
+  }
+
+  /** Whether a process lives that works on the task, or can begin with it. */
+  isServed({ state, owner, lane, method, tool }: TaskRecord): boolean {
+    const { living } = this.#database;
+    if (owner === null ? living.length === 0 : !living.includes(owner)) return false;
+    if (state === "running") return true;
+    return state === "queued" && lane !== null && this.#database.hasHandler({ method, tool });
+  }
+
+  get hasProcess(): boolean {
+    return this.#database.living.length > 0;
+  }
+}
