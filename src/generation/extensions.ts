@@ -40,7 +40,7 @@ export function toolOf(task: unknown): string | undefined {
  * The key in `_meta` of a task that another task made its receiver make, with that task's id: the task that a client makes of a question
  * names the server's task that asks. What a handler calls on its own server is no task to clients.
  */
-export const parentMeta = "holdfast/parent";
+const parentMeta = "holdfast/parent";
 
 /** The task on the wire, with the one above it, if there is one. */
 export function withParent<T extends object>(task: T, parent: string | undefined): T {
