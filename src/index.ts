@@ -52,9 +52,10 @@ export type {
   TaskContext,
   ElicitParams,
 } from "./runtime/tool/task-context.ts";
-export type { OlderVersion, Prepare, ToolArguments, ToolConfig, ToolHandler } from "./runtime/tool/tool.ts";
+export type { OlderVersion, Prepare, ToolConfig, ToolHandler } from "./runtime/tool/tool.ts";
+export type { StructuredContent, ToolArguments, ToolInput } from "./runtime/tool/schema.ts";
 export type { InputCapability, OnCrash, PlainPolicy, TaskMode } from "./runtime/tool/tool-options.ts";
-export type { StructuredContent, ToolInput, ToolReference, ToolResult } from "./runtime/tool/task-context.ts";
+export type { ToolReference, ToolResult } from "./runtime/tool/task-context.ts";
 export type {
   AllOptions,
   CallArguments,

@@ -1,4 +1,4 @@
-import type { McpServer, Server, StandardSchemaV1 } from "@modelcontextprotocol/server";
+import type { McpServer, Server } from "@modelcontextprotocol/server";
 import type { Admin } from "../admin/admin.ts";
 import { createAdmin } from "../admin/create-admin.ts";
 import { assertOptions, settingsOf } from "../options/options.ts";
@@ -7,7 +7,8 @@ import { systemClock, type Clock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
-import type { ToolArguments, ToolConfig, ToolHandler, DurableTool } from "../runtime/tool/tool.ts";
+import type { ToolConfig, ToolHandler, DurableTool } from "../runtime/tool/tool.ts";
+import type { ToolArguments, ToolSchema } from "../runtime/tool/schema.ts";
 import type { ServerFactory } from "./author-server.ts";
 import { PlainPolicies } from "./plain/plain-policies.ts";
 import { rateOptions } from "./rates/rate-options.ts";
@@ -43,10 +44,10 @@ export interface Tasks {
    * ```
    */
   tool<
-    Input extends StandardSchemaV1 | undefined = undefined,
+    Input extends ToolSchema | undefined = undefined,
     Prepared = undefined,
     Older = Record<never, never>,
-    Output extends StandardSchemaV1 | undefined = undefined,
+    Output extends ToolSchema | undefined = undefined,
   >(
     name: string,
     config: ToolConfig<Input, Prepared, Older, Output>,

@@ -1,10 +1,10 @@
 import { settingsOf } from "../../options/options.ts";
-import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskMethod } from "../../task/record.ts";
 import type { HandlerName } from "../../task/queue.ts";
 import type { Role } from "../options.ts";
-import type { DurableTool, Tool, ToolArguments, ToolConfig, ToolHandler, Prepare } from "./tool.ts";
+import type { DurableTool, Tool, ToolConfig, ToolHandler, Prepare } from "./tool.ts";
+import { objectSchema, type ToolArguments, type ToolSchema } from "./schema.ts";
 import type { TaskContext } from "./task-context.ts";
 import { assertToolConfig, assertToolParts, olderVersionsOf, type AnyOlderVersion } from "./tool-config.ts";
 import { toolOptions, type ToolOptions } from "./tool-options.ts";
@@ -29,10 +29,10 @@ export class Registry {
   readonly #checks: ((tool: Tool) => void)[] = [];
 
   add<
-    Input extends StandardSchemaV1 | undefined = undefined,
+    Input extends ToolSchema | undefined = undefined,
     Prepared = undefined,
     Older = Record<never, never>,
-    Output extends StandardSchemaV1 | undefined = undefined,
+    Output extends ToolSchema | undefined = undefined,
   >(
     name: string,
     config: ToolConfig<Input, Prepared, Older, Output>,
@@ -165,8 +165,11 @@ function makeTool(name: string, { config, handler }: ToolParts): Tool {
     toolOptions,
     config,
   );
+  const { inputSchema, outputSchema, ...others } = config;
   const tool = {
-    ...config,
+    ...others,
+    ...(inputSchema !== undefined && { inputSchema: objectSchema(name, inputSchema) }),
+    ...(outputSchema !== undefined && { outputSchema: objectSchema(name, outputSchema) }),
     name,
     task,
     onCrash,

@@ -299,16 +299,6 @@ export interface ToolReference<in Args = never, out Structured = unknown> {
   };
 }
 
-/** The arguments as a caller passes them, before the schema's defaults and transforms apply. */
-export type ToolInput<Input> = Input extends StandardSchemaV1
-  ? StandardSchemaV1.InferInput<Input>
-  : Record<string, unknown>;
-
-/** The structured content as a handler returns it. The schema checks it and does not change it. */
-export type StructuredContent<Output> = Output extends StandardSchemaV1
-  ? StandardSchemaV1.InferInput<Output>
-  : unknown;
-
 /** The result of a called tool. It has no `isError`, so a tool with an output schema always has structured content. */
 export type ToolResult<Structured> = unknown extends Structured
   ? CallToolResult

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
 import { backoffProblem } from "../backoff.ts";
+import { isSchema, type ToolSchema } from "./schema.ts";
 import type { Prepare, Tool, ToolConfig, ToolHandler } from "./tool.ts";
 import { olderVersion, toolOptions } from "./tool-options.ts";
 import { versionOf } from "../../task/record.ts";
@@ -78,9 +79,9 @@ function withoutTask({ task, promoteAfterMs }: Omit<ToolConfig, "prepare">): str
   return promoteAfterMs === undefined ? undefined : "promoteAfterMs";
 }
 
-/** The SDK lists a schema by its JSON form; one without it would break the list of all tools. */
-function assertListable(name: string, member: string, schema: StandardSchemaV1 | undefined): void {
-  if (schema === undefined) return;
+/** The SDK lists a schema by its JSON form; one without it would break the list of all tools. What it makes of fields has one. */
+function assertListable(name: string, member: string, schema: ToolSchema | undefined): void {
+  if (!isSchema(schema)) return;
   const standard: object = schema["~standard"];
   // The SDK makes the JSON form of older zod schemas itself.
   if ("jsonSchema" in standard || schema["~standard"].vendor === "zod") return;

@@ -14,6 +14,7 @@ import {
   value,
 } from "../../options/options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
+import { isSchema, isShape } from "./schema.ts";
 
 /** Whether calls of a tool become tasks. */
 export type TaskMode =
@@ -148,10 +149,13 @@ class DeclaredToolOptions extends DeclaredDurableToolOptions {
 /** Options of a tool that do not depend on its schemas. */
 export interface ToolOptions extends DeclaredToolOptions {}
 
+const schemaOrFields =
+  "a Standard Schema, such as z.object({ … }), or its fields, such as { month: z.string() }";
+
 /** What else a tool has, with types that depend on its schemas. */
 class AllToolOptions extends DeclaredToolOptions {
-  readonly inputSchema?: unknown = value("a Standard Schema, such as z.object({ … })", isSchema);
-  readonly outputSchema?: unknown = value("a Standard Schema, such as z.object({ … })", isSchema);
+  readonly inputSchema?: unknown = value(schemaOrFields, (given) => isSchema(given) || isShape(given));
+  readonly outputSchema?: unknown = value(schemaOrFields, (given) => isSchema(given) || isShape(given));
   readonly prepare?: unknown = callback();
   readonly olderVersions?: unknown = value("an object: { 1: { inputSchema, handler } }", isObject);
 }
@@ -166,8 +170,3 @@ class OlderVersionOptions {
 }
 
 export const olderVersion = tableOf(OlderVersionOptions);
-
-function isSchema(given: unknown): boolean {
-  const kind = typeof given;
-  return (kind === "object" || kind === "function") && given !== null && "~standard" in (given as object);
-}

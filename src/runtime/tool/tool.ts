@@ -1,22 +1,19 @@
 import type { ToolOptions, InputCapability, OnCrash, TaskMode } from "./tool-options.ts";
 import type { CallToolResult, StandardSchemaV1 } from "@modelcontextprotocol/server";
-import type {
-  PrepareContext,
-  TaskContext,
-  StructuredContent,
-  ToolInput,
-  ToolReference,
-} from "./task-context.ts";
+import type { PrepareContext, TaskContext, ToolReference } from "./task-context.ts";
+import type { StructuredContent, ToolArguments, ToolInput, ToolSchema } from "./schema.ts";
+
+type Schema = ToolSchema | undefined;
 
 /**
  * Describes a tool. Schemas are those that the SDK takes: Standard Schemas with a JSON form, such as those of zod 4, of `zod/v4` in zod
- * 3.25, or of the SDK's `fromJsonSchema`.
+ * 3.25, or of the SDK's `fromJsonSchema`. An object of zod's can also be given by its fields: `inputSchema: { month: z.string() }`.
  */
 export interface ToolConfig<
-  Input extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
+  Input extends Schema = Schema,
   Prepared = undefined,
   Older = Record<never, never>,
-  Output extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
+  Output extends Schema = Schema,
 > extends ToolOptions {
   readonly inputSchema?: Input;
   readonly outputSchema?: Output;
@@ -55,11 +52,6 @@ export interface OlderVersion<Args = unknown> {
 /** Without a schema, arguments are only known to have names. */
 type KnownArguments<Args> = unknown extends Args ? Record<string, unknown> : Args;
 
-/** The arguments as the handler gets them: validated, with the schema's defaults and transforms applied. */
-export type ToolArguments<Input> = Input extends StandardSchemaV1
-  ? StandardSchemaV1.InferOutput<Input>
-  : Record<string, unknown>;
-
 export type Prepare<Args, Prepared> = (args: Args, ask: PrepareContext) => Prepared | Promise<Prepared>;
 
 export type ToolHandler<Args, Prepared = undefined> = (
@@ -68,8 +60,10 @@ export type ToolHandler<Args, Prepared = undefined> = (
 ) => CallToolResult | Promise<CallToolResult>;
 
 /** A registered tool, or an earlier version of one. */
-export interface Tool extends Omit<ToolConfig, "prepare" | "olderVersions"> {
+export interface Tool extends Omit<ToolConfig, "inputSchema" | "outputSchema" | "prepare" | "olderVersions"> {
   readonly name: string;
+  readonly inputSchema?: StandardSchemaV1;
+  readonly outputSchema?: StandardSchemaV1;
   readonly version: number;
   readonly olderVersions: ReadonlyMap<number, Tool>;
   readonly task: TaskMode;
@@ -96,8 +90,6 @@ export function ruleAllows(rule: (error: unknown) => boolean, error: unknown, re
     return false;
   }
 }
-
-type Schema = StandardSchemaV1 | undefined;
 
 /** Changes to a registered tool. Options that you leave out stay as they are. */
 export type ToolChanges<

@@ -4,10 +4,10 @@ import type {
   InputRequiredResult,
   RegisteredTool,
   ServerContext,
-  StandardSchemaV1,
   StandardSchemaWithJSON,
   ToolAnnotations,
 } from "@modelcontextprotocol/server";
+import type { ObjectOf, Shape } from "../../runtime/tool/schema.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { choice, tableOf } from "../../options/options.ts";
 import { DeclaredDurableToolOptions } from "../../runtime/tool/tool-options.ts";
@@ -57,19 +57,6 @@ type DurableCallback<Input> = Input extends StandardSchemaWithJSON
   ? (args: StandardSchemaWithJSON.InferOutput<Input>, ctx: DurableContext) => Returned
   : (ctx: DurableContext) => Returned;
 
-/** A schema by its fields; the SDK passes it to `z.object`. */
-type Shape = Readonly<Record<string, StandardSchemaV1>>;
-
-type OptionalFields<Fields extends Shape> = {
-  [Name in keyof Fields]: undefined extends StandardSchemaV1.InferOutput<Fields[Name]> ? Name : never;
-}[keyof Fields];
-
-type ShapeOutput<Fields extends Shape> = {
-  -readonly [Name in Exclude<keyof Fields, OptionalFields<Fields>>]: StandardSchemaV1.InferOutput<
-    Fields[Name]
-  >;
-} & { -readonly [Name in OptionalFields<Fields>]?: StandardSchemaV1.InferOutput<Fields[Name]> };
-
 declare module "@modelcontextprotocol/server" {
   interface McpServer {
     /**
@@ -93,7 +80,7 @@ declare module "@modelcontextprotocol/server" {
         readonly inputSchema: Fields;
         readonly outputSchema?: Shape | StandardSchemaWithJSON;
       },
-      handler: (args: ShapeOutput<Fields>, ctx: DurableContext) => Returned,
+      handler: (args: ObjectOf<Fields, "output">, ctx: DurableContext) => Returned,
     ): RegisteredTool;
   }
 }
