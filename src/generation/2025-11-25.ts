@@ -13,7 +13,6 @@ import {
   metaOf,
   readMilliseconds,
   logMessage,
-  errorText,
 } from "./message.ts";
 import { keptFrom } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -21,7 +20,6 @@ import { isTerminal, statusOf, type JsonRpcError } from "../task/outcome.ts";
 import { calledTool, toolMetaOf, type ToolMeta } from "./extensions.ts";
 import type { InputMethod } from "../task/journal.ts";
 import type { LogText } from "../task/task-line.ts";
-import { cutText } from "../task/stored-text.ts";
 
 /** The generation name in records: the protocol version that has tasks in its core. */
 export const generation = "2025-11-25" as const satisfies GenerationName;
@@ -137,16 +135,14 @@ export interface WireTask {
 }
 
 /**
- * A task from its record alone, so that a page of them needs no bodies. `diagnosis` is for a failed task without a text from its handler;
- * an unfinished task without one shows its tool's name. Progress is not shown, since there are progress notifications.
+ * A task from its record alone, so that a page of them needs no bodies. An unfinished task without a text shows its tool's name. Progress is
+ * not shown, since there are progress notifications.
  */
-export function wireTask(task: TaskRecord, diagnosis?: string): WireTask {
-  const status = wireStatus(task);
-  const first = isTerminal(task.state) ? undefined : calledTool(task);
-  const statusMessage = task.statusMessage || (status === "failed" ? diagnosis : first);
+export function wireTask(task: TaskRecord): WireTask {
+  const statusMessage = task.statusMessage || (isTerminal(task.state) ? undefined : calledTool(task));
   return {
     taskId: task.wireId,
-    status,
+    status: wireStatus(task),
     ...(statusMessage ? { statusMessage } : {}),
     createdAt: isoTime(task.createdAt),
     lastUpdatedAt: isoTime(task.updatedAt),
@@ -205,10 +201,14 @@ export interface CreateTaskResult {
   };
 }
 
-/** Always `working` (C-042), also if a repeated call finds a task that has moved on (A-48): the caller gets the task next anyway. */
+/**
+ * Always `working` (C-042), also if a repeated call finds a task that has moved on (A-48): the caller gets the task next anyway. The text of
+ * an end would contradict that.
+ */
 export function createTaskResult({ task }: TaskSnapshot, immediateResponse?: string): CreateTaskResult {
+  const shown = isTerminal(task.state) ? { ...task, statusMessage: null } : task;
   return {
-    task: { ...wireTask(task), status: "working" },
+    task: { ...wireTask(shown), status: "working" },
     _meta: {
       ...(immediateResponse === undefined ? {} : { [immediateResponseKey]: immediateResponse }),
       ...relatedTask(task.wireId),
@@ -287,25 +287,4 @@ export function progressNotification(
 export function logNotification(tool: string, line: LogText, taskId: string): WireNotification {
   const { method, params } = logMessage(tool, line);
   return { jsonrpc: "2.0", method, params: withRelatedTask(params, taskId) };
-}
-
-/**
- * Why a task failed, if its handler set no text (C-117); undefined for every other task. The status text is one line; `tasks/result` has
- * the whole text.
- */
-export function diagnose({ task, outcome }: TaskSnapshot): string | undefined {
-  if (task.statusMessage || outcome === null || wireStatus(task) !== "failed") return undefined;
-  const body: unknown = JSON.parse(outcome.body);
-  return cutText(outcome.kind === "error" ? errorText(body as JsonRpcError) : resultText(body));
-}
-
-/** Tools report the reason in the first text of their result. */
-function resultText(result: unknown): string {
-  const content = isJsonObject(result) ? result["content"] : undefined;
-  const texts = (Array.isArray(content) ? content : []).filter(isText);
-  return texts[0]?.text ?? "The tool answered with an error.";
-}
-
-function isText(block: unknown): block is JsonObject & { readonly text: string } {
-  return isJsonObject(block) && typeof block["text"] === "string" && block["text"] !== "";
 }

@@ -117,12 +117,11 @@ export interface WireError {
 
 export function wireTask(view: TaskSnapshot): WireTask {
   const { task } = view;
-  const status = wireStatus(view);
-  const statusMessage = statusText(task) || (status === "failed" ? diagnosis(view) : undefined);
+  const statusMessage = statusText(task);
   return {
     taskId: task.wireId,
-    status,
-    ...(statusMessage === undefined ? {} : { statusMessage }),
+    status: wireStatus(view),
+    ...(statusMessage ? { statusMessage } : {}),
     createdAt: isoTime(task.createdAt),
     lastUpdatedAt: isoTime(task.updatedAt),
     ttlMs: task.expiry.ms,
@@ -133,7 +132,7 @@ export function wireTask(view: TaskSnapshot): WireTask {
 
 /**
  * Tasks of this generation have no progress notifications, so the text shows the progress (X-089, A-31). Without any text or progress, it
- * names the tool.
+ * names the tool. Once the task has ended, only the text of its end is left.
  */
 function statusText(task: TaskSnapshot["task"]): string | undefined {
   const { state, statusMessage, progress } = task;
@@ -142,7 +141,7 @@ function statusText(task: TaskSnapshot["task"]): string | undefined {
   const { progress: done, total, message } = progress;
   const count = total === undefined ? String(done) : `${done} of ${total}`;
   const report = message === undefined ? count : `${count}: ${message}`;
-  return statusMessage === null ? report : `${statusMessage} (${report})`;
+  return statusMessage ? `${statusMessage} (${report})` : report;
 }
 
 /** `failed` is for JSON-RPC errors alone: a result with `isError` is a completed task (X-033, X-034). */
@@ -168,12 +167,6 @@ const urlElicitationRequired = -32042;
 /** An error as this revision allows it: it asks only through questions (B-P-005). The URLs stay in its data. */
 export function wireError(error: WireError): WireError {
   return error.code === urlElicitationRequired ? { ...error, code: -32603 } : error;
-}
-
-/** A failed task always says why, even if its handler set no text and its error has none (X-098). */
-function diagnosis(view: TaskSnapshot): string {
-  const { code, message } = errorOf(view);
-  return message === "" ? `The request failed with code ${code}.` : message;
 }
 
 function outcomeOf({ task, outcome }: TaskSnapshot): NonNullable<TaskSnapshot["outcome"]> {

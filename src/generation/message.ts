@@ -4,7 +4,6 @@
  */
 
 import { HoldfastError } from "../task/fault.ts";
-import type { JsonRpcError } from "../task/outcome.ts";
 import { logLevels, type LogLevel, type LogText } from "../task/task-line.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -72,11 +71,6 @@ function decode(cursor: string): string | undefined {
   const text = Buffer.from(cursor, "base64url").toString();
   const id = text.slice(version.length);
   return text.startsWith(version) && id !== "" && encodeCursor(id) === cursor ? id : undefined;
-}
-
-/** The text of an error. */
-export function errorText({ code, message }: JsonRpcError): string {
-  return message === "" ? `The request failed with code ${code}.` : message;
 }
 
 /** Sets the lowest level of log messages that the client of a session wants. */

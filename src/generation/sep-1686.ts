@@ -10,7 +10,6 @@ import {
   relatedTaskIn,
   withMeta,
   type RelatedTask,
-  errorText,
   metaOf,
   readMilliseconds,
   logMessage,
@@ -18,6 +17,7 @@ import {
 import { keptFrom } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { type JsonRpcError, statusOf } from "../task/outcome.ts";
+import { errorText } from "../task/status-text.ts";
 import { toolMetaOf, type ToolMeta } from "./extensions.ts";
 import type { InputMethod } from "../task/journal.ts";
 import type { LogText } from "../task/task-line.ts";
@@ -142,28 +142,32 @@ export interface GetTaskResult extends Omit<WireTask, "_meta"> {
   readonly _meta: Partial<ToolMeta> & { readonly [relatedTaskKey]: RelatedTask };
 }
 
-/** A task from its record alone, so that a page of them needs no bodies. `error` is for a failed task (S-083). */
-export function wireTask(task: TaskRecord, error?: string): WireTask {
+/** A task from its record alone, so that a page of them needs no bodies: there, the `error` of a failed task is cut (S-083). */
+export function wireTask(task: TaskRecord): WireTask {
+  return shown(task, task.statusMessage);
+}
+
+function shown(task: TaskRecord, error: string | null): WireTask {
   const status = wireStatus(task);
   return {
     taskId: task.wireId,
     status,
     keepAlive: keptFrom("terminal", task),
     pollFrequency: task.pollIntervalMs,
-    ...(status === "failed" && error !== undefined ? { error } : {}),
+    ...(status === "failed" && error !== null ? { error } : {}),
     ...toolMetaOf(task),
   };
 }
 
 export function getTaskResult(snapshot: TaskSnapshot): GetTaskResult {
   const { task } = snapshot;
-  const shown = wireTask(task, errorOf(snapshot));
-  return { ...shown, _meta: { ...shown._meta, ...relatedTask(task.wireId) } };
+  const { _meta, ...whole } = shown(task, errorOf(snapshot));
+  return { ...whole, _meta: { ..._meta, ...relatedTask(task.wireId) } };
 }
 
-/** Why a task failed, in full: no other answer contains it (S-042, S-083). Undefined for every other task. */
-export function errorOf({ task, outcome }: TaskSnapshot): string | undefined {
-  if (outcome === null || wireStatus(task) !== "failed") return undefined;
+/** Why a task failed, in full: no other answer contains it (S-042, S-083). Null for every other task. */
+function errorOf({ task, outcome }: TaskSnapshot): string | null {
+  if (outcome === null || wireStatus(task) !== "failed") return null;
   return errorText(JSON.parse(outcome.body) as JsonRpcError);
 }
 

@@ -6,6 +6,7 @@ import type { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError, isUnreadable } from "../task/fault.ts";
 import { errorOutcome, isTerminal } from "../task/outcome.ts";
+import { endingOf } from "../task/status-text.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { isSdkV1Handler, isSdkV1Task, token, type StoredRequest } from "./task-commands.ts";
 
@@ -141,6 +142,6 @@ function cannotRead({ id }: TaskRecord, problem: string, cause?: unknown): Holdf
 }
 
 async function fail({ store, clock }: TakeOverServices, { id }: TaskRecord): Promise<void> {
-  const outcome = errorOutcome({ code: -32603, message });
-  await store.write({ type: "settle", now: clock.now(), id, token, outcome, statusMessage: message });
+  const ending = endingOf(errorOutcome({ code: -32603, message }));
+  await store.write({ type: "settle", now: clock.now(), id, token, ...ending });
 }

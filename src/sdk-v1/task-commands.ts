@@ -7,6 +7,7 @@ import type { GenerationName, TaskMethod, TaskRecord } from "../task/record.ts";
 import { taskId } from "../task/task-id.ts";
 import type { HandlerName } from "../task/queue.ts";
 import { errorOutcome } from "../task/outcome.ts";
+import { endingOf } from "../task/status-text.ts";
 
 /** The scope of records of SDK v1 servers. Their work runs outside Holdfast, so no runtime may claim them. */
 const scope = "sdk-v1";
@@ -114,7 +115,7 @@ export function resultCommand(
   const kind = status === "completed" ? "result" : "error_result";
   // A server in plain JavaScript may pass undefined.
   const body = (JSON.stringify(result) as string | undefined) ?? noResult;
-  return { type: "settle", now, id, token, outcome: { kind, body } };
+  return { type: "settle", now, id, token, ...endingOf({ kind, body }) };
 }
 
 /** Sets a task's status, and its status message unless that is empty. */
@@ -136,7 +137,7 @@ export function statusCommand(
       return { ...about, ...described, type: "settle", outcome: { kind: "result", body: noResult } };
     case "failed": {
       const message = described.statusMessage ?? "The task failed.";
-      return { ...about, ...described, type: "settle", outcome: errorOutcome({ code: -32603, message }) };
+      return { ...about, type: "settle", ...endingOf(errorOutcome({ code: -32603, message })), ...described };
     }
   }
 }

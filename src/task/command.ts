@@ -7,9 +7,9 @@
 import type { ActionBy, TaskRequest, NewTask, TaskChanges, TaskRecord } from "./record.ts";
 import type { CrashBackoff, ClaimingHandler, Quota, Turns, Rest } from "./queue.ts";
 import type { InputAnswer, InputRequest, JournalEntry } from "./journal.ts";
-import type { Outcome } from "./outcome.ts";
 import type { TaskLine } from "./task-line.ts";
 import type { StoredDelivery } from "./delivery.ts";
+import type { Ending } from "./status-text.ts";
 
 /**
  * Every change that a store makes, as plain data: one command is one atomic change, named after the event of the transition table that
@@ -178,27 +178,21 @@ export interface TaskCommands extends DeliveryCommands {
     /** Numbers of log lines to drop. */
     readonly forget: readonly number[];
   };
-  settle: {
+  /** Replaces the status text by that of the end; without one, the task has none from then on. The same for `fail` and `expire`. */
+  settle: Ending & {
     readonly id: string;
     readonly token: string;
-    readonly outcome: Outcome;
-    /** Replaces the status text unless it is undefined. */
-    readonly statusMessage?: string;
     /** The stack of what the handler threw. */
     readonly stack?: string;
   };
   /** With `orphaned` it is refused as `state` while a living owner has a handler for the task. */
-  fail: {
+  fail: Ending & {
     readonly id: string;
-    readonly outcome: Outcome;
-    readonly statusMessage: string;
     readonly orphaned?: true;
   };
   /** Refused as `not_due` if the task's end of life is after `now`, or if it is to be cancelled. Visible until `visibleUntil`. */
-  expire: {
+  expire: Ending & {
     readonly id: string;
-    readonly outcome: Outcome;
-    readonly statusMessage: string;
     readonly visibleUntil: number;
   };
   /** The handler has until `cancelBy` (epoch ms), if given. Changes nothing if a cancel was requested before. */
@@ -220,7 +214,7 @@ export interface TaskCommands extends DeliveryCommands {
     readonly cancelBy: number | null;
   };
   /**
-   * Ends a task as cancelled; also counts as the request if there was none. With `scheduled` it is refused as `not_due` before `cancelBy`;
+   * Ends a task as cancelled; also counts as the request if there was none. `statusMessage` says who cancelled it, if not its caller. With `scheduled` it is refused as `not_due` before `cancelBy`;
    * with `unlessWanted` as `awaited` while a caller of another owner waits, or one was told how to come back.
    */
   cancel: {

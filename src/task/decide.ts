@@ -3,7 +3,7 @@
  * - Pure: the result depends on the record, the command and what the store read for it.
  * - A command that the table of `transition.ts` does not allow is refused, and changes nothing.
  * - Each accepted change raises the version by one; a command that changes nothing leaves it.
- * - A settled or cancelled task never changes its state or outcome again.
+ * - A settled or cancelled task never changes its state, outcome or status text again; earlier texts have ended with it.
  */
 
 import { attemptsAfter } from "./attempts.ts";
@@ -24,6 +24,7 @@ import type { JournalEntry } from "./journal.ts";
 import { journalChange, type JournalCommand, type JournalFacts } from "./journal-changes.ts";
 import { type Outcome, isTerminal } from "./outcome.ts";
 import type { TaskRecord, Progress } from "./record.ts";
+import { cancelledByCaller } from "./status-text.ts";
 import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 import type { LineList, TaskLine } from "./task-line.ts";
@@ -206,7 +207,7 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
     case "cancel": {
       // The sweeper's text says that the caller left, which is wrong for a requested cancel.
       const isRequested = command.scheduled === true && task.cancelRequestedAt !== null;
-      const statusMessage = (isRequested ? undefined : command.statusMessage) ?? task.statusMessage;
+      const statusMessage = (isRequested ? undefined : command.statusMessage) ?? cancelledByCaller;
       const cancelRequestedAt = task.cancelRequestedAt ?? now;
       return decision(finish({ ...task, statusMessage, cancelRequestedAt }, now));
     }
@@ -262,8 +263,7 @@ function settled(
   task: TaskRecord,
   { outcome, statusMessage, now }: TaskCommand<"settle" | "fail" | "expire">,
 ): TaskRecord {
-  const withMessage = { ...task, statusMessage: statusMessage ?? task.statusMessage };
-  return { ...finish(withMessage, now), outcomeKind: outcome.kind };
+  return { ...finish(task, now), statusMessage: statusMessage ?? null, outcomeKind: outcome.kind };
 }
 
 function finish(task: TaskRecord, now: number): TaskRecord {

@@ -54,6 +54,22 @@ export const retryCases = [
       assertMembers(await store.write({ ...retry, token: "c1" }), { task: { failures: 2 } });
     },
 
+    "the text of an attempt or of its progress ends with the task": async ({ store }) => {
+      const outcome = { kind: "error", body: '{"code":-32603,"message":"no"}' } as const;
+      const ends: Readonly<Record<string, readonly [TaskCommand<"settle" | "cancel">, string | null]>> = {
+        a: [{ ...held, type: "settle", outcome }, null],
+        b: [{ ...held, type: "settle", outcome, statusMessage: "no" }, "no"],
+        c: [{ now: noon + 1, id, type: "cancel" }, "Cancelled by the caller."],
+      };
+      for (const [name, [end, text]] of Object.entries(ends)) {
+        const of = { ...held, id: `task-${name}` };
+        await store.write(createRunning(name));
+        await store.write({ ...of, type: "update", changes: { statusMessage: "Attempt 2 of 3" } });
+        await store.write({ ...end, id: of.id });
+        assertMembers(await store.get(of.id), { statusMessage: text });
+      }
+    },
+
     "only the attempt that holds the task can release it": async ({ store }) => {
       await store.write(createRunning("a"));
       assert.deepEqual(await store.write({ ...retry, token: "t0" }), { ok: false, reason: "fenced" });

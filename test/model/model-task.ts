@@ -78,10 +78,7 @@ export function refusal(
 export function effect(old: ModelTask, command: ChangeCommand, by: string): Effect | Refusal {
   const { task } = old;
   const { now } = command;
-  const finish = (
-    state: "settled" | "cancelled",
-    statusMessage = task.statusMessage,
-  ): Partial<TaskRecord> => {
+  const finish = (state: "settled" | "cancelled", statusMessage: string | null): Partial<TaskRecord> => {
     const counts = { openInputs: 0, childInputs: 0, openWaits: 0 };
     const ended = { ...counts, cancelBy: null, finishedAt: now, updatedAt: now };
     return { state, statusMessage, ...nobodys, ...ended };
@@ -129,14 +126,14 @@ export function effect(old: ModelTask, command: ChangeCommand, by: string): Effe
     case "expire": {
       const { outcome, statusMessage } = command;
       const visible = command.type === "expire" ? { visibleUntil: command.visibleUntil } : {};
-      const ended = { ...finish("settled", statusMessage), outcomeKind: outcome.kind };
+      const ended = { ...finish("settled", statusMessage ?? null), outcomeKind: outcome.kind };
       return { task: ended, outcome, ...visible };
     }
     case "cancel": {
       const cancelRequestedAt = task.cancelRequestedAt ?? now;
       // That its caller left is no reason to give for a task whose requestor asked.
       const text = command.scheduled && task.cancelRequestedAt !== null ? undefined : command.statusMessage;
-      return { task: { ...finish("cancelled", text), cancelRequestedAt } };
+      return { task: { ...finish("cancelled", text ?? "Cancelled by the caller."), cancelRequestedAt } };
     }
     default:
       return journalEffect(old, command);

@@ -53,9 +53,10 @@ it("the last of each kind of change is written, with those of other kinds", asyn
   expect(updates()).toBe(2);
 });
 
-it("a task that ends shows the last status text", async () => {
+it("a task that ends keeps the last change, and no text of its work", async () => {
   const { process, held } = await counting((_, task) => {
-    for (const status of ["first", "last"]) void task.status(status);
+    void task.status("nearly done");
+    for (const ms of [5_000, 7_000]) void task.pollInterval(ms);
     return text("done");
   });
   const id = await process.callId("handler");
@@ -64,7 +65,8 @@ it("a task that ends shows the last status text", async () => {
   expect((await process.get(id)).task.state).toBe("running");
   held.open();
   const ended = await process.ended(id);
-  expect([ended.task.statusMessage, bodyOf(ended)]).toEqual(["last", text("done")]);
+  expect(ended.task).toMatchObject({ statusMessage: null, pollIntervalMs: 7_000 });
+  expect(bodyOf(ended)).toEqual(text("done"));
 });
 
 it("a question comes with the status text that was set before it", async () => {

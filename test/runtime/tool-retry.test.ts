@@ -69,8 +69,9 @@ describe("a handler that throws", () => {
     expect((await process.get(id)).task.statusMessage).toBe("Attempt 2 of 3");
     gate.resolve();
     await process.asked(id);
+    expect((await process.get(id)).task.statusMessage).toBe("nearly done");
     await process.answer(id, "q", { action: "decline" });
-    expect((await process.ended(id)).task.statusMessage).toBe("nearly done");
+    expect((await process.ended(id)).task.statusMessage).toBeNull();
   });
 
   it("ends its task after the last attempt", async () => {
@@ -78,7 +79,9 @@ describe("a handler that throws", () => {
     await process.clock.advance(longestMs);
     const ended = await process.ended(id);
     expect(bodyOf(ended)).toEqual(failedWith("busy"));
-    expect(ended.task).toMatchObject({ attempt: 3, failures: 2 });
+    const statusMessage = "Attempt 3 of 3 failed: busy";
+    expect(ended.task).toMatchObject({ attempt: 3, failures: 2, statusMessage });
+    expect(ended.task.attempts.at(-1)).toMatchObject({ end: "failed", error: statusMessage });
   });
 
   it("ends its task at once without a policy", async () => {

@@ -12,6 +12,7 @@ import { newStore, openDurable, storeNames } from "./stores.ts";
 
 const call = { method: "tools/call", params: { name: "x" } };
 const done = { content: [] };
+const jam = { content: [{ type: "text" as const, text: "Paper jam" }], isError: true };
 const hour = 3_600_000;
 
 async function setUp(options: Partial<SdkV1Options> = {}) {
@@ -78,6 +79,21 @@ describe("a task without a result", () => {
       message: "The disk is full.",
     });
   });
+});
+
+it.each<[end: string, ends: (store: TaskStore, id: string) => Promise<void>, text: string | undefined]>([
+  ["a result", (store, id) => store.storeTaskResult(id, "completed", done), undefined],
+  ["a failure", (store, id) => store.storeTaskResult(id, "failed", jam), "Paper jam"],
+  ["completed", (store, id) => store.updateTaskStatus(id, "completed"), undefined],
+  ["completed, with a text", (store, id) => store.updateTaskStatus(id, "completed", "Sent"), "Sent"],
+  ["failed", (store, id) => store.updateTaskStatus(id, "failed"), "The task failed."],
+  ["cancelled", (store, id) => store.updateTaskStatus(id, "cancelled"), "Cancelled by the caller."],
+])("a text of progress ends with the task: %s [C-032 C-117]", async (_, ends, text) => {
+  const { create, taskStore } = await setUp();
+  const { taskId } = await create();
+  await taskStore.updateTaskStatus(taskId, "working", "page 3 of 9");
+  await ends(taskStore, taskId);
+  expect((await taskStore.getTask(taskId))?.statusMessage).toBe(text);
 });
 
 it("a task without a stored result has no result", async () => {

@@ -75,7 +75,7 @@ class Scribe {
   get log(): unknown {
     let text = JSON.stringify(this.notes);
     for (const [index, id] of this.#ids.entries()) text = text.replaceAll(id, `task ${index}`);
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text, (_, value: unknown) => withoutTextOfItsEnd(value)) as unknown;
   }
 
   async #note(answer: () => Promise<unknown>): Promise<void> {
@@ -85,6 +85,13 @@ class Scribe {
       this.notes.push({ threw: (error as Error).message });
     }
   }
+}
+
+/** The SDK's store keeps the last text of an ended task. */
+function withoutTextOfItsEnd(value: unknown): unknown {
+  const { status, statusMessage: _, ...rest } = { ...(value as Partial<Task> | null) };
+  const hasEnded = status === "completed" || status === "failed" || status === "cancelled";
+  return hasEnded ? { ...rest, status } : value;
 }
 
 function message(type: QueuedMessage["type"], id: number): QueuedMessage {

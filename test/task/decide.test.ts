@@ -4,6 +4,7 @@ import { decide, type TaskChangeCommand } from "../../src/task/decide.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { isTerminal, taskStates } from "../../src/task/outcome.ts";
 import { nextState, transitions } from "../../src/task/transition.ts";
+import { cancelledByCaller } from "../../src/task/status-text.ts";
 import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";
 import {
   accepted,
@@ -348,10 +349,11 @@ describe("ends", () => {
   const over = (how: Pick<TaskAttempt, "end" | "error">): readonly TaskAttempt[] =>
     held.attempts.map((attempt) => ({ ...attempt, endedAt: now, ...how }));
 
-  test("settle keeps the outcome, and the status text unless it brings one", () => {
+  test("settle keeps the outcome, and no status text but its own", () => {
     const { task, journal, outcome: kept } = accepted(held, samples.settle);
     const attempts = over({ end: "settled" });
-    expect(task).toEqual({ ...held, ...end, state: "settled", attempts, outcomeKind: "result" });
+    const settled = { state: "settled", statusMessage: null, outcomeKind: "result" };
+    expect(task).toEqual({ ...held, ...end, ...settled, attempts });
     expect([journal, kept]).toEqual([[], outcome]);
     expect(changed(held, { ...samples.settle, statusMessage: "done" })).toMatchObject({
       statusMessage: "done",
@@ -381,7 +383,7 @@ describe("ends", () => {
   test("cancel has no outcome, and stands for its request where none came before", () => {
     const { task, outcome: none } = accepted(held, samples.cancel);
     const cancelled = { state: "cancelled", cancelRequestedAt: now, attempts: over({ end: "cancelled" }) };
-    expect(task).toEqual({ ...held, ...end, ...cancelled });
+    expect(task).toEqual({ ...held, ...end, ...cancelled, statusMessage: cancelledByCaller });
     expect(none).toBeNull();
     const requested = runningRecord({ cancelRequestedAt: noon + 1 });
     const { task: later } = accepted(requested, { ...samples.cancel, statusMessage: "stopped" });
@@ -406,7 +408,7 @@ describe("ends", () => {
     const sweep = { ...samples.cancel, scheduled: true, statusMessage: "The caller left." } as const;
     expect(accepted(task, { ...sweep, now: now + 5 }).task).toMatchObject({
       state: "cancelled",
-      statusMessage: "x",
+      statusMessage: cancelledByCaller,
     });
     expect(accepted(left, { ...sweep, now: now + 50 }).task.statusMessage).toBe("The caller left.");
   });

@@ -6,7 +6,6 @@ import {
   statusNotification,
   readTaskParams,
   relatedTaskOf,
-  diagnose,
   listResult,
   readTaskId,
   type TasksMethod,
@@ -26,7 +25,7 @@ import {
 import type { ReceivedTasks, ReceiverParts, Work } from "../session/receiver/receiver.ts";
 import { questionKeyOf, withParent } from "../../generation/extensions.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
-import type { TaskSnapshot } from "../../task/record.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { JsonObject } from "../../generation/message.ts";
 import { listPage, parentOf, unlessDeleted, untilFinished } from "../session/receiver/runtime-queries.ts";
 
@@ -82,7 +81,7 @@ export class CoreReceivedTasks implements ReceivedTasks {
       if (snapshot.task.finishedAt === null || isNotified) return;
       isNotified = true;
       unwatch();
-      const { method, params } = statusNotification(await shown(about, snapshot));
+      const { method, params } = statusNotification(await shown(about, snapshot.task));
       await requester.sendOnce({ jsonrpc: "2.0", method, params: { ...params } });
     };
     const onChange = (): void => void check().catch(unwatch); // the task was deleted, or the runtime stops
@@ -151,12 +150,12 @@ export async function answerTasksRequest(
   const { runtime, requestor } = about;
   switch (method) {
     case "tasks/get": {
-      const snapshot = await runtime.get(readTaskId(method, params), requestor);
-      return { result: { ...(await shown(about, snapshot)) } };
+      const { task } = await runtime.get(readTaskId(method, params), requestor);
+      return { result: { ...(await shown(about, task)) } };
     }
     case "tasks/cancel": {
-      const snapshot = await runtime.cancelNow(readTaskId(method, params), requestor);
-      return { result: { ...(await shown(about, snapshot)) } };
+      const { task } = await runtime.cancelNow(readTaskId(method, params), requestor);
+      return { result: { ...(await shown(about, task)) } };
     }
     case "tasks/result": // C-059
       return taskResult(
@@ -164,15 +163,12 @@ export async function answerTasksRequest(
       );
     case "tasks/list": {
       const { records, nextCursor } = await listPage(runtime, requestor, params);
-      const tasks = await unlessDeleted(records, async (record) =>
-        withParent(wireTask(record), await parentOf(about, record)),
-      );
+      const tasks = await unlessDeleted(records, async (record) => shown(about, record));
       return { result: { ...listResult(tasks, nextCursor) } };
     }
   }
 }
 
-export async function shown(about: About, snapshot: TaskSnapshot): Promise<WireTask> {
-  const { task } = snapshot;
-  return withParent(wireTask(task, diagnose(snapshot)), await parentOf(about, task));
+async function shown(about: About, task: TaskRecord): Promise<WireTask> {
+  return withParent(wireTask(task), await parentOf(about, task));
 }

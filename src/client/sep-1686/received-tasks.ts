@@ -14,21 +14,17 @@ import {
   readTaskId,
   type TasksMethod,
   taskResult,
-  errorOf,
   getTaskResult,
-  wireStatus,
   wireTask,
-  type WireTask,
 } from "../../generation/sep-1686.ts";
 import { type Question, questionCall, withAnswer } from "../session/receiver/question-tools.ts";
 import type { ReceivedTasks, ReceiverParts, Work } from "../session/receiver/receiver.ts";
 import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
-import type { TaskSnapshot, TaskRecord } from "../../task/record.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
 import { listPage, parentOf, unlessDeleted, untilFinished } from "../session/receiver/runtime-queries.ts";
 import { RequestWithdrawn, type Answer } from "../session/receiver/received-requests.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { withParent } from "../../generation/extensions.ts";
-import { cutText } from "../../task/stored-text.ts";
 import type { JsonObject } from "../../generation/message.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 
@@ -120,7 +116,9 @@ export async function answerTasksRequest(
   const { runtime, requestor, scope } = context;
   if (method === "tasks/list") {
     const { records, nextCursor } = await listPage(runtime, requestor, params, { scope });
-    const tasks = await unlessDeleted(records, async (record) => listed(record, context));
+    const tasks = await unlessDeleted(records, async (record) =>
+      withParent(wireTask(record), await parentOf(context, record)),
+    );
     return { result: { ...listResult(tasks, nextCursor) } };
   }
   const taskId = readTaskId(method, params);
@@ -137,14 +135,6 @@ export async function answerTasksRequest(
       await runtime.delete(id, requestor);
       return { result: { ...deleteTaskResult(taskId) } };
   }
-}
-
-/** A task for a list, as in `tasks/get`. Rejects with `unknown_task`. */
-async function listed(record: TaskRecord, context: RequestorContext): Promise<WireTask> {
-  const parent = await parentOf(context, record);
-  if (wireStatus(record) !== "failed") return withParent(wireTask(record), parent);
-  const snapshot = await context.runtime.get(record.id, context.requestor);
-  return withParent(wireTask(snapshot.task, cutText(errorOf(snapshot) ?? "")), parent);
 }
 
 /** A server with tasks in this client, and the runtime that runs them. */

@@ -278,10 +278,7 @@ export class Dispatcher {
     const now = clock.now();
     if (plan.do === "end") await sweeper.end(task);
     else if (plan.do === "cancel") await store.write({ type: "cancel", now, id });
-    else if (token !== null) {
-      const { outcome, statusMessage } = plan;
-      await store.write({ type: "settle", now, id, token, outcome, statusMessage });
-    }
+    else if (token !== null) await store.write({ type: "settle", now, id, token, ...plan.ending });
   }
 
   #track(work: Promise<void>): void {

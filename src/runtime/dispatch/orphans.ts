@@ -82,9 +82,9 @@ export class Orphans {
   /** False if it stays queued. */
   async #fail(id: string, tool: string): Promise<boolean> {
     const { store, clock, unreadable } = this.#services;
-    const { outcome, statusMessage } = orphanFailure(tool);
+    const ending = orphanFailure(tool);
     try {
-      const failure = { type: "fail", now: clock.now(), id, outcome, statusMessage, orphaned: true } as const;
+      const failure = { type: "fail", now: clock.now(), id, ...ending, orphaned: true } as const;
       return (await store.write<"fail">(failure)).ok;
     } catch (error) {
       if (!isUnreadable(error)) throw error;

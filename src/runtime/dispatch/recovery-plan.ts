@@ -1,6 +1,7 @@
 import { hasExpired } from "../../task/expiry.ts";
-import { errorOutcome, type Outcome } from "../../task/outcome.ts";
+import { errorOutcome } from "../../task/outcome.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
+import { endingOf, type Ending } from "../../task/status-text.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-config.ts";
@@ -13,9 +14,7 @@ export type ClaimPlan =
   /** It has expired, and no sweep has ended it yet. */
   | { readonly do: "end" }
   | { readonly do: "cancel" }
-  | { readonly do: "fail"; readonly outcome: Outcome; readonly statusMessage: string };
-
-type Failure = Extract<ClaimPlan, { do: "fail" }>;
+  | { readonly do: "fail"; readonly ending: Ending };
 
 /** Applies a tool's `onCrash` and the limit on crashes (guarantee 5). */
 export function planClaimed(
@@ -32,19 +31,19 @@ export function planClaimed(
   // Its handler runs with its signal aborted, so that it can stop what it started elsewhere.
   if (isCancelled && !(task.journalled && mayRun(task, tool))) return { do: "cancel" };
   if (task.crashes >= maxCrashes) {
-    return failed(
+    return fail(
       `Gave up: the server crashed ${task.crashes} times in a row while this task was running, without any progress in between.`,
     );
   }
   if (!mayRun(task, tool)) {
-    return failed(interrupted(task.tool));
+    return fail(interrupted(task.tool));
   }
   return { do: "run", tool: runs };
 }
 
 /** The failure of a task whose tool did not come back within the grace period. */
-export function orphanFailure(tool: string): Failure {
-  return failed(`This server no longer has a tool "${tool}".`);
+export function orphanFailure(tool: string): Ending {
+  return failure(`This server no longer has a tool "${tool}".`);
 }
 
 /** Why a task that cannot run again fails. */
@@ -61,6 +60,10 @@ export function mayRun(task: TaskRecord, tool: Tool): boolean {
   return repeatable || task.journalled || tool.retry !== undefined;
 }
 
-function failed(message: string): Failure {
-  return { do: "fail", outcome: errorOutcome({ code: -32603, message }), statusMessage: message };
+function fail(message: string): ClaimPlan {
+  return { do: "fail", ending: failure(message) };
+}
+
+function failure(message: string): Ending {
+  return endingOf(errorOutcome({ code: -32603, message }));
 }

@@ -1,4 +1,5 @@
 import { expiredError, errorOutcome } from "../../task/outcome.ts";
+import { endingOf } from "../../task/status-text.ts";
 import { hasExpired } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
@@ -142,10 +143,9 @@ export class Sweeper {
   async #end(id: string, now: number): Promise<boolean> {
     const { store, options, onError, unreadable } = this.#services;
     const visibleUntil = now + options.expiredVisibleMs;
-    const outcome = errorOutcome(expiredError);
-    const statusMessage = expiredError.message;
+    const ending = endingOf(errorOutcome(expiredError));
     try {
-      const expiry = { type: "expire", now, id, outcome, statusMessage, visibleUntil } as const;
+      const expiry = { type: "expire", now, id, ...ending, visibleUntil } as const;
       const result = await store.write<"expire">(expiry);
       if (!result.ok && result.reason === "not_due") await this.#cancel(id, now);
       return true;

@@ -2,6 +2,7 @@ import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { isUndecrypted } from "../../task/stored-text.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import { errorOutcome, isTerminal } from "../../task/outcome.ts";
+import { endingOf } from "../../task/status-text.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskHolder } from "../changed-tasks.ts";
 import type { Slots } from "../dispatch/slots.ts";
@@ -246,8 +247,8 @@ export class Attempts implements TaskHolder {
     this.#services.unreadable.report(id, problem);
     const { signal } = this.#closing;
     const message = isUndecrypted(problem) ? undecrypted : damaged;
-    const failure = { outcome: errorOutcome({ code: -32603, message }), statusMessage: message };
-    const settle = () => store.write({ type: "settle", now: clock.now(), id, token, ...failure });
+    const ending = endingOf(errorOutcome({ code: -32603, message }));
+    const settle = () => store.write({ type: "settle", now: clock.now(), id, token, ...ending });
     try {
       await untilStoreAnswers(settle, this.#services, signal);
     } catch (error) {

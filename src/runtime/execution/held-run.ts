@@ -3,7 +3,8 @@ import { cutStack } from "../../task/attempts.ts";
 import { type TaskChanges, generations, type Origin, type TaskRecord } from "../../task/record.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable, isFault } from "../../task/fault.ts";
-import { type JsonRpcError, type Outcome, isTerminal } from "../../task/outcome.ts";
+import { isTerminal } from "../../task/outcome.ts";
+import { attemptBegins, attemptFailed, endingOf, type Ending } from "../../task/status-text.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import { LifeLimit } from "../journal/life-limit.ts";
@@ -16,7 +17,6 @@ import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
 import { thrownStack, decodeError, describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
 import { type Tool, ruleAllows } from "../tool/tool.ts";
-import type { RetryPolicy } from "../tool/tool-options.ts";
 import { Calls } from "./call-tool.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
@@ -135,7 +135,7 @@ export class HeldRun {
   /** Removes the failure of the last attempt from what clients see. */
   sayAttempt(): void {
     const { record, tool } = this.#setup;
-    const statusMessage = attemptText(record, tool);
+    const statusMessage = tool.retry && attemptBegins(record, tool.retry.attempts);
     if (statusMessage !== undefined) this.#updates.update({ statusMessage }).catch(() => undefined);
   }
 
@@ -153,7 +153,7 @@ export class HeldRun {
     if (end.threw) events?.threw(token, end.error);
     try {
       if (run.life.state === "ended") {
-        // The last status text stays with the ended task, and so do its log and its output.
+        // What the handler changed stays with the ended task, and so do its log and its output; a text that it set ends.
         await Promise.all([this.#updates.written(), run.lines.written()]);
       }
       if (run.life.state !== "ended") return;
@@ -232,32 +232,33 @@ export class HeldRun {
   async #settle(end: HandlerEnd): Promise<void> {
     const { store, clock } = this.#setup.services;
     const { id } = this.task;
-    const { outcome, threw } = end;
     const { trace } = this.run;
     const cancel = () => store.write({ type: "cancel", now: clock.now(), id });
     try {
-      if (threw && this.run.life.cancelRequested) {
+      if (end.threw && this.run.life.cancelRequested) {
         await this.task.persist(cancel);
         trace?.end({ end: "cancelled" });
       } else {
-        await this.task.write("settle", { outcome, ...diagnostics(outcome), ...stackOf(end) });
+        await this.task.write("settle", { ...this.#endingAfter(end), ...stackOf(end) });
         trace?.end(attemptOutcome(end));
       }
     } catch (error) {
       if (!isFenced(error)) throw error;
     }
   }
+
+  /** What a handler threw that could run again names the attempt. */
+  #endingAfter(end: HandlerEnd): Ending {
+    const { tool, record } = this.#setup;
+    const { outcome } = end;
+    const wasAttempt = end.threw && end.early !== true && outcome.kind === "error_result";
+    if (!wasAttempt || tool.retry === undefined) return endingOf(outcome);
+    return endingOf(outcome, attemptFailed(record.failures + 1, tool.retry.attempts));
+  }
 }
 
 function isFenced(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === "fenced";
-}
-
-/** A failed task says why in its status text too (X-098). */
-function diagnostics(outcome: Outcome): { statusMessage?: string } {
-  if (outcome.kind !== "error") return {};
-  const { message } = JSON.parse(outcome.body) as JsonRpcError;
-  return { statusMessage: message };
 }
 
 /** Operators see where a handler threw. */
@@ -334,22 +335,8 @@ export function handlerRetry(
   if (retry.on !== undefined && !ruleAllows(retry.on, error, onError)) return undefined;
   return {
     until: deadlineAfter(clock.now(), retryPause(attempt, clock, retry.backoff)),
-    statusMessage: cutText(`${failedText(attempt, retry)}${describeThrown(error)}`),
+    statusMessage: cutText(`${attemptFailed(attempt, retry.attempts)}${describeThrown(error)}`),
   };
-}
-
-/** The status text of an attempt that begins, which replaces the failure of the last one; undefined if clients see another text. */
-export function attemptText(
-  { failures, statusMessage }: Pick<TaskRecord, "failures" | "statusMessage">,
-  { retry }: Pick<Tool, "retry">,
-): string | undefined {
-  if (retry === undefined || statusMessage?.startsWith(failedText(failures, retry)) !== true)
-    return undefined;
-  return `Attempt ${failures + 1} of ${retry.attempts}`;
-}
-
-function failedText(attempt: number, { attempts }: RetryPolicy): string {
-  return `Attempt ${attempt} of ${attempts} failed: `;
 }
 
 /**

@@ -194,7 +194,8 @@ export interface TaskContext<Prepared = unknown> {
   version(key: JournalKey, since: number): Promise<boolean>;
   /**
    * Sets the text that clients see next to the status. Call it as often as you like: if texts come faster than they are written, the last
-   * one wins. Resolves once this text, or a later one, is stored; you need not await it.
+   * one wins. It ends with the task, which then says why it failed, or who cancelled it. Resolves once this text, or a later one, is
+   * stored; you need not await it.
    */
   status(message: string): Promise<void>;
   /**

@@ -1,5 +1,4 @@
 import {
-  diagnose,
   nestedRequest,
   logNotification,
   progressNotification,
@@ -13,7 +12,7 @@ import type { NotificationFormat } from "../subscriptions/notification-format.ts
 
 /** Tasks of 2025-11-25 send their status, progress and log. Their questions name the task, and have a key. */
 export const format: NotificationFormat = {
-  state: (snapshot) => statusNotification(wireTask(snapshot.task, diagnose(snapshot))),
+  state: (snapshot) => statusNotification(wireTask(snapshot.task)),
   progress: progressNotification,
   log: (line, { tool, wireId }) => logNotification(tool, line, wireId),
   ask: (question, { wireId, key }) =>

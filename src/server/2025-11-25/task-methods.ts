@@ -1,15 +1,11 @@
 import {
-  diagnose,
   listResult,
   readTaskId,
   type TasksMethod,
   taskResult,
-  wireStatus,
   wireTask,
-  type WireTask,
 } from "../../generation/2025-11-25.ts";
-import type { TaskSnapshot } from "../../task/record.ts";
-import { listPage, type Listing } from "../list-page.ts";
+import { listPage } from "../list-page.ts";
 import {
   getTask,
   listedIn,
@@ -22,7 +18,7 @@ import {
 export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
   async "tasks/get"(request, session) {
     const id = await session.find(readTaskId("tasks/get", request.params));
-    return { result: { ...shown(await getTask(session, id, request)) } };
+    return { result: { ...wireTask((await getTask(session, id, request)).task) } };
   },
 
   async "tasks/result"({ id: request, params, signal, access, trace }, session) {
@@ -40,22 +36,11 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
     const id = await session.find(readTaskId("tasks/cancel", params));
     const cancelled = await session.runtime.cancelNow(id, requestorWith(session, access));
     trace?.about(id);
-    return { result: { ...shown(cancelled) } };
+    return { result: { ...wireTask(cancelled.task) } };
   },
 };
 
 export const list: ListTasks = async ({ params, access }, runtime, sessions) => {
-  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, listing);
+  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, wireTask);
   return { result: { ...listResult(tasks, nextCursor) } };
 };
-
-/** As `tasks/get` shows it. Only the outcome of a failed task is read, which has the reason. */
-const listing: Listing<WireTask> = {
-  short: (task) =>
-    task.statusMessage === null && wireStatus(task) === "failed" ? undefined : wireTask(task),
-  whole: shown,
-};
-
-function shown(snapshot: TaskSnapshot): WireTask {
-  return wireTask(snapshot.task, diagnose(snapshot));
-}

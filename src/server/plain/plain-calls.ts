@@ -2,6 +2,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { errorResult, resultOutcome } from "../../task/outcome.ts";
+import { cancelledByCaller } from "../../task/status-text.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { Answer } from "../answer.ts";
 import { type OnError, waitOutStop } from "../faults.ts";
@@ -173,7 +174,8 @@ export class PlainCalls {
       call.request.signal.throwIfAborted(); // else nothing would report whether the answer arrived
       call.afterAnswer(waiting.send());
       if (via !== undefined) this.#runtime.retrieved(task, via);
-      return call.answerOf(outcome ?? errorResult(`The call to ${task.tool} was cancelled.`));
+      const cancelled = `The call to ${task.tool} has no result. ${task.statusMessage ?? cancelledByCaller}`;
+      return call.answerOf(outcome ?? errorResult(cancelled));
     }
     if (policy === "ticket") await waiting.promise({ leaves: true });
     if (call.askByAnswer !== undefined && someCanBeAsked(snapshot, call)) return call.askByAnswer(snapshot);

@@ -5,15 +5,11 @@ import {
   readTaskId,
   type TasksMethod,
   taskResult,
-  errorOf,
   getTaskResult,
-  wireStatus,
   wireTask,
-  type WireTask,
 } from "../../generation/sep-1686.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { cutText } from "../../task/stored-text.ts";
-import { listPage, type Listing } from "../list-page.ts";
+import { listPage } from "../list-page.ts";
 import {
   getTask,
   listedIn,
@@ -57,12 +53,6 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
 };
 
 export const list: ListTasks = async ({ params, access }, runtime, sessions) => {
-  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, listing);
+  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, wireTask);
   return { result: { ...listResult(tasks, nextCursor) } };
-};
-
-/** As `tasks/get` shows it, with errors cut to the length for a list. */
-const listing: Listing<WireTask> = {
-  short: (task) => (wireStatus(task) === "failed" ? undefined : wireTask(task)),
-  whole: (snapshot) => wireTask(snapshot.task, cutText(errorOf(snapshot) ?? "")),
 };

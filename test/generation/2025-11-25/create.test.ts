@@ -72,6 +72,8 @@ describe("the answer", () => {
     for (const view of [working({ openInputs: 1 }), completed({ content: [] }), failedResult({})]) {
       expect(createTaskResult(view).task.status).toBe("working");
     }
+    const failed = failedResult({}, { statusMessage: "no paper" });
+    expect(createTaskResult(failed).task).not.toHaveProperty("statusMessage");
   });
 
   it("has a text for the model where there is one [C-026]", () => {

@@ -18,6 +18,7 @@ it("shows ids, ISO times and milliseconds [X-016 X-020 X-021 X-022 X-024]", () =
 it("names the tool until there is something to say, and never in its stead", () => {
   expect(wireTask(working({ progress: { progress: 1 } })).statusMessage).toBe("1");
   expect(wireTask(working({ statusMessage: "" })).statusMessage).toBe("publish");
+  expect(wireTask(working({ statusMessage: "", progress: { progress: 1 } })).statusMessage).toBe("1");
   expect(wireTask(completed({}))).not.toHaveProperty("statusMessage");
   // What is no call of a tool was made by none.
   const read = wireTask(working({ method: "resources/read", tool: "resources/read" }));
@@ -40,14 +41,6 @@ it("completes with any result and fails with JSON-RPC errors alone [X-017 X-033 
   expect(wireTask(completed({ content: [], isError: true })).status).toBe("completed");
   expect(wireTask(failed({ code: -32603, message: "no" })).status).toBe("failed");
   expect(wireTask(cancelled()).status).toBe("cancelled");
-});
-
-it("always says why a task failed [X-098]", () => {
-  expect(wireTask(failed({ code: 1, message: "no paper" })).statusMessage).toBe("no paper");
-  expect(wireTask(failed({ code: 1, message: "no paper" }, { statusMessage: "jam" })).statusMessage).toBe(
-    "jam",
-  );
-  expect(wireTask(failed({ code: 1, message: "" })).statusMessage).toBe("The request failed with code 1.");
 });
 
 it("refuses a settled task without an outcome, which no store may show", () => {

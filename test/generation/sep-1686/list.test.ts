@@ -6,7 +6,7 @@ it("is a page of tasks, and says where the next one begins [S-045 A-20]", () => 
   const tasks = [
     wireTask(working().task),
     wireTask(completed({}).task),
-    wireTask(failed({ code: 1, message: "no" }).task, "no"),
+    wireTask(failed({ code: 1, message: "no" }, { statusMessage: "no" }).task),
   ];
   expect(listResult(tasks, "next")).toEqual({ tasks, nextCursor: "next" });
   expect(tasks[2]).toEqual({

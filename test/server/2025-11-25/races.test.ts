@@ -6,7 +6,7 @@ import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { Failing, storeFailed, watchedStore, type StoreCall } from "../../runtime/watched-store.ts";
-import { type Message, formClient, text } from "../../kit/messages.ts";
+import { formClient, text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
 import { startServer } from "../../kit/server.ts";
 import { FakeStreams } from "./streams.ts";
@@ -153,23 +153,4 @@ it("says that it failed where the store fails a request [C-112]", async () => {
   expect(await session.error("tasks/get", { taskId })).toEqual({ code: -32603, message });
   expect(await session.request("tasks/get", { taskId })).toMatchObject({ status: "failed" });
   expect(errors).toHaveLength(1);
-});
-
-it("leaves out of a list what is deleted meanwhile [C-115]", async () => {
-  const deleted = new Set<string>();
-  const store = memoryStore();
-  const watched = watchedStore(store, () => undefined);
-  const { server } = await startServer(tools, {
-    store: {
-      ...watched,
-      snapshot: async (id, isVisible) => (deleted.has(id) ? undefined : watched.snapshot(id, isVisible)),
-    },
-  });
-  const session = await InMemorySession.open(server);
-  const [one, two] = [await session.start("fails"), await session.start("fails")];
-  for (const taskId of [one, two]) await session.until(taskId, "failed");
-  deleted.add(one);
-  const { tasks } = await session.request("tasks/list");
-  expect((tasks as Message[]).map(({ taskId }) => taskId)).toEqual([two]);
-  expect(await session.error("tasks/get", { taskId: one })).toMatchObject({ code: -32602 });
 });

@@ -34,9 +34,14 @@ export interface AskedQuestion {
 
 /**
  * Tools that ask the user a server's questions. A question that a crash interrupted is asked again. Adds tasks with
- * an answer to `unfetchedAnswers`, if their ids are this client's own.
+ * an answer to `unfetchedAnswers`, if their ids are this client's own. What a callback throws goes to `report`: it is no business of the
+ * server.
  */
-export function questionTools(responders: Responders, unfetchedAnswers: Set<string>): Registry {
+export function questionTools(
+  responders: Responders,
+  unfetchedAnswers: Set<string>,
+  report: (error: unknown) => void,
+): Registry {
   const registry = new Registry();
   const sharedQuestions = new SharedQuestions();
   for (const method of questionMethods) {
@@ -44,7 +49,15 @@ export function questionTools(responders: Responders, unfetchedAnswers: Set<stri
       const { id, wireId, signal } = task;
       const { server, params, taskId } = readQuestion(args);
       const question = { key: id, method, params, taskId, trace: detailsOf(task).origin?.trace };
-      const ask = async (until: AbortSignal): Promise<UserAnswer> => responders.ask(server, question, until);
+      const ask = async (until: AbortSignal): Promise<UserAnswer> => {
+        try {
+          return await responders.ask(server, question, until);
+        } catch (error) {
+          until.throwIfAborted();
+          report(error);
+          return { kind: "cancel_task", error };
+        }
+      };
       const isNamed = taskId !== null && questionKeyOf(params) !== undefined;
       const answer = isNamed
         ? await sharedQuestions.answer(requestHash(method, server, params, taskId), ask, signal)

@@ -1,4 +1,5 @@
 import { createRuntime } from "../../../runtime/create-runtime.ts";
+import { errorReporter } from "../../../runtime/error-reporter.ts";
 import type { RuntimeOptions } from "../../../runtime/options.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
 import type { TaskStore } from "../../../store/store.ts";
@@ -68,7 +69,7 @@ export async function shareRuntime({
     };
     const newResponders = new Responders();
     const unfetched = new Set<string>();
-    const registry = questionTools(newResponders, unfetched);
+    const registry = questionTools(newResponders, unfetched, errorReporter(onError));
     const made = createRuntime({ store, registry, options, ...(onError !== undefined && { onError }) });
     return { runtime: made, responders: newResponders, unfetchedAnswers: unfetched, users: 0 };
   }
