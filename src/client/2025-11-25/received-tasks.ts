@@ -157,10 +157,11 @@ export async function answerTasksRequest(
       const { task } = await runtime.cancelNow(readTaskId(method, params), requestor);
       return { result: { ...(await shown(about, task)) } };
     }
-    case "tasks/result": // C-059
-      return taskResult(
-        withAnswer(await untilFinished(runtime, requestor, readTaskId(method, params), signal)),
-      );
+    case "tasks/result": {
+      const finished = await untilFinished(runtime, requestor, readTaskId(method, params), signal); // C-059
+      runtime.retrieved(finished.task, method);
+      return taskResult(withAnswer(finished));
+    }
     case "tasks/list": {
       const { records, nextCursor } = await listPage(runtime, requestor, params);
       const tasks = await unlessDeleted(records, async (record) => shown(about, record));

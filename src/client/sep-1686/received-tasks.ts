@@ -129,8 +129,12 @@ export async function answerTasksRequest(
       const parent = await parentOf(context, snapshot.task);
       return { result: { ...withParent(getTaskResult(snapshot), parent) } };
     }
-    case "tasks/result":
-      return { result: taskResult(withAnswer(await runtime.get(id, requestor))) };
+    case "tasks/result": {
+      const snapshot = await runtime.get(id, requestor);
+      const result = taskResult(withAnswer(snapshot));
+      runtime.retrieved(snapshot.task, method);
+      return { result };
+    }
     case "tasks/delete":
       await runtime.delete(id, requestor);
       return { result: { ...deleteTaskResult(taskId) } };

@@ -161,6 +161,20 @@ describe("a client that takes tasks", () => {
     expect(await ask(peer, "tasks/cancel", { taskId: other })).not.toHaveProperty("result._meta");
   });
 
+  it("records when the server first fetches an answer [C-129]", async () => {
+    const user = new User();
+    const store = memoryStore();
+    const { peer } = await setUp(user, store);
+    const taskId = await create(peer);
+    await user.isAsked(1);
+    user.answer(0, accept);
+    await peer.sees("notifications/tasks/status");
+    await ask(peer, "tasks/get", { taskId }); // which has no answer in it
+    expect(await store.get(taskId)).not.toHaveProperty("retrieved");
+    await ask(peer, "tasks/result", { taskId });
+    while ((await store.get(taskId))?.retrieved?.via !== "tasks/result");
+  });
+
   it("leaves a wait that the server takes back unanswered [C-088]", async () => {
     const { peer, client } = await setUp(new User());
     const taskId = await create(peer);

@@ -218,6 +218,20 @@ describe("a client that takes tasks of SEP-1686", () => {
     expect(alone).not.toHaveProperty(["result", "_meta", "holdfast/parent"]);
   });
 
+  it("records when the server first fetches an answer [S-095]", async () => {
+    const user = new User();
+    const store = memoryStore();
+    const setup = await setUp(user, store);
+    const { answer } = await asked(setup, user);
+    user.answer(0, accept);
+    await answer; // the answer to the question itself
+    const [task] = await store.list({ generation: "sep-1686" }, null, 1, 0);
+    expect(task?.wireId).toBe("theirs-1");
+    expect(task).not.toHaveProperty("retrieved");
+    await about(setup.peer, "tasks/result", "theirs-1");
+    while ((await store.get(task?.id ?? ""))?.retrieved?.via !== "tasks/result");
+  });
+
   it("puts a named question once, which its task asks again as another task [S-015 S-021 S-062]", async () => {
     const user = new User();
     const setup = await setUp(user);
