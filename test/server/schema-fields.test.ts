@@ -47,7 +47,7 @@ async function forecasts(): Promise<Served> {
   });
 }
 
-it("takes the fields of an object for its schema", async () => {
+it("takes the fields of an object for its schema [B-005]", async () => {
   const { http } = await forecasts();
   const client = await connect(http.url);
   onTestFinished(async () => client.close());
@@ -106,6 +106,10 @@ it("says of fields that are none what is wrong", () => {
     [{ month: z.string(), type: "string" }, `inputSchema must be ${form}`],
     [[z.string()], `inputSchema must be ${form}`],
     [{ month: z3.string() }, 'Tool "report": a schema by its fields needs fields of zod 4'],
+    [
+      z3.object({ month: z3.string() }),
+      'Tool "report": inputSchema has no JSON form; use a library with one',
+    ],
   ] as const)
     expect(add(given)).toThrow(
       expect.objectContaining({ code: "configuration", message: expect.stringContaining(told) }),

@@ -23,7 +23,7 @@ async function started(http: HttpOptions = {}, database = memoryDatabase()): Pro
   return { ...served, told };
 }
 
-it("tells of a session when its handshake is answered, and when its client ends it", async () => {
+it("tells of a session when its handshake is answered, and when its client ends it [B-111]", async () => {
   const { http, told, errors } = await started({ authenticate: async () => "ann" });
   const peer = await SessionClient.open(http.url);
   const session = { id: peer.sessionId, principal: "ann" };

@@ -83,9 +83,12 @@ function withoutTask({ task, promoteAfterMs }: Omit<ToolConfig, "prepare">): str
 function assertListable(name: string, member: string, schema: ToolSchema | undefined): void {
   if (!isSchema(schema)) return;
   const standard: object = schema["~standard"];
-  // The SDK makes the JSON form of older zod schemas itself.
-  if ("jsonSchema" in standard || schema["~standard"].vendor === "zod") return;
-  throw wrong(name, `${member} has no JSON form; use a library with one, or fromJsonSchema of the SDK`);
+  // The SDK makes the JSON form of zod 4 in its early versions itself.
+  if ("jsonSchema" in standard || "_zod" in schema) return;
+  throw wrong(
+    name,
+    `${member} has no JSON form; use a library with one, such as zod 4 (zod/v4 in 3.25), or fromJsonSchema of the SDK`,
+  );
 }
 
 function wrong(name: string, problem: string): HoldfastError {
