@@ -82,6 +82,8 @@ it("stores it once for many requests that show it", async () => {
   await poll();
   await run.clock.advance(minute);
   expect(writes).toBe(1);
+  for (const taskId of [await startCore(here), await startCore(here)]) await isFound(here, taskId);
+  expect(writes).toBe(2);
 });
 
 it("judges each request alone without a session [A-46]", async () => {

@@ -5,6 +5,8 @@ import type { JsonObject } from "../../generation/message.ts";
 import type { Connection } from "../connection/connection.ts";
 import { generationsUsedIn, ownGeneration, type SessionGeneration } from "./used-generations.ts";
 
+export const listMethod = "tasks/list";
+
 /** Which tasks the client of a connection of an earlier revision knows, judging by its requests. */
 export class Client {
   readonly #connection: Connection;
@@ -48,10 +50,14 @@ export class Client {
     return new Set([this.#own, ...this.#used, ...(this.#declaresSep ? [sep] : [])]);
   }
 
-  /** The generation in whose form a request is answered that could be of several: the one that it names, or else declares. */
-  formOf(params: JsonObject): SessionGeneration {
+  /**
+   * The generation in whose form a request is answered that could be of several: the one that it names, or else that of the client's
+   * declaration or revision. The request for a list names none in SEP-1686 either (A-20): it is of the only one that the client has used.
+   */
+  formOf(method: string, params: JsonObject): SessionGeneration {
     const named = generationsUsedIn(params);
-    if (named.length === 1 && named[0] !== undefined) return named[0];
+    const [shown, another] = named.length === 0 && method === listMethod ? this.#used : named;
+    if (shown !== undefined && another === undefined) return shown;
     return this.#declaresSep ? sep : this.#own;
   }
 

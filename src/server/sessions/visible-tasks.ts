@@ -7,7 +7,8 @@
  *   A-43), and the generation of the task. Without a principal, no list has tasks of 2025-11-25: their id is the only key.
  * - A session sees the tasks of its revision's own generation. A request that uses the other one adds it (`used-generations.ts`), for itself
  *   and for all later requests of the session, in every process. Without a session, each request is judged alone.
- * - A task is shown in the form of the request: that of the generation which the request names, or else of the revision. A list has one form.
+ * - A task is shown in the form of the request: that of the generation which the request names, or else of the revision. A list has one
+ *   form: where its request names none, that of the only generation that the session has used, if it is one.
  * - Tasks of 2026-07-28, and those of clients without tasks, are not among them.
  */
 
@@ -19,6 +20,7 @@ import { list as coreList, methods as coreMethods } from "../2025-11-25/task-met
 import type { Answer } from "../answer.ts";
 import type { ToolRequest } from "../request.ts";
 import { list as sepList, methods as sepMethods } from "../sep-1686/task-methods.ts";
+import { listMethod } from "./client.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { ListTasks, TaskMethods, TaskSession } from "./task-session.ts";
 import type { SessionGeneration } from "./used-generations.ts";
@@ -32,8 +34,6 @@ const forms: Readonly<Record<SessionGeneration, Form>> = {
   [core]: { methods: coreMethods, list: coreList },
   [sep]: { methods: sepMethods, list: sepList },
 };
-
-const listMethod = "tasks/list";
 
 const methods: ReadonlySet<string> = new Set([...coreTaskMethods, ...sepTaskMethods]);
 
@@ -57,7 +57,7 @@ export class VisibleTasks {
     if (!methods.has(method)) return undefined;
     const { client } = this.#context;
     const { generations } = client;
-    const form = client.formOf(params);
+    const form = client.formOf(method, params);
     return (request) => this.#answer({ method, form, request }, generations);
   }
 

@@ -12,14 +12,17 @@ const dimensions = {
   task: ["2026-07-28", "2025-11-25", "SEP-1686"],
   revision: ["2026-07-28", "2025-11-25", "2025-06-18"],
   /** Whose tasks the client has used before: nobody's, those of its revision, or of the other generation with sessions too. */
-  used: ["nothing", "its own", "both", "both, with this request"],
+  used: ["nothing", "its own", "the other one", "both", "both, with this request"],
 } as const;
 
 type Value<Name extends keyof typeof dimensions> = (typeof dimensions)[Name][number];
 
 const all = cells(dimensions, [
   {
-    where: { revision: ["2026-07-28"], used: ["its own", "both", "both, with this request"] },
+    where: {
+      revision: ["2026-07-28"],
+      used: ["its own", "the other one", "both", "both, with this request"],
+    },
     reason: "Each request of 2026-07-28 stands alone, and that revision knows no other generation.",
   },
 ]);
@@ -58,7 +61,7 @@ const generationsOf = {
 /** The generations whose tasks a client sees. */
 function seen(revision: Value<"revision">, used: Value<"used">): readonly Value<"task">[] {
   const { own, other } = generationsOf[revision];
-  return used.startsWith("both") ? [own, other] : [own];
+  return used === "nothing" || used === "its own" ? [own] : [own, other];
 }
 
 /** Under these, the task has to run; it has ended for the others. */
@@ -109,8 +112,8 @@ async function client(url: string, revision: Value<"revision">, used: Value<"use
   }
   const peer = await SessionClient.open(url, { version: revision });
   const { own, use } = generationsOf[revision];
-  if (used !== "nothing") await starts[own](url, "done", peer);
-  if (used === "both") await peer.request("ping", use);
+  if (used !== "nothing" && used !== "the other one") await starts[own](url, "done", peer);
+  if (used === "both" || used === "the other one") await peer.request("ping", use);
   const more = used === "both, with this request" ? use : {};
   return (method, params) => peer.request(method, { ...params, ...more });
 }
@@ -129,7 +132,9 @@ it.each(all)(
 
     const isMethod = generations.some((generation) => methods[generation].includes(method));
     const { own, other } = generationsOf[revision];
-    const [has, hasNot] = fields[used === "both, with this request" ? other : own];
+    const isOfOther =
+      used === "both, with this request" || (used === "the other one" && method === "tasks/list");
+    const [has, hasNot] = fields[isOfOther ? other : own];
     const shape = {
       ...Object.fromEntries(has.map((field) => [field, expect.anything() as unknown])),
       taskId,

@@ -4,7 +4,6 @@ import { taskResourceAt } from "../../../generation/extensions.ts";
 import {
   generationsUsedIn,
   isSessionGeneration,
-  ownGeneration,
   paramsThatUse,
   type SessionGeneration,
 } from "../../sessions/used-generations.ts";
@@ -19,7 +18,7 @@ export interface SessionState {
   readonly logLevel?: string;
   /** The URIs of resources. */
   readonly subscriptions: readonly string[];
-  /** The generations of tasks that its client has used besides that of the revision. */
+  /** The generations of tasks that its client has used. */
   readonly used?: readonly SessionGeneration[];
 }
 
@@ -64,9 +63,8 @@ export function stateAfter(
 
 /** The state after a request with these params, if it uses a generation that the state does not name. */
 export function stateUsing(state: SessionState, params: JsonObject): SessionState | undefined {
-  const { used = [], version } = state;
-  const known: readonly SessionGeneration[] = [ownGeneration(version), ...used];
-  const more = generationsUsedIn(params).filter((generation) => !known.includes(generation));
+  const { used = [] } = state;
+  const more = generationsUsedIn(params).filter((generation) => !used.includes(generation));
   return more.length === 0 ? undefined : { ...state, used: [...used, ...more] };
 }
 
