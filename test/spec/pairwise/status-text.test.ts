@@ -100,8 +100,18 @@ interface Stage {
   doors(): Promise<Doors>;
 }
 
-it.each(all)("$work, then $end: $generation, $side [C-032 C-117 X-018 X-098]", async (cell) => {
-  const { begun, end, stage } = cell.side === "server" ? await onServer(cell) : await onClient(cell);
+const onServers = all.filter(({ side }) => side === "server");
+const onClients = all.filter(({ side }) => side === "client");
+
+it.each(onServers)("$work, then $end: $generation, a server [C-032 C-117 X-018 X-098]", async (cell) =>
+  showsItsEnd(cell, await onServer(cell)),
+);
+
+it.each(onClients)("$work, then $end: $generation, a client [C-032 C-117]", async (cell) =>
+  showsItsEnd(cell, await onClient(cell)),
+);
+
+async function showsItsEnd(cell: Cell<typeof dimensions>, { begun, end, stage }: Begun): Promise<void> {
   await begun;
   const shown = JSON.stringify(await stage.working());
   const text = { nothing: "", "status text": said, retry: attempt, progress: said, log: "" }[cell.work];
@@ -120,7 +130,7 @@ it.each(all)("$work, then $end: $generation, $side [C-032 C-117 X-018 X-098]", a
     if (cell.generation !== "sep-1686") expect(task?.["statusMessage"], door).toBe(expected);
     else expect(task?.["error"], door).toBe(statusAfter(cell) === "failed" ? expected : undefined);
   }
-});
+}
 
 /** Tasks of SEP-1686 have no text, and progress shows in the text where there are no notifications of it. */
 function showsText({ generation, work: before }: Cell<typeof dimensions>): boolean {
@@ -202,6 +212,7 @@ const callers = {
         await pushed.next();
         let task = await pushed.task();
         while (!isOver(task)) task = await pushed.task();
+        await pushed.leave();
         const { result } = await client.call("job", {}, call);
         return { get, pushed: task, ...(get["status"] !== "cancelled" && { "called again": result }) };
       },
