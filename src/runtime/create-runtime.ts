@@ -21,7 +21,6 @@ import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
 import type {
   CallEnd,
-  CancelledNow,
   Leaving,
   LinesPage,
   ListPage,
@@ -225,9 +224,10 @@ class LocalRuntime implements Runtime {
     if (task !== undefined) this.#changed(task);
   }
 
-  async cancelNow(id: string, requestor: Requestor): Promise<CancelledNow> {
+  async cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot> {
     await this.#record(id, requestor);
-    return this.#cancelled(id, await this.#parts.cancellation.now(id));
+    const task = this.#cancelled(await this.#parts.cancellation.now(id));
+    return this.#shown({ task, inputs: [], outcome: null });
   }
 
   async join(
@@ -250,10 +250,11 @@ class LocalRuntime implements Runtime {
     if (result.ok) this.#parts.sweeper.consider(result.task.sweepAt);
   }
 
-  async cancelUnlessWanted(id: string, requestor: Requestor): Promise<CancelledNow | undefined> {
+  async cancelUnlessWanted(id: string, requestor: Requestor): Promise<TaskRecord | undefined> {
     await this.#record(id, requestor);
     const result = await this.#parts.cancellation.now(id, "unless wanted");
-    return !result.ok && result.reason === "awaited" ? undefined : this.#cancelled(id, result);
+    if (!result.ok && result.reason === "awaited") return undefined;
+    return this.#cancelled(result);
   }
 
   async delete(id: string, requestor: Requestor): Promise<void> {
@@ -282,11 +283,13 @@ class LocalRuntime implements Runtime {
     if (task.state === "queued") this.#parts.dispatcher.wake();
   }
 
-  async #cancelled(id: string, result: CommandResult<"cancel">): Promise<CancelledNow> {
-    const task = result.ok ? result.task : await this.#services.store.get(id);
-    if (task === undefined) throw unknownTask();
-    if (result.ok) this.#parts.attempts.changed(task);
-    return { task: shownTask(task, this.clock.now()), cancelled: result.ok };
+  #cancelled(result: CommandResult<"cancel">): TaskRecord {
+    if (result.ok) {
+      this.#parts.attempts.changed(result.task);
+      return result.task;
+    }
+    if (result.reason === "unknown") throw unknownTask();
+    throw new HoldfastError("finished", "The task has already ended and cannot be cancelled");
   }
 
   #shown(snapshot: TaskSnapshot): TaskSnapshot {

@@ -205,3 +205,33 @@ it("is tried first by our client, which goes back to initialize and does not try
   onTestFinished(() => newer.close());
   expect(newer.sdk.getNegotiatedProtocolVersion()).toBe("2026-07-28");
 });
+
+it("has a call called off by our client, which closes its stream and sends no notification [X-B-016 B-P-003]", async () => {
+  const [begun, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { http } = await serve({
+    tools: (tasks) =>
+      tasks.tool("waits", { task: "forbidden" }, async (_, task) => {
+        task.signal.addEventListener("abort", () => stopped.resolve());
+        begun.resolve();
+        await stopped.promise;
+        return text("never");
+      }),
+  });
+  const sent: string[] = [];
+  const client = await connect(http.url, {
+    protocolVersion: "2026-07-28",
+    fetch: (url, init) => {
+      sent.push(new Headers(init?.headers).get("mcp-method") ?? "none");
+      return fetch(url, init);
+    },
+  });
+  onTestFinished(() => client.close());
+  const leaving = new AbortController();
+  const call = client.callTool("waits", {}, { signal: leaving.signal });
+  await begun.promise;
+  leaving.abort(new Error("no patience"));
+  await expect(call).rejects.toThrow("no patience");
+  await stopped.promise;
+  await client.sdk.listTools();
+  expect(sent).not.toContain("notifications/cancelled");
+});

@@ -13,7 +13,7 @@ function bare(): McpServer {
 }
 
 it.each(revisions)(
-  "says its name, version and instructions, whoever asks, on %s [B-001]",
+  "says its name, version and instructions, whoever asks, on %s [B-001 X-B-005]",
   async (revision) => {
     const client = await (await serveBeside(bare)).connect(revision);
     expect(client.sdk.getServerVersion()).toMatchObject({ name: "bare", version: "2.1.0" });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acknowledged, completed, created, sent, taskId } from "./answers.ts";
+import { acknowledged, approval, asking, completed, created, sent, taskId } from "./answers.ts";
 import { setUp } from "./setup.ts";
 
 const clientInfo = { name: "desk", version: "2.0.0" };
@@ -55,9 +55,10 @@ describe("what goes over the wire", () => {
   });
 
   it("names method and task in the headers [X-090 X-091 X-B-018]", async () => {
-    const { server, client } = await setUp();
+    const { server, client } = await setUp({ onInput });
     server.script("tools/call", created());
-    server.script("tasks/get", completed());
+    server.script("tasks/get", asking({ approve: approval }), completed());
+    server.script("tasks/update", acknowledged);
     server.script("tasks/cancel", acknowledged);
     const handle = await client.startTool("render_report");
     await handle.result();
@@ -69,6 +70,8 @@ describe("what goes over the wire", () => {
     expect(names).toEqual([
       ["2026-07-28", "tools/call", "render_report"],
       ["2026-07-28", "tasks/get", taskId],
+      ["2026-07-28", "tasks/get", taskId],
+      ["2026-07-28", "tasks/update", taskId],
       ["2026-07-28", "tasks/cancel", taskId],
     ]);
     expect(server.seen.some(({ headers }) => "holdfast-request-id" in headers)).toBe(false);
@@ -106,7 +109,7 @@ describe("what goes over the wire", () => {
     for (const key of keys) expect(key).toMatch(/^[\w-]{22,}$/);
   });
 
-  it("does not offer tasks in a call through the SDK's client, which could not take one [X-006]", async () => {
+  it("does not offer tasks in a call through the SDK's client, which could not take one", async () => {
     const { server, client } = await setUp({ onInput });
     server.script("tools/list", {
       result: { resultType: "complete", tools: [], ttlMs: 0, cacheScope: "private" },

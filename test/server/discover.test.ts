@@ -42,6 +42,9 @@ it("advertises the extension, the idempotency key, and nothing of the older task
   expect(result).toMatchObject({
     resultType: "complete",
     supportedVersions: ["2026-07-28"],
+    ttlMs: expect.any(Number) as unknown,
+    cacheScope: expect.stringMatching(/^(?:private|public)$/) as unknown,
+    _meta: { "io.modelcontextprotocol/serverInfo": { name: "reports", version: "1.2.3" } },
     capabilities: { tools: {}, resources: {}, prompts: {}, extensions: tasksExtension },
   });
   expect((result["capabilities"] as object & { extensions: unknown }).extensions).toEqual({

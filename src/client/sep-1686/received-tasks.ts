@@ -102,7 +102,8 @@ async function cancelIfRunning({ runtime, requestor }: RequestorContext, id: str
   try {
     await runtime.cancelNow(id, requestor);
   } catch (error) {
-    if (!isUnknownTask(error)) throw error;
+    const ended = error instanceof HoldfastError && error.code === "finished";
+    if (!ended && !isUnknownTask(error)) throw error;
   }
 }
 

@@ -1,5 +1,4 @@
 import {
-  cancelResult,
   listResult,
   readTaskId,
   type TasksMethod,
@@ -35,9 +34,9 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
 
   async "tasks/cancel"({ params, access, trace }, session) {
     const id = await session.find(readTaskId("tasks/cancel", params));
-    const { task, cancelled } = await session.runtime.cancelNow(id, requestorWith(session, access));
+    const cancelled = await session.runtime.cancelNow(id, requestorWith(session, access));
     trace?.about(id);
-    return { result: { ...cancelResult(task, cancelled) } };
+    return { result: { ...wireTask(cancelled.task) } };
   },
 };
 

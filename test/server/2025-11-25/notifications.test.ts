@@ -78,6 +78,28 @@ it("reports progress under the call's own token, upwards, until the task ends [C
   expect(session.seen.slice(ended).some(({ method }) => method === "notifications/progress")).toBe(false);
 });
 
+it("reports none of a handler that goes on when its task is cancelled [C-107 B-135 B-139]", async () => {
+  const going = Promise.withResolvers<void>();
+  const reported = Promise.withResolvers<void>();
+  const { server } = await startServer((tasks) =>
+    tasks.tool("stubborn", {}, async (_args, task) => {
+      task.progress(1, 3);
+      await going.promise;
+      task.progress(2, 3);
+      reported.resolve();
+      return text("done");
+    }),
+  );
+  const session = await InMemorySession.open(server);
+  const taskId = await session.start("stubborn", {}, { _meta: { progressToken: "p" } });
+  await session.asked("notifications/progress");
+  await session.request("tasks/cancel", { taskId });
+  going.resolve();
+  await reported.promise;
+  await session.request("tasks/get", { taskId });
+  expect(progressOf(session)).toMatchObject([{ progressToken: "p", progress: 1 }]);
+});
+
 it("reports none without a token [B-135]", async () => {
   const { tools, next } = reporter();
   const { server } = await startServer(tools);

@@ -6,7 +6,7 @@ import { addConfirm } from "./job.ts";
 
 const forms = { capabilities: { elicitation: {} } };
 
-it("answers a call with its questions, and the next one with the result [A-49]", async () => {
+it("answers a call with its questions, and the next one with the result [A-49 X-B-022]", async () => {
   const peer = await StatelessClient.of({ tools: addConfirm });
   const first = await peer.call("confirm", {}, forms);
   expect(first.result).toMatchObject({
