@@ -222,6 +222,13 @@ export function immediateResponseOf(result: JsonObject): string | undefined {
   return typeof said === "string" ? said : undefined;
 }
 
+/** The answer to `tasks/cancel`; throws `finished` if the task had ended before (C-078). */
+export function cancelResult(task: TaskRecord, cancelled: boolean): WireTask {
+  if (cancelled) return wireTask(task);
+  const problem = `The task cannot be cancelled: it is already in terminal status "${wireStatus(task)}".`;
+  throw new HoldfastError("finished", problem);
+}
+
 /** The answer to `tasks/result` on the wire. */
 export type TaskResult = { readonly result: JsonObject } | { readonly error: JsonRpcError };
 

@@ -21,6 +21,7 @@ import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
 import type {
   CallEnd,
+  CancelledNow,
   Leaving,
   LinesPage,
   ListPage,
@@ -224,10 +225,9 @@ class LocalRuntime implements Runtime {
     if (task !== undefined) this.#changed(task);
   }
 
-  async cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot> {
+  async cancelNow(id: string, requestor: Requestor): Promise<CancelledNow> {
     await this.#record(id, requestor);
-    const task = this.#cancelled(await this.#parts.cancellation.now(id));
-    return this.#shown({ task, inputs: [], outcome: null });
+    return this.#cancelled(id, await this.#parts.cancellation.now(id));
   }
 
   async join(
@@ -250,11 +250,10 @@ class LocalRuntime implements Runtime {
     if (result.ok) this.#parts.sweeper.consider(result.task.sweepAt);
   }
 
-  async cancelUnlessWanted(id: string, requestor: Requestor): Promise<TaskRecord | undefined> {
+  async cancelUnlessWanted(id: string, requestor: Requestor): Promise<CancelledNow | undefined> {
     await this.#record(id, requestor);
     const result = await this.#parts.cancellation.now(id, "unless wanted");
-    if (!result.ok && result.reason === "awaited") return undefined;
-    return this.#cancelled(result);
+    return !result.ok && result.reason === "awaited" ? undefined : this.#cancelled(id, result);
   }
 
   async delete(id: string, requestor: Requestor): Promise<void> {
@@ -283,13 +282,11 @@ class LocalRuntime implements Runtime {
     if (task.state === "queued") this.#parts.dispatcher.wake();
   }
 
-  #cancelled(result: CommandResult<"cancel">): TaskRecord {
-    if (result.ok) {
-      this.#parts.attempts.changed(result.task);
-      return result.task;
-    }
-    if (result.reason === "unknown") throw unknownTask();
-    throw new HoldfastError("finished", "The task has already ended and cannot be cancelled");
+  async #cancelled(id: string, result: CommandResult<"cancel">): Promise<CancelledNow> {
+    const task = result.ok ? result.task : await this.#services.store.get(id);
+    if (task === undefined) throw unknownTask();
+    if (result.ok) this.#parts.attempts.changed(task);
+    return { task: shownTask(task, this.clock.now()), cancelled: result.ok };
   }
 
   #shown(snapshot: TaskSnapshot): TaskSnapshot {

@@ -111,6 +111,12 @@ export type CallEnd =
   | { readonly kind: "task"; readonly snapshot: TaskSnapshot }
   | { readonly kind: "outcome"; readonly outcome: Outcome };
 
+/** A task after a cancel. It had ended before, unless it is `cancelled` by this one. */
+export interface CancelledNow {
+  readonly task: TaskRecord;
+  readonly cancelled: boolean;
+}
+
 /**
  * The neutral commands to which every generation's messages are mapped. Unknown, foreign and deleted ids are the same fault, `unknown_task`
  * (A-40); a requestor's own task that needs more scopes is `insufficient_scope`.
@@ -211,12 +217,12 @@ export interface Runtime {
   /**
    * As `cancelNow`, unless a requestor in another process waits for the result or has a ticket for it: then it resolves with undefined.
    */
-  cancelUnlessWanted(id: string, requestor: Requestor): Promise<TaskRecord | undefined>;
+  cancelUnlessWanted(id: string, requestor: Requestor): Promise<CancelledNow | undefined>;
   /**
    * Ends the task as cancelled before it resolves, and tells the handler, whose result or throw no longer counts (C-079 to C-081). A
-   * handler that continues anyway keeps its slot for `cancelGraceMs`. Rejects with `finished` if the task had ended before (C-078).
+   * handler that continues anyway keeps its slot for `cancelGraceMs`. A task that had ended before stays as it is.
    */
-  cancelNow(id: string, requestor: Requestor): Promise<TaskSnapshot>;
+  cancelNow(id: string, requestor: Requestor): Promise<CancelledNow>;
   /** Deletes a finished task and all its data. Rejects with `unfinished` before its end (S-053, S-054). */
   delete(id: string, requestor: Requestor): Promise<void>;
   /** Other code has written to this process's store: tasks may be queued, or due. */

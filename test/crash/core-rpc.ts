@@ -46,7 +46,7 @@ export class CoreRpc {
   /** False where the task had ended before. */
   async cancel(taskId: string): Promise<boolean> {
     const answer = await this.#send("tasks/cancel", { taskId });
-    if ("error" in answer && answer.error.message.includes("already ended")) return false;
+    if ("error" in answer && answer.error.message.includes("already in terminal status")) return false;
     const { status } = resultOf(answer, `tasks/cancel ${taskId}`);
     if (status !== "cancelled") throw new RpcError(`${taskId} is ${String(status)} after its cancel`);
     return true;

@@ -1,3 +1,4 @@
+import type { PrepareContext } from "holdfast";
 import type { HttpOptions } from "holdfast/http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { formClient, text, type Message } from "../kit/messages.ts";
@@ -5,6 +6,7 @@ import { serve, type Served } from "../kit/server.ts";
 import { EventStream, SessionClient } from "../kit/session-client.ts";
 import { withTask } from "../../src/generation/sep-1686.ts";
 import { addConfirm, Job } from "./plain/job.ts";
+import { form } from "./prepare-caller.ts";
 import { authorsOwn } from "./session-server.ts";
 
 const json = "application/json";
@@ -16,6 +18,9 @@ async function started(http: HttpOptions = {}): Promise<Served & { job: Job }> {
     tools: (tasks) => {
       tasks.tool("bare", {}, () => text("bare"));
       addConfirm(tasks);
+      const prepare = async (_args: object, ask: PrepareContext): Promise<string> =>
+        (await ask.elicit("ok", form("Sure?"))).action;
+      tasks.tool("direct", { task: "forbidden", prepare }, (_args, task) => text(task.prepared));
       job.add(tasks, { joinCalls: true });
     },
     server: authorsOwn,
@@ -120,12 +125,15 @@ describe("beside an answer as JSON", () => {
     expect(await result).toMatchObject({ result: text("sent: as a task") });
   });
 
-  it("nothing is asked where there is no such stream: a call of the author's own tool says so", async () => {
+  it("nothing is asked where there is no such stream: the call says so, or gets a ticket with the question", async () => {
     const { http, errors } = await started();
     const peer = await SessionClient.open(http.url, { ...jsonOnly, capabilities: formClient });
-    const said = await peer.call("ask_user");
-    expect(said).toMatchObject({ result: { isError: true } });
-    expect(JSON.stringify(said)).toContain("The client cannot be asked");
+    for (const tool of ["ask_user", "direct"]) {
+      const said = await peer.call(tool);
+      expect(said).toMatchObject({ result: { isError: true } });
+      expect(JSON.stringify(said)).toContain("The client cannot be asked");
+    }
+    expect(JSON.stringify(await peer.call("confirm"))).toContain("Question: Send 12 rows?");
     expect(errors).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/client";
 import {
+  cancelResult,
   createTaskResult,
   taskMethods,
   generation,
@@ -154,8 +155,8 @@ export async function answerTasksRequest(
       return { result: { ...(await shown(about, task)) } };
     }
     case "tasks/cancel": {
-      const { task } = await runtime.cancelNow(readTaskId(method, params), requestor);
-      return { result: { ...(await shown(about, task)) } };
+      const { task, cancelled } = await runtime.cancelNow(readTaskId(method, params), requestor);
+      return { result: { ...withParent(cancelResult(task, cancelled), await parentOf(about, task)) } };
     }
     case "tasks/result": {
       const finished = await untilFinished(runtime, requestor, readTaskId(method, params), signal); // C-059

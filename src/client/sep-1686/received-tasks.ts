@@ -102,8 +102,7 @@ async function cancelIfRunning({ runtime, requestor }: RequestorContext, id: str
   try {
     await runtime.cancelNow(id, requestor);
   } catch (error) {
-    const ended = error instanceof HoldfastError && error.code === "finished";
-    if (!ended && !isUnknownTask(error)) throw error;
+    if (!isUnknownTask(error)) throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  cancelResult,
   listResult,
   readTaskId,
   type TasksMethod,
@@ -34,9 +35,9 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
 
   async "tasks/cancel"({ params, access, trace }, session) {
     const id = await session.find(readTaskId("tasks/cancel", params));
-    const cancelled = await session.runtime.cancelNow(id, requestorWith(session, access));
+    const { task, cancelled } = await session.runtime.cancelNow(id, requestorWith(session, access));
     trace?.about(id);
-    return { result: { ...wireTask(cancelled.task) } };
+    return { result: { ...cancelResult(task, cancelled) } };
   },
 };
 

@@ -117,6 +117,11 @@ export class Connection {
     return this.streams.standaloneOpen && hasScopes(task, this.streams.standaloneScopes);
   }
 
+  /** Whether the client can be sent questions while it waits for the answer to `request`. */
+  canAskDuring(request: RequestId): boolean {
+    return this.streams.standaloneOpen || this.streams.answersOnly?.(request) !== true;
+  }
+
   /** Whether the stream for the answer to `request` broke. */
   isBroken(request: RequestId): boolean {
     return this.#broken.has(request);

@@ -1,5 +1,5 @@
 import type { Leaving, Runtime } from "../../runtime/runtime.ts";
-import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
+import { isUnknownTask } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isStopping, type OnError } from "../faults.ts";
 import { isCallKey } from "./call-keys.ts";
@@ -137,14 +137,9 @@ export class Deliveries {
 
   /** Cancels the task, so that the same call begins anew; false if the task has ended before. */
   async cancel(task: TaskRecord): Promise<boolean> {
-    try {
-      const snapshot = await this.#runtime.cancelNow(task.id, task);
-      await this.release(snapshot.task);
-      return true;
-    } catch (error) {
-      if (error instanceof HoldfastError && error.code === "finished") return false;
-      throw error;
-    }
+    const now = await this.#runtime.cancelNow(task.id, task);
+    if (now.cancelled) await this.release(now.task);
+    return now.cancelled;
   }
 
   /**
@@ -210,13 +205,12 @@ export class Deliveries {
   /** Whether the task was cancelled. Never rejects. */
   async #abandon(task: TaskRecord): Promise<boolean> {
     try {
-      const cancelled = await this.#runtime.cancelUnlessWanted(task.id, task);
-      if (cancelled === undefined) return false;
-      await this.release(cancelled);
+      const now = await this.#runtime.cancelUnlessWanted(task.id, task);
+      if (now?.cancelled !== true) return false;
+      await this.release(now.task);
       return true;
     } catch (error) {
-      const isOver = error instanceof HoldfastError && error.code === "finished";
-      if (!isOver && !isUnknownTask(error) && !isStopping(error)) this.#onError(error);
+      if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
       return false;
     }
   }

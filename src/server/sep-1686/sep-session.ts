@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../generation/message.ts";
 import { generation, relatedTaskOf } from "../../generation/sep-1686.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
+import { isUnknownTask, unknownTask } from "../../task/fault.ts";
 import { scopeOf } from "../plain/plain-call.ts";
 import type { TaskSession } from "../sessions/task-session.ts";
 
@@ -68,7 +68,6 @@ async function cancelIfRunning({ runtime, requestor }: SepSession, id: string): 
   try {
     await runtime.cancelNow(id, requestor);
   } catch (error) {
-    const ended = error instanceof HoldfastError && error.code === "finished";
-    if (!ended && !isUnknownTask(error)) throw error;
+    if (!isUnknownTask(error)) throw error;
   }
 }

@@ -86,7 +86,7 @@ export class DirectCalls {
     return {
       request: { ...request, signal: AbortSignal.any([signal, connection.lost(id, signal)]) },
       owner: { principal, session: streams.sessionKey, scopes: request.access?.scopes },
-      capabilities,
+      capabilities: connection.canAskDuring(id) ? capabilities : {},
       answerOf,
       joined: (task) => streams.joined?.(id, task),
       attend: (task, requestor, over) => {
@@ -139,6 +139,11 @@ export async function runDirectly(
     if (undeclared !== undefined) {
       const names = Object.keys(undeclared).join(", ");
       throw new HoldfastError("input_failed", `The client cannot be asked: it did not declare ${names}.`);
+    }
+    if (!connection.canAskDuring(id)) {
+      const message =
+        "The client cannot be asked: its call is answered as JSON, and it has no other stream open.";
+      throw new HoldfastError("input_failed", message);
     }
     const { clock } = runtime;
     for (let attempt = firstAttempt; ;) {

@@ -125,7 +125,8 @@ describe("a client that takes tasks", () => {
     expect(user.asked[0]?.signal.aborted).toBe(true);
     user.answer(0, accept);
     expect(await ask(peer, "tasks/get", { taskId })).toMatchObject({ result: { status: "cancelled" } });
-    expect(await ask(peer, "tasks/cancel", { taskId })).toMatchObject({ error: { code: -32602 } });
+    const message = 'The task cannot be cancelled: it is already in terminal status "cancelled".';
+    expect(await ask(peer, "tasks/cancel", { taskId })).toMatchObject({ error: { code: -32602, message } });
   });
 
   it("lists the server's tasks in pages [C-070 C-071 C-072 C-073]", async () => {

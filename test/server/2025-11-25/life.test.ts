@@ -205,7 +205,21 @@ it("cancels before it answers, for good, and tells who waits [C-077 C-079 C-080 
   expect(await session.request("tasks/cancel", { taskId })).toMatchObject({ taskId, status: "cancelled" });
   expect(await session.answerTo(waiting)).toMatchObject({ error: { code: -32602 } });
   expect(await session.error("tasks/result", { taskId })).toMatchObject({ code: -32602 });
-  expect(await session.error("tasks/cancel", { taskId })).toMatchObject({ code: -32602 });
+});
+
+it.each([
+  ["add", { a: 1, b: 2 }, "completed"],
+  ["fails", {}, "failed"],
+  ["breaks", {}, "failed"],
+  ["endless", {}, "cancelled"],
+])("refuses to cancel what has ended, and says how: %s [C-078]", async (name, args, status) => {
+  const { server } = await startServer(tools());
+  const session = await InMemorySession.open(server);
+  const taskId = await session.start(name, args);
+  if (status === "cancelled") await session.request("tasks/cancel", { taskId });
+  await session.until(taskId, status);
+  const message = `The task cannot be cancelled: it is already in terminal status "${status}".`;
+  expect(await session.error("tasks/cancel", { taskId })).toEqual({ code: -32602, message });
 });
 
 it("drops the result of a handler that works on through a cancel [C-081 C-045]", async () => {

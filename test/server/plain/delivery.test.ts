@@ -19,8 +19,13 @@ interface Setup {
 const graceMs = 600_000;
 const noon = Date.UTC(2026, 0, 1, 12);
 
-/** `fault`: what the runtime answers; `wanted`: whether somebody elsewhere wants the result. */
-function setup({ fault = undefined as Error | undefined, held = false, wanted = false } = {}): Setup {
+/** `fault`: what the runtime answers; `wanted`: whether somebody elsewhere wants the result; `ended`: whether it is there. */
+function setup({
+  fault = undefined as Error | undefined,
+  held = false,
+  wanted = false,
+  ended = false,
+} = {}): Setup {
   const gate = Promise.withResolvers<void>();
   if (!held) gate.resolve();
   const done: string[] = [];
@@ -33,7 +38,7 @@ function setup({ fault = undefined as Error | undefined, held = false, wanted = 
   const runtime = {
     cancelUnlessWanted: async () => {
       await asked("call off");
-      return wanted ? undefined : task;
+      return wanted ? undefined : { task, cancelled: !ended };
     },
     delivered: (_id: string, _requestor: unknown, deleteBy = 0) =>
       asked(`release, delete in ${deleteBy - noon}`),
@@ -109,11 +114,11 @@ it("is abandoned from the moment when the last caller calls off until the task i
 });
 
 it.each([
-  ["has ended", new HoldfastError("finished", "ended"), 0],
-  ["is deleted", new HoldfastError("unknown_task", "unknown"), 0],
-  ["cannot be cancelled", new HoldfastError("store_failed", "full"), 1],
-])("is not abandoned for ever if the task %s", async (_, fault, reported) => {
-  const { deliveries, errors } = setup({ fault });
+  ["has ended", { ended: true }, 0],
+  ["is deleted", { fault: new HoldfastError("unknown_task", "unknown") }, 0],
+  ["cannot be cancelled", { fault: new HoldfastError("store_failed", "full") }, 1],
+])("is not abandoned for ever if the task %s", async (_, answers, reported) => {
+  const { deliveries, errors } = setup(answers);
   const waiting = deliveries.wait(task, caller());
   const called = waiting.depart("cancelled");
   const joined = deliveries.wait(task, caller());

@@ -100,18 +100,18 @@ interface Stage {
   doors(): Promise<Doors>;
 }
 
-it.each(all.filter(({ side }) => side === "server"))(
-  "$work, then $end: $generation, at the server [C-032 C-117 X-018 X-098]",
-  shows,
+const onServers = all.filter(({ side }) => side === "server");
+const onClients = all.filter(({ side }) => side === "client");
+
+it.each(onServers)("$work, then $end: $generation, a server [C-032 C-117 X-018 X-098]", async (cell) =>
+  showsItsEnd(cell, await onServer(cell)),
 );
 
-it.each(all.filter(({ side }) => side === "client"))(
-  "$work, then $end: $generation, at our client as a receiver [C-032 C-117]",
-  shows,
+it.each(onClients)("$work, then $end: $generation, a client [C-032 C-117]", async (cell) =>
+  showsItsEnd(cell, await onClient(cell)),
 );
 
-async function shows(cell: Cell<typeof dimensions>): Promise<void> {
-  const { begun, end, stage } = cell.side === "server" ? await onServer(cell) : await onClient(cell);
+async function showsItsEnd(cell: Cell<typeof dimensions>, { begun, end, stage }: Begun): Promise<void> {
   await begun;
   const shown = JSON.stringify(await stage.working());
   const text = { nothing: "", "status text": said, retry: attempt, progress: said, log: "" }[cell.work];
@@ -212,6 +212,7 @@ const callers = {
         await pushed.next();
         let task = await pushed.task();
         while (!isOver(task)) task = await pushed.task();
+        await pushed.leave();
         const { result } = await client.call("job", {}, call);
         return { get, pushed: task, ...(get["status"] !== "cancelled" && { "called again": result }) };
       },
