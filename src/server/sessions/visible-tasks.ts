@@ -6,7 +6,8 @@
  * - Which tasks these are depends on nothing but the generations that the session sees, its principal or else the session itself (A-39,
  *   A-43), and the generation of the task. Without a principal, no list has tasks of 2025-11-25: their id is the only key.
  * - A session sees the tasks of its revision's own generation. A request that uses the other one adds it (`used-generations.ts`), for itself
- *   and for all later requests of the session, in every process. Without a session, each request is judged alone.
+ *   and for all later requests of the session, in every process; so does a client that declares tasks as SEP-1686 does. Without a session,
+ *   each request is judged alone.
  * - A task is shown in the form of the request: that of the generation which the request names, or else of the revision. A list has one
  *   form: where its request names none, that of the only generation that the session has used, if it is one.
  * - Tasks of 2026-07-28, and those of clients without tasks, are not among them.
