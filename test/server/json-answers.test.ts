@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { formClient, text, type Message } from "../kit/messages.ts";
 import { serve, type Served } from "../kit/server.ts";
 import { EventStream, SessionClient } from "../kit/session-client.ts";
+import { listenParams } from "../kit/subscription.ts";
 import { withTask } from "../../src/generation/sep-1686.ts";
 import { addConfirm, Job } from "./plain/job.ts";
 import { form } from "./prepare-caller.ts";
@@ -146,6 +147,34 @@ describe("beside an answer as JSON", () => {
     job.end();
     expect(await answer).toMatchObject({ result: text("run 1") });
   });
+});
+
+it("is answered as JSON in 2026-07-28 too, and its reports are dropped", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { http } = await serve({
+    tools: (tasks) =>
+      tasks.tool("report", { joinCalls: false }, async (_args, task) => {
+        await task.progress(1, 2);
+        await gate.promise;
+        return text("reported");
+      }),
+  });
+  const call = async (accept: string): Promise<Response> => {
+    const { _meta } = listenParams({}, {}) as { _meta: object };
+    const params = { name: "report", arguments: {}, _meta: { ..._meta, progressToken: 1 } };
+    const named = { "mcp-method": "tools/call", "mcp-name": "report", "mcp-protocol-version": "2026-07-28" };
+    const headers = { accept, "content-type": json, ...named };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    return fetch(http.url, { method: "POST", headers, body });
+  };
+  const answered = call(json);
+  const streaming = await call(`${json}, text/event-stream`); // begins with its progress
+  expect(streaming.headers.get("content-type")).toBe("text/event-stream");
+  gate.resolve();
+  expect(await answerOf(await answered)).toMatchObject({ id: 1, result: text("reported") });
+  const [progress, result] = await new EventStream(streaming).rest();
+  expect(progress).toMatchObject({ method: "notifications/progress" });
+  expect(result).toMatchObject({ id: 1, result: text("reported") });
 });
 
 it("counts as open until it is answered, and its client as gone with its connection", async () => {

@@ -7,6 +7,7 @@ import type { TaskServer } from "../task-server.ts";
 import type { Sender } from "./identify.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { OutgoingStream } from "./outgoing-stream.ts";
+import { acceptedForm, type AnswerForm } from "./sessions/requests-in.ts";
 import { keepAliveComment, keepAliveMs, messageEvent, streamHeaders } from "./sse.ts";
 
 /** The response to a request: one JSON text, or the stream of events that it became. Undefined: the client no longer waits. */
@@ -25,12 +26,13 @@ type Ending = "answered" | "closed by us" | "closed by its client";
 
 /**
  * One request over HTTP and its answer: JSON, unless a notification comes before the answer, or a long silence, which makes a
- * stream of events of it.
+ * stream of events of it if its client accepts one.
  */
 export class Exchange implements RequestStream {
   #outgoing: Promise<Outgoing> | undefined;
   #settle: (outgoing: Outgoing) => void;
   readonly #count: (cut: () => void) => Backlog;
+  readonly #form: AnswerForm;
   #aborted: AbortController | undefined;
   readonly #actions: ((end: AnswerEnd) => void)[] = [];
   #stream: OutgoingStream | undefined;
@@ -38,8 +40,9 @@ export class Exchange implements RequestStream {
   #over: Ending | undefined;
 
   /** `count` begins to count what waits, which `cut` drops. */
-  constructor(count: (cut: () => void) => Backlog) {
+  constructor(count: (cut: () => void) => Backlog, form: AnswerForm = "stream") {
     this.#count = count;
+    this.#form = form;
     const { promise, resolve } = Promise.withResolvers<Outgoing>();
     this.#outgoing = promise;
     this.#settle = (outgoing) => {
@@ -74,6 +77,7 @@ export class Exchange implements RequestStream {
    * Begins the stream if there is no answer for long: Node's `fetch` and many proxies wait five minutes or less for the first byte.
    */
   keepAlive(): void {
+    if (this.#form === "json") return;
     this.#silence = setTimeout(() => {
       if (this.#over !== undefined || this.#stream !== undefined) return;
       this.#stream = this.#open();
@@ -82,7 +86,7 @@ export class Exchange implements RequestStream {
   }
 
   notify(method: string, params: object): void {
-    if (this.#over !== undefined) return;
+    if (this.#over !== undefined || this.#form === "json") return;
     this.#stream ??= this.#open();
     this.#stream.write(messageEvent({ jsonrpc: "2.0", method, params }));
   }
@@ -142,9 +146,10 @@ export class TaskRequests {
     { id, method, params }: ExactMessage,
     { principal, access, auth, authInfo }: Sender,
     http: () => Request | undefined,
+    accept: string | null,
   ): Exchange {
     const { dispatcher, identity, legacyErrorCodes, tracing } = this.#server;
-    const exchange = new Exchange((cut) => this.#unread.open(principal, cut));
+    const exchange = new Exchange((cut) => this.#unread.open(principal, cut), acceptedForm(accept));
     this.#open.add(exchange);
     if (method === "tools/call") exchange.keepAlive(); // the others are answered at once
     const trace = tracing?.begin({ id, method, params }, "http");

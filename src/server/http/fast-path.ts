@@ -163,7 +163,12 @@ export class FastPath {
     }
     if (!messages.isReadyFor(body, (name) => headers[name] as string, sender)) return undefined;
     return () => {
-      const exchange = messages.begin(body, sender, () => fromNode(incoming, goneSignal(outgoing), null));
+      const exchange = messages.begin(
+        body,
+        sender,
+        () => fromNode(incoming, goneSignal(outgoing), null),
+        headers.accept ?? null,
+      );
       outgoing.once("close", () => exchange.close("its client"));
       if (outgoing.destroyed) exchange.close("its client");
       return exchange.begun();

@@ -100,8 +100,13 @@ export class Messages {
   }
 
   /** Begins to answer a message of ours. The caller reports when the client disconnects. */
-  begin(message: ExactMessage, sender: Sender, http: () => Request | undefined): Exchange {
-    return this.#ours.begin(message, sender, http);
+  begin(
+    message: ExactMessage,
+    sender: Sender,
+    http: () => Request | undefined,
+    accept: string | null,
+  ): Exchange {
+    return this.#ours.begin(message, sender, http, accept);
   }
 
   /** The principal's session of this id, if there are sessions. */
@@ -185,7 +190,7 @@ export class Messages {
     if ((await this.#identity(incoming)) === undefined) return internalError(idToAnswer(message));
     // A call begins work; for the other methods, the question costs more than the answer.
     if (message.method === "tools/call" && request.signal.aborted) return undefined;
-    const exchange = this.#ours.begin(message, owner, () => request);
+    const exchange = this.#ours.begin(message, owner, () => request, request.headers.get("accept"));
     const leave = (): void => exchange.close("its client");
     // Most answers are there before: to ask for the signal of a request costs more than they do.
     setImmediate(() => {
