@@ -9,7 +9,6 @@ import type {
   ElicitRequestURLParams,
   ElicitResult,
   ListRootsResult,
-  StandardSchemaV1,
 } from "@modelcontextprotocol/server";
 import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
