@@ -273,10 +273,11 @@ export class KeepAlive {
 
   /** The task as it is now, and the newest line of its log that goes with progress. */
   changed(task: TaskRecord, line?: LogLine): void {
+    if (task.finishedAt !== null) return; // the text of its end is no progress
     this.#task = task;
     this.#line = line;
     const report = shownProgress(task.progress, line);
-    if (report === undefined || task.finishedAt !== null) return;
+    if (report === undefined) return;
     if (this.#last !== undefined && report.progress <= this.#last) return;
     this.#report({ ...report });
   }

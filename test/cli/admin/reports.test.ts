@@ -205,6 +205,11 @@ describe.each([80, 200])("on %d columns", (columns) => {
   });
 });
 
+it("a status text that says what the error says is left out", () => {
+  expect(taskReport(details, now, 80)).toContain("\nstatus ");
+  expect(taskReport({ ...details, statusMessage: details.error }, now, 80)).not.toContain("\nstatus ");
+});
+
 it("programs get all of it, and no titles", () => {
   expect(taskTable([failed], now, undefined)).toBe(
     `${failed.id}\tfailed\texport_report\t2026-11-23T14:00:00.000Z\t1m 35s (3)\tann@example.com\t${failed.error ?? ""}\n`,

@@ -58,6 +58,15 @@ it.each([0, 1, -5, 1e9, 2 ** 53])("lets progress grow from %d", async (progress)
   keepAlive.stop();
 });
 
+it("says nothing of the end of a task, which its answer says", async () => {
+  const { clock, keepAlive, sent } = kept();
+  keepAlive.changed(at({ progress: 3, message: "three" }));
+  keepAlive.changed({ ...at({ progress: 4 }, "no paper"), finishedAt: 5 });
+  await clock.advance(15_000);
+  expect(sent.map(({ message }) => message)).toEqual(["three", "three"]);
+  keepAlive.stop();
+});
+
 it("sends the handler's progress with the token of the call and on its stream, in both eras", async () => {
   const report = Promise.withResolvers<void>();
   const heard = Promise.withResolvers<void>();

@@ -5,6 +5,7 @@ import { Json } from "../../parts/json.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { Section } from "../../parts/section.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
+import { taskText } from "../../parts/task-text.ts";
 import { ActionTable } from "../actions/action-table.tsx";
 import { ActBar } from "./acts/act-bar.tsx";
 import { ChildTable } from "./child-table.tsx";
@@ -82,12 +83,11 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
 }
 
 /** The task's own status and progress. */
-function StatusText({
-  task: { error, statusMessage, progress },
-}: TaskViewProps | { task: TaskDetails }): JSX.Element | null {
-  const text = error ?? statusMessage ?? progress?.message;
+function StatusText({ task }: TaskViewProps | { task: TaskDetails }): JSX.Element | null {
+  const { error, progress } = task;
+  const text = taskText(task);
   const total = progress?.total;
-  if (text === undefined && progress === null) return null;
+  if (text === "" && progress === null) return null;
   return (
     <p class={error === null ? "status-text" : "status-text error"} role="status">
       {progress !== null && total !== undefined && total > 0 && (

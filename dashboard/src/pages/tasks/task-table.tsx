@@ -3,6 +3,7 @@ import { useRef } from "preact/hooks";
 import type { TaskSummary } from "../../../../src/admin/admin.ts";
 import { useNow } from "../../live/use-now.ts";
 import { StateBadge } from "../../parts/state-badge.tsx";
+import { taskText } from "../../parts/task-text.ts";
 import { Ago, durationText } from "../../parts/time.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { Link } from "../../routing/link.tsx";
@@ -79,11 +80,8 @@ function Row({ task, now }: { readonly task: TaskSummary; readonly now: number }
 }
 
 /** A failed task's error; for others, their status and progress. */
-function Says({
-  task: { error, statusMessage, progress, finishedAt },
-}: {
-  readonly task: TaskSummary;
-}): JSX.Element {
+function Says({ task }: { readonly task: TaskSummary }): JSX.Element {
+  const { error, progress, finishedAt } = task;
   if (error !== null) return <span class="error">{error}</span>;
   const { progress: done = 0, total } = progress ?? {};
   return (
@@ -91,7 +89,7 @@ function Says({
       {finishedAt === null && progress !== null && total !== undefined && total > 0 && (
         <progress value={done} max={total} aria-label="Progress" />
       )}
-      {statusMessage ?? progress?.message ?? ""}
+      {taskText(task)}
     </>
   );
 }

@@ -86,7 +86,7 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     ["tool", `${tool}${toolVersion === null ? "" : `, version ${toolVersion}`} (${generation}, ${method})`],
     ["state", state],
     ["error", error],
-    ["status", statusMessage],
+    ["status", statusMessage !== error && statusMessage],
     ["progress", progress && JSON.stringify(progress)],
     ["principal", principal ?? "unidentified"],
     ["created", `${timeText(createdAt)}, ${spanText(now - createdAt)} ago`],
