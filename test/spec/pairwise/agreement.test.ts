@@ -5,7 +5,7 @@ import { type Message, text } from "../../kit/messages.ts";
 import { serve } from "../../kit/server.ts";
 import { SessionClient } from "../../kit/session-client.ts";
 import { StatelessClient } from "../../kit/stateless-client.ts";
-import { cells } from "./cells.ts";
+import { cells, type Cell } from "./cells.ts";
 
 const dimensions = {
   method: ["tasks/get", "tasks/list", "tasks/result", "tasks/cancel", "tasks/delete", "tasks/update"],
@@ -13,6 +13,8 @@ const dimensions = {
   revision: ["2026-07-28", "2025-11-25", "2025-06-18"],
   /** Whose tasks the client has used before: nobody's, those of its revision, or of the other generation with sessions too. */
   used: ["nothing", "its own", "the other one", "both", "both, with this request"],
+  /** Whether the server has sessions, which remember the use. */
+  sessions: ["with sessions", "without"],
 } as const;
 
 type Value<Name extends keyof typeof dimensions> = (typeof dimensions)[Name][number];
@@ -24,6 +26,10 @@ const all = cells(dimensions, [
       used: ["its own", "the other one", "both", "both, with this request"],
     },
     reason: "Each request of 2026-07-28 stands alone, and that revision knows no other generation.",
+  },
+  {
+    where: { revision: ["2026-07-28"], used: ["nothing"], sessions: ["without"] },
+    reason: "2026-07-28 has no sessions.",
   },
 ]);
 
@@ -58,10 +64,16 @@ const generationsOf = {
   "2025-06-18": { own: "SEP-1686", other: "2025-11-25", use: { task: {} } },
 } as const;
 
-/** The generations whose tasks a client sees. */
-function seen(revision: Value<"revision">, used: Value<"used">): readonly Value<"task">[] {
+/** The generations whose tasks a client sees: without sessions, those that this very request uses. */
+function seen({ revision, used, sessions }: Cell<typeof dimensions>): readonly Value<"task">[] {
   const { own, other } = generationsOf[revision];
-  return used === "nothing" || used === "its own" ? [own] : [own, other];
+  const usedBefore = sessions === "with sessions" && (used === "both" || used === "the other one");
+  return usedBefore || used === "both, with this request" ? [own, other] : [own];
+}
+
+/** The session of a client, or what it does where there are none: then each request names the revision. */
+function open(url: string, version: Value<"revision">): Promise<SessionClient> {
+  return SessionClient.open(url, { version, headers: { "mcp-protocol-version": version } });
 }
 
 /** Under these, the task has to run; it has ended for the others. */
@@ -86,14 +98,14 @@ const starts = {
     return taskId;
   },
   async "2025-11-25"(url: string, tool: string, peer?: SessionClient): Promise<string> {
-    const own = peer ?? (await SessionClient.open(url));
+    const own = peer ?? (await open(url, "2025-11-25"));
     const { result } = await own.request("tools/call", { name: tool, arguments: {}, task: {} });
     const { taskId } = (result as { readonly task: { readonly taskId: string } }).task;
     if (tool === "done") await own.request("tasks/result", { taskId });
     return taskId;
   },
   async "SEP-1686"(url: string, tool: string, peer?: SessionClient): Promise<string> {
-    const own = peer ?? (await SessionClient.open(url, { version: "2025-06-18" }));
+    const own = peer ?? (await open(url, "2025-06-18"));
     const taskId = `chosen-${++count}`;
     const stream = await own.begin("tools/call", withTask({ name: tool, arguments: {} }, { taskId }));
     await stream.message(); // that it was created
@@ -105,12 +117,12 @@ const starts = {
 type Ask = (method: string, params: object) => Promise<Message>;
 
 /** A client of the revision that has used what it says. */
-async function client(url: string, revision: Value<"revision">, used: Value<"used">): Promise<Ask> {
+async function client(url: string, { revision, used }: Cell<typeof dimensions>): Promise<Ask> {
   if (revision === "2026-07-28") {
     const peer = new StatelessClient(url);
     return async (method, params) => ({ ...(await peer.send(method, params)) });
   }
-  const peer = await SessionClient.open(url, { version: revision });
+  const peer = await open(url, revision);
   const { own, use } = generationsOf[revision];
   if (used !== "nothing" && used !== "the other one") await starts[own](url, "done", peer);
   if (used === "both" || used === "the other one") await peer.request("ping", use);
@@ -119,16 +131,18 @@ async function client(url: string, revision: Value<"revision">, used: Value<"use
 }
 
 it.each(all)(
-  "treats a task alike in every method: $method of a $task task, on $revision after $used [C-075 S-049 A-35 A-46]",
-  async ({ method, task, revision, used }) => {
+  "treats a task alike in every method: $method of a $task task, on $revision after $used, $sessions [C-075 S-049 A-35 A-46]",
+  async (cell) => {
+    const { method, task, revision, used, sessions } = cell;
+    const keeps = sessions === "with sessions";
     const { http, errors } = await serve({
       tools,
       options: { stopDeadlineMs: 1 },
-      http: { anonymous: "shared" },
+      http: { anonymous: "shared", sessions: keeps },
     });
     const taskId = await starts[task](http.url, whileRunning.includes(method) ? "wait" : "done");
-    const ask = await client(http.url, revision, used);
-    const generations = seen(revision, used);
+    const ask = await client(http.url, cell);
+    const generations = seen(cell);
     const { result, error } = await ask(
       method,
       method === "tasks/list" ? {} : { taskId, inputResponses: {} },
@@ -137,7 +151,7 @@ it.each(all)(
     const isMethod = generations.some((generation) => methods[generation].includes(method));
     const { own, other } = generationsOf[revision];
     const isOfOther =
-      used === "both, with this request" || (used === "the other one" && method === "tasks/list");
+      used === "both, with this request" || (keeps && used === "the other one" && method === "tasks/list");
     const [has, hasNot] = fields[isOfOther ? other : own];
     const shape = {
       ...Object.fromEntries(has.map((field) => [field, expect.anything() as unknown])),

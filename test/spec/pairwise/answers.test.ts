@@ -19,6 +19,8 @@ const dimensions = {
     "a list",
     "an empty object",
     "an unknown action",
+    "an action that is no string",
+    "null content",
     "wrong content",
   ],
   position: ["alone", "first", "in the middle", "last", "beside keys that are not open"],
@@ -29,12 +31,15 @@ type Tried = Cell<typeof dimensions>;
 
 const tried = cells(dimensions, [
   {
-    where: { question: ["sampling", "roots"], answer: ["declined", "an unknown action"] },
+    where: {
+      question: ["sampling", "roots"],
+      answer: ["declined", "an unknown action", "an action that is no string"],
+    },
     reason:
       "Only the answers to elicitations have an action: a client that samples nothing sends no answer (A-23).",
   },
   {
-    where: { question: ["roots"], answer: ["no content"] },
+    where: { question: ["roots"], answer: ["no content", "null content"] },
     reason: "A list of roots is its own content; without it, it is the empty object.",
   },
 ]);
@@ -69,6 +74,7 @@ const own: Readonly<Record<Tried["question"], Readonly<Record<string, unknown>>>
     good: { ...message, content: { type: "text", text: "Hello" } },
     "wrong content": { ...message, content: { type: "text", text: 5 } },
     "no content": message,
+    "null content": { ...message, content: null },
   },
   roots: { good: { roots: [{ uri: "file:///a" }] }, "wrong content": { roots: [{ uri: 5 }] } },
 };
@@ -82,11 +88,15 @@ const common: Readonly<Partial<Record<Tried["answer"], unknown>>> = {
   "a boolean": true,
   "a list": [accepted],
   "an empty object": {},
+  "an action that is no string": { action: null, content: { name: "Ann" } },
+  "null content": { action: "accept", content: null },
   "an unknown action": { action: "maybe", content: { name: "Ann" } },
 };
 
 function isGood({ question, answer }: Tried): boolean {
-  if (answer === "no content") return question === "optional form" || question === "url";
+  // Null is no content, as the SDK reads it.
+  if (answer === "no content" || answer === "null content")
+    return question === "optional form" || question === "url";
   return answer === "good" || answer === "declined";
 }
 
@@ -109,7 +119,7 @@ const everything = {
   extensions: tasksExtension,
 };
 
-it.each(tried)("$question, $answer, $position, by $door [X-063]", async (cell) => {
+it.each(tried)("$question, $answer, $position, by $door [X-059 X-063 X-064 X-P-021]", async (cell) => {
   const { http, tasks } = await serve({
     tools: (of) =>
       of.tool("asks", {}, async (_args, task) => {
