@@ -82,7 +82,7 @@ describe.each(kinds)("beside a server on %s", (kind) => {
     expect(await admin(place, "list", "--nobody")).toBe("");
     expect(await admin(place, "list", "--node", "another")).toBe("");
     expect(await admin(place, "list", "--principal", "ann", "--newer-than", "1h")).toContain(failed);
-    expect(await admin(place, "list", "--text", "tape")).toBe(""); // an error is no status text
+    expect(await admin(place, "list", "--text", "tape")).toMatch(new RegExp(`^${failed}\t.*\n$`)); // it says why it failed
     expect(await details(place, failed)).toMatchObject({ id: failed, timeline: [{ key: "rows" }] });
     expect(await details(place, asking)).toMatchObject({ questions: [{ key: "ok" }] });
     expect(await admin(place, "show", asking)).toMatch(/^Questions\n {2}ok: Send it\? copies=integer$/m);

@@ -140,7 +140,7 @@ function showsText({ generation, work: before }: Cell<typeof dimensions>): boole
 interface Begun {
   readonly begun: Promise<unknown>;
   /** Lets the work end, or its time. */
-  end(): Promise<unknown>;
+  readonly end: () => Promise<unknown>;
   readonly stage: Stage;
 }
 
@@ -252,8 +252,9 @@ const callers = {
     };
   },
 
-  async plain({ clock, peer }: ClockedServer): Promise<Stage> {
-    const client = peer("alice");
+  async plain(started: ClockedServer): Promise<Stage> {
+    const { clock } = started;
+    const client = started.peer("alice");
     const call = async (name: string, args = {}): Promise<Record<string, unknown> | undefined> => {
       const answer = client.call(name, args, { capabilities: withoutTasks });
       await clock.advance(45_000);
