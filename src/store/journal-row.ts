@@ -80,7 +80,7 @@ const methods: Readonly<Record<InputMethod, true>> = {
 };
 
 const at = columnsOf(journalColumns);
-const listedAt = columnsOf([...journalHeadColumns, "seq", "bytes"]);
+const listedAt = columnsOf([...journalHeadColumns, "place", "bytes"]);
 const endAt = columnsOf(journalEndColumns);
 
 /** The entry of a row that begins with `journalColumns`. */
@@ -90,7 +90,11 @@ export function journalEntryOf(row: Row): JournalEntry {
 
 /** The entry of a row of `journalHeadColumns`, its place and its size. */
 export function listedEntryOf(row: Row): ListedEntry {
-  return { ...headOf(row, listedAt), place: integer(row, listedAt.seq), bytes: integer(row, listedAt.bytes) };
+  return {
+    ...headOf(row, listedAt),
+    place: integer(row, listedAt.place),
+    bytes: integer(row, listedAt.bytes),
+  };
 }
 
 /** The end of the entry in a row of `journalEndColumns`. */

@@ -84,7 +84,7 @@ function create(command: TaskCommand<"create">, { sameKey, usage, owner }: Facts
   const task = { ...createRecord(command, owner), journalled: journal.length > 0 };
   const { id, version } = task;
   const save: readonly TableWrite[] =
-    journal.length === 0 ? [] : [{ do: "save", task, journal, outcome: null }];
+    journal.length === 0 ? [] : [{ do: "save", before: task, task, journal, outcome: null }];
   return {
     result: { ok: true, created: true, task },
     writes: [{ do: "insert", task, request }, ...save, ...deliveriesForNew(task)],
@@ -162,7 +162,7 @@ function callers(
   const { id, version } = task;
   return {
     result: { ok: true, task },
-    writes: [{ do: "save", task, journal: [], outcome: null }],
+    writes: [{ do: "save", before, task, journal: [], outcome: null }],
     changes: [{ id, version }],
   };
 }
@@ -195,7 +195,7 @@ function retrieve({ via, now }: TaskCommand<"retrieve">, { task: before }: Facts
   const task = { ...before, retrieved: { at: now, via } };
   return {
     result: { ok: true, task },
-    writes: [{ do: "save", task, journal: [], outcome: null }],
+    writes: [{ do: "save", before, task, journal: [], outcome: null }],
     changes: [],
   };
 }
@@ -244,7 +244,7 @@ export function extend({ until }: TaskCommand<"extend">, { task: before, held }:
   const { id, version } = task;
   return {
     result: { ok: true, task },
-    writes: [{ do: "save", task, journal: [], outcome: null }],
+    writes: [{ do: "save", before, task, journal: [], outcome: null }],
     changes: [{ id, version }],
   };
 }
@@ -375,8 +375,8 @@ function ownEffect(decision: Decision): Effect {
 /** The writes of decisions, and the changes to report. */
 export function saving(decisions: readonly Decision[]): Effect {
   return {
-    writes: decisions.flatMap(({ task, journal, outcome, forgets, lines }): TableWrite[] => [
-      { do: "save", task, journal, outcome, ...(forgets && { forgets }) },
+    writes: decisions.flatMap(({ before, task, journal, outcome, forgets, lines }): TableWrite[] => [
+      { do: "save", before, task, journal, outcome, ...(forgets && { forgets }) },
       ...(lines === undefined
         ? []
         : [{ do: "append_lines" as const, id: task.id, lines: lines.add, forget: lines.forget }]),

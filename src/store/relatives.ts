@@ -50,8 +50,9 @@ export function changesOfRelatives(
     const entry = (key: string): JournalEntry | undefined => (call?.key === key ? call : undefined);
     const decided = decide(relative.task, change, { owner, entry });
     if (!decided.ok) return; // it has ended
-    const journal = [...(relative.decision?.journal ?? []), ...decided.journal];
-    above.set(id, { task: decided.task, decision: { ...decided, journal } });
+    const { before: first = relative.task, journal: earlier = [] } = relative.decision ?? {};
+    const whole = { ...decided, before: first, journal: [...earlier, ...decided.journal] };
+    above.set(id, { task: decided.task, decision: whole });
   };
   const by = after.openInputs - before.openInputs;
   if (root !== undefined && by !== 0) apply(root.id, { type: "count_inputs", now, id: root.id, by });

@@ -11,9 +11,10 @@ import type { TaskChange } from "./store.ts";
 export type TableWrite =
   /** The only one that can fail: if the id or wire id is taken. The command is then refused as `taken`. */
   | { readonly do: "insert"; readonly task: TaskRecord; readonly request: TaskRequest }
-  /** The whole record, entries to insert or replace, and the outcome if there is one. */
+  /** What of the record differs from `before`, as it is stored; entries to insert or replace; and the outcome if there is one. */
   | {
       readonly do: "save";
+      readonly before: TaskRecord;
       readonly task: TaskRecord;
       readonly journal: readonly JournalEntry[];
       /** Entries to remove from the journal: failed steps and calls. */

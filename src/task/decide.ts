@@ -81,6 +81,8 @@ export interface Circumstances extends JournalFacts {
 /** What a store must write, all or nothing. */
 export interface Decision {
   readonly ok: true;
+  /** The record as it was: a store writes what differs. */
+  readonly before: TaskRecord;
   readonly task: TaskRecord;
   /** Entries to insert, or to replace if the key exists. */
   readonly journal: readonly JournalEntry[];
@@ -90,6 +92,8 @@ export interface Decision {
   /** Lines to add to the task's log and output, and the numbers of log lines to remove. */
   readonly lines?: { readonly add: readonly TaskLine[]; readonly forget: readonly number[] };
 }
+
+type Effect = Omit<Decision, "before">;
 
 type Refuse = { readonly ok: false; readonly reason: Refusal };
 
@@ -109,7 +113,8 @@ export function decide(
   const owner = ownerAfter(task, command.type, circumstances.owner);
   const limited = task.limited && state === "running";
   const attempts = attemptsAfter(task, command, circumstances.owner);
-  return effect({ ...task, state, owner, limited, attempts }, command, circumstances);
+  const decided = effect({ ...task, state, owner, limited, attempts }, command, circumstances);
+  return decided.ok ? { ...decided, before: task } : decided;
 }
 
 function ownerAfter(task: TaskRecord, event: TaskEvent, causer: string): string | null {
@@ -143,7 +148,7 @@ function isDue(at: number | null, now: number): boolean {
   return at !== null && at <= now;
 }
 
-function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFacts): Decision | Refuse {
+function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFacts): Effect | Refuse {
   const { now } = command;
   switch (command.type) {
     case "start":
@@ -285,12 +290,12 @@ function decision(
   task: TaskRecord,
   journal: readonly JournalEntry[] = [],
   outcome: Outcome | null = null,
-): Decision {
+): Effect {
   return { ok: true, task: { ...task, version: task.version + 1 }, journal, outcome };
 }
 
 /** Accepted, with nothing to write: the version stays, and listeners are not called. */
-function nothing(task: TaskRecord): Decision {
+function nothing(task: TaskRecord): Effect {
   return { ok: true, task, journal: [], outcome: null };
 }
 

@@ -26,10 +26,12 @@ export function heldOf(model: Model, by: string): Held {
   };
 }
 
-/** That a finished task gave up its key, and so is deleted earlier, is told to nobody. */
+/** That a finished task gave up its key, and so is deleted earlier, or that its result was retrieved, is told to nobody. */
 function toldOf(task: TaskRecord | undefined): TaskRecord | null {
   if (task === undefined) return null;
-  return task.finishedAt === null ? task : { ...task, idempotencyKey: null, sweepAt: null };
+  if (task.finishedAt === null) return task;
+  const { retrieved: _untold, ...told } = task;
+  return { ...told, idempotencyKey: null, sweepAt: null };
 }
 
 /**

@@ -3,6 +3,7 @@ import { applyCommand } from "../apply-command.ts";
 import type { SessionNews, SessionRoom, StoredSession } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
 import { isLost, StoreLost } from "../lost-store.ts";
+import { KnownRecords } from "./known-records.ts";
 import { beginWrite } from "./begin-write.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
@@ -33,6 +34,7 @@ export class GroupWriter {
   readonly #owners: SqliteOwners;
   readonly #ownerWrites: OwnerWrites;
   readonly #log: ChangeLog | undefined;
+  readonly #records: KnownRecords;
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
   readonly #messages: SqliteMessages;
@@ -45,12 +47,14 @@ export class GroupWriter {
     owner: string,
     lives: (owner: string) => boolean,
     log?: ChangeLog,
+    records = new KnownRecords(statements),
   ) {
+    this.#records = records;
     this.#sql = statements;
     this.#place = place;
     this.#owner = owner;
     this.#log = log;
-    this.#tables = new SqliteTables(statements, lives);
+    this.#tables = new SqliteTables(statements, records, lives);
     this.#owners = new SqliteOwners(statements);
     this.#ownerWrites = new OwnerWrites(statements);
     this.#sessions = new SqliteSessions(statements);
@@ -74,6 +78,7 @@ export class GroupWriter {
   #transaction(patienceMs: number, apply: () => CommittedGroup): CommittedGroup {
     beginWrite(this.#sql.db, patienceMs);
     try {
+      this.#records.begin();
       const owners = this.#owners.ids();
       if (!owners.has(this.#owner)) throw new StoreLost(this.#place, false);
       const group = apply();
@@ -82,6 +87,7 @@ export class GroupWriter {
       this.#sql.db.exec("COMMIT");
       return group;
     } catch (error) {
+      this.#records.forgetAll();
       if (this.#sql.db.isTransaction) this.#sql.db.exec("ROLLBACK");
       throw error;
     }
@@ -130,6 +136,7 @@ export class GroupWriter {
       } catch (error) {
         // A full disk or an I/O error ends the whole transaction, even commands that seemed to succeed.
         if (!this.#sql.db.isTransaction || !isFaultOfOneStatement(error)) throw error;
+        this.#records.forgetAll();
         this.#sql.run("ROLLBACK TO command");
         answers.push({
           problem: messageOf(error),

@@ -8,6 +8,7 @@ import type { Renewal, TaskStore } from "../store.ts";
 import { gap, type LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
 import { GroupWriter, newsOf } from "./group-writer.ts";
+import { KnownRecords } from "./known-records.ts";
 import { migrate } from "./migrate.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
 import { messageOf } from "./sqlite-error.ts";
@@ -49,7 +50,9 @@ export function memoryStore(database?: MemoryDatabase): TaskStore {
 /** A SQLite database in memory, which is used by this thread only. Its owners tell each other of their commits. */
 export class MemoryDatabase {
   readonly #living = new Map<string, Publisher>();
-  #made: { readonly statements: Statements; readonly reader: SqliteReader } | undefined;
+  #made:
+    | { readonly statements: Statements; readonly records: KnownRecords; readonly reader: SqliteReader }
+    | undefined;
 
   /** Reads what is committed. */
   get reader(): SqliteReader {
@@ -83,23 +86,27 @@ export class MemoryDatabase {
   }
 
   /** Opened late: a store may be made and never used. */
-  get #opened(): { readonly statements: Statements; readonly reader: SqliteReader } {
+  get #opened(): {
+    readonly statements: Statements;
+    readonly records: KnownRecords;
+    readonly reader: SqliteReader;
+  } {
     if (this.#made !== undefined) return this.#made;
     const statements = new Statements(openInMemory());
-    this.#made = { statements, reader: new SqliteReader(statements) };
+    this.#made = { statements, records: new KnownRecords(statements), reader: new SqliteReader(statements) };
     return this.#made;
   }
 
   async #open(owner: StoreOwner, publisher: Publisher, onClose: () => void): Promise<OpenDatabase> {
     const { id } = owner;
-    const { statements, reader } = this.#opened;
+    const { statements, records, reader } = this.#opened;
     const owners = new SqliteOwners(statements);
     const lives = (other: string): boolean => this.#living.has(other);
     new OwnerWrites(statements).add(owner);
     this.#living.set(id, publisher);
     this.#tellOthers(id, gap);
     const thread = new ThisThread(
-      new GroupWriter(statements, place, id, lives),
+      new GroupWriter(statements, place, id, lives, undefined, records),
       () => lives(id),
       (changes) => this.#tellOthers(id, changes),
     );

@@ -26,22 +26,31 @@ import {
 import { toStored } from "../stored-text.ts";
 import type { AttemptEnd, TaskAttempt } from "../../task/attempts.ts";
 
-type ValueOf = (task: TaskRecord) => SQLInputValue;
-
 interface TaskColumn<Name extends string> {
   readonly name: Name;
-  /** False for columns that are written once: leaving them out of updates spares their indexes. */
-  readonly changes: boolean;
-  readonly value: ValueOf;
+  readonly value: (task: TaskRecord) => SQLInputValue;
+  /** Whether it may differ, because its member does; left out for columns that are written once. */
+  readonly differs?: (before: TaskRecord, after: TaskRecord) => boolean;
 }
 
-function fixed<const N extends string>(name: N, value: ValueOf): TaskColumn<N> {
-  return { name, changes: false, value };
+function fixed<const N extends string>(name: N, value: (task: TaskRecord) => SQLInputValue): TaskColumn<N> {
+  return { name, value };
 }
 
-function changing<const N extends string>(name: N, value: ValueOf): TaskColumn<N> {
-  return { name, changes: true, value };
+/** The column of a member. Members that did not change are the same values, also lists and objects. */
+function changing<const N extends string, T>(
+  name: N,
+  member: (task: TaskRecord) => T,
+  encode: (value: T) => SQLInputValue,
+): TaskColumn<N> {
+  return {
+    name,
+    value: (task) => encode(member(task)),
+    differs: (before, after) => member(before) !== member(after),
+  };
 }
+
+const as = <T extends SQLInputValue>(value: T): T => value;
 
 const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
 
@@ -59,58 +68,83 @@ const columns = [
   fixed("request_hash", (task) => toStored(task.requestHash)),
   fixed("required_scopes", (task) => task.requiredScopes.join(" ")),
   fixed("notifies", (task) => (task.notifies ?? []).join(" ")),
-  changing("state", (task) => task.state),
-  changing("version", (task) => task.version),
+  changing("state", (task) => task.state, as),
+  changing("version", (task) => task.version, as),
   fixed("created_at", (task) => task.createdAt),
-  changing("updated_at", (task) => task.updatedAt),
-  changing("finished_at", (task) => task.finishedAt),
-  changing("expiry_from", (task) => task.expiry.from),
-  changing("expiry_ms", (task) => task.expiry.ms),
-  changing("run_until", (task) => task.runUntil),
-  changing("sweep_at", (task) => task.sweepAt),
-  changing("poll_interval_ms", (task) => task.pollIntervalMs),
-  changing("status_message", (task) => stored(task.statusMessage)),
-  changing("progress", (task) => (task.progress === null ? null : JSON.stringify(task.progress))),
-  changing("logged", (task) => task.logged),
-  changing("outputs", (task) => task.outputs),
-  changing("open_inputs", (task) => task.openInputs),
-  changing("child_inputs", (task) => task.childInputs),
-  changing("open_waits", (task) => task.openWaits),
-  changing("cancel_requested_at", (task) => task.cancelRequestedAt),
-  changing("cancel_by", (task) => task.cancelBy),
-  changing("awaited_by", (task) => task.awaitedBy.join(" ")),
-  changing("promised", (task) => Number(task.promised)),
-  changing("owner", (task) => stored(task.owner)),
-  changing("lane", (task) => task.lane),
-  changing("run_after", (task) => task.runAfter),
-  changing("attempt", (task) => task.attempt),
-  changing("attempts", (task) => attemptsText(task.attempts)),
-  changing("tool_version", (task) => task.toolVersion),
-  changing("failures", (task) => task.failures),
-  changing("limited", (task) => Number(task.limited)),
-  changing("token", (task) => stored(task.token)),
-  changing("started_at", (task) => task.startedAt),
-  changing("journalled", (task) => Number(task.journalled)),
-  changing("waiting", (task) => Number(task.waiting)),
-  changing("crashes", (task) => task.crashes),
-  changing("outcome_kind", (task) => task.outcomeKind),
-  changing("retrieved", (task) => retrievedText(task.retrieved)),
+  changing("updated_at", (task) => task.updatedAt, as),
+  changing("finished_at", (task) => task.finishedAt, as),
+  changing(
+    "expiry_from",
+    (task) => task.expiry,
+    ({ from }) => from,
+  ),
+  changing(
+    "expiry_ms",
+    (task) => task.expiry,
+    ({ ms }) => ms,
+  ),
+  changing("run_until", (task) => task.runUntil, as),
+  changing("sweep_at", (task) => task.sweepAt, as),
+  changing("poll_interval_ms", (task) => task.pollIntervalMs, as),
+  changing("status_message", (task) => task.statusMessage, stored),
+  changing(
+    "progress",
+    (task) => task.progress,
+    (value) => (value === null ? null : JSON.stringify(value)),
+  ),
+  changing("logged", (task) => task.logged, as),
+  changing("outputs", (task) => task.outputs, as),
+  changing("open_inputs", (task) => task.openInputs, as),
+  changing("child_inputs", (task) => task.childInputs, as),
+  changing("open_waits", (task) => task.openWaits, as),
+  changing("cancel_requested_at", (task) => task.cancelRequestedAt, as),
+  changing("cancel_by", (task) => task.cancelBy, as),
+  changing(
+    "awaited_by",
+    (task) => task.awaitedBy,
+    (value) => value.join(" "),
+  ),
+  changing("promised", (task) => task.promised, Number),
+  changing("owner", (task) => task.owner, stored),
+  changing("lane", (task) => task.lane, as),
+  changing("run_after", (task) => task.runAfter, as),
+  changing("attempt", (task) => task.attempt, as),
+  changing("attempts", (task) => task.attempts, attemptsText),
+  changing("tool_version", (task) => task.toolVersion, as),
+  changing("failures", (task) => task.failures, as),
+  changing("limited", (task) => task.limited, Number),
+  changing("token", (task) => task.token, stored),
+  changing("started_at", (task) => task.startedAt, as),
+  changing("journalled", (task) => task.journalled, Number),
+  changing("waiting", (task) => task.waiting, Number),
+  changing("crashes", (task) => task.crashes, as),
+  changing("outcome_kind", (task) => task.outcomeKind, as),
+  changing("retrieved", (task) => task.retrieved, retrievedText),
 ] as const;
 
-const changingColumns = columns.filter(({ changes }) => changes);
-
 export const taskColumns = columns.map(({ name }) => name);
-
-export const changingTaskColumns = changingColumns.map(({ name }) => name);
 
 /** The values for `taskColumns`. */
 export function rowOf(task: TaskRecord): SQLInputValue[] {
   return columns.map(({ value }) => value(task));
 }
 
-/** The values for `changingTaskColumns`. */
-export function changingRowOf(task: TaskRecord): SQLInputValue[] {
-  return changingColumns.map(({ value }) => value(task));
+/** What an update writes. */
+export interface RowChanges {
+  readonly names: readonly string[];
+  readonly values: readonly SQLInputValue[];
+}
+
+/** The columns in which two records of a task differ. Others are left out of an update, which spares their indexes. */
+export function changesOf(before: TaskRecord, after: TaskRecord): RowChanges {
+  const names: string[] = [];
+  const values: SQLInputValue[] = [];
+  for (const { name, value, differs } of columns as readonly TaskColumn<string>[]) {
+    if (differs?.(before, after) !== true) continue;
+    names.push(name);
+    values.push(value(after));
+  }
+  return { names, values };
 }
 
 const states: Readonly<Record<TaskState, true>> = {

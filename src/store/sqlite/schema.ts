@@ -2,7 +2,7 @@
  * The tables of a database. `usage` has the number of tasks, by principal and in total ('t'). The database itself keeps it: it counts every
  * change of tasks in a transaction, and a rollback undoes the count. Tasks without a principal are only in the total, and tasks of tasks
  * are not counted. `child` says which tasks are below which, so that other tasks need no index for it. `change` tells owners of each
- * other's commits. An unreadable origin, in a damaged row, belongs to no session.
+ * other's commits. `journal.place` grows in the order of first writes to a task. An unreadable origin, in a damaged row, belongs to no session.
  */
 const schema = `
 CREATE TABLE task (
@@ -80,13 +80,13 @@ CREATE TABLE request (
   prepared TEXT,
   session TEXT AS (CASE WHEN json_valid(origin) THEN json_extract(origin, '$.session') END) VIRTUAL,
   request_id ANY AS (CASE WHEN json_valid(origin) THEN json_extract(origin, '$.requestId') END) VIRTUAL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX request_session ON request (session, request_id, task_id) WHERE session IS NOT NULL;
 
 CREATE TABLE journal (
-  seq INTEGER PRIMARY KEY,
   task_id TEXT NOT NULL,
   key TEXT NOT NULL,
+  place INTEGER NOT NULL,
   kind TEXT NOT NULL,
   method TEXT,
   request TEXT,
@@ -98,16 +98,16 @@ CREATE TABLE journal (
   done_version INTEGER,
   tries INTEGER NOT NULL,
   begun_at INTEGER,
-  UNIQUE (task_id, key)
-) STRICT;
-CREATE INDEX journal_open_input ON journal (task_id, seq) WHERE kind = 'input' AND done_at IS NULL;
-CREATE INDEX journal_open_event ON journal (task_id, request, seq) WHERE kind = 'event' AND done_at IS NULL;
+  PRIMARY KEY (task_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX journal_open_input ON journal (task_id, place) WHERE kind = 'input' AND done_at IS NULL;
+CREATE INDEX journal_open_event ON journal (task_id, request, place) WHERE kind = 'event' AND done_at IS NULL;
 
 CREATE TABLE outcome (
   task_id TEXT PRIMARY KEY,
   kind TEXT NOT NULL CHECK (kind IN ('result', 'error')),
   body TEXT NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE line (
   task_id TEXT NOT NULL,

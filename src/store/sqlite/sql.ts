@@ -1,6 +1,6 @@
 import { journalColumns, journalEndColumns, journalHeadColumns } from "../journal-row.ts";
 import { lineColumns } from "../line-row.ts";
-import { changingTaskColumns, taskColumns } from "./record-row.ts";
+import { taskColumns } from "./record-row.ts";
 
 // One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.
 // With INDEXED BY, a statement that cannot use its index fails to prepare. That rules out neither a sort nor a search by
@@ -32,7 +32,7 @@ export const selectTaskWithInputs = `
   LEFT JOIN journal INDEXED BY journal_open_input ON task.open_inputs > 0 AND journal.task_id = task.id
     AND journal.kind = 'input' AND journal.done_at IS NULL
   WHERE task.id = ?
-  ORDER BY journal.seq`;
+  ORDER BY journal.place`;
 
 /** The open inputs of the tasks below a root, for each task in the order of the index. */
 export const selectChildInputs = `
@@ -49,10 +49,10 @@ export const selectOutcomeBody = "SELECT body FROM outcome WHERE task_id = ?";
 export const selectRequest = "SELECT origin, arguments, prepared FROM request WHERE task_id = ?";
 
 /**
- * By key: an index by `seq` would cost each journal write more than a sort costs its reader. `octet_length` reads no text; `length` would.
+ * By key: an index by `place` would cost each journal write more than a sort costs its reader. `octet_length` reads no text; `length` would.
  */
 export const selectJournal = `
-  SELECT ${journalHeadColumns.join(", ")}, seq,
+  SELECT ${journalHeadColumns.join(", ")}, place,
     coalesce(octet_length(request), 0) + coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0) AS bytes
   FROM journal WHERE task_id = ? AND key >= ? ORDER BY key ${atMost}`;
 
@@ -157,7 +157,7 @@ export const selectFirstEvent = `
 export const selectFirstEventWait = `
   SELECT ${journalColumns.join(", ")} FROM journal INDEXED BY journal_open_event
   WHERE task_id = ? AND kind = 'event' AND done_at IS NULL AND request = ? AND (deadline_at IS NULL OR deadline_at > ?)
-  ORDER BY seq LIMIT 1`;
+  ORDER BY place LIMIT 1`;
 export const selectKnownEvent = `
   SELECT 1 FROM event INDEXED BY event_dedupe WHERE task_id = ? AND dedupe_id IS NOT NULL AND dedupe_id = ?`;
 export const countEvents =
@@ -214,14 +214,24 @@ export const selectNextSweep = `
 
 export const insertTask = `INSERT INTO task (${taskColumns.join(", ")}) VALUES (${places(taskColumns)})`;
 
-export const updateTask = `
-  UPDATE task SET ${changingTaskColumns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`;
+const updates = new Map<string, string>();
+
+/** Of these columns. */
+export function updateTask(columns: readonly string[]): string {
+  const key = columns.join(" ");
+  let text = updates.get(key);
+  if (text === undefined) {
+    text = `UPDATE task SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`;
+    updates.set(key, text);
+  }
+  return text;
+}
 
 export const insertRequest = "INSERT INTO request (task_id, origin, arguments, prepared) VALUES (?, ?, ?, ?)";
 
-/** On a conflict `seq` stays, and with it the order of first writes. */
+/** On a conflict `place` stays, and with it the order of first writes. */
 export const upsertJournal = `
-  INSERT INTO journal (task_id, ${journalColumns.join(", ")}) VALUES (?, ${places(journalColumns)})
+  INSERT INTO journal (task_id, place, ${journalColumns.join(", ")}) VALUES (?, ?, ${places(journalColumns)})
   ON CONFLICT (task_id, key) DO UPDATE SET
     ${journalColumns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
 

@@ -16,7 +16,8 @@ import type { DeliveryQuery, ExcessQuery } from "../outbox.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { TaskTables } from "../task-tables.ts";
 import { journalEntryOf, journalRowOf } from "../journal-row.ts";
-import { changingRowOf, recordOf, rowOf } from "./record-row.ts";
+import { changesOf, recordOf, rowOf } from "./record-row.ts";
+import type { KnownRecords } from "./known-records.ts";
 import { readTask } from "./read-task.ts";
 import type { Statements } from "./statements.ts";
 import { columnsOf, idOf, integer, text } from "../row.ts";
@@ -49,6 +50,7 @@ const deletes = [
 /** The tables, on the write connection. The caller has begun a transaction. */
 export class SqliteTables implements TaskTables {
   readonly #sql: Statements;
+  readonly #records: KnownRecords;
   readonly #queue: SqliteQueue;
   readonly #owners: SqliteOwners;
   readonly #ownerWrites: OwnerWrites;
@@ -60,8 +62,9 @@ export class SqliteTables implements TaskTables {
   readonly #outbox: SqliteOutboxTable;
 
   /** `lives` tells whether an owner lives. */
-  constructor(statements: Statements, lives: (owner: string) => boolean) {
+  constructor(statements: Statements, records: KnownRecords, lives: (owner: string) => boolean) {
     this.#sql = statements;
+    this.#records = records;
     this.#queue = new SqliteQueue(statements);
     this.#owners = new SqliteOwners(statements);
     this.#ownerWrites = new OwnerWrites(statements);
@@ -74,6 +77,8 @@ export class SqliteTables implements TaskTables {
   }
 
   task(id: string): TaskRecord | undefined {
+    const known = this.#records.get(id);
+    if (known !== undefined) return known;
     return readTask(id, () => {
       const row = this.#sql.get(sql.selectTask, toStored(id));
       return row === undefined ? undefined : recordOf(row);
@@ -139,9 +144,11 @@ export class SqliteTables implements TaskTables {
         this.#lines.append(write.id, write.lines, write.forget);
         return true;
       case "release_key":
+        this.#records.forget(write.id);
         this.#sql.run(sql.updateKeyReleased, write.deleteBy, write.deleteBy, toStored(write.id));
         return true;
       case "remove":
+        this.#records.forget(write.id);
         for (const statement of deletes) this.#sql.run(statement, toStored(write.id));
         if (write.isChild) this.#relatives.delete(write.id);
         return true;
@@ -173,6 +180,7 @@ export class SqliteTables implements TaskTables {
       if (isKeyTaken(error)) return false;
       throw error;
     }
+    this.#records.keep(task);
     this.#relatives.add(task);
     const { origin, arguments: args, prepared } = request;
     this.#sql.run(
@@ -185,11 +193,14 @@ export class SqliteTables implements TaskTables {
     return true;
   }
 
-  #save({ task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
+  #save({ before, task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
     const id = toStored(task.id);
-    this.#sql.run(sql.updateTask, ...changingRowOf(task), id);
+    const { names, values } = changesOf(before, task);
+    if (names.length > 0) this.#sql.run(sql.updateTask(names), ...values, id);
+    this.#records.keep(task);
     if (forgets === "failures") this.#sql.run(sql.deleteFailures, id);
-    for (const entry of journal) this.#sql.run(sql.upsertJournal, id, ...journalRowOf(entry, toStored));
+    for (const [index, entry] of journal.entries())
+      this.#sql.run(sql.upsertJournal, id, placeOf(task, index), ...journalRowOf(entry, toStored));
     if (outcome === null) return;
     // The record says more about a result than this table.
     const kind = outcome.kind === "error" ? "error" : "result";
@@ -213,6 +224,13 @@ export class SqliteTables implements TaskTables {
     return row === undefined ? undefined : text(row, secretAt.value);
   }
 }
+
+/** Grows with each version of a task, and among the entries that one command writes. */
+function placeOf({ version }: TaskRecord, index: number): number {
+  return version * mostEntriesAtOnce + index;
+}
+
+const mostEntriesAtOnce = 2 ** 20;
 
 /** The logs and outputs of tasks, on the write connection. */
 export class SqliteLines {

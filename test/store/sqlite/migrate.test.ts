@@ -52,7 +52,7 @@ describe("schema", () => {
 
   test("has the columns that the rows are written with, and no others", () => {
     expect(columnsOf("task")).toEqual(taskColumns);
-    expect(columnsOf("journal")).toEqual(["seq", "task_id", ...journalColumns]);
+    expect(columnsOf("journal")).toEqual(["task_id", "key", "place", ...journalColumns.slice(1)]);
   });
 
   test("every table is strict", () => {

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
-import { changingRowOf, recordOf, rowOf } from "../../../src/store/sqlite/record-row.ts";
+import { changesOf, recordOf, rowOf } from "../../../src/store/sqlite/record-row.ts";
 import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
 import { Statements } from "../../../src/store/sqlite/statements.ts";
 import { toStored } from "../../../src/store/stored-text.ts";
@@ -146,7 +146,8 @@ test.each(taskStates)("a %s record comes back from the table", (state) => {
 test("an update leaves what is fixed at creation and changes all else", () => {
   const property = fc.property(record, record, (before, after) => {
     db.prepare(insertTask).run(...rowOf(before));
-    db.prepare(updateTask).run(...changingRowOf(after), toStored(before.id));
+    const { names: columns, values } = changesOf(before, after);
+    db.prepare(updateTask(columns)).run(...values, toStored(before.id));
     const { id, wireId, generation, scope, principal, method, tool, parent } = before;
     const { idempotencyKey, requestHash, requiredScopes, createdAt } = before;
     const names = { id, wireId, generation, scope, principal, method, tool, parent };

@@ -1,12 +1,6 @@
 import type { SQLInputValue } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import {
-  changingRowOf,
-  changingTaskColumns,
-  recordOf,
-  rowOf,
-  taskColumns,
-} from "../../../src/store/sqlite/record-row.ts";
+import { changesOf, recordOf, rowOf, taskColumns } from "../../../src/store/sqlite/record-row.ts";
 import type { Row } from "../../../src/store/row.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 
@@ -126,11 +120,9 @@ describe("a record as a row", () => {
       "notifies",
       "created_at",
     ]);
-    expect(changingTaskColumns).toEqual(taskColumns.filter((column) => !fixed.has(column)));
-    const updated = {
-      ...named(taskColumns, rowOf(full)),
-      ...named(changingTaskColumns, changingRowOf(sparse)),
-    };
+    const { names, values } = changesOf(full, sparse);
+    expect(names.filter((name) => fixed.has(name))).toEqual([]);
+    const updated = { ...named(taskColumns, rowOf(full)), ...named(names, values) };
     const { principal, parent, idempotencyKey, requiredScopes } = full;
     expect(recordOf(row(updated))).toEqual({
       ...sparse,
@@ -138,6 +130,15 @@ describe("a record as a row", () => {
       parent,
       idempotencyKey,
       requiredScopes,
+    });
+  });
+
+  test("an update writes only what differs", () => {
+    expect(changesOf(full, full)).toEqual({ names: [], values: [] });
+    const attempts = [...full.attempts];
+    expect(changesOf(full, { ...full, version: 9, progress: null, attempts })).toEqual({
+      names: ["version", "progress", "attempts"],
+      values: [9, null, rowOf(full)[taskColumns.indexOf("attempts")]],
     });
   });
 

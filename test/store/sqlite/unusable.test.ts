@@ -115,7 +115,7 @@ describe("open refuses", () => {
       "tasks.db.owners",
     ]);
     database(
-      "CREATE INDEX journal_open_input ON journal (task_id, seq) WHERE kind = 'input' AND done_at IS NULL",
+      "CREATE INDEX journal_open_input ON journal (task_id, place) WHERE kind = 'input' AND done_at IS NULL",
     );
     await temp.open();
   });
