@@ -43,6 +43,21 @@ it("knows none of the methods that sessions had", async () => {
   }
 });
 
+it("has none of them from our client [B-P-004]", async () => {
+  const { server, client } = await setUp({ capabilities: { roots: { listChanged: true } } });
+  const { sdk } = client;
+  for (const send of [
+    () => sdk.ping(),
+    () => sdk.setLoggingLevel("info"),
+    () => sdk.subscribeResource({ uri: "test://note" }),
+    () => sdk.unsubscribeResource({ uri: "test://note" }),
+    () => sdk.sendRootsListChanged(),
+  ]) {
+    await expect(send()).rejects.toThrow();
+  }
+  expect(server.seen.map(({ method }) => method)).toEqual(["server/discover"]);
+});
+
 it("says of lists, reads and the server for how long and for whom they may be kept [B-P-007]", async () => {
   const { http } = await served();
   const peer = new StatelessClient(http.url);
@@ -217,11 +232,11 @@ it("has a call called off by our client, which closes its stream and sends no no
         return text("never");
       }),
   });
-  const sent: string[] = [];
+  const methods: string[] = [];
   const client = await connect(http.url, {
     protocolVersion: "2026-07-28",
     fetch: (url, init) => {
-      sent.push(new Headers(init?.headers).get("mcp-method") ?? "none");
+      methods.push(new Headers(init?.headers).get("mcp-method") ?? "none");
       return fetch(url, init);
     },
   });
@@ -233,5 +248,5 @@ it("has a call called off by our client, which closes its stream and sends no no
   await expect(call).rejects.toThrow("no patience");
   await stopped.promise;
   await client.sdk.listTools();
-  expect(sent).not.toContain("notifications/cancelled");
+  expect(methods).not.toContain("notifications/cancelled");
 });

@@ -2,12 +2,16 @@ import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeEach, type RunnerTask as Task } from "vitest";
+import { afterAll, afterEach, beforeEach, type RunnerTask as Task, type RunnerTestFile } from "vitest";
 import { provenIds } from "./coverage.ts";
 import { driven, type Part } from "./driven.ts";
 import { canProve, isForBoth, sidesDriven, sidesOf, type Side } from "./sides.ts";
 
 // A set-up file of vitest: a test that names rows has to drive the side that each of them is for.
+
+let current: RunnerTestFile | undefined;
+/** For each row that is for both sides, the sides at which the tests of this file have shown it. */
+const shown = new Map<string, Set<Side>>();
 
 /** Processes that ran at some time in this test. */
 let children: ChildProcess[] = [];
@@ -16,13 +20,12 @@ subscribe("child_process", (message) => {
   children.push((message as { process: ChildProcess }).process);
 });
 
-beforeEach(() => {
+beforeEach(({ task }) => {
+  if (current !== task.file) shown.clear();
+  current = task.file;
   for (const part of Object.keys(driven) as Part[]) driven[part] = false;
   children = children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
 });
-
-/** For each row that is for both sides, the sides at which the tests of this file have shown it. */
-const shown = new Map<string, Set<Side>>();
 
 afterEach(({ task }) => {
   const ids = [...provenIds(JSON.stringify(task.name))];
@@ -37,9 +40,9 @@ afterEach(({ task }) => {
   if (open.length > 0) throw new Error(`Drives nothing that ${open.join(", ")} could be proved of.`);
 });
 
-afterAll(({}, file) => {
-  if (file.tasks.some(isIncomplete)) return;
-  const sides = sidesOf(file.file.name);
+afterAll(() => {
+  if (current === undefined || current.tasks.some(isIncomplete)) return;
+  const sides = sidesOf(current.name);
   const open = [...shown].filter(([, has]) => !sides.every((side) => has.has(side)));
   if (open.length > 0) {
     throw new Error(

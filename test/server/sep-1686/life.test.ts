@@ -232,7 +232,7 @@ it("tells of a task by its creation, its progress and its response, and of nothi
   expect(new Set(told.map(({ method }) => method))).toEqual(
     new Set([createdMethod, "notifications/progress"]),
   );
-  for (const { params: about } of told) expect(about).toMatchObject({ _meta: related("mine") });
+  for (const { params: said } of told) expect(said).toMatchObject({ _meta: related("mine") });
   expect(
     session.seen.slice(session.seen.indexOf(answer) + 1).filter(({ method }) => method !== undefined),
   ).toEqual([]);
