@@ -24,9 +24,9 @@ function tools(tasks: Tasks): void {
     throw new Error("out of toner");
   });
   tasks.tool("busy", {}, async (_, task) => {
-    task.status("half of it");
-    task.log("info", "a line");
-    task.output("a part");
+    await task.status("half of it");
+    await task.log("info", "a line");
+    await task.output("a part");
     task.progress(1, 2);
     await task.call("added", "add", { a: 1, b: 2 });
     task.progress(2, 2);
