@@ -69,7 +69,7 @@ describe("a client that takes tasks of SEP-1686", () => {
     });
   });
 
-  it("says that the task is there, asks the user, and answers the request in the end [S-002 S-011 S-012 S-013 S-015 S-036 S-061 S-073]", async () => {
+  it("says that the task is there, asks the user, and answers the request in the end [S-002 S-011 S-012 S-013 S-015 S-035 S-036 S-037 S-040 S-061 S-073]", async () => {
     const user = new User();
     const { peer } = await setUp(user);
     const params = asTask("theirs-1", { messages, maxTokens: 9 }, 1e15);
