@@ -101,15 +101,21 @@ it("extends, deletes, and runs again only what can be", async () => {
   const id = await process.callId("slow");
   const until = process.clock.now() + 400 * 24 * 3_600_000;
   expect(await ann.extend(id, until)).toMatchObject({ expiresAt: until });
-  for (const refused of [ann.delete(id), ann.retry(id)])
-    await expect(refused).rejects.toMatchObject({ code: "unfinished" });
+  for (const refused of [() => ann.delete(id), () => ann.retry(id)])
+    await expect(refused()).rejects.toMatchObject({ code: "unfinished" });
   await expect(ann.extend(id, 0)).rejects.toMatchObject({ code: "invalid_params" });
   resolve();
   await process.ended(id);
   expect(await ann.extend(id, null)).toMatchObject({ expiresAt: null });
   await ann.delete(id);
-  for (const gone of [admin.show(id), ann.cancel(id), ann.extend(id, null), ann.delete(id), ann.retry(id)])
-    await expect(gone).rejects.toMatchObject({ code: "unknown_task" });
+  for (const gone of [
+    () => admin.show(id),
+    () => ann.cancel(id),
+    () => ann.extend(id, null),
+    () => ann.delete(id),
+    () => ann.retry(id),
+  ])
+    await expect(gone()).rejects.toMatchObject({ code: "unknown_task" });
   expect((await admin.actions({ taskId: id })).map(({ action }) => action)).toEqual([
     "delete",
     "extend",

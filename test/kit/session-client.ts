@@ -93,7 +93,9 @@ export class SessionClient {
   async request(method: string, params: object = {}): Promise<Message> {
     const id = this.#nextId++;
     const response = await this.post({ id, method, params });
-    for await (const message of messagesOf(response)) if (message["id"] === id) return message;
+    // A message that was refused unread is answered without its id.
+    for await (const message of messagesOf(response))
+      if (message["id"] === id || (message["id"] === null && "error" in message)) return message;
     throw new Error(`${method} was not answered: ${response.status}`);
   }
 

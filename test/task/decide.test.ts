@@ -232,6 +232,7 @@ describe("answers", () => {
     const before = runningRecord({ openInputs: 1, waiting: true });
     expect(accepted(before, answer(["x", "1"]), asked("ask"))).toEqual({
       ok: true,
+      before,
       task: before,
       journal: [],
       outcome: null,
