@@ -4,6 +4,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { against } from "./figures/against.ts";
+import { core } from "./figures/core.ts";
 import { create, createSdk, createTwo } from "./figures/create.ts";
 import type { Figure } from "./figures/figure.ts";
 import { floodOfOne, floodOfRecovered } from "./figures/flood.ts";
@@ -39,6 +40,7 @@ const ownFigures: readonly Figure[] = [
   floodOfRecovered,
   journalBlock,
   journalMemory,
+  core,
 ];
 
 const { values, positionals } = parseArgs({

@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { fullForm } from "../full-form.ts";
 
 const main = fileURLToPath(new URL("../../bench/main.ts", import.meta.url));
-/** One over HTTP, and one of a store alone; all twenty take a minute. */
+/** One over HTTP, and one of a store alone; all of them take a minute. */
 const names = fullForm ? [] : ["tasks-get", "flood-recovered"];
 
 it("measures each figure and leaves nothing behind", { timeout: 120_000 }, async () => {
@@ -19,7 +19,7 @@ it("measures each figure and leaves nothing behind", { timeout: 120_000 }, async
   });
   onTestFinished(() => void bench.kill());
   const { figures } = (await json(bench.stdout)) as { figures: { name: string; ratio?: number }[] };
-  expect(figures).toHaveLength(fullForm ? 22 : names.length);
+  expect(figures).toHaveLength(fullForm ? 23 : names.length);
   for (const figure of figures) expect(figure).toMatchObject({ ratio: expect.any(Number) as unknown });
   expect(await readdir(folder)).toEqual([]);
 });
