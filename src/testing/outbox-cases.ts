@@ -250,6 +250,14 @@ export const changeFeedCases = storeCases("changes", {
     assert.deepEqual(seen, [{ id, version: 1 }]);
   },
 
+  "a change is announced as this owner's own": async ({ store }) => {
+    const owners: unknown[] = [];
+    store.subscribe((_, by) => owners.push(by));
+    await store.write(createQueued("a"));
+    await store.write({ type: "start", now: noon, id, token: "t1" });
+    assert.deepEqual(owners, ["self", "self"]);
+  },
+
   "a listener can read the announced change": async ({ store }) => {
     const reads: Promise<unknown>[] = [];
     store.subscribe((changes) => {

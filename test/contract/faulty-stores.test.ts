@@ -28,6 +28,21 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
     "settle",
   ],
   ["shows everything", faulty((real) => ({ snapshot: (id) => real.snapshot(id) })), "settle"],
+  [
+    "tells its own changes as those of others",
+    faulty((real) => ({
+      subscribe: (listener) => real.subscribe((changes) => listener(changes, "others")),
+    })),
+    "changes",
+  ],
+  [
+    "loses the status text of an end",
+    faulty((real) => ({
+      write: (command) =>
+        real.write(command.type === "settle" ? { ...command, statusMessage: undefined } : command),
+    })),
+    ".*",
+  ],
   ["tells no changes", faulty(() => ({ subscribe: () => never })), "changes"],
   [
     "sorts its journal",
