@@ -107,14 +107,15 @@ it("a task without a stored result has no result", async () => {
 it("the first retrieval of a result is recorded, before the store closes [S-095]", async () => {
   const calls: string[] = [];
   const store = watchedStore(memoryStore(), (name) => void calls.push(name));
-  const { taskStore, close } = await openTasks({ store });
+  const tasks = await openTasks({ store });
+  const { taskStore } = tasks;
   const { taskId } = await taskStore.createTask({}, 1, call);
   await taskStore.storeTaskResult(taskId, "completed", done);
   for (let reads = 0; reads < 2; reads++) {
     expect(await taskStore.getTaskResult(taskId)).toEqual(done);
     while ((await store.get(taskId))?.retrieved?.via !== "tasks/result");
   }
-  await close();
+  await tasks.close();
   expect(calls.filter((name) => name === "retrieve" || name === "close")).toEqual(["retrieve", "close"]);
 });
 

@@ -154,7 +154,7 @@ it("is answered as JSON in 2026-07-28 too, and its reports are dropped", async (
   const { http } = await serve({
     tools: (tasks) =>
       tasks.tool("report", { joinCalls: false }, async (_args, task) => {
-        await task.progress(1, 2);
+        task.progress(1, 2);
         await gate.promise;
         return text("reported");
       }),

@@ -42,7 +42,7 @@ async function audited(tools: (of: Tasks) => void, options: Setup["options"] = {
     tasks,
     all,
     events,
-    async first(): Promise<Retrieved | undefined> {
+    first: async (): Promise<Retrieved | undefined> => {
       while (events.length === 0) await new Promise<void>((resolve) => heard.add(resolve));
       return events[0];
     },

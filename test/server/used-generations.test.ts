@@ -24,7 +24,7 @@ async function startCore(peer: SessionClient): Promise<string> {
 
 async function listed(peer: SessionClient): Promise<unknown[]> {
   const { tasks } = (await peer.request("tasks/list"))["result"] as { tasks: Message[] };
-  return tasks.map(({ taskId }) => taskId).toSorted();
+  return tasks.map(({ taskId }) => String(taskId)).toSorted();
 }
 
 const isFound = async (peer: SessionClient, taskId: string, params = {}): Promise<boolean> =>
@@ -100,6 +100,6 @@ it("judges each request alone without a session [A-46]", async () => {
   expect([await isFound(peer, core, sep), await isFound(peer, "mine", sep)]).toEqual([true, true]);
   expect([await isFound(older, core), await isFound(older, core, { task: {} })]).toEqual([false, true]);
   const { result } = await peer.request("tasks/list", sep);
-  expect((result as { tasks: Message[] }).tasks.map(({ taskId }) => taskId).toSorted()).toEqual(both);
+  expect((result as { tasks: Message[] }).tasks.map(({ taskId }) => String(taskId)).toSorted()).toEqual(both);
   expect(await listed(peer)).toEqual([core]);
 });

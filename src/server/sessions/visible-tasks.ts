@@ -63,7 +63,8 @@ export class VisibleTasks {
   }
 
   async #answer(asked: Asked, seen: ReadonlySet<SessionGeneration>): Promise<Answer> {
-    await Promise.allSettled(this.#context.sep?.session.cancels ?? []);
+    const { session } = this.#context.sep ?? {};
+    if (session !== undefined) await Promise.allSettled(session.cancels);
     if (asked.method === listMethod) return list(asked, this.#sessions(asked, await this.#caughtUp(seen)));
     try {
       return await first(asked, this.#sessions(asked, seen));

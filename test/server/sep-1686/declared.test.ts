@@ -53,7 +53,9 @@ it("lists the tasks of its revision, and those of the other generation once that
   const session = await InMemorySession.open(server);
   const list = async (from: InMemorySession, params = {}): Promise<object> => {
     const { tasks } = (await from.request("tasks/list", params)) as { tasks: Message[] };
-    return Object.fromEntries(tasks.map(({ taskId, ttl, keepAlive }) => [taskId, { ttl, keepAlive }]));
+    return Object.fromEntries(
+      tasks.map(({ taskId, ttl, keepAlive }) => [String(taskId), { ttl, keepAlive }] as const),
+    );
   };
   const core = await session.start("add");
   const kept = expect.any(Number) as unknown;

@@ -56,7 +56,7 @@ export async function unlessDeleted<T>(
       }
     }),
   );
-  return shown.flat() as T[];
+  return shown.flat(1);
 }
 
 /** Tasks on one page of `tasks/list`. */

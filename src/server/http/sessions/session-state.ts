@@ -50,8 +50,8 @@ export function stateAfter(
   { protocolVersion }: JsonObject,
 ): SessionState | undefined {
   if (method === "initialize") {
-    const state = { initialize: params, version: String(protocolVersion), subscriptions: [] };
-    return stateUsing(state, params) ?? state;
+    const first = { initialize: params, version: String(protocolVersion), subscriptions: [] };
+    return stateUsing(first, params) ?? first;
   }
   if (state === undefined) return undefined;
   const { level, uri } = params;
