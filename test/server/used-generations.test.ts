@@ -71,6 +71,27 @@ it("knows of it in every process at once, and while the task still runs", async 
   expect(await listed(here)).toEqual([core, "mine"].toSorted());
 });
 
+it.each([
+  ["2025-11-25", { task: {} }],
+  ["2025-06-18", withTask({}, { taskId: "mine" })],
+])(
+  "has no tickets for a client of %s that asked for a task, in later processes too",
+  async (version, use) => {
+    const run = await processes({ tools });
+    const peer = await run.open({ version });
+    const names = async (): Promise<unknown[]> => {
+      const { tools: all } = (await peer.request("tools/list"))["result"] as { tools: Message[] };
+      return all.map(({ name }) => name);
+    };
+    expect(await names()).toContain("task_result");
+    await peer.request("tools/call", { name: "done", arguments: {}, ...use });
+    for (let processes = 0; processes < 2; processes++) {
+      expect(await names()).not.toContain("task_result");
+      run.kill();
+    }
+  },
+);
+
 it("stores it once for many requests that show it", async () => {
   const run = await processes({ tools });
   const here = await run.open();

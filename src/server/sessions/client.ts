@@ -14,10 +14,12 @@ export class Client {
   readonly #used = new Set<SessionGeneration>();
   /** The revision that a request without a session names. */
   #named: string | undefined = core;
-  #hasAsked = false;
+  readonly #canHaveSep: boolean;
 
-  constructor(connection: Connection) {
+  /** `canHaveSep`: whether it can have tasks of SEP-1686. */
+  constructor(connection: Connection, canHaveSep: boolean) {
     this.#connection = connection;
+    this.#canHaveSep = canHaveSep;
   }
 
   /** Called with each request before it is answered, and with the revision that it names, if any. */
@@ -34,10 +36,10 @@ export class Client {
     return this.#own === core;
   }
 
-  /** Whether it has no tasks. */
+  /** Whether it has no tasks: it has neither declared nor used those that it can have. */
   get isPlain(): boolean {
-    if (this.#hasAsked || this.#declaresSep) return false;
-    return !this.hasCore || !declaresTasks(this.#connection.capabilities);
+    if (this.#declaresSep || (this.#canHaveSep && this.#used.has(sep))) return false;
+    return !this.hasCore || !(this.#used.has(core) || declaresTasks(this.#connection.capabilities));
   }
 
   /** Whether to tell it that logs and outputs of tasks are resources. */
@@ -59,11 +61,6 @@ export class Client {
     const [shown, another] = named.length === 0 && method === listMethod ? this.#used : named;
     if (shown !== undefined && another === undefined) return shown;
     return this.#declaresSep ? sep : this.#own;
-  }
-
-  /** It asked for a task. */
-  asked(): void {
-    this.#hasAsked = true;
   }
 
   get #own(): SessionGeneration {

@@ -54,7 +54,7 @@ export class SessionDispatcher implements WireDispatcher {
     this.#services = services;
     this.#connection = connection;
     this.#context = {
-      client: new Client(connection),
+      client: new Client(connection, session !== undefined),
       core: {
         runtime,
         subscriptions: subscriptions.core,

@@ -51,7 +51,6 @@ export class SessionRequests {
     let work = this.#lines(method, params, extra);
     if (work === undefined && (method === "resources/read" || method === "prompts/get")) {
       if (sep === undefined || !asksForTask(params) || !serves(method)) return undefined;
-      client.asked();
       return (context) => sep.forwarded.answer(request, method, context);
     }
     try {
@@ -126,8 +125,7 @@ export class SessionRequests {
   }
 
   #sepCall(tool: Tool, params: JsonObject): Work | undefined {
-    const { client, core, sep } = this.#context;
-    client.asked();
+    const { core, sep } = this.#context;
     refuseSepCall(params, tool, core.connection.capabilities);
     return sep && ((request) => callTool(tool, request, sep.session));
   }
@@ -137,7 +135,6 @@ export class SessionRequests {
     const { calls, requireTasks } = this.#services;
     const { connection } = core;
     const asTask = client.hasCore && params["task"] !== undefined;
-    if (asTask) client.asked();
     const { hasCore, isPlain } = client;
     const { capabilities } = connection;
     const isPollingTool = kind !== undefined;
