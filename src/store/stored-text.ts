@@ -5,16 +5,21 @@ const escaped = "\ufffe";
 export type ToStored = (text: string) => string;
 
 /**
- * The form in which SQLite stores a text. A JavaScript string may contain half of a surrogate pair, which UTF-8 cannot: SQLite would store
- * U+FFFD for each, and two journal keys could become equal. Such rare texts are stored escaped.
+ * The form in which a database stores a text. A JavaScript string may contain half of a surrogate pair, which UTF-8 cannot: SQLite would store
+ * U+FFFD for each, and two journal keys could become equal. Postgres takes no NUL, and Deno's SQLite reads a text only up to one. Such rare
+ * texts are stored escaped.
  */
 export function toStored(text: string): string {
-  return text.isWellFormed() && !text.startsWith(escaped) ? text : escape(text);
+  const isStorable = text.isWellFormed() && !text.includes("\0") && !text.startsWith(escaped);
+  return isStorable ? text : escape(text);
 }
 
-/** The same for Postgres, whose texts cannot contain NUL either. */
-export function toStoredWithoutNul(text: string): string {
-  return text.includes("\0") ? escape(text) : toStored(text);
+/** How stored texts may begin that begin with `prefix`, as they are or escaped. */
+export function storedStarts(prefix: string): readonly string[] {
+  if (prefix === "") return [prefix];
+  const ended = escape(`${prefix}\0`);
+  const escapedStart = ended.slice(0, ended.lastIndexOf("\\u0000"));
+  return toStored(prefix) === prefix ? [prefix, escapedStart] : [escapedStart];
 }
 
 function escape(text: string): string {

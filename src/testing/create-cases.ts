@@ -62,6 +62,11 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await found("call", 2), ["call", 'call#"']);
     assert.deepEqual(await found("none"), []);
     assert.deepEqual(await store.withKeys(null, "oth", 9), [{ id: "task-n6", key: "other#0" }]);
+    await store.write(createQueued("odd", { idempotencyKey: "none\u0000a" }));
+    await store.write(createQueued("half", { idempotencyKey: "none\ud800" }));
+    assert.deepEqual(await found("none"), ["none\u0000a", "none\ud800"]);
+    assert.deepEqual(await found("none", 1), ["none\u0000a"]);
+    assert.deepEqual(await found("none\u0000"), ["none\u0000a"]);
     await store.write({ type: "cancel", now: noon, id: "task-a1" });
     await store.write({ type: "release_key", now: noon, id: "task-a1" });
     assert.deepEqual(await found("call#"), ['call#"', "call#b"]);

@@ -15,6 +15,7 @@ test("every text comes back, through a form that UTF-8 can carry", () => {
     fc.property(anyText, (text) => {
       const stored = toStored(text);
       expect(stored.isWellFormed()).toBe(true);
+      expect(stored).not.toContain("\0");
       expect(Buffer.from(stored, "utf8").toString("utf8")).toBe(stored);
       expect(fromStored(stored)).toBe(text);
     }),
@@ -22,10 +23,10 @@ test("every text comes back, through a form that UTF-8 can carry", () => {
 });
 
 test("ordinary text is stored as it is", () => {
-  for (const text of ["", "a\u0000b", '{"a":"\\ud800"}', "🙂", "a\ufffe"]) expect(toStored(text)).toBe(text);
+  for (const text of ["", '{"a":"\\ud800"}', "🙂", "a\ufffe"]) expect(toStored(text)).toBe(text);
 });
 
 test("no two texts share a form", () => {
-  const texts = ["\ud800", "\udfff", "\ufffd", "\ufffe", toStored("\ud800")];
+  const texts = ["a", "a\u0000b", "\ud800", "\udfff", "\ufffd", "\ufffe", toStored("\ud800")];
   expect(new Set(texts.map(toStored)).size).toBe(texts.length);
 });

@@ -1,6 +1,6 @@
 import type { Action } from "../../task/record.ts";
 import { actionRowOf, actionsKeptMs, pausedRowOf } from "../action-row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { AdminStatements } from "./admin-sql.ts";
 import type { SqlValue } from "./database.ts";

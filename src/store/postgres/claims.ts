@@ -11,7 +11,7 @@ import type { RunnableTasks } from "../facts.ts";
 import { handlerText } from "../handler-row.ts";
 import type { ReadyTask, ReadyTasks } from "../ready-line.ts";
 import { columnsOf, integer, text, textOrStored, type Row } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
 import { recordsOf, type GroupFacts } from "./group-facts.ts";
 import type { ClaimStatements } from "./claim-sql.ts";

@@ -1,6 +1,6 @@
 import type { Erased } from "../erased.ts";
 import { idOf } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import { compactTables, withSchema } from "./compact-postgres.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";

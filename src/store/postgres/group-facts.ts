@@ -15,7 +15,7 @@ import {
 } from "../facts.ts";
 import { journalColumns, journalEntryOf } from "../journal-row.ts";
 import { columnsOf, idOf, integer, text, textOrNull, type Row } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
 import { keyName, wireName } from "./key-names.ts";
 import type { KnownOwner } from "./owners.ts";

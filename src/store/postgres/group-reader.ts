@@ -6,7 +6,7 @@ import { StoreLost } from "../lost-store.ts";
 import { deliveriesIn } from "../delivery-row.ts";
 import type { DeliveryQuery } from "../outbox.ts";
 import { columnsOf, idOf, integer, text, type Row } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import { claimStatements, type ClaimStatements } from "./claim-sql.ts";
 import { limitedOf, lockRunnable } from "./claims.ts";
 import type { Queries } from "./database.ts";

@@ -3,7 +3,7 @@ import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { compareNames } from "../../task/queue.ts";
 import { journalRowOf } from "../journal-row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import { lineRowOf } from "../line-row.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { AdminStatements } from "./admin-sql.ts";

@@ -1,7 +1,7 @@
 import type { TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { columnsOf, text } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
 import type { FactStatements } from "./task-sql.ts";
 

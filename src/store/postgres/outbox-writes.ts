@@ -1,6 +1,6 @@
 import { deliveryRowOf } from "../delivery-row.ts";
 import type { OutboxWrite } from "../outbox.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import type { SqlValue } from "./database.ts";
 import type { OutboxStatements } from "./outbox-sql.ts";
 

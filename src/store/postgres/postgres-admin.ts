@@ -3,7 +3,7 @@ import { actionOf, pausedOf } from "../action-row.ts";
 import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
 import { summedByTool, type QueueLength } from "../queue-length.ts";
 import { columnsOf, integer, integerOrNull, oneOf, textOrStored, type Row } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import { adminStatements, type AdminStatements } from "./admin-sql.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";

@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { MessageQueues, NewMessage, PutMessageResult } from "../message-queues.ts";
 import { columnsOf, integer, text, type Row } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import type { Database } from "./database.ts";
 import { InOrder } from "./in-order.ts";
 import type { Names } from "./names.ts";

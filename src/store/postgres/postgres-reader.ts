@@ -7,7 +7,7 @@ import { journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../j
 import { lineOf } from "../line-row.ts";
 import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row, isNull, textOrStored } from "../row.ts";
 import type { JournalPage, KeyedTask, TaskFilter, WireName } from "../store.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { storedStarts, toStored } from "../stored-text.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
 import { readStatements, type ReadStatements } from "./read-sql.ts";
@@ -159,14 +159,6 @@ export class PostgresReader {
     if (principal === undefined) return { sql: this.#sql.ofScope, values };
     return { sql: this.#sql.ownedOfScope, values: [...values, stored(principal)] };
   }
-}
-
-/** How stored texts may begin that begin with `prefix`: a text that Postgres cannot hold is stored in another form. */
-function storedStarts(prefix: string): readonly string[] {
-  if (prefix === "") return [prefix];
-  const escaped = toStored(`${prefix}\0`);
-  const escapedStart = escaped.slice(0, escaped.lastIndexOf("\\u0000"));
-  return toStored(prefix) === prefix ? [prefix, escapedStart] : [escapedStart];
 }
 
 /** A time to compare with a column of the database. */

@@ -11,7 +11,7 @@ import type {
   SessionStore,
   StoredSession,
 } from "../session-store.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import type { Database, SqlValue } from "./database.ts";
 import { InOrder } from "./in-order.ts";
 import type { Names } from "./names.ts";

@@ -31,7 +31,7 @@ import { PostgresMessages } from "./postgres-messages.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
 import { reportOf, reportColumns } from "../report-row.ts";
 import { columnsOf, idOf, integer, integerOrNull, text } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 import type { Database } from "./database.ts";
 import type { Owners } from "./owners.ts";
 import { ownerLives } from "./owner-sql.ts";

@@ -3,7 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/outcome.ts";
 import type { Row } from "../row.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 type Value = string | number | null;
 

@@ -2,7 +2,7 @@ import type { Allowance, Quota, Usage } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/outcome.ts";
 import type { Names } from "./names.ts";
-import { toStoredWithoutNul as toStored } from "../stored-text.ts";
+import { toStored } from "../stored-text.ts";
 
 /** The most tasks that one group creates: each owner may add this many unnoticed while another one counts. */
 export const mostCreates = 64;

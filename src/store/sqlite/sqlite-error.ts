@@ -4,7 +4,9 @@ import { HoldfastError } from "../../task/fault.ts";
 export const sqliteCode = {
   error: 1,
   busy: 5,
+  noMemory: 7,
   readonly: 8,
+  io: 10,
   corrupt: 11,
   full: 13,
   cannotOpen: 14,
@@ -12,6 +14,7 @@ export const sqliteCode = {
   constraint: 19,
   mismatch: 20,
   range: 25,
+  notDatabase: 26,
 } as const;
 
 /** The primary result code of an error that SQLite reported; undefined for any other error. */
@@ -25,6 +28,18 @@ export function isKeyTaken(error: unknown): boolean {
   const code = extendedCode(error);
   return code === 1555 || code === 2067 || code === 2579; // PRIMARYKEY, UNIQUE, ROWID
 }
+
+/** SQLite's own texts (`sqlite3_errstr`) of what is wrong with a file, a disk or memory. */
+const textsOfFiles: readonly (readonly [text: string, code: number])[] = [
+  ["database is locked", sqliteCode.busy],
+  ["out of memory", sqliteCode.noMemory],
+  ["attempt to write a readonly database", sqliteCode.readonly],
+  ["disk I/O error", sqliteCode.io],
+  ["database disk image is malformed", sqliteCode.corrupt],
+  ["database or disk is full", sqliteCode.full],
+  ["unable to open database file", sqliteCode.cannotOpen],
+  ["file is not a database", sqliteCode.notDatabase],
+];
 
 const faultsOfOneStatement: ReadonlySet<number> = new Set([
   sqliteCode.error,
@@ -56,6 +71,13 @@ export function messageOf(error: unknown): string {
 }
 
 function extendedCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
-  return typeof error.errcode === "number" ? error.errcode : undefined;
+  if (!(error instanceof Error)) return undefined;
+  if ("errcode" in error && typeof error.errcode === "number") return error.errcode;
+  return "code" in error && error.code === "ERR_SQLITE_ERROR" ? codeOf(error.message) : undefined;
+}
+
+/** For Deno, whose errors of `exec` and of opening a file have SQLite's text without its code. */
+function codeOf(message: string): number {
+  const [, code] = textsOfFiles.find(([text]) => message.startsWith(text)) ?? [];
+  return code ?? sqliteCode.error;
 }

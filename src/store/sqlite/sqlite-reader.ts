@@ -1,5 +1,5 @@
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
-import { type ClaimingHandler, type HandlerName, noTurns } from "../../task/queue.ts";
+import { type ClaimingHandler, compareNames, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { Origin, TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { QueueLength } from "../queue-length.ts";
@@ -21,7 +21,7 @@ import { SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteReports } from "./sqlite-reports.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "../stored-text.ts";
+import { storedStarts, toStored } from "../stored-text.ts";
 import { latestTime } from "../../task/time.ts";
 
 /** The most bytes of texts in one page of a journal: SQLite passes them on its way to the columns behind them. */
@@ -106,15 +106,12 @@ export class SqliteReader {
   }
 
   withKeys(principal: string | null, prefix: string, limit: number): KeyedTask[] {
-    const end = `${prefix}\u{10ffff}`;
-    const rows = this.#sql.all(
-      sql.selectKeyed,
-      toStored(principal ?? ""),
-      toStored(prefix),
-      toStored(end),
-      limit,
+    const holder = toStored(principal ?? "");
+    const rows = storedStarts(prefix).flatMap((start) =>
+      this.#sql.all(sql.selectKeyed, holder, start, `${start}\u{10ffff}`, limit),
     );
-    return rows.map((row) => ({ id: text(row, keyedAt.id), key: text(row, keyedAt.idempotency_key) }));
+    const keyed = rows.map((row) => ({ id: idOf(row), key: text(row, keyedAt.idempotency_key) }));
+    return keyed.sort((a, b) => compareNames(a.key, b.key)).slice(0, limit);
   }
 
   request(id: string): TaskRequest | undefined {

@@ -129,15 +129,17 @@ function stop(): void {
     // Everything is safe in the log, which the next owner reads.
   }
   discardConnection();
-  parentPort?.close();
+  parentPort?.off("message", take); // the thread ends: nothing else keeps it alive (`close` is missing in Deno)
 }
 
-parentPort?.on("message", (request: WriterRequest) => {
+function take(request: WriterRequest): void {
   if (request.type === "stop") {
     stop();
     return;
   }
   parentPort?.postMessage(write(request));
   tidyUp();
-});
+}
+
+parentPort?.on("message", take);
 parentPort?.postMessage(open());

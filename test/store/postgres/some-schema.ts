@@ -6,7 +6,7 @@ import { migrateSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
 import { arraysOf, columns } from "../../../src/store/postgres/task-row.ts";
 import { writeStatements, type WriteStatements } from "../../../src/store/postgres/task-sql.ts";
-import { toStoredWithoutNul as toStored } from "../../../src/store/stored-text.ts";
+import { toStored } from "../../../src/store/stored-text.ts";
 import type { JournalEntry } from "../../../src/task/journal.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";

@@ -1,6 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { isFaultOfOneStatement, isKeyTaken, primaryCode } from "../../../src/store/sqlite/sqlite-error.ts";
+import {
+  isBusy,
+  isFaultOfOneStatement,
+  isKeyTaken,
+  isUnwritten,
+  primaryCode,
+} from "../../../src/store/sqlite/sqlite-error.ts";
 
 /** What SQLite throws for a result code. */
 function sqliteError(errcode: number): Error {
@@ -71,4 +77,22 @@ test.each([
   const error = thrownBy(sql);
   expect(primaryCode(error)).toBe(taken ? 19 : 1);
   expect([isFaultOfOneStatement(error), isKeyTaken(error)]).toEqual([true, taken]);
+});
+
+test.each([
+  ["database is locked", 5],
+  ["out of memory", 7],
+  ["attempt to write a readonly database", 8],
+  ["disk I/O error", 10],
+  ["database disk image is malformed", 11],
+  ["database or disk is full", 13],
+  ["unable to open database file: /tmp/a.db", 14],
+  ["file is not a database", 26],
+  ['near "SELEC": syntax error', 1],
+])("finds the code that Deno leaves out in SQLite's text: %s", (message, code) => {
+  const error = Object.assign(new Error(message), { code: "ERR_SQLITE_ERROR" });
+  expect(primaryCode(error)).toBe(code);
+  expect(isBusy(error)).toBe(code === 5);
+  expect(isUnwritten(error)).toBe(code === 13);
+  expect(primaryCode(new Error(message))).toBeUndefined();
 });
