@@ -13,7 +13,7 @@ import * as extensionForm from "../../src/generation/2026-07-28.ts";
 import * as listen from "../../src/generation/2026-07-28-listen.ts";
 import * as sepForm from "../../src/generation/sep-1686.ts";
 import { isRepeat, readIdempotencyKey } from "../../src/generation/extensions.ts";
-import { isAnswerTo } from "../../src/runtime/questions/answers.ts";
+import { judgeAnswer } from "../../src/runtime/questions/answers.ts";
 import { requestHash } from "../../src/runtime/request-hash.ts";
 import { Scopes } from "../../src/server/auth/scopes.ts";
 import * as requestsIn from "../../src/server/http/sessions/requests-in.ts";
@@ -76,14 +76,14 @@ export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
   "body, for its scopes": (input) => scopes.neededFor(input),
   "body, for its form": (input) => messageFault(input, 3),
   "answer to a question": (input) => [
-    isAnswerTo(
+    judgeAnswer(
       "elicitation/create",
       { requestedSchema: { type: "object", properties: { a: { type: "string" } } } },
       input,
     ),
-    isAnswerTo("elicitation/create", { requestedSchema: input }, { action: "accept", content: {} }),
-    isAnswerTo("sampling/createMessage", {}, input),
-    isAnswerTo("roots/list", {}, input),
+    judgeAnswer("elicitation/create", { requestedSchema: input }, { action: "accept", content: {} }),
+    judgeAnswer("sampling/createMessage", {}, input),
+    judgeAnswer("roots/list", {}, input),
   ],
   "request, for its hash": (input) => requestHash("tool", input),
   "server's answer to a call (2026-07-28)": readCallAnswer,

@@ -2,11 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { isAnswerTo } from "../../src/runtime/questions/answers.ts";
+import { judgeAnswer } from "../../src/runtime/questions/answers.ts";
 
 /** Whether an accepted form with this content is an answer. */
 function fits(requestedSchema: object, content: object): boolean {
-  return isAnswerTo("elicitation/create", { requestedSchema }, { action: "accept", content });
+  return "answer" in judgeAnswer("elicitation/create", { requestedSchema }, { action: "accept", content });
 }
 
 const form = (type: string, more: object = {}): object => ({

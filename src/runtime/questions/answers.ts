@@ -26,47 +26,53 @@ export function judgeAnswers(
   maxBytes: number,
 ): readonly InputAnswer[] {
   const byKey = new Map(questions.map((question) => [question.key, question]));
-  return answers.filter((answer) => {
+  return answers.flatMap((answer) => {
     const question = byKey.get(answer.key);
-    const fault = question && faultOf(question, answer, maxBytes);
-    if (fault === undefined) return question !== undefined;
-    throw new HoldfastError("invalid_params", `The answer to "${answer.key}" ${fault}.`);
+    if (question === undefined) return [];
+    const judged = judgeOne(question, answer, maxBytes);
+    if (typeof judged === "object") return [judged];
+    throw new HoldfastError("invalid_params", `The answer to "${answer.key}" ${judged}.`);
   });
 }
 
-/** Why the answer is invalid. */
-function faultOf(
+/** The answer to be stored, or why it is invalid. */
+function judgeOne(
   { method, params }: InputRequest,
   answer: InputAnswer,
   maxBytes: number,
-): string | undefined {
+): InputAnswer | string {
   const text = textOf(answer);
   if (Buffer.byteLength(text) > maxBytes) return `is larger than ${maxBytes} bytes`;
-  const content: unknown = JSON.parse(text);
-  if ("error" in answer) return isClientError(content) ? undefined : "is not a JSON-RPC error";
-  const fault = faultOfAnswer(method, JSON.parse(params) as Record<string, unknown>, content);
-  return fault === undefined ? undefined : `does not fit the question: ${fault}`;
+  const parsed: unknown = JSON.parse(text);
+  if ("error" in answer) return isClientError(parsed) ? answer : "is not a JSON-RPC error";
+  const judged = judgeAnswer(method, JSON.parse(params) as Record<string, unknown>, parsed);
+  if ("fault" in judged) return `does not fit the question: ${judged.fault}`;
+  return judged.answer === parsed ? answer : { ...answer, value: JSON.stringify(judged.answer) };
 }
 
 function textOf(answer: InputAnswer): string {
   return "error" in answer ? answer.error : answer.value;
 }
 
+/** The answer as its handler gets it, or why it is invalid, in a line. */
+export type Judged = { readonly answer: Answer } | { readonly fault: string };
+
+type Answer = Record<string, unknown>;
+
 /**
  * Whether a client's answer has the form that its question requires: that of its method and, for an accepted form, that of the form's
  * schema (X-P-021). Handlers get no other answers; the question stays open.
  */
-export function isAnswerTo(method: InputMethod, params: Params, answer: unknown): boolean {
-  return faultOfAnswer(method, params, answer) === undefined;
-}
-
-/** Why the answer is invalid, in a line; undefined if it is valid. */
-export function faultOfAnswer(method: InputMethod, params: Params, answer: unknown): string | undefined {
-  const { issues } = answerSchemas[method]["~standard"].validate(answer);
-  if (issues !== undefined) return cutText(describeIssues(issues));
-  return method === "elicitation/create"
-    ? faultOfForm(params["requestedSchema"], answer as Params)
-    : undefined;
+export function judgeAnswer(method: InputMethod, params: Params, given: unknown): Judged {
+  const { issues } = answerSchemas[method]["~standard"].validate(given);
+  if (issues !== undefined) return { fault: cutText(describeIssues(issues)) };
+  const answer = given as Answer;
+  if (method !== "elicitation/create") return { answer };
+  const fault = faultOfForm(params["requestedSchema"], answer);
+  if (fault !== undefined) return { fault };
+  // Some clients send null for no content. That is no content for handlers too.
+  const { content, ...rest } = answer;
+  return { answer: content === null ? rest : answer };
 }
 
 function faultOfForm(schema: unknown, { action, content }: Params): string | undefined {

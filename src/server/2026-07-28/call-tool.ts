@@ -27,7 +27,7 @@ import { resumed } from "./mrtr.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { openState, sealState } from "./request-state.ts";
-import { isAnswerTo } from "../../runtime/questions/answers.ts";
+import { judgeAnswer } from "../../runtime/questions/answers.ts";
 import { ClaimedKeys } from "../../runtime/journal/claimed-keys.ts";
 import type { TaskCaller, PrepareContext } from "../../runtime/tool/task-context.ts";
 import type { InputMethod, JournalKey } from "../../task/journal.ts";
@@ -271,7 +271,8 @@ export async function runRound(
     const raw = encodeWithin(params, `The question "${claimed}"`, maxBytes);
     const hash = requestHash(method, params);
     const answer = answers.get(claimed);
-    if (answer?.hash === hash && isAnswerTo(method, params, answer.value)) return answer.value;
+    const judged = answer?.hash === hash ? judgeAnswer(method, params, answer.value) : undefined;
+    if (judged !== undefined && "answer" in judged) return judged.answer;
     open.push({ key: claimed, method, params: JSON.parse(raw) as JsonObject, hash });
     // Not at once: those that are asked side by side are asked before the event loop turns.
     setImmediate(stuck.resolve);

@@ -1,6 +1,6 @@
 import { type JsonObject, withMeta } from "../../generation/message.ts";
 import { refusedMeta } from "../../generation/extensions.ts";
-import { faultOfAnswer } from "../../runtime/questions/answers.ts";
+import { judgeAnswer } from "../../runtime/questions/answers.ts";
 import type { InputMethod } from "../../task/journal.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { Reply } from "./sent-request.ts";
@@ -38,8 +38,9 @@ export function judgeReply({ method, params, attempt }: Put, reply: Reply): Verd
     if (reply.ofTask !== true || attempt.plainly) return { kind: "error", error: reply.error };
     return { kind: "again", attempt: { ...attempt, plainly: true } };
   }
-  const reason = faultOfAnswer(method, params, reply.result);
-  if (reason === undefined) return { kind: "answer", value: reply.result };
+  const judged = judgeAnswer(method, params, reply.result);
+  if ("answer" in judged) return { kind: "answer", value: judged.answer };
+  const reason = judged.fault;
   // The client is wrong, not its user, whom that task may be asking.
   if (isTask(reply.result)) {
     const message = "The answer is an invalid task: nobody asked for one, or it has no taskId.";

@@ -3,6 +3,7 @@ import type { TaskContext } from "holdfast";
 import { expect, it } from "vitest";
 import { tasksExtension, text } from "../../kit/messages.ts";
 import { serve } from "../../kit/server.ts";
+import { SessionClient } from "../../kit/session-client.ts";
 import { StatelessClient } from "../../kit/stateless-client.ts";
 import { cells, type Cell } from "./cells.ts";
 
@@ -154,4 +155,27 @@ it.each(tried)("$question, $answer, $position, by $door [X-059 X-063 X-064 X-P-0
     expect(fault).toMatchObject({ code, message: expect.stringContaining('"asked"') as unknown });
     expect(await open()).toEqual(["after", "asked", "before"]);
   }
+});
+
+it("hands null content to the handler as none, whatever brings it", async () => {
+  const { http } = await serve({
+    tools: (of) =>
+      of.tool("asks", {}, async (_args, task) =>
+        text(JSON.stringify(await task.elicit("asked", form([]) as never))),
+      ),
+  });
+  const given = { action: "accept", content: null };
+  const got = text('{"action":"accept"}');
+
+  const peer = new StatelessClient(http.url);
+  const id = await peer.start("asks");
+  await peer.until(id, "input_required");
+  await peer.result("tasks/update", { taskId: id, inputResponses: { asked: given } });
+  expect((await peer.ended(id))["result"]).toMatchObject(got);
+
+  const session = await SessionClient.open(http.url);
+  const stream = await session.begin("tools/call", { name: "asks", arguments: {} });
+  const asked = await stream.message();
+  await session.post({ id: asked?.["id"], result: given });
+  expect(await stream.message()).toMatchObject({ result: got });
 });
