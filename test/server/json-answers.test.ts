@@ -1,10 +1,11 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { PrepareContext } from "holdfast";
 import type { HttpOptions } from "holdfast/http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { formClient, text, type Message } from "../kit/messages.ts";
 import { serve, type Served } from "../kit/server.ts";
 import { EventStream, SessionClient } from "../kit/session-client.ts";
-import { listenParams } from "../kit/subscription.ts";
+import { listenParams, listenTo } from "../kit/subscription.ts";
 import { withTask } from "../../src/generation/sep-1686.ts";
 import { addConfirm, Job } from "./plain/job.ts";
 import { form } from "./prepare-caller.ts";
@@ -149,15 +150,25 @@ describe("beside an answer as JSON", () => {
   });
 });
 
-it("is answered as JSON in 2026-07-28 too, and its reports are dropped", async () => {
+it.each(["ours", "the author's own"])("is answered as JSON in 2026-07-28 too: %s", async (whose) => {
   const gate = Promise.withResolvers<void>();
+  const report = async (send: () => unknown): Promise<CallToolResult> => {
+    await send();
+    await gate.promise;
+    return text("reported");
+  };
   const { http } = await serve({
-    tools: (tasks) =>
-      tasks.tool("report", { joinCalls: false }, async (_args, task) => {
-        task.progress(1, 2);
-        await gate.promise;
-        return text("reported");
-      }),
+    tools: (tasks) => {
+      if (whose === "ours")
+        tasks.tool("report", { joinCalls: false }, (_args, task) => report(() => task.progress(1, 2)));
+    },
+    server: (mcp) => {
+      const params = { progressToken: 1, progress: 1 };
+      if (whose !== "ours")
+        mcp.registerTool("report", {}, ({ mcpReq }) =>
+          report(() => mcpReq.notify({ method: "notifications/progress", params })),
+        );
+    },
   });
   const call = async (accept: string): Promise<Response> => {
     const { _meta } = listenParams({}, {}) as { _meta: object };
@@ -175,6 +186,25 @@ it("is answered as JSON in 2026-07-28 too, and its reports are dropped", async (
   const [progress, result] = await new EventStream(streaming).rest();
   expect(progress).toMatchObject({ method: "notifications/progress" });
   expect(result).toMatchObject({ id: 1, result: text("reported") });
+});
+
+it("cannot be what a listen request of 2026-07-28 gets", async () => {
+  const { http, tasks } = await started();
+  for (const [accept, status] of [
+    [json, 406],
+    [`${json}, text/event-stream`, 200],
+    ["*/*", 200],
+  ] as const) {
+    const response = await listenTo(http.url, { toolsListChanged: true }, { headers: { Accept: accept } });
+    expect([accept, response.status]).toEqual([accept, status]);
+    if (status === 200) {
+      const events = new EventStream(response);
+      await events.message();
+      tasks.tool(`new, ${accept}`, {}, () => text("new"));
+      expect(await events.message()).toMatchObject({ method: "notifications/tools/list_changed" });
+    }
+    await response.body?.cancel().catch(() => undefined);
+  }
 });
 
 it("counts as open until it is answered, and its client as gone with its connection", async () => {

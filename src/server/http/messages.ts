@@ -6,6 +6,7 @@ import {
   type ServerNotifier,
   type AuthInfo,
   type McpServer,
+  type McpServerFactory,
 } from "@modelcontextprotocol/server";
 import { hasSessions } from "../../generation/generations.ts";
 import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28-listen.ts";
@@ -20,8 +21,8 @@ import type { Sender } from "./identify.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { sessionLimits } from "./limits.ts";
 import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
-import { internalError } from "./sessions/refusals.ts";
-import { idToAnswer } from "./sessions/requests-in.ts";
+import { internalError, notAcceptable } from "./sessions/refusals.ts";
+import { acceptedForm, acceptsStreams, idToAnswer } from "./sessions/requests-in.ts";
 import { SessionHooks } from "./sessions/session-hooks.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { SingleRequests } from "./sessions/single-requests.ts";
@@ -41,6 +42,8 @@ export class Messages {
   readonly #owners = new WeakMap<Request, Owner>();
   readonly #faults: FaultsInServing;
   readonly #sdk: ReturnType<typeof createMcpHandler>;
+  /** For clients that accept no streams. */
+  readonly #sdkAsJson: ReturnType<typeof createMcpHandler>;
   readonly #ours: TaskRequests;
   readonly #verdicts: Verdicts;
   readonly #listeners: TaskListeners;
@@ -51,21 +54,20 @@ export class Messages {
     this.#server = server;
     this.#unread = unread;
     this.#faults = new FaultsInServing(server.onError);
-    this.#sdk = createMcpHandler(
-      ({ requestInfo, ...context }) => {
-        const owner = requestInfo === undefined ? undefined : this.#owners.get(requestInfo);
-        // Never serve a request as nobody's because its owner was lost on the way.
-        if (owner === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
-        return this.#faults.reportedElsewhere(server.create({ ...context, requestInfo }, owner));
-      },
-      // Streams are counted where it is known whose they are.
-      {
-        legacy: "reject",
-        maxRequestBodySize: maxBytes,
-        maxSubscriptions: Infinity,
-        onerror: this.#faults.onSdkError,
-      },
-    );
+    const make: McpServerFactory = ({ requestInfo, ...context }) => {
+      const owner = requestInfo === undefined ? undefined : this.#owners.get(requestInfo);
+      // Never serve a request as nobody's because its owner was lost on the way.
+      if (owner === undefined || requestInfo === undefined) throw new Error("The request has no owner.");
+      return this.#faults.reportedElsewhere(server.create({ ...context, requestInfo }, owner));
+    };
+    const sdkOptions = {
+      legacy: "reject",
+      maxRequestBodySize: maxBytes,
+      maxSubscriptions: Infinity, // streams are counted where it is known whose they are
+      onerror: this.#faults.onSdkError,
+    } as const;
+    this.#sdk = createMcpHandler(make, sdkOptions);
+    this.#sdkAsJson = createMcpHandler(make, { ...sdkOptions, responseMode: "json" });
     this.notify = this.#sdk.notify;
     this.#endNews = server.onListChange(() => this.notify.toolsChanged());
     this.#ours = new TaskRequests(server, unread);
@@ -124,9 +126,13 @@ export class Messages {
     }
     this.#owners.set(request, owner);
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
+    const accept = request.headers.get("accept");
+    const listens = isListen(request);
+    const sdk = !listens && acceptedForm(accept) === "json" ? this.#sdkAsJson : this.#sdk;
     const forward = (parsedBody: unknown): Promise<Response> =>
-      this.#faults.during(() => this.#sdk.fetch(request, { ...authInfo, parsedBody }));
-    if (isListen(request)) {
+      this.#faults.during(() => sdk.fetch(request, { ...authInfo, parsedBody }));
+    if (listens) {
+      if (!acceptsStreams(accept)) return notAcceptable("Client must accept text/event-stream");
       const alone =
         exact && listensToTasksOnly(body) ? await this.#acknowledgement(body, incoming) : undefined;
       const trace = isRequest(body) ? this.#server.tracing?.begin(body, "http") : undefined;
@@ -144,7 +150,7 @@ export class Messages {
     this.#endNews();
     this.#listeners.close();
     this.#ours.close();
-    await Promise.all([this.#sdk.close(), this.#earlier.close()]);
+    await Promise.all([this.#sdk.close(), this.#sdkAsJson.close(), this.#earlier.close()]);
   }
 
   #isExact(body: unknown, header: ReadHeader): body is ExactMessage {

@@ -44,6 +44,11 @@ export function acceptedForm(accept: string | null): AnswerForm | undefined {
   return accept.includes("text/event-stream") ? "stream" : "json";
 }
 
+/** Whether a client accepts a stream where nothing else can be the answer. */
+export function acceptsStreams(accept: string | null): boolean {
+  return accept === null || /text\/(?:event-stream|\*)|\*\/\*/.test(accept);
+}
+
 function messagesOf(body: unknown): readonly unknown[] {
   return Array.isArray(body) ? body : [body];
 }
