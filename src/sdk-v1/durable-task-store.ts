@@ -6,6 +6,7 @@ import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { resolveTtl, type SdkV1Services } from "./options.ts";
 import { listTasks } from "./list-tasks.ts";
+import { assertCreate, assertResult, assertStatus } from "./check-arguments.ts";
 import { createTask, isSdkV1Task, resultCommand, statusCommand } from "./task-commands.ts";
 import { readResult, sdkStatus, sdkTask } from "./sdk-task.ts";
 
@@ -26,6 +27,7 @@ export class DurableTaskStore implements TaskStore {
     request: Request,
     sessionId?: string,
   ): Promise<Task> {
+    assertCreate(params, request);
     const { options } = this.#services;
     const owner = options.owner(sessionId);
     const ttlMs = resolveTtl(params.ttl, options);
@@ -46,6 +48,7 @@ export class DurableTaskStore implements TaskStore {
     result: Result,
     sessionId?: string,
   ): Promise<void> {
+    assertResult(status, result);
     await this.#get(taskId, sessionId);
     const written = await this.#write(resultCommand(taskId, status, result, this.#services.clock.now()));
     if (written.ok) return;
@@ -71,6 +74,7 @@ export class DurableTaskStore implements TaskStore {
     statusMessage?: string,
     sessionId?: string,
   ): Promise<void> {
+    assertStatus(status, statusMessage);
     await this.#get(taskId, sessionId);
     const now = this.#services.clock.now();
     const written = await this.#write(statusCommand(taskId, status, statusMessage, now));
@@ -87,7 +91,8 @@ export class DurableTaskStore implements TaskStore {
   }
 
   /** Ends a task that has expired and hides one that is due for deletion, even if the sweeper has not run yet. */
-  async #find(taskId: string, sessionId: string | undefined): Promise<TaskRecord | undefined> {
+  async #find(taskId: unknown, sessionId: string | undefined): Promise<TaskRecord | undefined> {
+    if (typeof taskId !== "string") return undefined;
     const { store, clock, sweeper, options } = this.#services;
     const found = await store.get(taskId);
     if (found === undefined || !isSdkV1Task(found)) return undefined;

@@ -12,9 +12,10 @@ import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { MessageQueues } from "../store/message-queues.ts";
 import type { TaskStore as HoldfastStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { assertMessage } from "./check-arguments.ts";
 import { DurableTaskStore } from "./durable-task-store.ts";
 import { resolveSdkV1Options, type SdkV1Options } from "./options.ts";
-import { takeOver, type OnRestart, type TakenTasks, type TakeOverServices } from "./restart.ts";
+import { askOnRestart, takeOver, type OnRestart, type TakenTasks, type TakeOverServices } from "./restart.ts";
 
 /** What a server on SDK v1 needs, shared by all its connections. */
 export interface SdkV1Tasks {
@@ -93,6 +94,7 @@ export class DurableMessageQueue implements TaskMessageQueue {
     maxSize?: number,
   ): Promise<void> {
     // Requests and responses are useless to another process: the code that waits for them is in this one.
+    assertMessage(message, maxSize);
     const bound = message.type !== "notification";
     const body = JSON.stringify(message);
     const put = await this.#queues.put(taskId, { body, bound }, maxSize ?? null);
@@ -181,7 +183,7 @@ export class Inheritance {
   readonly #decide: OnRestart = async (task) => {
     if (typeof this.#onRestart === "string") return this.#onRestart;
     try {
-      return await this.#onRestart(task);
+      return await askOnRestart(this.#onRestart, task);
     } catch (error) {
       this.#services.onError(error);
       return "fail";

@@ -3,7 +3,7 @@ import { defaultSettings } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
-import type { OnRestart } from "./restart.ts";
+import { isRestartDecision, type OnRestart } from "./restart.ts";
 import { latestTime } from "../task/time.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Retrievals } from "../runtime/retrievals.ts";
@@ -50,12 +50,17 @@ export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options>
   assertOptionNames("openSdkV1Tasks", given, sdkV1Options);
   return {
     store: given.store,
-    onRestart: given.onRestart ?? "fail",
+    onRestart: validOnRestart(given.onRestart ?? "fail"),
     ttlMs: validTtl("ttlMs", given.ttlMs, defaultSettings.keepMs),
     maxTtlMs: validTtl("maxTtlMs", given.maxTtlMs, defaultSettings.maxTtlMs),
     owner: given.owner ?? ((sessionId) => sessionId),
     onError: errorReporter(given.onError),
   };
+}
+
+function validOnRestart(given: OnRestart): OnRestart {
+  if (typeof given === "function" || isRestartDecision(given)) return given;
+  throw new HoldfastError("configuration", 'onRestart must be "fail", "keep" or a function.');
 }
 
 function validTtl(name: string, given: number | null | undefined, otherwise: number | null): number | null {

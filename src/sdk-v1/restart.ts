@@ -112,7 +112,24 @@ async function decide(
     services.unreadable.report(task.id, error);
     return "fail";
   }
-  return onRestart(unfinished);
+  return askOnRestart(onRestart, unfinished);
+}
+
+/** Throws `invalid_params` for an answer that is none. */
+export async function askOnRestart(
+  onRestart: Exclude<OnRestart, string>,
+  task: UnfinishedTask,
+): Promise<RestartDecision> {
+  const decision = await onRestart(task);
+  if (isRestartDecision(decision)) return decision;
+  throw new HoldfastError(
+    "invalid_params",
+    `onRestart returned ${JSON.stringify(decision)} for task ${task.taskId}. It must return "fail" or "keep".`,
+  );
+}
+
+export function isRestartDecision(value: unknown): value is RestartDecision {
+  return value === "fail" || value === "keep";
 }
 
 async function describe(store: TaskStore, task: TaskRecord): Promise<UnfinishedTask> {

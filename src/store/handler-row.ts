@@ -1,22 +1,13 @@
 import type { HandlerName } from "../task/queue.ts";
-import type { TaskMethod } from "../task/record.ts";
+import { taskMethods } from "../task/record.ts";
 import { columnsOf, oneOf, text, type Row } from "./row.ts";
-
-export const methods: Readonly<Record<TaskMethod, true>> = {
-  "tools/call": true,
-  "resources/read": true,
-  "prompts/get": true,
-  "sampling/createMessage": true,
-  "elicitation/create": true,
-  other: true,
-};
 
 const at = columnsOf(["method", "tool"]);
 
 /** The handler of a row of `method` and `tool`. Undefined for a damaged name, which no handler has. */
 export function handlerOf(row: Row): HandlerName | undefined {
   try {
-    return { method: oneOf(row, at.method, methods), tool: text(row, at.tool) };
+    return { method: oneOf(row, at.method, taskMethods), tool: text(row, at.tool) };
   } catch {
     return undefined;
   }

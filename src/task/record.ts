@@ -15,6 +15,15 @@ import type { InputRequest } from "./journal.ts";
 export type TaskMethod =
   "tools/call" | "resources/read" | "prompts/get" | "sampling/createMessage" | "elicitation/create" | "other";
 
+export const taskMethods: Readonly<Record<TaskMethod, true>> = {
+  "tools/call": true,
+  "resources/read": true,
+  "prompts/get": true,
+  "sampling/createMessage": true,
+  "elicitation/create": true,
+  other: true,
+};
+
 /**
  * Why a queued task can be claimed: it is new, its wait has ended, or its last attempt was lost or failed. Each lane is a separate queue,
  * so that none waits behind another.

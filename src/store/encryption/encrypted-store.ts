@@ -1,4 +1,5 @@
 import type { CommandResult, TaskCommand, TaskCommandName, TaskCommands } from "../../task/command.ts";
+import { assertCommand } from "../../task/command-shape.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { TaskStore } from "../store.ts";
 import { encryptedAdmin, encryptedLogs, encryptedMessages } from "./encrypted-parts.ts";
@@ -54,6 +55,7 @@ export function storeWith(inner: TaskStore, encryption: Encryption): TaskStore {
   const lifecycle = new Lifecycle();
   function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async function write(command: TaskCommand): Promise<CommandResult> {
+    assertCommand(command); // before its texts are taken for texts
     if (command.type === "keep_secret") return encryption.keepSecret(command);
     const result = await inner.write(sealedCommand(command, sealing));
     return openedResult(command.type, result, opening);

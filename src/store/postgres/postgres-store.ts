@@ -1,3 +1,4 @@
+import { assertCommand } from "../../task/command-shape.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
@@ -111,7 +112,9 @@ class PostgresStore implements TaskStore {
 
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write(command: TaskCommand): Promise<CommandResult> {
-    const result = await this.#open().queue.write(command);
+    const { queue } = this.#open();
+    assertCommand(command);
+    const result = await queue.write(command);
     // Any owner may now claim tasks queued for the lost one.
     if (command.type === "reclaim" && result.ok) this.#publish("gap");
     return result;

@@ -9,7 +9,7 @@ import {
   type TaskRecord,
 } from "../../task/record.ts";
 import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
-import { methods } from "../handler-row.ts";
+import { taskMethods } from "../../task/record.ts";
 import { readTask } from "./read-task.ts";
 import {
   columnsOf,
@@ -174,7 +174,7 @@ function decode(row: Row): TaskRecord {
     generation: oneOf(row, at.generation, generations),
     scope: text(row, at.scope),
     principal: textOrNull(row, at.principal),
-    method: oneOf(row, at.method, methods),
+    method: oneOf(row, at.method, taskMethods),
     tool: text(row, at.tool),
     parent: parentOf(textOrNull(row, at.parent)),
     idempotencyKey: textOrNull(row, at.idempotency_key),

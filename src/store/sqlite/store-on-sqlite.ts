@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import { assertCommand } from "../../task/command-shape.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
@@ -95,6 +96,7 @@ export class StoreOnSqlite implements TaskStore {
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write(command: TaskCommand): Promise<CommandResult> {
     const database = this.#open();
+    assertCommand(command);
     const result = await database.writer.write(command);
     if (command.type === "reclaim" && result.ok && "next" in result && result.next === null) {
       database.forget(command.owner);

@@ -146,7 +146,13 @@ export class Writer {
     const plain: PendingWrite[] = [];
     for (const write of group) {
       if (isPlain(write.command)) plain.push(write);
-      else write.reject(failed("The command contains more than plain data."));
+      else
+        write.reject(
+          new HoldfastError(
+            "invalid_params",
+            `The command ${write.command.type} contains more than plain data: it cannot be sent to another thread.`,
+          ),
+        );
     }
     if (plain.length > 0) this.#sendGroup(plain);
     else this.#flush();

@@ -83,14 +83,16 @@ test("one commit for a group: an onlooker sees all of it or nothing", async () =
 test("a command that SQLite refuses fails alone, and leaves nothing", async () => {
   const store = await temp.open();
   const sizes = groupSizes(store);
-  // A fraction has no place in an integer column, and an undefined text in none: both get as far as the database.
-  const bad = createQueued("bad", { pollIntervalMs: 1.5 });
-  const worse = { ...createQueued("worse"), request: { origin: { capabilities: {} }, arguments: undefined } };
+  // One is refused at its first row, and one at its second.
+  using other = new DatabaseSync(temp.path());
+  other.exec(`
+    CREATE TRIGGER no_bad BEFORE INSERT ON task WHEN NEW.id = 'task-bad' BEGIN SELECT raise(ABORT, 'bad'); END;
+    CREATE TRIGGER no_worse BEFORE INSERT ON request WHEN NEW.task_id = 'task-worse' BEGIN SELECT raise(ABORT, 'worse'); END`);
   const [first, second, third, fourth, fifth] = await Promise.allSettled([
     store.write(createQueued("before")),
-    store.write(bad),
+    store.write(createQueued("bad")),
     store.write(createQueued("between")),
-    store.write(worse as unknown as typeof bad),
+    store.write(createQueued("worse")),
     store.write(createQueued("after")),
   ]);
   for (const good of [first, third, fifth])
@@ -101,7 +103,8 @@ test("a command that SQLite refuses fails alone, and leaves nothing", async () =
   expect(sizes).toEqual([3]);
   const ids = (await store.unfinished("", 10)).map(({ id }) => id);
   expect(ids).toEqual(["task-after", "task-before", "task-between"]);
-  // Nothing of it is left that would stand in the way of the corrected call.
+  // Nothing of it is left that would stand in the way of another try.
+  other.exec("DROP TRIGGER no_bad; DROP TRIGGER no_worse");
   expect(await store.write(createQueued("bad"))).toMatchObject({ ok: true, created: true });
   expect(await store.write(createQueued("worse"))).toMatchObject({ ok: true, created: true });
 });
@@ -117,14 +120,14 @@ test("a command that cannot cross to the writer's thread fails alone", async () 
     store.write(createQueued("b")),
   ]);
   expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "rejected", "fulfilled"]);
-  expect(results[0]).toMatchObject({ reason: { code: "store_failed" } });
+  expect(results[0]).toMatchObject({ reason: { code: "invalid_params" } });
   await expect(Promise.all([store.write(odd), store.write(odd)])).rejects.toMatchObject({
-    code: "store_failed",
+    code: "invalid_params",
   });
   expect(await store.write(createQueued("c"))).toMatchObject({ ok: true });
   const last = store.write(odd);
   const closed = store.close();
-  await expect(last).rejects.toMatchObject({ code: "store_failed" });
+  await expect(last).rejects.toMatchObject({ code: "invalid_params" });
   await closed;
 });
 

@@ -1,0 +1,318 @@
+/**
+ * What a command has to look like, checked before any store applies it: callers may be untyped.
+ * - A store refuses everything else with `invalid_params`, and stays as it was.
+ * - Each member of each command is in the table: one that is missing here does not compile.
+ * - Only types are checked. What the state of a task allows, `decide` decides.
+ */
+
+import { logLevels, type TaskLine } from "./task-line.ts";
+import type { TaskCommand, TaskCommandName, TaskCommands } from "./command.ts";
+import { HoldfastError } from "./fault.ts";
+import { inputMethods, type InputAnswer, type InputRequest, type JournalEntry } from "./journal.ts";
+import type { Outcome } from "./outcome.ts";
+import type { ClaimingHandler, CrashBackoff, Quota, Allowance, Rest, Turns } from "./queue.ts";
+import {
+  generationNames,
+  taskMethods,
+  type ActionBy,
+  type Expiry,
+  type NewTask,
+  type Progress,
+  type TaskChanges,
+  type TaskRequest,
+} from "./record.ts";
+
+/** The first member that does not fit, and what it may be. */
+interface Misfit {
+  readonly path: string;
+  readonly found: unknown;
+  readonly allowed: string;
+}
+
+type Shape = (value: unknown) => Misfit | undefined;
+
+type MembersOf<T> = { readonly [M in keyof T]-?: Shape };
+
+function shape(allowed: string, fits: (value: unknown) => boolean): Shape {
+  return (found) => (fits(found) ? undefined : { path: "", found, allowed });
+}
+
+function orNull(inner: Shape): Shape {
+  return (value) => (value === null ? undefined : alsoAllowed(inner(value), "null"));
+}
+
+function optional(inner: Shape): Shape {
+  return (value) => (value === undefined ? undefined : alsoAllowed(inner(value), "left out"));
+}
+
+function alsoAllowed(misfit: Misfit | undefined, other: string): Misfit | undefined {
+  return misfit?.path === "" ? { ...misfit, allowed: `${misfit.allowed}, or ${other}` } : misfit;
+}
+
+function oneOf(values: readonly string[]): Shape {
+  const known: ReadonlySet<unknown> = new Set(values);
+  return shape(`one of ${values.map((each) => `"${each}"`).join(", ")}`, (value) => known.has(value));
+}
+
+function listOf(inner: Shape): Shape {
+  return (value) => {
+    if (!Array.isArray(value)) return { path: "", found: value, allowed: "a list" };
+    for (let index = 0; index < value.length; index++) {
+      const misfit = inner(value[index]);
+      if (misfit !== undefined) return below(`[${index}]`, misfit);
+    }
+    return undefined;
+  };
+}
+
+function members<T>(shapes: MembersOf<T>): Shape {
+  const each = Object.entries<Shape>(shapes);
+  return (value) => {
+    if (typeof value !== "object" || value === null) return { path: "", found: value, allowed: "an object" };
+    for (const [name, inner] of each) {
+      const misfit = inner((value as Readonly<Record<string, unknown>>)[name]);
+      if (misfit !== undefined) return below(`.${name}`, misfit);
+    }
+    return undefined;
+  };
+}
+
+function below(step: string, misfit: Misfit): Misfit {
+  return { ...misfit, path: `${step}${misfit.path}` };
+}
+
+const text = shape("a text", (value) => typeof value === "string");
+const flag = shape("true or false", (value) => typeof value === "boolean");
+const yes = optional(shape("true", (value) => value === true));
+const number = shape("a number", (value) => typeof value === "number" && !Number.isNaN(value));
+/** Times, durations and counts. Infinite ones become the last that can be stored. */
+const whole = shape(
+  "a whole number",
+  (value) => typeof value === "number" && (Number.isInteger(value) || Math.abs(value) === Infinity),
+);
+const name = shape("a text or a number", (value) => typeof value === "string" || Number.isFinite(value));
+const json = shape("an object of plain JSON data", (value) => {
+  try {
+    return typeof value === "object" && value !== null && JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
+  }
+});
+
+const texts = listOf(text);
+const wholeOrNull = orNull(whole);
+const textOrNull = orNull(text);
+const method = oneOf(Object.keys(taskMethods));
+const handler = { method, tool: text };
+
+const outcome = members<Outcome>({ kind: oneOf(["result", "error_result", "error"]), body: text });
+const ending = { outcome, statusMessage: optional(text) };
+const expiry = members<Expiry>({ from: oneOf(["created", "terminal"]), ms: wholeOrNull });
+const rest = optional(members<Rest>({ runAfter: wholeOrNull, open: whole }));
+const allowance = members<Allowance>({ unfinished: orNull(number), retained: orNull(number) });
+
+const newTask = members<NewTask>({
+  id: text,
+  wireId: text,
+  generation: oneOf(generationNames),
+  scope: text,
+  principal: textOrNull,
+  method,
+  tool: text,
+  idempotencyKey: textOrNull,
+  requestHash: text,
+  requiredScopes: texts,
+  expiry,
+  runUntil: wholeOrNull,
+  pollIntervalMs: whole,
+  statusMessage: textOrNull,
+  notifies: optional(texts),
+});
+
+const request = members<TaskRequest>({
+  origin: (value) =>
+    json(value) ??
+    members<Pick<TaskRequest["origin"], "session" | "requestId" | "capabilities">>({
+      session: optional(text),
+      requestId: optional(name),
+      capabilities: json,
+    })(value),
+  arguments: text,
+  prepared: textOrNull,
+});
+
+const journalEntry = members<JournalEntry>({
+  key: text,
+  kind: oneOf(["step", "input", "sleep", "call", "event"]),
+  method: orNull(oneOf(inputMethods)),
+  request: textOrNull,
+  requestHash: textOrNull,
+  value: textOrNull,
+  error: textOrNull,
+  deadlineAt: wholeOrNull,
+  tries: whole,
+  begunAt: wholeOrNull,
+  doneAt: wholeOrNull,
+  doneVersion: wholeOrNull,
+});
+
+const line = members<TaskLine>({
+  list: oneOf(["log", "output"]),
+  seq: whole,
+  at: whole,
+  step: text,
+  place: whole,
+  body: text,
+});
+
+const changes = members<TaskChanges>({
+  statusMessage: optional(textOrNull),
+  pollIntervalMs: optional(whole),
+  expiry: optional(expiry),
+  progress: optional(
+    members<Progress>({ progress: number, total: optional(number), message: optional(text) }),
+  ),
+  waiting: optional(flag),
+});
+
+const answer: Shape = (value) =>
+  json(value) ??
+  ("error" in (value as InputAnswer)
+    ? members({ key: text, error: text })(value)
+    : members({ key: text, value: text })(value));
+
+const claiming = members<ClaimingHandler>({
+  ...handler,
+  priority: optional(number),
+  concurrency: optional(whole),
+  version: optional(whole),
+});
+
+const turns = members<Turns>({
+  rounds: listOf(members<Turns["rounds"][number]>({ priority: number, principal: text, lane: text })),
+  limited: listOf(members<Turns["limited"][number]>({ ...handler, principal: text })),
+});
+
+const quota = members<Quota>({ perPrincipal: allowance, total: allowance });
+
+const held = { id: text, token: text };
+
+const wait = { ...held, key: text, requestHash: text, rest };
+
+const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = {
+  create: {
+    task: newTask,
+    request,
+    token: textOrNull,
+    version: optional(whole),
+    forAnyOwner: yes,
+    awaited: yes,
+    promised: yes,
+    quota: optional(quota),
+    journal: optional(listOf(journalEntry)),
+    formerHash: optional(text),
+  },
+  start: { ...held, limited: yes, version: optional(whole) },
+  claim: { handlers: listOf(claiming), tokens: texts, turns: optional(turns) },
+  release: { ...held, until: optional(whole) },
+  retry: { ...held, until: whole, statusMessage: text, stack: optional(text) },
+  park: held,
+  wake: { limit: whole },
+  mark: { ...held, rest },
+  record_step: {
+    ...held,
+    key: text,
+    value: textOrNull,
+    error: textOrNull,
+    begunAt: optional(whole),
+    beforeHandler: yes,
+  },
+  retry_step: { ...held, key: text, error: text, tries: whole, until: whole, begunAt: optional(whole), rest },
+  open_input: {
+    ...held,
+    input: members<InputRequest>({
+      key: text,
+      method: oneOf(inputMethods),
+      params: text,
+      requiredScopes: optional(texts),
+    }),
+    requestHash: text,
+    deadlineAt: wholeOrNull,
+    rest,
+  },
+  close_wait: { ...held, key: text, error: text },
+  sleep: { ...held, key: text, until: whole, rest },
+  end_sleep: { ...held, key: text },
+  call_tool: { ...wait, child: newTask, request, cancelGraceMs: number },
+  wait_event: { ...wait, name: text, deadlineAt: wholeOrNull },
+  send_event: { id: text, name: text, value: text, dedupeId: textOrNull, limit: number },
+  answer_inputs: { id: text, answers: listOf(answer) },
+  update: { ...held, changes },
+  append: { ...held, lines: listOf(line), forget: listOf(whole) },
+  settle: { ...held, ...ending, stack: optional(text) },
+  fail: { id: text, ...ending, orphaned: yes },
+  expire: { id: text, ...ending, visibleUntil: whole },
+  request_cancel: { id: text, cancelBy: optional(whole) },
+  join: { id: text, alone: flag, key: optional(text) },
+  leave: { id: text, stays: flag, promised: flag, cancelBy: wholeOrNull },
+  cancel: { id: text, statusMessage: optional(text), scheduled: yes, unlessWanted: yes },
+  reclaim: {
+    owner: text,
+    after: text,
+    limit: whole,
+    backoff: members<CrashBackoff>({ baseMs: number, maxMs: number, maxCrashes: number }),
+  },
+  release_key: { id: text, deleteBy: optional(whole) },
+  retrieve: { id: text, via: text },
+  extend: { id: text, until: wholeOrNull },
+  pause_tool: { tool: text, actor: text },
+  resume_tool: { tool: text },
+  delete: { id: text },
+  keep_secret: { name: text, value: textOrNull },
+  delete_expired: { limit: whole },
+  claim_deliveries: { hook: text, limit: whole, until: whole },
+  end_delivery: { seq: whole, tries: whole },
+  retry_delivery: { seq: whole, tries: whole, at: wholeOrNull, problem: textOrNull },
+  resend_deliveries: { hook: text, limit: whole },
+  trim_deliveries: { most: whole, before: whole, limit: whole },
+};
+
+const by = optional(
+  members<ActionBy>({ actor: text, action: text, taskId: optional(text), detail: optional(json) }),
+);
+
+/** A map, since an untyped name may be `constructor`. */
+const known: ReadonlyMap<unknown, Shape> = new Map(
+  Object.entries<Readonly<Record<string, Shape>>>(shapes).map(([type, own]) => [
+    type,
+    members<Readonly<Record<string, unknown>>>({ now: whole, by, ...own }),
+  ]),
+);
+
+/** Throws `invalid_params` with what is allowed, unless it is a command. */
+export function assertCommand(given: TaskCommand): void {
+  const value: unknown = given;
+  const type: unknown = typeof value === "object" && value !== null && "type" in value ? value.type : value;
+  const fits = known.get(type);
+  if (fits === undefined) {
+    const types = Array.from(known.keys(), String).join(", ");
+    throw new HoldfastError(
+      "invalid_params",
+      `This is not a command. A command has one of these types: ${types}.`,
+    );
+  }
+  const misfit = fits(value);
+  if (misfit === undefined) return;
+  const { path, found, allowed } = misfit;
+  throw new HoldfastError(
+    "invalid_params",
+    `The command ${String(type)} is not valid: ${path.slice(1)} is ${kindOf(found)}. Allowed: ${allowed}.`,
+  );
+}
+
+/** Texts are not shown: they may be secret. */
+function kindOf(found: unknown): string {
+  if (found === undefined) return "missing";
+  if (found === null || typeof found === "number" || typeof found === "boolean") return String(found);
+  return Array.isArray(found) ? "a list" : `of type ${typeof found}`;
+}
