@@ -21,7 +21,7 @@ export class InMemorySession {
   /** While it is pending, nothing is read. */
   reads: Promise<void> | undefined;
   readonly #wire: InMemoryTransport;
-  #wake: () => void = () => undefined;
+  #next = Promise.withResolvers<void>();
   #nextId = 1;
 
   private constructor(wire: InMemoryTransport) {
@@ -52,7 +52,8 @@ export class InMemorySession {
     const session = new InMemorySession(near);
     near.onmessage = (message) => {
       session.seen.push(message);
-      session.#wake();
+      session.#next.resolve();
+      session.#next = Promise.withResolvers();
     };
     await near.start();
     const send = far.send.bind(far);
@@ -90,7 +91,7 @@ export class InMemorySession {
     for (;;) {
       const found = this.seen.find(is);
       if (found !== undefined) return found;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
+      await this.#next.promise;
     }
   }
 
