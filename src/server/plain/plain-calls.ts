@@ -99,14 +99,15 @@ export class PlainCalls {
     return this.#follow(task, call, "ticket", { waiting, via: this.policies.names.result });
   }
 
-  /** What the call of a running task is answered with. */
+  /** What the call of a task is answered with that runs, or has just ended. */
   async ticketOf(
     { task, inputs }: TaskSnapshot,
     call: Pick<PlainCall, "capabilities" | "answerOf">,
   ): Promise<Answer> {
     const question = inputs.find((input) => !canBeAsked(input, call.capabilities));
     const deadlineMs = this.#deadlineOf(task);
-    const work = question === undefined ? await workSoFar(this.#runtime, task) : undefined;
+    const isRunning = question === undefined && task.finishedAt === null;
+    const work = isRunning ? await workSoFar(this.#runtime, task) : undefined;
     const { names } = this.policies;
     return call.answerOf(resultOutcome(ticket({ task, question, work, names, deadlineMs })));
   }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../generation/message.ts";
 import type { InputRequest } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { statusOf } from "../../task/outcome.ts";
+import { isTerminal, statusOf } from "../../task/outcome.ts";
 import type { PollingToolNames } from "./plain-policies.ts";
 import { describeQuestion, type DescribedQuestion } from "./question-text.ts";
 import type { WorkSoFar } from "./work-so-far.ts";
@@ -10,7 +10,7 @@ export interface TicketParts {
   readonly task: TaskRecord;
   /** The open question that the model has to answer, since its client cannot be asked. */
   readonly question: InputRequest | undefined;
-  /** Undefined if the model must handle the question first. */
+  /** Undefined if the model must handle the question first, or the task has ended. */
   readonly work: WorkSoFar | undefined;
   readonly names: PollingToolNames;
   /** How long `task_result` waits, in ms. */
@@ -18,8 +18,8 @@ export interface TicketParts {
 }
 
 /**
- * The answer to a call whose task continues. It tells the model what runs and exactly what to call next. The structured content repeats all
- * of it, since some hosts show their model only that.
+ * The answer to a call whose task continues, or has just ended. It tells the model what runs and exactly what to call next. The structured
+ * content repeats all of it, since some hosts show their model only that.
  */
 export function ticket(parts: TicketParts): JsonObject {
   const { task, question, work, names } = parts;
@@ -32,7 +32,7 @@ export function ticket(parts: TicketParts): JsonObject {
     structuredContent: {
       text,
       reference,
-      status: statusOf(task),
+      status: task.state === "settled" ? "completed" : statusOf(task),
       ...(message === undefined ? {} : { statusMessage: message }),
       ...(work === undefined || work.log.length === 0 ? {} : { log: work.log }),
       ...(work === undefined || work.output.length === 0 ? {} : { output: work.output }),
@@ -62,9 +62,11 @@ export function statusText({ statusMessage, progress }: TaskRecord): string | un
 function running({ task, work, names, deadlineMs }: TicketParts): string {
   const reference = task.wireId;
   const far = statusText(task);
+  const toResult = `To get its result, call ${names.result} with ${argument({ reference })}.`;
+  if (isTerminal(task.state)) return [`${task.tool} has ended. ${toResult}`, ...spare(task)].join("\n");
   return [
     `${task.tool} is still running${far === undefined ? "" : ` (${far})`}. Do not call ${task.tool} again for the same request.`,
-    `To get its result, call ${names.result} with ${argument({ reference })}. It waits up to ` +
+    `${toResult} It waits up to ` +
       `${Math.max(1, Math.ceil(deadlineMs / 1_000))} s; if the response says that ${task.tool} is still running, call it again.`,
     `If the result is no longer wanted, call ${names.cancel} with ${argument({ reference })}.`,
     ...spare(task),

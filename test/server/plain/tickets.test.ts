@@ -1,4 +1,7 @@
+import { setImmediate } from "node:timers/promises";
+import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
+import { watchedStore } from "../../runtime/watched-store.ts";
 import { FakeStreams } from "../2025-11-25/streams.ts";
 import { type Message, text } from "../../kit/messages.ts";
 import { InMemorySession } from "../../kit/in-memory-session.ts";
@@ -315,4 +318,23 @@ it("takes no answer by task_result if there is a tool for answers", async () => 
   const { tools } = await session.request("tools/list");
   const listed = Object.fromEntries((tools as { name: string }[]).map((tool) => [tool.name, tool]));
   expect(listed["task_result"]).toMatchObject({ annotations: { readOnlyHint: true } });
+});
+
+it("does not say of a task that has just ended that it is still running", async () => {
+  const inner = memoryStore();
+  let isAnswered = false;
+  const store = watchedStore(inner, async (call, id = "") => {
+    if (call === "answer_inputs") isAnswered = true;
+    if (call !== "snapshot" || !isAnswered) return;
+    while ((await inner.get(id))?.finishedAt === null) await setImmediate();
+  });
+  const { server } = await startServer((tasks) => addConfirm(tasks), { ...plain, store });
+  const session = await InMemorySession.open(server, { capabilities: {} });
+  const { reference } = ticketOf(await called(session, "confirm"));
+  const ended = ticketOf(await called(session, "task_answer", { reference, answer: { note: "hi" } }));
+  expect(ended).toMatchObject({
+    text: `confirm has ended. To get its result, call task_result with {"reference":"${reference}"}.`,
+    status: "completed",
+  });
+  expect(await called(session, "task_result", { reference })).toEqual(text("sent: hi"));
 });
