@@ -59,15 +59,15 @@ function copyTask(database: string, count: number): void {
 function copies(db: DatabaseSync, table: (typeof tables)[number], count: number): string {
   const rows = db.prepare("SELECT name FROM pragma_table_info(?) WHERE name <> 'seq'").all(table);
   const columns = rows.map(({ name }) => String(name));
-  const ids = table === "task" ? ["id", "wire_id"] : ["task_id"];
+  const id = table === "task" ? "id" : "task_id";
   const values = columns.map((column) => {
-    if (ids.includes(column)) return `printf('%012x%022x', newest.created_at - n * ${apartMs}, n)`;
+    if (column === id) return `printf('%012x%022x', newest.created_at - n * ${apartMs}, n)`;
     return times.includes(column) ? `original.${column} - n * ${apartMs}` : `original.${column}`;
   });
   return `
     WITH RECURSIVE
       newest AS MATERIALIZED (SELECT id, created_at FROM task ORDER BY id DESC LIMIT 1),
-      original AS MATERIALIZED (SELECT * FROM ${table} WHERE ${ids[0]} = (SELECT id FROM newest)),
+      original AS MATERIALIZED (SELECT * FROM ${table} WHERE ${id} = (SELECT id FROM newest)),
       copy (n) AS (SELECT ${count} UNION ALL SELECT n - 1 FROM copy WHERE n > 1)
     INSERT INTO ${table} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM copy, newest, original`;
 }

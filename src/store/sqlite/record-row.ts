@@ -57,7 +57,7 @@ const stored = (value: string | null): string | null => (value === null ? null :
 /** The columns of `task`, listed only here, in the migrations and in `recordOf`. */
 const columns = [
   fixed("id", (task) => toStored(task.id)),
-  fixed("wire_id", (task) => toStored(task.wireId)),
+  fixed("wire_id", ({ id, wireId }) => (wireId === id ? null : toStored(wireId))),
   fixed("generation", (task) => task.generation),
   fixed("scope", (task) => toStored(task.scope)),
   fixed("principal", (task) => stored(task.principal)),
@@ -170,7 +170,7 @@ export function recordOf(row: Row): TaskRecord {
 function decode(row: Row): TaskRecord {
   return {
     id: text(row, at.id),
-    wireId: text(row, at.wire_id),
+    wireId: textOrNull(row, at.wire_id) ?? text(row, at.id),
     generation: oneOf(row, at.generation, generations),
     scope: text(row, at.scope),
     principal: textOrNull(row, at.principal),

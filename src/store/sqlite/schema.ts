@@ -2,12 +2,12 @@
  * The tables of a database. `usage` has the number of tasks, by principal and in total ('t'). The database itself keeps it: it counts every
  * change of tasks in a transaction, and a rollback undoes the count. Tasks without a principal are only in the total, and tasks of tasks
  * are not counted. `child` says which tasks are below which, so that other tasks need no index for it. `change` tells owners of each
- * other's commits. `journal.place` grows in the order of first writes to a task. An unreadable origin, in a damaged row, belongs to no session.
+ * other's commits. A task without a `wire_id` has its id for it. `journal.place` grows in the order of first writes to a task. An unreadable origin, in a damaged row, belongs to no session.
  */
 const schema = `
 CREATE TABLE task (
   id TEXT PRIMARY KEY,
-  wire_id TEXT NOT NULL,
+  wire_id TEXT,
   generation TEXT NOT NULL,
   scope TEXT NOT NULL,
   principal TEXT,
@@ -56,7 +56,7 @@ CREATE TABLE task (
   retrieved TEXT
 ) STRICT, WITHOUT ROWID;
 
-CREATE UNIQUE INDEX task_wire_id ON task (generation, scope, wire_id);
+CREATE UNIQUE INDEX task_wire_id ON task (generation, scope, wire_id) WHERE wire_id IS NOT NULL;
 CREATE UNIQUE INDEX task_idempotency ON task (coalesce(principal, ''), idempotency_key)
   WHERE idempotency_key IS NOT NULL;
 CREATE INDEX task_owner ON task (generation, principal, id);

@@ -269,7 +269,8 @@ export const updateKeyReleased = `
   UPDATE task SET idempotency_key = NULL, awaited_by = '', sweep_at = coalesce(min(sweep_at, ?), sweep_at, ?) WHERE id = ?`;
 
 export const selectIdByWireId = `
-  SELECT id FROM task INDEXED BY task_wire_id WHERE generation = ? AND scope = ? AND wire_id = ?`;
+  SELECT id FROM task INDEXED BY task_wire_id WHERE wire_id IS NOT NULL AND generation = ?1 AND scope = ?2 AND wire_id = ?3
+  UNION ALL SELECT id FROM task WHERE id = ?3 AND wire_id IS NULL AND generation = ?1 AND scope = ?2 LIMIT 1`;
 
 export const selectSession = "SELECT id, principal, expires_at, state FROM session WHERE id = ?";
 export const insertSession =

@@ -2,6 +2,7 @@ import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { isTaskId } from "../../task/task-id.ts";
 import type {
   EventFacts,
   EventQuery,
@@ -174,6 +175,7 @@ export class SqliteTables implements TaskTables {
   }
 
   #insert(task: TaskRecord, request: TaskRequest): boolean {
+    if (this.#isWireIdTaken(task)) return false;
     try {
       this.#sql.run(sql.insertTask, ...rowOf(task));
     } catch (error) {
@@ -191,6 +193,12 @@ export class SqliteTables implements TaskTables {
       prepared === null ? null : toStored(prepared),
     );
     return true;
+  }
+
+  /** An id of the server's own, which is the wire id as well, is practically never taken. */
+  #isWireIdTaken({ id, wireId, generation, scope }: TaskRecord): boolean {
+    if (wireId === id && isTaskId(id)) return false;
+    return this.#sql.get(sql.selectIdByWireId, generation, toStored(scope), toStored(wireId)) !== undefined;
   }
 
   #save({ before, task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {

@@ -55,7 +55,10 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectDeletable: ["task INDEX task_deletable (sweep_at>? AND sweep_at<?)"],
   selectDue: ["task INDEX task_due (sweep_at>? AND sweep_at<?)"],
   selectHasTask: ["task PRIMARY KEY (id=?)"],
-  selectIdByWireId: ["task INDEX task_wire_id (generation=? AND scope=? AND wire_id=?)"],
+  selectIdByWireId: [
+    "task INDEX task_wire_id (generation=? AND scope=? AND wire_id=?)",
+    "task PRIMARY KEY (id=?)",
+  ],
   selectJournal: ["journal PRIMARY KEY (task_id=? AND key>?)"],
   selectJournalEnd: ["journal PRIMARY KEY (task_id=? AND key=?)"],
   selectJournalEntry: ["journal PRIMARY KEY (task_id=? AND key=?)"],

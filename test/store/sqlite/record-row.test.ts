@@ -145,7 +145,7 @@ describe("a record as a row", () => {
   test.each([
     ["a state that there is not", { state: "sleeping" }],
     ["a generation that there is not", { generation: "toString" }],
-    ["nothing where something has to be", { wire_id: null }],
+    ["nothing where something has to be", { request_hash: null }],
     ["a text for a number", { version: "1" }],
     ["a number for a text", { tool: 1 }],
     ["progress that is no JSON", { progress: "{" }],
