@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
@@ -31,8 +32,8 @@ async function bundle(): Promise<string> {
   const [{ code }] = output;
   // Always the same name: Vitest keeps what a transform made of a source, and looks only whether the source has changed.
   const path = `${folder}writer-worker.mjs`;
-  // Whole at once: another run may start with the same file.
-  const unfinished = `${path}.${process.pid}`;
+  // Whole at once: another run or project may start with the same file.
+  const unfinished = `${path}.${randomUUID()}`;
   await mkdir(folder, { recursive: true });
   await writeFile(unfinished, code);
   await rename(unfinished, path);
