@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { applyCommand } from "../apply-command.ts";
+import type { TaskCommand } from "../../task/command.ts";
+import { applyCommand, type Applied } from "../apply-command.ts";
 import type { SessionNews, SessionRoom, StoredSession } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
 import { isLost, StoreLost } from "../lost-store.ts";
@@ -15,6 +16,7 @@ import type { MessageCommand, MessageResult } from "../message-command.ts";
 import type { PutMessageResult } from "../message-queues.ts";
 import { readTask } from "./read-task.ts";
 import type { Statements } from "./statements.ts";
+import { SqliteUsage } from "./usage-counts.ts";
 import { columnsOf, integer, text, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
@@ -35,6 +37,7 @@ export class GroupWriter {
   readonly #ownerWrites: OwnerWrites;
   readonly #log: ChangeLog | undefined;
   readonly #records: KnownRecords;
+  readonly #usage: SqliteUsage;
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
   readonly #messages: SqliteMessages;
@@ -54,7 +57,8 @@ export class GroupWriter {
     this.#place = place;
     this.#owner = owner;
     this.#log = log;
-    this.#tables = new SqliteTables(statements, records, lives);
+    this.#usage = new SqliteUsage(statements, place);
+    this.#tables = new SqliteTables(statements, records, this.#usage, lives);
     this.#owners = new SqliteOwners(statements);
     this.#ownerWrites = new OwnerWrites(statements);
     this.#sessions = new SqliteSessions(statements);
@@ -87,7 +91,7 @@ export class GroupWriter {
       this.#sql.db.exec("COMMIT");
       return group;
     } catch (error) {
-      this.#records.forgetAll();
+      this.#forget();
       if (this.#sql.db.isTransaction) this.#sql.db.exec("ROLLBACK");
       throw error;
     }
@@ -107,8 +111,23 @@ export class GroupWriter {
         this.#reports.write(command);
         return { result: { ok: true }, changes: [] };
       default:
-        return applyCommand(this.#tables, this.#owner, command);
+        return this.#applyToTasks(command);
     }
+  }
+
+  #applyToTasks(command: TaskCommand): Applied {
+    const applied = applyCommand(this.#tables, this.#owner, command);
+    const { result } = applied;
+    if (command.type !== "create" || result.ok || result.reason !== "quota") return applied;
+    return this.#usage.correct(command.task.principal)
+      ? applyCommand(this.#tables, this.#owner, command)
+      : applied;
+  }
+
+  /** What was written last is undone. */
+  #forget(): void {
+    this.#records.forgetAll();
+    this.#usage.forget();
   }
 
   /** Throws at the first command that fails. */
@@ -136,7 +155,7 @@ export class GroupWriter {
       } catch (error) {
         // A full disk or an I/O error ends the whole transaction, even commands that seemed to succeed.
         if (!this.#sql.db.isTransaction || !isFaultOfOneStatement(error)) throw error;
-        this.#records.forgetAll();
+        this.#forget();
         this.#sql.run("ROLLBACK TO command");
         answers.push({
           problem: messageOf(error),

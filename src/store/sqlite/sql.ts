@@ -1,5 +1,6 @@
 import { journalColumns, journalEndColumns, journalHeadColumns } from "../journal-row.ts";
 import { lineColumns } from "../line-row.ts";
+import { generationNames } from "../../task/record.ts";
 import { taskColumns } from "./record-row.ts";
 
 // One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.
@@ -263,6 +264,19 @@ export const deleteEvents = "DELETE FROM event INDEXED BY event_task WHERE task_
 export const deleteMessages = "DELETE FROM message WHERE task_id = ?";
 
 export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner = ?";
+export const replaceUsage = "INSERT OR REPLACE INTO usage (owner, unfinished, retained) VALUES (?, ?, ?)";
+
+/** What `usage` must contain. Tasks of tasks are few, and not counted. */
+export const countTasks = `
+  SELECT (SELECT count(*) FROM task INDEXED BY task_unfinished WHERE ${unfinished})
+      - (SELECT count(*) FROM child CROSS JOIN task ON task.id = child.id WHERE task.${unfinished}) AS unfinished,
+    (SELECT count(*) FROM task INDEXED BY task_generation)
+      - (SELECT count(*) FROM child CROSS JOIN task ON task.id = child.id) AS retained`;
+
+/** The same for a principal. */
+export const countTasksOf = `
+  SELECT count(*) FILTER (WHERE ${unfinished}) AS unfinished, count(*) AS retained FROM task INDEXED BY task_owner
+  WHERE generation IN (${generationNames.map((name) => `'${name}'`).join(", ")}) AND principal = ? AND parent IS NULL`;
 
 /** `min` is null if one of its values is. */
 export const updateKeyReleased = `

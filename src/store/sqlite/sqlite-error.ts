@@ -41,6 +41,11 @@ const textsOfFiles: readonly (readonly [text: string, code: number])[] = [
   ["file is not a database", sqliteCode.notDatabase],
 ];
 
+/** Whether a number does not fit into an integer column. */
+export function isOutOfRange(error: unknown): boolean {
+  return extendedCode(error) === 3091; // CONSTRAINT_DATATYPE
+}
+
 const faultsOfOneStatement: ReadonlySet<number> = new Set([
   sqliteCode.error,
   sqliteCode.tooBig,

@@ -29,11 +29,10 @@ import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteOutboxTable } from "./sqlite-outbox.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import { toStored } from "../stored-text.ts";
+import type { SqliteUsage } from "./usage-counts.ts";
 import type { TaskLine } from "../../task/task-line.ts";
 import { lineRowOf } from "../line-row.ts";
 import { readableTasks } from "./readable-rows.ts";
-
-const usageAt = columnsOf(["unfinished", "retained"]);
 
 const secretAt = columnsOf(["value"]);
 
@@ -52,6 +51,7 @@ const deletes = [
 export class SqliteTables implements TaskTables {
   readonly #sql: Statements;
   readonly #records: KnownRecords;
+  readonly #usage: SqliteUsage;
   readonly #queue: SqliteQueue;
   readonly #owners: SqliteOwners;
   readonly #ownerWrites: OwnerWrites;
@@ -63,8 +63,14 @@ export class SqliteTables implements TaskTables {
   readonly #outbox: SqliteOutboxTable;
 
   /** `lives` tells whether an owner lives. */
-  constructor(statements: Statements, records: KnownRecords, lives: (owner: string) => boolean) {
+  constructor(
+    statements: Statements,
+    records: KnownRecords,
+    usage: SqliteUsage,
+    lives: (owner: string) => boolean,
+  ) {
     this.#sql = statements;
+    this.#usage = usage;
     this.#records = records;
     this.#queue = new SqliteQueue(statements);
     this.#owners = new SqliteOwners(statements);
@@ -107,10 +113,7 @@ export class SqliteTables implements TaskTables {
   }
 
   usage(principal?: string): Usage {
-    const row = this.#sql.get(sql.selectUsage, principal === undefined ? "t" : `p${toStored(principal)}`);
-    return row === undefined
-      ? { unfinished: 0, retained: 0 }
-      : { unfinished: integer(row, usageAt.unfinished), retained: integer(row, usageAt.retained) };
+    return this.#usage.of(principal);
   }
 
   lives(owner: string): boolean {
@@ -177,7 +180,7 @@ export class SqliteTables implements TaskTables {
   #insert(task: TaskRecord, request: TaskRequest): boolean {
     if (this.#isWireIdTaken(task)) return false;
     try {
-      this.#sql.run(sql.insertTask, ...rowOf(task));
+      this.#usage.raising(task.principal, () => void this.#sql.run(sql.insertTask, ...rowOf(task)));
     } catch (error) {
       if (isKeyTaken(error)) return false;
       throw error;

@@ -22,6 +22,16 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   countReady: ["task INDEX task_ready (owner=? AND method=? AND tool=?)"],
   countParked: ["task INDEX task_parked (method=? AND tool=? AND run_after>?)"],
   countSessionsOfPrincipal: ["session INDEX session_principal (principal=?)"],
+  countTasks: [
+    "SCAN task INDEX task_unfinished",
+    "SCAN child INDEX child_root",
+    "task PRIMARY KEY (id=?)",
+    "SCAN task INDEX task_generation",
+    "SCAN child INDEX child_root",
+    "task PRIMARY KEY (id=?)",
+  ],
+  countTasksOf: ["task INDEX task_owner (generation=? AND principal=?)"],
+  replaceUsage: [],
   countLimited: ["task INDEX task_limited (method=? AND tool=?)"],
   countMessages: ["message INDEX message_queue (task_id=?)"],
   deleteExpiredSessions: ["session PRIMARY KEY (id=?)", "session INDEX session_expiry (expires_at<?)"],
@@ -166,6 +176,8 @@ const plans: Readonly<Record<string, readonly string[]>> = {
 
 /** They read all of a table: of sessions there are as many as the server allows, of owners few. */
 const readsAll = [
+  "countTasks", // once, if a counter is damaged
+
   "countSessions",
   "countReady",
   "countParked",
