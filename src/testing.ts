@@ -3,7 +3,12 @@ export type { CheckReplayOptions, ReplayCheck } from "./testing/check-replay.ts"
 export type { ChangedKey } from "./testing/recorded-store.ts";
 export { exportJournal } from "./store/export-journal.ts";
 export type { JournalRecording, RecordedEntry, TaskReader } from "./store/export-journal.ts";
-export { storeContract, type ContractCase, type StoreKind } from "./testing/store-contract.ts";
+export {
+  storeContract,
+  type ContractCase,
+  type SkipContext,
+  type StoreKind,
+} from "./testing/store-contract.ts";
 export type { StorePlace } from "./testing/store-case.ts";
 export { testTasks } from "./testing/test-tasks.ts";
 export type { TestClock, TestTasks } from "./testing/test-tasks.ts";

@@ -69,7 +69,6 @@ export const adminCases = [
   ...storeCases("admin", {
     "tasks are listed by state, newest first": async ({ store }) => {
       const { admin } = store;
-      if (admin === undefined) return;
       await several(store);
       assert.equal(await names(admin, { of: "all" }), "gfedcba");
       assert.equal(await names(admin, { of: "open" }), "ba");
@@ -84,7 +83,6 @@ export const adminCases = [
     },
     "a page has tasks below an id, up to its limit; a count stops at its limit": async ({ store }) => {
       const { admin } = store;
-      if (admin === undefined) return;
       await several(store);
       assert.equal(await names(admin, { of: "all" }, "task-e", 2), "dc");
       assert.equal(await names(admin, { of: "open" }, "task-a"), "");
@@ -97,7 +95,6 @@ export const adminCases = [
     },
     "child tasks are found below their parent, without their own children": async ({ store }) => {
       const { admin } = store;
-      if (admin === undefined) return;
       await callInChain(store, "a", "b", "c");
       await store.write(callTool("a", "d"));
       await store.write(createQueued("e"));
@@ -110,7 +107,6 @@ export const adminCases = [
     },
     "the queue length of each tool is counted up to a limit": async ({ store }) => {
       const { admin } = store;
-      if (admin === undefined) return;
       assert.deepEqual(await admin.queues(9), []);
       for (const [name, at] of Object.entries({ a: 2, b: 1, c: 3 }))
         await store.write({ ...createQueued(name), now: noon + at });
@@ -134,7 +130,6 @@ export const adminCases = [
     },
     "a task is found by an open question until the question is answered": async ({ store }) => {
       const { admin } = store;
-      if (admin === undefined) return;
       await store.write(createRunning("a"));
       const input = { key: "ok", method: "elicitation/create", params: "{}" } as const;
       const question = {
@@ -154,7 +149,6 @@ export const adminCases = [
     },
     "an operator's action is recorded with its change, and a refused one is not": async ({ store }) => {
       const { admin } = store;
-      if (admin === undefined) return;
       await store.write(createQueued("a"));
       const detail = { reason: "\u0000 by hand" };
       await store.write({ type: "cancel", now: noon + 1, id: "task-a", by: { ...ann, detail } });
@@ -182,7 +176,6 @@ export const adminCases = [
     },
     "a paused tool stays paused until it is resumed, and every owner is notified": async ({ store }) => {
       const { admin } = store;
-      if (admin === undefined) return;
       assert.equal((await store.renew()).paused, undefined);
       await store.write({
         type: "pause_tool",
@@ -203,7 +196,6 @@ export const adminCases = [
       assert.deepEqual(await admin.paused(), []);
     },
     "a task can be extended before and after its end": async ({ store }) => {
-      if (store.admin === undefined) return;
       await store.write(createQueued("a"));
       await settle(store, "b", failed);
       await store.write(createQueued("c", { expiry: { from: "terminal", ms: 5 }, runUntil: noon + 10 }));
@@ -230,7 +222,6 @@ export const adminCases = [
       });
     },
     "a task can start with a journal": async ({ store }) => {
-      if (store.admin === undefined) return;
       const by = { actor: "ann", action: "retry", detail: { of: "task-a" } };
       const created = await store.write({ ...createQueued("b"), journal: [step], by });
       assertMembers(created, { ok: true, created: true, task: { journalled: true, version: 1 } });
@@ -247,7 +238,6 @@ export const adminCases = [
       join,
       kill,
     }) => {
-      if (store.admin === undefined) return;
       const { store: lost, owner } = await join();
       await lost.write(createRunning("a"));
       const extend = { type: "extend", now: noon, id: "task-a", until: null } as const;
@@ -258,7 +248,6 @@ export const adminCases = [
       assertMembers(await store.write(extend), { ok: true, task: { state: "queued", sweepAt: null } });
     },
     "every owner learns of a pause when it renews its lease": async ({ store, join }) => {
-      if (store.admin === undefined) return;
       const { store: other } = await join();
       await store.write({ type: "pause_tool", now: noon, tool: "publish", actor: "ann" });
       assert.deepEqual((await other.renew()).paused, ["publish"]);

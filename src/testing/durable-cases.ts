@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../store/store.ts";
-import { assertMembers, storeCases, type StoreCase } from "./store-case.ts";
+import { assertMembers, storeCases, type Check } from "./store-case.ts";
 import {
-  reclaimGone,
   askAs,
   callInChain,
   settleAs,
@@ -103,27 +102,6 @@ export const durableCases = storeCases("reopen", {
     assert.deepEqual(kept, { ok: true, value: "first" });
   },
 
-  "sessions are found": async ({ store, reopen }) => {
-    const session = { id: "s", principal: null, expiresAt: noon, state: "{}" };
-    await store.sessions?.put(session, { ofPrincipal: 1, total: 1 });
-    const { sessions } = await reopen();
-    if (sessions !== undefined) assert.deepEqual(await sessions.get("s"), session);
-  },
-
-  "messages keep their places, except those bound to the process": async ({ store, reopen }) => {
-    await store.write(createRunning("a"));
-    for (const [index, bound] of [true, false, true, false].entries()) {
-      await store.messages?.put(id, { body: String(index), bound }, null);
-    }
-    const second = await reopen();
-    await reclaimGone(second);
-    const { messages } = second;
-    if (messages === undefined) return;
-    assert.deepEqual(await messages.put(id, { body: "4", bound: true }, 3), { ok: true });
-    assert.deepEqual(await messages.take(id, 1), ["1"]);
-    assert.deepEqual(await messages.take(id, null), ["3", "4"]);
-  },
-
   "due tasks are still due, and deleted tasks stay deleted": async ({ store, reopen }) => {
     await store.write(createQueued("a", { expiry: { from: "created", ms: 30 } }));
     await store.write(createQueued("b", { expiry: { from: "terminal", ms: 20 } }));
@@ -213,7 +191,7 @@ const awkward = [
   "' OR 1=1 --",
 ];
 
-function comesBack(text: string): StoreCase["check"] {
+function comesBack(text: string): Check {
   return async ({ store }) => {
     const names = { wireId: text, scope: text, principal: text, idempotencyKey: text, statusMessage: text };
     const request = {

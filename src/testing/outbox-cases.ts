@@ -34,7 +34,6 @@ async function cancelled(store: TaskStore, name: string, now = noon): Promise<vo
 export const outboxCases = [
   ...storeCases("outbox", {
     "webhooks get a message for each status of a task, and for nothing else": async ({ store }) => {
-      if (store.outbox === undefined) return;
       await store.write(createRunning("a", { notifies }));
       const held = { now: noon + 1, id: "task-a", token: "t1" };
       await store.write({ type: "update", ...held, changes: { statusMessage: "half", pollIntervalMs: 5 } });
@@ -64,7 +63,6 @@ export const outboxCases = [
       assert.deepEqual(task?.notifies, notifies);
     },
     "webhooks get a message when a task fails, is cancelled, expires or is deleted": async ({ store }) => {
-      if (store.outbox === undefined) return;
       for (const name of ["a", "b"]) await store.write(createRunning(name, { notifies }));
       await store.write(createQueued("c", { notifies }));
       const failed = resultOutcome({ content: [], isError: true });
@@ -85,7 +83,6 @@ export const outboxCases = [
       );
     },
     "each webhook of a task gets a message; a task without webhooks sends none": async ({ store }) => {
-      if (store.outbox === undefined) return;
       await store.write(createQueued("a", { notifies: ["billing", "audit"] }));
       await store.write(createQueued("b"));
       await store.write({ type: "cancel", now: noon, id: "task-b" });
@@ -95,7 +92,6 @@ export const outboxCases = [
       assert.equal((await store.get("task-b"))?.notifies, undefined);
     },
     "a taken message is due again after its lease, and gone once it was delivered": async ({ store }) => {
-      if (store.outbox === undefined) return;
       await cancelled(store, "a");
       assert.equal(await store.outbox.nextDueAt("billing"), noon);
       assert.deepEqual(await take(store, { now: noon - 1 }), []);
@@ -117,7 +113,6 @@ export const outboxCases = [
     "a failed message is retried at its time, is given up in the end, and can be resent": async ({
       store,
     }) => {
-      if (store.outbox === undefined) return;
       await cancelled(store, "a");
       const [first, second] = await take(store, { now: noon });
       const seq = first?.seq ?? 0;
@@ -148,7 +143,6 @@ export const outboxCases = [
       assertMembers(sent, { seq, tries: 2, problem: "gone" });
     },
     "a task's waiting messages are found among the newest": async ({ store }) => {
-      if (store.outbox === undefined) return;
       for (const name of ["a", "b"]) await cancelled(store, name);
       const [first] = await take(store, { now: noon, limit: 1 });
       const failed = { seq: first?.seq ?? 0, tries: 1, at: null, problem: "503" };
@@ -169,7 +163,6 @@ export const outboxCases = [
       assert.deepEqual(await store.outbox.ofTask("task-c", 99), []);
     },
     "the oldest messages are dropped if there are too many, or if they are too old": async ({ store }) => {
-      if (store.outbox === undefined) return;
       for (const [index, name] of ["a", "b", "c"].entries()) await cancelled(store, name, noon + index);
       const trim = async (most: number, before: number, limit = 99): Promise<number> =>
         (await store.write({ type: "trim_deliveries", now: noon, most, before, limit })).dropped;
@@ -184,7 +177,6 @@ export const outboxCases = [
   }),
   ...ownerCases("outbox", {
     "owners share due messages, and take over those of a dead owner": async ({ store, join }) => {
-      if (store.outbox === undefined) return;
       const other = await join();
       for (const name of ["a", "b", "c", "d"]) await store.write(createQueued(name, { notifies }));
       const now = noon + 1;

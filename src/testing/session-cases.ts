@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { SessionNews, SessionStore, StoredSession } from "../store/session-store.ts";
 import type { TaskStore } from "../store/store.ts";
 import { createQueued, createRunning, noon, reclaimGone, changesOf } from "./sample-task.ts";
-import { ownerCases, storeCases, type StoreUnderTest } from "./store-case.ts";
+import { ownerCases, storeCases, type Check, type StoreUnderTest } from "./store-case.ts";
 import type { MessageQueues, NewMessage } from "../store/message-queues.ts";
 
 const room = { ofPrincipal: 100, total: 100 };
@@ -11,14 +11,10 @@ function session(id: string, more: Partial<StoredSession> = {}): StoredSession {
   return { id, principal: "ann", expiresAt: noon, state: `{"of":"${id}"}`, ...more };
 }
 
-/** A case for the optional part; a store without it passes. */
 function withSessions(
   check: (sessions: SessionStore, under: StoreUnderTest) => Promise<void>,
-): (under: StoreUnderTest) => Promise<void> {
-  return async (under) => {
-    const { sessions } = under.store;
-    if (sessions !== undefined) await check(sessions, under);
-  };
+): Check<"sessions"> {
+  return (under) => check(under.store.sessions, under);
 }
 
 async function idsOf(sessions: SessionStore, ids: readonly string[]): Promise<string[]> {
@@ -187,7 +183,6 @@ export const sharedSessionCases = ownerCases("sessions", {
   "all owners share sessions and are notified of changes": async ({ store, join }) => {
     const { store: other } = await join();
     const [here, there] = [store.sessions, other.sessions];
-    if (here === undefined || there === undefined) return;
     await here.put(session("a"), room);
     assert.deepEqual(await there.get("a"), session("a"));
     const heard: SessionNews[] = [];
@@ -209,6 +204,15 @@ export const sharedSessionCases = ownerCases("sessions", {
     ]);
     assert.equal(await here.get("a"), undefined);
   },
+
+  "late writes of a dead owner are refused": async ({ store, join, kill }) => {
+    const { store: lost, owner } = await join();
+    await lost.sessions.put(session("a"), room);
+    await kill(owner);
+    await reclaimGone(store);
+    await assert.rejects(lost.sessions.delete(["a"]), { code: "store_lost" });
+    assert.deepEqual(await store.sessions.get("a"), session("a"));
+  },
 });
 
 const taskA = "task-a";
@@ -219,15 +223,13 @@ function message(body: string): NewMessage {
   return { body, bound: false };
 }
 
-/** A case for the optional part, with a task whose queue is empty; a store without it passes. */
+/** A case with a task whose queue is empty. */
 function withQueues(
   check: (queues: MessageQueues, under: StoreUnderTest) => Promise<void>,
-): (under: StoreUnderTest) => Promise<void> {
+): Check<"messages"> {
   return async (under) => {
-    const { messages } = under.store;
-    if (messages === undefined) return;
     await under.store.write(createRunning("a"));
-    await check(messages, under);
+    await check(under.store.messages, under);
   };
 }
 
@@ -313,7 +315,6 @@ const casesOfSeveral = ownerCases("messages", {
   "that are bound to one owner are taken by no other, and deleted with it": async ({ store, join, kill }) => {
     const { store: other, owner } = await join();
     const { messages } = store;
-    if (messages === undefined || other.messages === undefined) return;
     await store.write(createRunning("a"));
     for (const [index, bound] of [true, false, true].entries()) {
       await other.messages.put(taskA, { body: String(index), bound }, null);
@@ -326,6 +327,45 @@ const casesOfSeveral = ownerCases("messages", {
     assert.deepEqual(await messages.put(taskA, message("4"), 1), ok);
     assert.deepEqual(await messages.take(taskA, null), ["4"]);
   },
+
+  "are neither put nor taken by a dead owner": async ({ store, join, kill }) => {
+    const { store: lost, owner } = await join();
+    await lost.write(createRunning("a"));
+    await kill(owner);
+    await reclaimGone(store);
+    await assert.rejects(lost.messages.put(taskA, message("1"), null), { code: "store_lost" });
+    await store.messages.put(taskA, message("2"), null);
+    await assert.rejects(lost.messages.take(taskA, null), { code: "store_lost" });
+    assert.deepEqual(await store.messages.take(taskA, null), ["2"]);
+  },
 });
+
+/** For stores that keep what they acknowledged. */
+export const durableSessionCases = [
+  ...storeCases("sessions", {
+    "another store in the same place finds them": async ({ store, reopen }) => {
+      await store.sessions.put(session("a"), room);
+      const { sessions } = await reopen();
+      assert.deepEqual(await sessions.get("a"), session("a"));
+    },
+  }),
+  ...storeCases("messages", {
+    "keep their places when their store is opened again, except those bound to the process": async ({
+      store,
+      reopen,
+    }) => {
+      await store.write(createRunning("a"));
+      for (const [index, bound] of [true, false, true, false].entries()) {
+        await store.messages.put(taskA, { body: String(index), bound }, null);
+      }
+      const second = await reopen();
+      await reclaimGone(second);
+      const { messages } = second;
+      assert.deepEqual(await messages.put(taskA, { body: "4", bound: true }, 3), ok);
+      assert.deepEqual(await messages.take(taskA, 1), ["1"]);
+      assert.deepEqual(await messages.take(taskA, null), ["3", "4"]);
+    },
+  }),
+];
 
 export const messageCases = [...casesOfOne, ...casesOfSeveral];

@@ -11,7 +11,7 @@ import { eventCases } from "./event-cases.ts";
 import { handlerCases, sharedHandlerCases, lifecycleCases, ownershipCases } from "./owner-cases.ts";
 import { historyCases, lineCases, reportCases } from "./history-cases.ts";
 import { journalCases } from "./journal-cases.ts";
-import { messageCases, sessionCases, sharedSessionCases } from "./session-cases.ts";
+import { durableSessionCases, messageCases, sessionCases, sharedSessionCases } from "./session-cases.ts";
 import { reclaimCases } from "./reclaim-cases.ts";
 import { retryCases } from "./retry-cases.ts";
 import { runCase, type StorePlace } from "./store-case.ts";
@@ -30,8 +30,17 @@ export interface StoreKind {
 export interface ContractCase {
   /** Unique and stable across versions: use it as the title of a test. */
   readonly name: string;
-  /** Rejects if the store fails the case, usually with an `AssertionError` of `node:assert`. */
-  readonly run: () => Promise<void>;
+  /**
+   * Rejects if the store fails the case, mostly with an `AssertionError` of `node:assert`; its message begins with the rule of the store's
+   * interface that the case holds. Calls `skip`, and tests nothing, if the case is about what the store or its kind does not have.
+   */
+  readonly run: (context: SkipContext) => Promise<void>;
+}
+
+/** What a case is told by: the context that vitest and `node:test` pass to each test, or your own object with another runner. */
+export interface SkipContext {
+  /** Called at most once, at the end of a case. It may throw. */
+  skip(reason: string): unknown;
 }
 
 const casesOfAll = [
@@ -72,9 +81,12 @@ const casesOfAll = [
   reportCases,
 ].flat();
 
+const casesOfDurable = [...durableCases, ...durableSessionCases];
+
 /**
  * Everything that every store must do, as plain functions for any test runner. The cases are independent, but run them one after the other:
- * one of them replaces `process.emitWarning` for a moment.
+ * one of them replaces `process.emitWarning` for a moment. Runners show cases as skipped that are about what the store does not have, with the
+ * reason: a store without `sessions`, for example, or a kind with one owner at a time.
  *
  * With vitest:
  *
@@ -113,7 +125,15 @@ const casesOfAll = [
  * ```
  */
 export function storeContract(kind: StoreKind): readonly ContractCase[] {
-  const cases = [...casesOfAll, ...(kind.durable ? durableCases : forgettingCases)];
-  const tested = cases.filter(({ owners }) => !owners || kind.owners === "several");
-  return tested.map((each) => ({ name: each.name, run: async () => runCase(await kind.place(), each) }));
+  const cases = [...casesOfAll, ...(kind.durable ? casesOfDurable : forgettingCases)];
+  return cases.map((each) => ({
+    name: each.name,
+    run: async (context) => {
+      const reason =
+        each.owners && kind.owners !== "several"
+          ? "This kind of store has one owner at a time."
+          : await runCase(await kind.place(), each);
+      if (reason !== undefined) context.skip(reason);
+    },
+  }));
 }

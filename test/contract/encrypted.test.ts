@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { memoryDatabase, memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { fullForm } from "../full-form.ts";
 import { EmptiedSchemas } from "../postgres/emptied-schemas.ts";
+import { nothingSkipped } from "./nothing-skipped.ts";
 
 const keys = [{ id: "k1", key: Buffer.alloc(32, 1) }];
 const encrypted = (inner: TaskStore): TaskStore => encryptedStore(inner, { keys });
@@ -33,13 +34,13 @@ async function inFile() {
 
 describe("encrypted memory store", () => {
   const kind = { durable: true, owners: "several", place: inMemory } as const;
-  for (const { name, run } of storeContract(kind)) test(name, run);
+  for (const { name, run } of storeContract(kind)) test(name, () => run(nothingSkipped));
 });
 
 // The short form has the cases of SQLite and Postgres without encryption, and of the encryption with a store that is quick.
 describe.runIf(fullForm)("encrypted sqlite store", () => {
   const kind = { durable: true, owners: "several", place: inFile } as const;
-  for (const { name, run } of storeContract(kind)) test(name, run);
+  for (const { name, run } of storeContract(kind)) test(name, () => run(nothingSkipped));
 });
 
 describe.runIf(fullForm)("encrypted postgres store", () => {
@@ -58,5 +59,6 @@ describe.runIf(fullForm)("encrypted postgres store", () => {
       remove: () => schemas.giveBack(schema),
     };
   }
-  for (const { name, run } of storeContract({ durable: true, owners: "several", place })) test(name, run);
+  for (const { name, run } of storeContract({ durable: true, owners: "several", place }))
+    test(name, () => run(nothingSkipped));
 });

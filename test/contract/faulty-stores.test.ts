@@ -1,9 +1,11 @@
+import { AssertionError } from "node:assert";
 import { expect, test } from "vitest";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
 import type { JournalPage, TaskStore } from "../../src/store/store.ts";
 import { type HandlerName, noTurns } from "../../src/task/queue.ts";
-import { storeContract } from "../../src/testing/store-contract.ts";
+import { storeContract, type StoreKind } from "../../src/testing/store-contract.ts";
+import type { StorePart } from "../../src/testing/store-rules.ts";
 
 /** A memory store of which some methods are others; the rest works on the real one. */
 function faulty(fault: (real: TaskStore) => Partial<TaskStore>): () => TaskStore {
@@ -195,22 +197,77 @@ test.each(faults)("the contract notices a store that %s", async (_, store, area)
     durable: false,
     place: async () => ({ store, remove: async () => never() }),
   })) {
-    await run().catch(() => failed.push(name));
+    await run({ skip: never }).catch(() => failed.push(name));
   }
   expect(failed).toContainEqual(expect.stringMatching(new RegExp(`^${area}: `)));
 });
 
-test("the contract asks nothing of parts that a store leaves out", async () => {
+const parts: readonly StorePart[] = ["admin", "logs", "messages", "outbox", "reports", "sessions"];
+
+test("cases about parts that a store leaves out are skipped, with the reason, and the others pass", async () => {
   const store = (): TaskStore =>
     new Proxy(memoryStore(), {
       get(target, name: keyof TaskStore) {
-        if (name === "sessions" || name === "messages") return undefined;
+        if (parts.some((part) => part === name)) return undefined;
         const member = target[name];
         return typeof member === "function" ? member.bind(target) : member;
       },
     });
+  const reasons = await skippedOf({
+    durable: false,
+    place: async () => ({ store, remove: async () => never() }),
+  });
+  const areas = {
+    admin: "admin",
+    lines: "logs",
+    messages: "messages",
+    outbox: "outbox",
+    reports: "reports",
+    sessions: "sessions",
+  };
+  for (const [name, reason] of reasons) {
+    const [area = ""] = name.split(":");
+    expect([name, reason]).toEqual([name, expect.stringMatching(/one owner|^The store has no `/)]);
+    if (reason.startsWith("The store"))
+      expect(reason).toBe(`The store has no \`${areas[area as keyof typeof areas]}\`.`);
+  }
+  for (const part of parts) expect([...reasons.values()]).toContain(`The store has no \`${part}\`.`);
+});
+
+test("cases with several owners are skipped for a kind of store with one, and no others are", async () => {
+  const kind = {
+    durable: false,
+    place: async () => ({ store: memoryStore, remove: async () => never() }),
+  } as const;
+  const reasons = await skippedOf(kind);
+  expect([...reasons.keys()]).toContain("owners: each owner sees what another has committed");
+  expect(new Set(reasons.values())).toEqual(new Set(["This kind of store has one owner at a time."]));
+});
+
+/** Why cases were skipped, by their names. */
+async function skippedOf(kind: StoreKind): Promise<ReadonlyMap<string, string>> {
+  const reasons = new Map<string, string>();
+  for (const { name, run } of storeContract(kind)) await run({ skip: (reason) => reasons.set(name, reason) });
+  return reasons;
+}
+
+test("a failing case names itself and its rule, before what it compared", async () => {
+  const store = faulty(() => ({ close: async () => undefined }));
   const place = async () => ({ store, remove: async () => never() });
-  for (const { run } of storeContract({ durable: false, place })) await run();
+  const title = "life: after close, every call rejects with store_closed";
+  const failing = storeContract({ durable: false, place }).find(({ name }) => name === title);
+  const error = await failing?.run({ skip: never }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(AssertionError);
+  const says = [
+    'The store breaks a rule of TaskStore.close: "Later calls reject with `store_closed`."',
+    `The case: ${title}`,
+    "",
+    "Missing expected rejection.",
+  ].join("\n");
+  expect(error).toMatchObject({
+    message: expect.stringContaining(says),
+    stack: expect.stringContaining(says),
+  });
 });
 
 test("every case has a name of its own, and durable stores have more of them", () => {

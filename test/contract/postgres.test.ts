@@ -2,6 +2,7 @@ import { postgresStore } from "holdfast/postgres";
 import { storeContract } from "holdfast/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { EmptiedSchemas } from "../postgres/emptied-schemas.ts";
+import { nothingSkipped } from "./nothing-skipped.ts";
 
 let schemas: EmptiedSchemas;
 beforeAll(async () => {
@@ -20,5 +21,6 @@ async function place() {
 }
 
 describe("postgres store", () => {
-  for (const { name, run } of storeContract({ durable: true, owners: "several", place })) test(name, run);
+  for (const { name, run } of storeContract({ durable: true, owners: "several", place }))
+    test(name, () => run(nothingSkipped));
 });
