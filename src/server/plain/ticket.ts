@@ -51,9 +51,9 @@ export function resultCall({ wireId }: TaskRecord, names: PollingToolNames): Jso
   return { tool: names.result, arguments: { reference: wireId } };
 }
 
-/** The progress and status message of a task, in one line. */
-export function statusText({ statusMessage, progress }: TaskRecord): string | undefined {
-  const { progress: done, total, message } = progress ?? {};
+/** The progress and status message of a task, in one line. Once the task has ended, only the text of its end is left. */
+export function statusText({ state, statusMessage, progress }: TaskRecord): string | undefined {
+  const { progress: done, total, message } = (isTerminal(state) ? undefined : progress) ?? {};
   const count = done === undefined ? undefined : total === undefined ? `${done}` : `${done} of ${total}`;
   const parts = [count, message, statusMessage ?? undefined].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : [...new Set(parts)].join(", ");

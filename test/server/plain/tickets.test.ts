@@ -10,6 +10,7 @@ import { StatelessClient } from "../../kit/stateless-client.ts";
 import { addConfirm, fourTools, Job, ticketOf } from "./job.ts";
 
 const plain = { plain: "ticket", plainDeadlineMs: 20, pollingTools: fourTools } as const;
+const noFields = { type: "object", properties: {} } as const;
 const without = { capabilities: {} };
 
 function tickets(job: Job): Promise<StartedServer> {
@@ -328,13 +329,21 @@ it("does not say of a task that has just ended that it is still running", async 
     if (call !== "snapshot" || !isAnswered) return;
     while ((await inner.get(id))?.finishedAt === null) await setImmediate();
   });
-  const { server } = await startServer((tasks) => addConfirm(tasks), { ...plain, store });
+  const { server } = await startServer(
+    (tasks) =>
+      tasks.tool("asks", {}, async (_args, task) => {
+        task.progress(1, 2, "asking");
+        return text((await task.elicit("ok", { message: "Sure?", requestedSchema: noFields })).action);
+      }),
+    { ...plain, store },
+  );
   const session = await InMemorySession.open(server, { capabilities: {} });
-  const { reference } = ticketOf(await called(session, "confirm"));
-  const ended = ticketOf(await called(session, "task_answer", { reference, answer: { note: "hi" } }));
+  const { reference } = ticketOf(await called(session, "asks"));
+  const ended = ticketOf(await called(session, "task_answer", { reference, answer: {} }));
   expect(ended).toMatchObject({
-    text: `confirm has ended. To get its result, call task_result with {"reference":"${reference}"}.`,
+    text: `asks has ended. To get its result, call task_result with {"reference":"${reference}"}.`,
     status: "completed",
   });
-  expect(await called(session, "task_result", { reference })).toEqual(text("sent: hi"));
+  expect(ended.data).not.toHaveProperty("statusMessage");
+  expect(await called(session, "task_result", { reference })).toEqual(text("accept"));
 });
