@@ -4,6 +4,7 @@ import type { TaskClient } from "../../src/client/task-client.ts";
 import { request } from "../../src/cli/server/request.ts";
 import { acknowledged, approval, asking, created, sampling, taskId } from "./answers.ts";
 import { setUpCore, task } from "./2025-11-25/core-peer.ts";
+import { setUpSep } from "./sep-1686/sep-peer.ts";
 import { discovered, ScriptedServer } from "./scripted-server.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { connectTo, setUp } from "./setup.ts";
@@ -81,6 +82,20 @@ it("refuses a task of 2025-11-25 that is not an object, and keeps what a tool ca
   expect(await client.callTool("publish_report")).toEqual({ task: "t1", content });
   peer.script("resources/read", { result: { task: task("working") } });
   await expect(client.readResource("test://report")).rejects.toMatchObject({ code: "protocol" });
+});
+
+it.each([
+  ["2025-11-25", setUpCore],
+  ["SEP-1686", setUpSep],
+])("refuses a resultType without content from a server of %s [X-008]", async (_generation, setUpPeer) => {
+  const { peer, client } = await setUpPeer();
+  const content = [{ type: "text", text: "sent" }];
+  for (const resultType of ["task", "teleported"]) {
+    peer.script("tools/call", { result: { resultType, taskId } }, { result: { resultType, content } });
+    const message = `The server answered with resultType "${resultType}"`;
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "protocol", message });
+    expect(await client.callTool("publish_report")).toEqual({ resultType, content });
+  }
 });
 
 it("tells a question of a read that nobody answers from a server that is not there [A-23]", async () => {

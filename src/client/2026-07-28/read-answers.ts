@@ -8,6 +8,7 @@ import {
   readTaskId,
   readTaskMembers,
   readToolResult,
+  unknownResultType,
   unknownStatus,
   violationOfId,
 } from "../reply/read-members.ts";
@@ -115,10 +116,4 @@ function readCompleteResult(answer: JsonObject): CallToolResult | Violation {
   const { resultType, ...result } = answer;
   const isComplete = resultType === undefined || resultType === "complete";
   return isComplete ? readToolResult(result) : unknownResultType(answer);
-}
-
-export function unknownResultType(answer: JsonObject): Violation {
-  const { resultType, taskId } = answer;
-  const named = typeof taskId === "string" && taskId !== "" ? taskId : undefined;
-  return new Violation(`The server answered with resultType ${JSON.stringify(resultType)}`, named);
 }

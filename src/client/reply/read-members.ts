@@ -51,8 +51,10 @@ export function unknownStatus(status: unknown): Violation {
   return new Violation(`The server sent a task with status ${JSON.stringify(status)}`);
 }
 
-/** Reads a tool's result. */
+/** Reads a tool's result. Without content, it is none if its resultType says that it is something else, in whatever revision (X-008). */
 export function readToolResult(result: JsonObject): CallToolResult | Violation {
+  const { content, resultType = "complete" } = result;
+  if (content === undefined && resultType !== "complete") return unknownResultType(result);
   const withContent = { content: [], ...result };
   return isToolResult(withContent)
     ? withContent
@@ -62,6 +64,11 @@ export function readToolResult(result: JsonObject): CallToolResult | Violation {
 // All other members are passed on unchecked.
 function isToolResult(value: JsonObject): value is CallToolResult {
   return Array.isArray(value["content"]);
+}
+
+export function unknownResultType({ resultType, taskId }: JsonObject): Violation {
+  const named = typeof taskId === "string" && taskId !== "" ? taskId : undefined;
+  return new Violation(`The server answered with resultType ${JSON.stringify(resultType)}`, named);
 }
 
 /** The answer to a call that became no task. */
