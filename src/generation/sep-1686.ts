@@ -248,7 +248,7 @@ export function withoutTask(params: JsonObject): JsonObject {
 export function taskResult({ task, outcome }: TaskSnapshot): JsonObject {
   const status = wireStatus(task);
   if (status !== "completed" || outcome === null) {
-    throw new HoldfastError("invalid_params", `No result: the task is ${status}`);
+    throw new HoldfastError("invalid_params", `No result: the task is in status "${status}"`);
   }
   return withRelatedTask(JSON.parse(outcome.body) as JsonObject, task.wireId);
 }
@@ -282,7 +282,12 @@ export interface DeleteTaskResult {
   readonly _meta: { readonly [relatedTaskKey]: RelatedTask };
 }
 
-export function deleteTaskResult(taskId: string): DeleteTaskResult {
+/** The answer to `tasks/delete`; throws `unfinished` for a task that has not ended, and was kept (S-054). */
+export function deleteTaskResult(taskId: string, kept: TaskRecord | undefined): DeleteTaskResult {
+  if (kept !== undefined) {
+    const problem = `The task cannot be deleted: it is in status "${wireStatus(kept)}". Cancel it first, then delete it.`;
+    throw new HoldfastError("unfinished", problem);
+  }
   return { _meta: relatedTask(taskId) };
 }
 

@@ -256,12 +256,12 @@ class LocalRuntime implements Runtime {
     return !result.ok && result.reason === "awaited" ? undefined : this.#cancelled(id, result);
   }
 
-  async delete(id: string, requestor: Requestor): Promise<void> {
-    await this.#record(id, requestor);
+  async delete(id: string, requestor: Requestor): Promise<TaskRecord | undefined> {
+    const task = await this.#record(id, requestor);
     const result = await this.#services.store.write<"delete">({ type: "delete", now: this.clock.now(), id });
-    if (result.ok) return;
+    if (result.ok) return undefined;
     if (result.reason === "unknown") throw unknownTask();
-    throw new HoldfastError("unfinished", "The task has not ended: cancel it first, then delete it");
+    return task;
   }
 
   lookForWork(): void {

@@ -223,8 +223,8 @@ export interface Runtime {
    * handler that continues anyway keeps its slot for `cancelGraceMs`. A task that had ended before stays as it is.
    */
   cancelNow(id: string, requestor: Requestor): Promise<CancelledNow>;
-  /** Deletes a finished task and all its data. Rejects with `unfinished` before its end (S-053, S-054). */
-  delete(id: string, requestor: Requestor): Promise<void>;
+  /** Deletes a finished task and all its data. Resolves with a task that has not ended, which is kept (S-053, S-054). */
+  delete(id: string, requestor: Requestor): Promise<TaskRecord | undefined>;
   /** Other code has written to this process's store: tasks may be queued, or due. */
   lookForWork(): void;
   /** What the task stores about the request that created it. */

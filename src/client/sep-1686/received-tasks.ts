@@ -135,8 +135,7 @@ export async function answerTasksRequest(
       return { result };
     }
     case "tasks/delete":
-      await runtime.delete(id, requestor);
-      return { result: { ...deleteTaskResult(taskId) } };
+      return { result: { ...deleteTaskResult(taskId, await runtime.delete(id, requestor)) } };
   }
 }
 

@@ -46,9 +46,9 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
         `A task of ${requestor.generation} cannot be deleted. The server deletes it when its ttl is over.`,
       );
     }
-    await runtime.delete(id, requestor);
+    const kept = await runtime.delete(id, requestor);
     trace?.about(id);
-    return { result: { ...deleteTaskResult(taskId) } };
+    return { result: { ...deleteTaskResult(taskId, kept) } };
   },
 };
 

@@ -27,7 +27,10 @@ it.each([
   "is refused for a task that is %s, which the refusal says [S-042 S-078 S-080]",
   (status, view) => {
     expect(() => taskResult(view)).toThrow(
-      expect.objectContaining({ code: "invalid_params", message: `No result: the task is ${status}` }),
+      expect.objectContaining({
+        code: "invalid_params",
+        message: `No result: the task is in status "${status}"`,
+      }),
     );
   },
 );

@@ -35,7 +35,7 @@ it("ends a task at once, tells its handler and sends no answer [S-063 S-064 S-06
   expect(await session.request("tasks/get", about("mine"))).toMatchObject({ status: "cancelled" });
   expect(await session.error("tasks/result", about("mine"))).toEqual({
     code: -32602,
-    message: "No result: the task is cancelled",
+    message: 'No result: the task is in status "cancelled"',
   });
   expect(session.seen.filter(({ id }) => id === request)).toEqual([]);
   expect(errors).toEqual([]);

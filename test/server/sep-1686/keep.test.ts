@@ -45,7 +45,7 @@ describe("tasks/delete", () => {
     await start(session, "mine", "wait");
     expect(await session.error("tasks/delete", about("mine"))).toEqual({
       code: -32602,
-      message: "The task has not ended: cancel it first, then delete it",
+      message: 'The task cannot be deleted: it is in status "working". Cancel it first, then delete it.',
     });
     expect(await session.request("tasks/get", about("mine"))).toMatchObject({ taskId: "mine" });
   });

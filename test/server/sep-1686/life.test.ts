@@ -165,7 +165,7 @@ it("fails with the error of the request, which tasks/get tells [S-032 S-033 S-08
     error: "printer on fire",
   });
   expect(await session.error("tasks/result", about("mine"))).toEqual(
-    invalid("No result: the task is failed"),
+    invalid('No result: the task is in status "failed"'),
   );
 });
 
@@ -175,7 +175,7 @@ it("gives no result of a task that is not completed, and does not wait for one [
   await start(session, "mine", "wait");
   await until(session, "mine", "working");
   expect(await session.error("tasks/result", about("mine"))).toEqual(
-    invalid("No result: the task is working"),
+    invalid('No result: the task is in status "working"'),
   );
 });
 
@@ -187,7 +187,7 @@ it("is submitted while all handlers are taken [S-026 S-027]", async () => {
   await start(session, "second", "add", { a: 1, b: 2 });
   expect(await session.request("tasks/get", about("second"))).toMatchObject({ status: "submitted" });
   expect(await session.error("tasks/result", about("second"))).toEqual(
-    invalid("No result: the task is submitted"),
+    invalid('No result: the task is in status "submitted"'),
   );
 });
 
