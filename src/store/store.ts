@@ -1,3 +1,4 @@
+import type { HoldfastError } from "../task/fault.ts";
 import type { JournalEnd, JournalEntry, JournalHead } from "../task/journal.ts";
 import type { GenerationName, TaskRecord, TaskRequest, TaskSnapshot } from "../task/record.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
@@ -47,6 +48,8 @@ export type WorkListener = (tasks: number) => Promise<boolean>;
 export interface Renewal {
   /** False: another owner declared it dead. Its tasks go to others, and its writes reject with `store_lost` unless it rejoins. */
   readonly held: boolean;
+  /** Why, if no other owner did: the place where the tasks are is gone. */
+  readonly lost?: HoldfastError;
   /** Owners that are gone: their running tasks have to be reclaimed. */
   readonly gone: readonly string[];
   /** The number of other living owners. */

@@ -77,10 +77,10 @@ export class Ownership {
 
   async #renew(): Promise<void> {
     const { store, clock } = this.#services;
-    const { held, gone, others, paused = [] } = await store.renew();
+    const { held, lost: why, gone, others, paused = [] } = await store.renew();
     this.#paused?.set(paused);
     // A rejoin that failed may have been completed in the store, but nobody here was notified of a gap.
-    if (!held || !this.#held) return this.#lost();
+    if (!held || !this.#held) return this.#lost(why);
     const lost = gone.filter((owner) => !this.#reported.has(owner));
     for (const owner of lost) await this.#reclaim(owner);
     if (lost.length === 0 && others === 0) return;
@@ -91,7 +91,7 @@ export class Ownership {
   }
 
   /** Tasks taken from this process stay with others. If the store allows it, the process continues with the rest. */
-  async #lost(): Promise<void> {
+  async #lost(why?: HoldfastError): Promise<void> {
     const { store, onError, events } = this.#services;
     const wasHeld = this.#held;
     this.#held = false;
@@ -102,10 +102,11 @@ export class Ownership {
     if (wasHeld) events?.emit({ type: "store.lost" });
     if (wasHeld)
       onError(
-        new HoldfastError(
-          "store_lost",
-          `Another process considered this one dead and took over its tasks. ${then}`,
-        ),
+        why ??
+          new HoldfastError(
+            "store_lost",
+            `Another process considered this one dead and took over its tasks. ${then}`,
+          ),
       );
     if (!canRejoin) {
       void this.#sweeper.stop(); // it could only fail, over and over

@@ -52,6 +52,12 @@ export class ChangeLog {
     this.#deleteOldest();
   }
 
+  /** Something that is in no other database. Readers take it for a gap. */
+  appendMark(mark: string): void {
+    this.#sql.run(sql.insertChange, this.#owner, null, null, null, mark);
+    this.#deleteOldest();
+  }
+
   #deleteOldest(): void {
     const isFull = this.#bytes > keptBytes;
     this.#sql.run(sql.deleteOldChanges, isFull ? 1 : keptChanges);

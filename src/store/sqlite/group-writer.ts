@@ -107,6 +107,9 @@ export class GroupWriter {
         this.#ownerWrites.setHandlers(this.#owner, command.handlers);
         this.#log?.appendGap();
         return { result: { ok: true }, changes: [] };
+      case "mark_file":
+        this.#log?.appendMark(command.mark);
+        return { result: { ok: true }, changes: [] };
       case "report":
         this.#reports.write(command);
         return { result: { ok: true }, changes: [] };

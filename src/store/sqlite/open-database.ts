@@ -3,6 +3,7 @@ import type { StoreOwner } from "../../task/queue.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { connect } from "./connect.ts";
 import { userVersion } from "./migrate.ts";
+import { refuseToReplace } from "./open-file.ts";
 import { refuseBesideOriginal } from "./original-mark.ts";
 import { isLocked, lockOwner, tryLock, type FileLock } from "./owner-lock.ts";
 import { migrations } from "./schema.ts";
@@ -39,6 +40,7 @@ export async function openDatabase<T>(
 ): Promise<{ readonly lock: FileLock; readonly joined: T }> {
   const opening = await lockForOpening(path, owner, settings);
   try {
+    refuseToReplace(path);
     refuseBesideOriginal(path);
     const lock = lockOwner(path, owner.id);
     try {

@@ -185,6 +185,8 @@ export const deleteOwner = `
     SELECT 1 FROM task INDEXED BY task_unfinished
     WHERE ${isRunning} AND task.owner = owner.id AND task.id > '' AND (sweep_at IS NULL OR sweep_at > ? OR cancel_by IS NOT NULL))`;
 
+/** The newest first: it was written last. */
+export const selectMark = "SELECT seq FROM change WHERE message = ? ORDER BY seq DESC LIMIT 1";
 export const insertChange =
   "INSERT INTO change (owner, task_id, version, session, message) VALUES (?, ?, ?, ?, ?)";
 /** The newest always stays, so that its number is not assigned again. */

@@ -5,6 +5,7 @@ import type { TaskStore } from "../store.ts";
 import { databasePath, existingDatabase } from "./database-path.ts";
 import { openDatabase } from "./open-database.ts";
 import { settingsOf, type Settings, type SqliteStoreOptions } from "./options.ts";
+import { fileIsGone, OpenFile } from "./open-file.ts";
 import { removeLockFile } from "./owner-lock.ts";
 import { openReader, type SqliteReader } from "./sqlite-reader.ts";
 import { StoreOnSqlite, type OpenDatabase, type Publisher } from "./store-on-sqlite.ts";
@@ -42,7 +43,7 @@ async function openFile(
   const path = settings.migrate ? databasePath(given) : existingDatabase(given);
   refuseForeignFile(path, settings.migrate);
   const { lock, joined } = await openDatabase(path, owner, () => join(path, settings, owner, publisher));
-  const { writer, reader, others } = joined;
+  const { writer, reader, others, file } = joined;
   // A process that no longer writes is as good as dead: others take over its tasks.
   void writer.ended.then(() => lock.release());
   return {
@@ -50,9 +51,16 @@ async function openFile(
     writer,
     reader,
     others,
+    lost: async () => {
+      if (!(await file.isGone((mark) => writer.write({ type: "mark_file", mark })))) return undefined;
+      const fault = fileIsGone(path);
+      await writer.lose(fault);
+      return fault;
+    },
     forget: (lost) => removeLockFile(path, lost),
     close: async () => {
       others.close();
+      file.close();
       // The writer closes last: only the last connection, if it can write, removes its log.
       reader.close();
       await writer.stop();
@@ -67,7 +75,8 @@ async function join(path: string, settings: Settings, owner: StoreOwner, publish
   let reader: SqliteReader | undefined;
   try {
     reader = openReader(path, settings.busyTimeoutMs);
-    return { writer, reader, others: reader.othersThan(owner.id, path, publisher.committedByOthers) };
+    const others = reader.othersThan(owner.id, path, publisher.committedByOthers);
+    return { writer, reader, others, file: new OpenFile(path) };
   } catch (error) {
     reader?.close();
     await writer.stop();

@@ -39,6 +39,8 @@ export interface OpenDatabase {
   readonly reader: SqliteReader;
   readonly writer: Pick<Writer, "write">;
   readonly others: Pick<OtherOwners, "renew" | "living">;
+  /** Why the database is lost for good; undefined if it is not. Left out by one that cannot be. */
+  lost?(): Promise<HoldfastError | undefined>;
   /** Removes what is left of an owner outside the database, once its tasks went to others. */
   forget(owner: string): void;
   /** Resolves when all writes are durable. */
@@ -108,7 +110,9 @@ export class StoreOnSqlite implements TaskStore {
     await this.#open().writer.write({ type: "handlers", handlers });
   }
 
-  renew(): Promise<Renewal> {
+  async renew(): Promise<Renewal> {
+    const lost = await this.#open().lost?.();
+    if (lost !== undefined) return { held: false, gone: [], others: 0, lost };
     return this.#read(() => this.#open().others.renew());
   }
 

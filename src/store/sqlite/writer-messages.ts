@@ -20,11 +20,15 @@ export type ReportWrite = {
   readonly oldest: number;
 };
 
+/** Leaves a mark in the file of the database. */
+export type FileMark = { readonly type: "mark_file"; readonly mark: string };
+
 export interface DoneResult {
   readonly ok: true;
 }
 
-export type WriterCommand = TaskCommand | SessionWrite | MessageWrite | HandlersWrite | ReportWrite;
+export type WriterCommand =
+  TaskCommand | SessionWrite | MessageWrite | HandlersWrite | ReportWrite | FileMark;
 
 export type WriterResult = CommandResult | SessionResult | MessageResult | DoneResult;
 

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { HoldfastError } from "../../task/fault.ts";
@@ -6,12 +7,13 @@ import { ChangeLog } from "./change-log.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { isLost } from "../lost-store.ts";
 import { isLocked, removeLockFilesBut } from "./owner-lock.ts";
+import { fileIsGone } from "./open-file.ts";
 import { isBusy, messageOf } from "./sqlite-error.ts";
 import { describeOwners, OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { Statements } from "./statements.ts";
 import { unusable } from "./unusable.ts";
 import { openWriterConnection, shrinkLog, type WriterOptions } from "./writer-connection.ts";
-import type { WriterAnswer, WriterRequest } from "./writer-messages.ts";
+import type { CommandAnswer, WriterAnswer, WriterCommand, WriterRequest } from "./writer-messages.ts";
 
 // The thread that owns the write connection: an fsync blocks this thread, not the server.
 
@@ -64,15 +66,40 @@ function addOwner({ db, statements }: Connection): void {
 
 function write(request: Extract<WriterRequest, { type: "group" }>): WriterAnswer {
   try {
-    connection ??= connectWriter();
+    connection ??= reconnect();
     const { busyTimeoutMs } = options;
     const patienceMs = isBlocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs;
     const group = connection.writer.commit(request.commands, patienceMs);
     isBlocked = false;
-    return { type: "committed", ...group };
+    if (!request.commands.some(isMark)) return { type: "committed", ...group };
+    return { type: "committed", ...group, answers: marked(request.commands, group.answers, connection) };
   } catch (error) {
     return { type: "failed", ...failure(error) };
   }
+}
+
+/** Never creates the file again. */
+function reconnect(): Connection {
+  if (statSync(options.path, { throwIfNoEntry: false }) === undefined) throw fileIsGone(options.path);
+  return connectWriter();
+}
+
+function isMark({ type }: WriterCommand): boolean {
+  return type === "mark_file";
+}
+
+/** Copies the log into the file: a mark that others kept from being copied is not in the file. */
+function marked(
+  commands: readonly WriterCommand[],
+  answers: readonly CommandAnswer[],
+  { db }: Connection,
+): readonly CommandAnswer[] {
+  const [, pages, copied] = Object.values(db.prepare("PRAGMA wal_checkpoint(PASSIVE)").get() ?? {});
+  if (pages === copied) return answers;
+  const problem = "other programs read the database, which kept its log from being copied into it";
+  return answers.map((answer, index) =>
+    commands[index]?.type === "mark_file" ? { problem, code: "store_failed" } : answer,
+  );
 }
 
 /** A transaction that waited in vain for its turn did not begin, so the connection is still good. The same holds if the store is lost. */

@@ -11,6 +11,7 @@ import type { WriterOptions } from "./writer-connection.ts";
 import type {
   CommandAnswer,
   DoneResult,
+  FileMark,
   HandlersWrite,
   MessageWrite,
   ReportWrite,
@@ -87,7 +88,7 @@ export class Writer {
   write(command: TaskCommand): Promise<CommandResult>;
   write(command: SessionWrite): Promise<SessionResult>;
   write(command: MessageWrite): Promise<MessageResult>;
-  write(command: HandlersWrite | ReportWrite): Promise<DoneResult>;
+  write(command: HandlersWrite | ReportWrite | FileMark): Promise<DoneResult>;
   write(command: WriterCommand): Promise<WriterResult> {
     return new Promise((resolve, reject) => {
       if (this.#dead !== undefined) {
@@ -177,8 +178,7 @@ export class Writer {
       case "committed": {
         const group = this.#takeGroup();
         for (const [index, write] of group.entries()) settle(write, answer.answers[index]);
-        // Reports of an owner do not count as writes.
-        this.#onCommit(answer.changes, group.filter(({ command }) => command.type !== "report").length);
+        this.#onCommit(answer.changes, group.filter(({ command }) => !isOwn(command)).length);
         break;
       }
       case "failed":
@@ -194,9 +194,19 @@ export class Writer {
     return group;
   }
 
+  /** Writes nothing more: what was written goes nowhere. */
+  async lose(fault: HoldfastError): Promise<void> {
+    this.#end(fault);
+    await this.#worker.terminate();
+  }
+
   #die(cause: string): void {
+    this.#end(failed(`The writer thread has ended (${cause}). Restart the process.`), cause);
+  }
+
+  #end(fault: HoldfastError, cause = fault.message): void {
     if (this.#dead !== undefined) return;
-    this.#dead = failed(`The writer thread has ended (${cause}). Restart the process.`);
+    this.#dead = fault;
     this.#started.reject(new HoldfastError("store_unusable", `The writer thread did not start (${cause}).`));
     const lost = [...this.#takeGroup(), ...this.#waiting];
     this.#waiting = [];
@@ -247,6 +257,11 @@ function notWritten({ code, problem }: Extract<WriterAnswer, { type: "failed" }>
 
 function failed(message: string): HoldfastError {
   return new HoldfastError("store_failed", message);
+}
+
+/** Whether it is about the owner itself, and counts as no write. */
+function isOwn({ type }: WriterCommand): boolean {
+  return type === "report" || type === "mark_file";
 }
 
 function isPlain(command: WriterCommand): boolean {

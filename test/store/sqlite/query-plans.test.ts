@@ -61,6 +61,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   insertSession: [],
   insertTask: [],
   retireOwner: ["owner PRIMARY KEY (id=?)"],
+  selectMark: [],
   selectChanges: ["change INTEGER PRIMARY KEY (rowid>?)"],
   selectDeletable: ["task INDEX task_deletable (sweep_at>? AND sweep_at<?)"],
   selectDue: ["task INDEX task_due (sweep_at>? AND sweep_at<?)"],
@@ -176,6 +177,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
 
 /** They read all of a table: of sessions there are as many as the server allows, of owners few. */
 const readsAll = [
+  "selectMark", // once, if the file seems to be another one
   "countTasks", // once, if a counter is damaged
 
   "countSessions",
