@@ -5,7 +5,7 @@
  * - Only types are checked. What the state of a task allows, `decide` decides.
  */
 
-import { logLevels, type TaskLine } from "./task-line.ts";
+import type { TaskLine } from "./task-line.ts";
 import type { TaskCommand, TaskCommandName, TaskCommands } from "./command.ts";
 import { HoldfastError } from "./fault.ts";
 import { inputMethods, type InputAnswer, type InputRequest, type JournalEntry } from "./journal.ts";

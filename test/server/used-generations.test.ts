@@ -85,7 +85,7 @@ it.each([
     };
     expect(await names()).toContain("task_result");
     await peer.request("tools/call", { name: "done", arguments: {}, ...use });
-    for (let processes = 0; processes < 2; processes++) {
+    for (let kills = 0; kills < 2; kills++) {
       expect(await names()).not.toContain("task_result");
       run.kill();
     }

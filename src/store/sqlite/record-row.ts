@@ -7,9 +7,9 @@ import {
   type QueueLane,
   type Retrieval,
   type TaskRecord,
+  taskMethods,
 } from "../../task/record.ts";
 import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
-import { taskMethods } from "../../task/record.ts";
 import { readTask } from "./read-task.ts";
 import {
   columnsOf,
