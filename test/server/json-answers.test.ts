@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { PrepareContext } from "holdfast";
 import type { HttpOptions } from "holdfast/http";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { formClient, text, type Message } from "../kit/messages.ts";
 import { serve, type Served } from "../kit/server.ts";
 import { EventStream, SessionClient } from "../kit/session-client.ts";
@@ -233,4 +233,12 @@ it("ends with its session", async () => {
   await job.begun.promise;
   expect((await peer.send("DELETE")).status).toBe(200);
   expect((await call).status).toBe(404);
+});
+
+it("prints no warning of the SDK's about JSON", async () => {
+  const warn = vi.spyOn(console, "warn");
+  onTestFinished(() => warn.mockRestore());
+  await started();
+  expect(warn).not.toHaveBeenCalled();
+  expect(console.warn).toBe(warn);
 });

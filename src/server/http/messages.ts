@@ -67,7 +67,7 @@ export class Messages {
       onerror: this.#faults.onSdkError,
     } as const;
     this.#sdk = createMcpHandler(make, sdkOptions);
-    this.#sdkAsJson = createMcpHandler(make, { ...sdkOptions, responseMode: "json" });
+    this.#sdkAsJson = unwarned(() => createMcpHandler(make, { ...sdkOptions, responseMode: "json" }));
     this.notify = this.#sdk.notify;
     this.#endNews = server.onListChange(() => this.notify.toolsChanged());
     this.#ours = new TaskRequests(server, unread);
@@ -365,5 +365,16 @@ export class FaultsInServing {
 
   #report(error: Error): void {
     if (!this.#reported.has(error)) this.#onError(error);
+  }
+}
+
+/** The SDK warns whoever chooses JSON for all answers. Here only clients that accept nothing else get it. */
+function unwarned<T>(make: () => T): T {
+  const { warn } = console;
+  console.warn = () => undefined;
+  try {
+    return make();
+  } finally {
+    console.warn = warn;
   }
 }
