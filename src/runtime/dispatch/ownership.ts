@@ -1,4 +1,5 @@
 import type { CommandResult } from "../../task/command.ts";
+import { isPassing } from "../../store/lost-store.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { RuntimeSettings } from "../options.ts";
@@ -49,7 +50,7 @@ export class Ownership {
 
   /** Resolves once all tasks left by earlier processes can be claimed. */
   async start(): Promise<void> {
-    await this.#renew();
+    await this.#renew(true);
     if (!this.#stopped)
       this.#cancelTimer = this.#services.clock.every(renewEveryMs, () => void this.#renewInTime());
   }
@@ -75,14 +76,21 @@ export class Ownership {
     }
   }
 
-  async #renew(): Promise<void> {
+  async #renew(isStart = false): Promise<void> {
     const { store, clock } = this.#services;
     const { held, lost: why, gone, others, paused = [] } = await store.renew();
     this.#paused?.set(paused);
     // A rejoin that failed may have been completed in the store, but nobody here was notified of a gap.
     if (!held || !this.#held) return this.#lost(why);
     const lost = gone.filter((owner) => !this.#reported.has(owner));
-    for (const owner of lost) await this.#reclaim(owner);
+    try {
+      for (const owner of lost) await this.#reclaim(owner);
+    } catch (error) {
+      // A store that cannot be written now, such as on a full disk, still serves reads. A later renewal reclaims.
+      if (!isStart || !isPassing(error)) throw error;
+      this.#services.onError(error);
+      this.#failing = true;
+    }
     if (lost.length === 0 && others === 0) return;
     if (lost.length > 0) this.#sweeper.consider(clock.now()); // what they left may have been due for long
     // Others notify us of what they queue and schedule, but notifications can be lost.

@@ -25,6 +25,8 @@ export class OtherOwners {
   readonly #publish: (changes: LoggedChanges) => void;
   readonly #watcher: FSWatcher | undefined;
   #known: ReadonlySet<string>;
+  /** False for an owner that a full disk has kept out of the table so far. */
+  #joined: boolean;
   #timer: NodeJS.Timeout | undefined;
   #alone = 0;
 
@@ -36,6 +38,7 @@ export class OtherOwners {
     this.#log = new ChangeLogReader(statements, own);
     this.#publish = publish;
     this.#known = this.#owners.ids();
+    this.#joined = this.#known.has(own);
     this.#watcher = this.#watch();
     if (this.#known.size > 1) this.#startPolling();
   }
@@ -47,7 +50,7 @@ export class OtherOwners {
     const paused = this.#admin.paused().map(({ tool }) => tool);
     return {
       ...(paused.length > 0 && { paused }),
-      held: this.#known.has(this.#own),
+      held: this.#known.has(this.#own) || !this.#joined,
       gone: gone.map(({ id }) => id),
       others: all.length - gone.length,
     };
@@ -100,6 +103,7 @@ export class OtherOwners {
   #look(): void {
     const before = this.#known;
     this.#known = this.#owners.ids();
+    this.#joined ||= this.#known.has(this.#own);
     if (this.#known.size > 1) this.#startPolling();
     if (!isSame(before, this.#known)) this.#publish(gap);
   }

@@ -78,7 +78,8 @@ export function isAnyLocked(path: string): boolean {
 
 /** Removes files of processes that ended before they became owners, if possible. The caller must keep others from becoming an owner. */
 export function removeLockFilesBut(path: string, owners: ReadonlySet<string>): void {
-  for (const name of lockFiles(path)) if (!owners.has(name)) removeLockFile(path, name);
+  for (const name of lockFiles(path))
+    if (!owners.has(name) && !isLocked(path, name)) removeLockFile(path, name);
 }
 
 function lockFiles(path: string): readonly string[] {

@@ -8,7 +8,7 @@ import { GroupWriter } from "./group-writer.ts";
 import { isLost } from "../lost-store.ts";
 import { isLocked, removeLockFilesBut } from "./owner-lock.ts";
 import { fileIsGone } from "./open-file.ts";
-import { isBusy, messageOf } from "./sqlite-error.ts";
+import { isBusy, isUnwritten, messageOf } from "./sqlite-error.ts";
 import { describeOwners, OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { Statements } from "./statements.ts";
 import { unusable } from "./unusable.ts";
@@ -29,6 +29,8 @@ const blockedTimeoutMs = 250;
 const options = workerData as WriterOptions;
 let connection: Connection | undefined;
 let isBlocked = false;
+/** False while a full disk keeps the owner out of the table: then it can only read, and others need not know it. */
+let isOwner = false;
 
 function connectWriter(): Connection {
   const { path, owner } = options;
@@ -42,10 +44,13 @@ function connectWriter(): Connection {
 function open(): WriterAnswer {
   try {
     connection = connectWriter();
-    addOwner(connection);
-    removeLockFilesBut(options.path, new SqliteOwners(connection.statements).ids());
+    joinOwners(connection);
     return { type: "ready" };
   } catch (error) {
+    if (connection !== undefined && isUnwritten(error)) {
+      discardConnection();
+      return { type: "ready" };
+    }
     const fault = isBusy(error)
       ? new HoldfastError(
           "store_locked",
@@ -57,16 +62,18 @@ function open(): WriterAnswer {
   }
 }
 
-function addOwner({ db, statements }: Connection): void {
-  const owners = new OwnerWrites(statements);
+function joinOwners({ db, statements }: Connection): void {
   beginWrite(db, options.busyTimeoutMs);
-  owners.add(options.owner);
+  new OwnerWrites(statements).add(options.owner);
   db.exec("COMMIT");
+  isOwner = true;
+  removeLockFilesBut(options.path, new SqliteOwners(statements).ids());
 }
 
 function write(request: Extract<WriterRequest, { type: "group" }>): WriterAnswer {
   try {
     connection ??= reconnect();
+    if (!isOwner) joinOwners(connection);
     const { busyTimeoutMs } = options;
     const patienceMs = isBlocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs;
     const group = connection.writer.commit(request.commands, patienceMs);
