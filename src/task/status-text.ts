@@ -1,5 +1,5 @@
 /**
- * The status text of a task (`statusMessage`): what it says of itself, on one line.
+ * The status text of a task (`statusMessage`): what it says of itself.
  * - A text belongs to progress (`update`), to an attempt (`retry`), or to the end (`settle`, `fail`, `expire`, `cancel`).
  * - With the end, all earlier texts are gone: `decide` stores the text of the end, or none.
  * - A failure, and a result with `isError`, always say why; a cancel says who or why; a plain result says it all by itself.
