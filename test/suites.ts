@@ -39,6 +39,7 @@ export const slow = [
   "test/runtime/{crash-at-each-write,retry-crashes,trees-at-each-write,version-crashes}.test.ts",
   "test/sdk-v1/{flow,restart,sdk-examples,two-processes}.test.ts",
   "test/soak/**/*.test.ts",
+  "test/spec/pairwise/{agreement,answers}.test.ts",
   "test/store/postgres/{outage,wake-queue}.test.ts",
   "test/store/sqlite/{changes-of-others,open-database,queue-seeks,several-processes,stopped-in-commit,unreadable}.test.ts",
   "test/telemetry/killed-server.test.ts",

@@ -43,7 +43,7 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
       write: (command) =>
         real.write(command.type === "settle" ? { ...command, statusMessage: undefined } : command),
     })),
-    ".*",
+    "retry",
   ],
   ["tells no changes", faulty(() => ({ subscribe: () => never })), "changes"],
   [
@@ -193,13 +193,14 @@ function ownChangesOf(real: TaskStore): TaskStore["subscribe"] {
 
 test.each(faults)("the contract notices a store that %s", async (_, store, area) => {
   const failed: string[] = [];
-  for (const { name, run } of storeContract({
+  const cases = storeContract({
     durable: false,
     place: async () => ({ store, remove: async () => never() }),
-  })) {
+  });
+  for (const { name, run } of cases.filter((each) => each.name.startsWith(`${area}: `))) {
     await run({ skip: never }).catch(() => failed.push(name));
   }
-  expect(failed).toContainEqual(expect.stringMatching(new RegExp(`^${area}: `)));
+  expect(failed).not.toEqual([]);
 });
 
 const parts: readonly StorePart[] = ["admin", "logs", "messages", "outbox", "reports", "sessions"];

@@ -37,7 +37,7 @@ test("memory stores of one database do what the model does", { timeout: modelTim
       },
     }),
   );
-  await fc.assert(property, modelRuns(fullForm ? 2_000 : 400));
+  await fc.assert(property, modelRuns(fullForm ? 2_000 : 200));
   // Fewer runs do not come to all of it.
   if (!fullForm) return;
   // Sequences that never get anywhere would prove nothing.
