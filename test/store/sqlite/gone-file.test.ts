@@ -72,8 +72,9 @@ test("a server without its file is not ready, and says why", async () => {
     onError: (error) => void heard.push(error),
   });
   const server = tasks.server(() => new McpServer({ name: "reports", version: "1" }));
-  const { url, close } = await serveHttp(server, { port: 0 });
-  onTestFinished(close);
+  const http = await serveHttp(server, { port: 0 });
+  onTestFinished(() => http.close());
+  const { url } = http;
   const ready = async (): Promise<number> => (await fetch(new URL("/readyz", url))).status;
   expect(await ready()).toBe(200);
   await rm(temp.path());
