@@ -14,7 +14,7 @@ export interface Journal {
 }
 
 export interface JournalRow {
-  readonly seq: number;
+  readonly place: number;
   readonly key: string;
   readonly value: string | null;
   readonly doneAt: number | null;
@@ -26,10 +26,10 @@ export function loadJournal(database: string, taskId: string): Journal {
   try {
     const task = db.prepare("SELECT created_at, finished_at, attempt FROM task WHERE id = ?").get(taskId);
     const rows = db
-      .prepare("SELECT seq, key, value, done_at FROM journal WHERE task_id = ? ORDER BY seq")
+      .prepare("SELECT place, key, value, done_at FROM journal WHERE task_id = ? ORDER BY place")
       .all(taskId);
     const entries = rows.map((row): JournalRow => ({
-      seq: Number(row["seq"]),
+      place: Number(row["place"]),
       key: String(row["key"]),
       value: row["value"] === null ? null : String(row["value"]),
       doneAt: row["done_at"] === null ? null : Number(row["done_at"]),
