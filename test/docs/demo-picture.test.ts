@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Journal, JournalRow } from "../../examples/index-folder/demo/journal.ts";
 import { drawDemo } from "../../scripts/demo-picture.ts";
 
-const row = (key: string, doneAt: number, value = "{}"): JournalRow => ({ seq: 0, key, value, doneAt });
+const row = (key: string, doneAt: number, value = "{}"): JournalRow => ({ place: 0, key, value, doneAt });
 
 function journalOf(...files: string[]): Journal {
   const entries = [row("list", 110), row("write_report", 900)];
