@@ -59,3 +59,7 @@ export const noSession: Streams = {
   initialized: false,
   ...noEvents,
 };
+
+/** Why a question of a request that is answered without a stream cannot be sent. */
+export const cannotBeAsked =
+  "The client cannot be asked: its call is answered as JSON, and it has no other stream open.";

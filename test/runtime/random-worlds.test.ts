@@ -8,7 +8,7 @@ import { eventNames, programs } from "./random-handlers.ts";
 import { RandomWorld, type Happening } from "./random-world.ts";
 
 const { HOLDFAST_WORLD_RUNS, HOLDFAST_WORLD_SEED, HOLDFAST_WORLD_PATH } = process.env;
-const numRuns = Number(HOLDFAST_WORLD_RUNS ?? (fullForm ? 2_000 : 20));
+const numRuns = Number(HOLDFAST_WORLD_RUNS ?? (fullForm ? 2_000 : 60));
 
 const task = fc.nat({ max: 2 });
 const by = fc.nat({ max: 1 });

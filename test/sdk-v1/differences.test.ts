@@ -1,5 +1,5 @@
 import type { QueuedMessage, TaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openTasks } from "../../src/sdk-v1/open-tasks.ts";
 import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
@@ -113,7 +113,9 @@ it("the first retrieval of a result is recorded, before the store closes [S-095]
   await taskStore.storeTaskResult(taskId, "completed", done);
   for (let reads = 0; reads < 2; reads++) {
     expect(await taskStore.getTaskResult(taskId)).toEqual(done);
-    while ((await store.get(taskId))?.retrieved?.via !== "tasks/result");
+    await vi.waitUntil(async () => (await store.get(taskId))?.retrieved?.via === "tasks/result", {
+      timeout: 20_000,
+    });
   }
   await tasks.close();
   expect(calls.filter((name) => name === "retrieve" || name === "close")).toEqual(["retrieve", "close"]);

@@ -23,6 +23,7 @@ import { firstAttempt, judgeReply, paramsFor } from "../connection/question-retr
 import { DirectReports } from "../log/direct-reports.ts";
 import { cannotAsk, lacking } from "../plain/capabilities.ts";
 import { receivedBy } from "../received.ts";
+import { cannotBeAsked } from "../streams.ts";
 
 /** Clients without tasks get no notifications about them. A question belongs to their call. */
 const format: NotificationFormat = {
@@ -141,9 +142,7 @@ export async function runDirectly(
       throw new HoldfastError("input_failed", `The client cannot be asked: it did not declare ${names}.`);
     }
     if (!connection.canAskDuring(id)) {
-      const message =
-        "The client cannot be asked: its call is answered as JSON, and it has no other stream open.";
-      throw new HoldfastError("input_failed", message);
+      throw new HoldfastError("input_failed", cannotBeAsked);
     }
     const { clock } = runtime;
     for (let attempt = firstAttempt; ;) {

@@ -4,13 +4,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { assertNodeVersion } from "../../task/package.ts";
 import type { HandlerName, StoreOwner } from "../../task/queue.ts";
 import { isLost, StoreLost } from "../lost-store.ts";
-import type { Renewal, TaskStore } from "../store.ts";
+import type { TaskStore } from "../store.ts";
 import { gap, type LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
 import { GroupWriter, newsOf } from "./group-writer.ts";
 import { KnownRecords } from "./known-records.ts";
 import { migrate } from "./migrate.ts";
-import { SqliteAdmin } from "./sqlite-admin.ts";
+import { othersIn } from "./other-owners.ts";
 import { messageOf } from "./sqlite-error.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
@@ -25,8 +25,11 @@ const place = "The memory store";
 /** The most commands in a group: other code waits while they are applied. */
 const maxGroup = 16;
 
-/** How long commits may follow each other before other code has its turn, in ms. */
-const turnMs = 8;
+/**
+ * How many commands may be applied in one turn of the event loop: some ten milliseconds. A number and not a time, so that a test takes the same
+ * course on a slow machine.
+ */
+const mostInTurn = 64;
 
 /**
  * A database that several memory stores of a process share. Each store is an owner, like a process that opens a file. For tests with
@@ -47,24 +50,28 @@ export function memoryStore(database?: MemoryDatabase): TaskStore {
   return own.store(() => own.close());
 }
 
+interface Opened {
+  readonly statements: Statements;
+  readonly records: KnownRecords;
+  readonly reader: SqliteReader;
+}
+
 /** A SQLite database in memory, which is used by this thread only. Its owners tell each other of their commits. */
 export class MemoryDatabase {
   readonly #living = new Map<string, Publisher>();
-  #made:
-    | { readonly statements: Statements; readonly records: KnownRecords; readonly reader: SqliteReader }
-    | undefined;
+  #made: Opened | undefined;
 
-  /** Reads what is committed. */
+  /** @internal Reads what is committed. */
   get reader(): SqliteReader {
     return this.#opened.reader;
   }
 
-  /** The owners whose stores are open. */
+  /** @internal The owners whose stores are open. */
   get living(): readonly string[] {
     return [...this.#living.keys()];
   }
 
-  /** Whether an owner has a handler for the task. */
+  /** @internal Whether an owner has a handler for the task. */
   hasHandler(task: HandlerName): boolean {
     return new SqliteOwners(this.#opened.statements).serve(task);
   }
@@ -86,11 +93,7 @@ export class MemoryDatabase {
   }
 
   /** Opened late: a store may be made and never used. */
-  get #opened(): {
-    readonly statements: Statements;
-    readonly records: KnownRecords;
-    readonly reader: SqliteReader;
-  } {
+  get #opened(): Opened {
     if (this.#made !== undefined) return this.#made;
     const statements = new Statements(openInMemory());
     this.#made = { statements, records: new KnownRecords(statements), reader: new SqliteReader(statements) };
@@ -116,7 +119,7 @@ export class MemoryDatabase {
       reader,
       writer,
       others: {
-        renew: () => this.#renewal(id, owners),
+        renew: () => ({ held: lives(id) && owners.ids().has(id), ...othersIn(statements, id, lives) }),
         living: () => [...owners.ids()].filter(lives),
       },
       forget: () => publisher.committedByOthers(gap), // tasks queued for it can be claimed now
@@ -125,18 +128,6 @@ export class MemoryDatabase {
         this.kill(id);
         onClose();
       },
-    };
-  }
-
-  #renewal(own: string, owners: SqliteOwners): Renewal {
-    const others = owners.all().filter(({ id }) => id !== own);
-    const gone = others.filter(({ id }) => !this.#living.has(id)).map(({ id }) => id);
-    const paused = new SqliteAdmin(this.#opened.statements).paused().map(({ tool }) => tool);
-    return {
-      ...(paused.length > 0 && { paused }),
-      held: this.#living.has(own) && owners.ids().has(own),
-      gone,
-      others: others.length - gone.length,
     };
   }
 
@@ -157,12 +148,13 @@ function openInMemory(): DatabaseSync {
   return db;
 }
 
-/** Applies the commands of a writer in this thread. Between groups, other code has its turn. */
+/** Applies the commands of a writer in this thread. */
 class ThisThread extends EventEmitter {
   readonly #writer: GroupWriter;
   readonly #lives: () => boolean;
   readonly #tellOthers: (changes: LoggedChanges) => void;
-  #busyMs = 0;
+  /** Commands applied in this turn of the event loop. */
+  #inTurn = 0;
 
   constructor(writer: GroupWriter, lives: () => boolean, tellOthers: (changes: LoggedChanges) => void) {
     super();
@@ -180,12 +172,8 @@ class ThisThread extends EventEmitter {
       return;
     }
     const apply = (): void => this.#apply(request);
-    if (this.#busyMs < turnMs) {
-      queueMicrotask(apply);
-      return;
-    }
-    this.#busyMs = 0;
-    setImmediate(apply);
+    if (this.#inTurn < mostInTurn) queueMicrotask(apply);
+    else setImmediate(apply);
   }
 
   ref(): void {
@@ -202,9 +190,9 @@ class ThisThread extends EventEmitter {
   }
 
   #apply({ commands }: Extract<WriterRequest, { type: "group" }>): void {
-    const begun = performance.now();
+    if (this.#inTurn === 0) setImmediate(() => (this.#inTurn = 0));
+    this.#inTurn += commands.length;
     const group = this.#commit(commands);
-    this.#busyMs += performance.now() - begun;
     this.emit("message", group);
     if (group.type !== "committed") return;
     const concernsAll = commands.some(({ type }) => type === "handlers" || type === "reclaim");

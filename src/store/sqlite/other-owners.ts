@@ -12,6 +12,18 @@ const pollMs = 25;
 /** Polling ends after this many polls without other owners: an owner is in the database a little later than its lock. */
 const lonelyPolls = 80;
 
+/** What an owner learns at a renewal about the others, and from operators. */
+export function othersIn(
+  statements: Statements,
+  own: string,
+  lives: (owner: string) => boolean,
+): Omit<Renewal, "held"> {
+  const others = new SqliteOwners(statements).all().filter(({ id }) => id !== own);
+  const gone = others.filter(({ id }) => !lives(id)).map(({ id }) => id);
+  const paused = new SqliteAdmin(statements).paused().map(({ tool }) => tool);
+  return { ...(paused.length > 0 && { paused }), gone, others: others.length - gone.length };
+}
+
 /**
  * What one owner learns about the others: who they are, and what they change. While alone, it reads nothing unless asked; a change of the
  * folder of locks shows that another process has come.
@@ -20,7 +32,7 @@ export class OtherOwners {
   readonly #path: string;
   readonly #own: string;
   readonly #owners: SqliteOwners;
-  readonly #admin: SqliteAdmin;
+  readonly #statements: Statements;
   readonly #log: ChangeLogReader;
   readonly #publish: (changes: LoggedChanges) => void;
   readonly #watcher: FSWatcher | undefined;
@@ -34,7 +46,7 @@ export class OtherOwners {
     this.#path = path;
     this.#own = own;
     this.#owners = new SqliteOwners(statements);
-    this.#admin = new SqliteAdmin(statements);
+    this.#statements = statements;
     this.#log = new ChangeLogReader(statements, own);
     this.#publish = publish;
     this.#known = this.#owners.ids();
@@ -45,14 +57,9 @@ export class OtherOwners {
 
   renew(): Renewal {
     this.#look();
-    const all = this.#owners.all().filter(({ id }) => id !== this.#own);
-    const gone = all.filter(({ id }) => !isLocked(this.#path, id));
-    const paused = this.#admin.paused().map(({ tool }) => tool);
     return {
-      ...(paused.length > 0 && { paused }),
       held: this.#known.has(this.#own) || !this.#joined,
-      gone: gone.map(({ id }) => id),
-      others: all.length - gone.length,
+      ...othersIn(this.#statements, this.#own, (id) => isLocked(this.#path, id)),
     };
   }
 

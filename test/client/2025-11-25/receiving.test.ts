@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ConnectOptions } from "../../../src/client/connect-options.ts";
 import type { InputResult } from "../../../src/client/question/input-request.ts";
 import { memoryStore } from "../../../src/memory.ts";
@@ -173,7 +173,9 @@ describe("a client that takes tasks", () => {
     await ask(peer, "tasks/get", { taskId }); // which has no answer in it
     expect(await store.get(taskId)).not.toHaveProperty("retrieved");
     await ask(peer, "tasks/result", { taskId });
-    while ((await store.get(taskId))?.retrieved?.via !== "tasks/result");
+    await vi.waitUntil(async () => (await store.get(taskId))?.retrieved?.via === "tasks/result", {
+      timeout: 20_000,
+    });
   });
 
   it("leaves a wait that the server takes back unanswered [C-088]", async () => {

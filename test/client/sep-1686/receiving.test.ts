@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ConnectOptions } from "../../../src/client/connect-options.ts";
 import type { InputResult } from "../../../src/client/question/input-request.ts";
 import { memoryStore } from "../../../src/memory.ts";
@@ -16,6 +16,7 @@ const messages = [{ role: "user", content: { type: "text", text: "Sum up" } }];
 const said = { role: "assistant", model: "none", content: { type: "text", text: "42" } } as InputResult;
 const capabilities = { elicitation: { form: {} }, sampling: {} };
 const created = "notifications/tasks/created";
+const patience = { timeout: 20_000 };
 
 async function setUp(
   user: User,
@@ -229,7 +230,10 @@ describe("a client that takes tasks of SEP-1686", () => {
     expect(task?.wireId).toBe("theirs-1");
     expect(task).not.toHaveProperty("retrieved");
     await about(setup.peer, "tasks/result", "theirs-1");
-    while ((await store.get(task?.id ?? ""))?.retrieved?.via !== "tasks/result");
+    await vi.waitUntil(
+      async () => (await store.get(task?.id ?? ""))?.retrieved?.via === "tasks/result",
+      patience,
+    );
   });
 
   it("puts a named question once, which its task asks again as another task [S-015 S-021 S-062]", async () => {

@@ -31,6 +31,7 @@ import { acceptedForm, answeredIds, cancelledId, isPoll, type AnswerForm } from 
 import type { ServerRequestIds } from "./server-request-ids.ts";
 import type { SessionStream } from "./session-stream.ts";
 import type { SessionStreams } from "./session-streams.ts";
+import { cannotBeAsked } from "../../streams.ts";
 
 export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "signal" | "keepAlive"> {
   /** Left out without sessions. */
@@ -312,10 +313,7 @@ export class SessionTransport implements Transport {
     const request = related ?? (isRequest && !standalone.isConnected ? newest : undefined);
     if (request === undefined) return standalone;
     if (!this.#streams.answersOnly(request)) return this.#streamOf(request);
-    if (isRequest && !standalone.isConnected)
-      throw new Error(
-        "The client cannot be asked: its call is answered as JSON, and it has no other stream open.",
-      );
+    if (isRequest && !standalone.isConnected) throw new Error(cannotBeAsked);
     return isRequest || isOfTask(message.params) ? standalone : undefined;
   }
 
