@@ -52,10 +52,12 @@ export class Owner {
 /** One place for tasks, for any number of server processes; the place and the processes end with the test. */
 export class Owners extends Signals {
   readonly #place: Place;
+  readonly #env: Readonly<Record<string, string>>;
 
-  private constructor(folder: string, place: Place) {
+  private constructor(folder: string, place: Place, env: Readonly<Record<string, string>>) {
     super(folder);
     this.#place = place;
+    this.#env = env;
   }
 
   /** For `storeAt`. */
@@ -63,12 +65,13 @@ export class Owners extends Signals {
     return this.#place.at;
   }
 
-  static async inNewFolder(): Promise<Owners> {
+  /** With the usual patience for a file that another process holds: a busy machine needs it where nobody holds one. */
+  static async inNewFolder(env: Readonly<Record<string, string>> = {}): Promise<Owners> {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-owners-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
     const place = await newPlace(folder);
     onTestFinished(() => place.remove());
-    return new Owners(folder, place);
+    return new Owners(folder, place, env);
   }
 
   /** What starts a process that serves the one client which started it. */
@@ -76,7 +79,7 @@ export class Owners extends Signals {
     return {
       command: process.execPath,
       args: [script, "stdio", this.database, this.folder, ...tools],
-      env: compileCache,
+      env: { ...compileCache, ...this.#env },
     };
   }
 
@@ -93,6 +96,7 @@ export class Owners extends Signals {
   async #start(way: string, tools: readonly string[]): Promise<Owner> {
     const child = spawn(process.execPath, [script, way, this.database, this.folder, ...tools], {
       stdio: ["pipe", "pipe", "inherit"],
+      env: { ...process.env, ...this.#env },
     });
     const ended = once(child, "exit").then(([code]) => {
       throw new Error(`The server ended with ${String(code)} before it served.`);

@@ -18,7 +18,7 @@ const requestedSchema = { type: "object" as const, properties: { name: { type: "
 const expected: readonly string[] = ["store_failed", "newer_version"];
 
 const tasks = createTasks({
-  store: storeAt(database, { busyTimeoutMs: 500 }),
+  store: storeAt(database),
   roles: way === "http-only" ? ["serve"] : ["serve", "work"],
   concurrency: 1,
   crashBackoffMs: 10,

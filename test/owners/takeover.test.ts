@@ -57,7 +57,7 @@ it.each(fullForm || onPostgres ? (["SIGCONT", "SIGKILL"] as const) : (["SIGKILL"
 );
 
 it("refuses calls, and reads on, while a process that is stopped holds the database", async () => {
-  const owners = await Owners.inNewFolder();
+  const owners = await Owners.inNewFolder({ HOLDFAST_SQLITE_BUSY_TIMEOUT: "500ms" });
   const serving = [await owners.start("gated"), await owners.start("gated")];
   const clients = await Promise.all(serving.map((owner) => owner.client()));
   const [first, second] = clients;
