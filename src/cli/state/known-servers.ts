@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
+import { isJsonObject } from "../../generation/message.ts";
+import type { FoundServer, ServerSpec } from "../server/find-server.ts";
+
+/** Incremented by changes that an earlier version could not read. */
+const format = 1;
+
+/** Limits the number of tools kept per server, and the length of their names. */
+const maxTools = 500;
+
+const longestName = 200;
+
+interface KnownServer {
+  readonly name: string;
+  readonly spec: ServerSpec;
+  /** The names of its tools when they were last listed. */
+  readonly tools: readonly string[];
+}
+
+/** How the servers of stored tasks were given, by their names in references, and their tools. */
+export class KnownServers {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Records how the server was given, and its tools if given. */
+  async keep({ name, spec }: FoundServer, tools?: readonly string[]): Promise<void> {
+    const known = tools ?? (await this.#read(this.#file(name)))?.tools ?? [];
+    const kept = known.filter((tool) => tool.length <= longestName).slice(0, maxTools);
+    await makeFolder(this.#folder);
+    await writeAtomically(
+      this.#file(name),
+      `${JSON.stringify({ format, name, ...spec, ...(kept.length > 0 && { tools: kept }) })}\n`,
+    );
+  }
+
+  /** How the server was given; undefined if that is not stored or cannot be read. */
+  async find(name: string): Promise<ServerSpec | undefined> {
+    return (await this.#read(this.#file(name)))?.spec;
+  }
+
+  async list(): Promise<readonly KnownServer[]> {
+    const files = (await readdir(this.#folder).catch(() => [])).filter((file) => file.endsWith(".json"));
+    const all = await Promise.all(files.map(async (file) => this.#read(join(this.#folder, file))));
+    return all.filter((server) => server !== undefined);
+  }
+
+  async #read(file: string): Promise<KnownServer | undefined> {
+    const text = await readFile(file, "utf8").catch(() => undefined);
+    const value: unknown = text === undefined ? undefined : parsed(text);
+    if (!isJsonObject(value) || value["format"] !== format) return undefined;
+    const { name, given, cwd, config, tools } = value;
+    if (typeof name !== "string" || typeof given !== "string" || typeof cwd !== "string") return undefined;
+    const spec = { given, cwd, ...(typeof config === "string" && { config }) };
+    return {
+      name,
+      spec,
+      tools: Array.isArray(tools) ? tools.filter((tool) => typeof tool === "string") : [],
+    };
+  }
+
+  #file(name: string): string {
+    return join(this.#folder, `${createHash("sha256").update(name).digest("hex").slice(0, 40)}.json`);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
