@@ -168,15 +168,21 @@ export class DeclaredRuntimeOptions {
    * message with a single object of more members than a tenth of this number, if these are more than 1,000. Default 200,000.
    */
   readonly maxNodes?: number = number({ min: 1, default: 200_000, variable: "HOLDFAST_MAX_NODES" });
+  /** Maximum size of a status text, and of the message of a progress report. What is longer is cut. Default 4 KiB. */
+  readonly maxStatusBytes?: number = size({
+    min: 64,
+    default: 4 * 1024,
+    variable: "HOLDFAST_MAX_STATUS_BYTES",
+  });
   /** Maximum number of lines in the log of a task. Above it, the oldest are dropped. Default 1,000. */
   readonly maxLogLines?: number = number({ min: 1, default: 1_000, variable: "HOLDFAST_MAX_LOG_LINES" });
-  /** Maximum total size of these lines. Default 256 KiB. */
+  /** Maximum total size of these lines. A line of more than 64 KiB is cut in any case. Default 256 KiB. */
   readonly maxLogBytes?: number = size({
     min: 1,
     default: 256 * 1024,
     variable: "HOLDFAST_MAX_LOG_BYTES",
   });
-  /** Maximum number of content blocks in the output of a task. Above it, `task.output` throws. Default 1,000. */
+  /** Maximum number of content blocks in the output of a task. What comes after them is not kept. Default 1,000. */
   readonly maxOutputBlocks?: number = number({
     min: 1,
     default: 1_000,

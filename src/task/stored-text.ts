@@ -79,6 +79,21 @@ export function cutText(text: string, longest = line): string {
   return points.length <= longest ? text : `${points.slice(0, longest - 1).join("")}…`;
 }
 
+/** The beginning of a text of more than so many bytes of UTF-8, with a mark that says how many are missing. */
+export function cutBytes(text: string, maxBytes: number): string {
+  // a code unit has at most three bytes
+  if (text.length * 3 <= maxBytes) return text;
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxBytes) return text;
+  const room = Math.max(0, maxBytes - longestMark);
+  const begun = Buffer.from(text.slice(0, room)).subarray(0, room);
+  const kept = new TextDecoder().decode(begun, { stream: true }); // without the part of a character at its end
+  return `${kept}… [${bytes - Buffer.byteLength(kept)} more bytes]`.slice(0, maxBytes);
+}
+
+/** In bytes, of such a mark for a text of up to a terabyte. */
+const longestMark = 30;
+
 /** An encrypted text: `enc1:`, the id of its key, and the ciphertext. No JSON text begins like this. */
 const form = /^enc1:[\w-]{1,32}:[\w-]{38,}$/;
 

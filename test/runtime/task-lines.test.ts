@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { LineList } from "../../src/task/task-line.ts";
-import { nobody, Process, type Setup } from "./harness.ts";
+import { nobody, Process, type Handler, type Setup } from "./harness.ts";
 
 /** What the task's list has, as texts. */
 async function linesOf(process: Process, id: string, list: LineList = "log"): Promise<readonly unknown[]> {
@@ -248,44 +248,155 @@ describe("a log and an output", () => {
     expect(await linesOf(process, id)).toEqual(["line 7", "line 8", "line 9"]);
   });
 
-  test("an output that has no room ends the handler that does not catch that, also where nobody waits", async () => {
-    const process = await Process.started({
+  test("an output that has no room says so at its end, and how much it lacks in the log, after a crash too", async () => {
+    const crash = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    const setup: Setup = {
       options: { maxOutputBlocks: 2 },
       tools: {
         work: async (_, task) => {
-          for (let n = 1; n <= 3; n++) void task.output(`block ${n}`);
+          for (let n = 1; n <= 4; n++) void task.output(`block ${n}`);
+          await task.step("hold", async () => {
+            if (task.attempt > 1) return;
+            reached.resolve();
+            await crash.promise;
+          });
+          await task.output("block 5");
+          task.progress(Number.NaN);
+          return done;
+        },
+      },
+    };
+    const first = await Process.started(setup);
+    const id = await first.callId("work");
+    await reached.promise;
+    const second = await first.crash(setup);
+    const { outcome } = await second.ended(id);
+    expect(outcome).toEqual({ kind: "result", body: '{"content":[]}' });
+    const full = "The output of this task is full. What came later was not kept.";
+    expect(await linesOf(second, id, "output")).toEqual(["block 1", "block 2", full]);
+    expect(await linesOf(second, id)).toEqual([
+      "This task could not keep 3 of its output blocks (maxOutputBlocks or maxOutputBytes was reached), 1 of its progress reports (they had no finite number).",
+    ]);
+  });
+
+  const cyclic: Record<string, unknown> = { name: "self" };
+  cyclic["self"] = cyclic;
+  const failure = Object.assign(new Error("refused", { cause: new TypeError("closed") }), { code: "E1" });
+  const unreadable = {
+    get secret(): never {
+      throw new Error("not for you");
+    },
+  };
+
+  test.each<[string, unknown, unknown]>([
+    ["plain data", { page: 1, rows: [] }, { page: 1, rows: [] }],
+    [
+      "an error",
+      failure,
+      {
+        name: "Error",
+        message: "refused",
+        code: "E1",
+        cause: { name: "TypeError", message: "closed" },
+      },
+    ],
+    ["a date", { at: new Date(0) }, { at: "1970-01-01T00:00:00.000Z" }],
+    ["a bigint", { n: 10n }, { n: "10n" }],
+    ["a cycle", cyclic, { name: "self", self: "[circular]" }],
+    ["a map and a set", new Map([["a", new Set([1])]]), [["a", [1]]]],
+    ["a function and a symbol", [() => 1, Symbol("s")], ["[function]", "Symbol(s)"]],
+    ["bytes", new Uint8Array(9), "[9 bytes]"],
+    ["no number", [Number.NaN], ["NaN"]],
+    ["a member that cannot be read", unreadable, "[cannot be read: not for you]"],
+  ])("take %s as the data of a line", async (_, data, expected) => {
+    const lines: unknown[] = [];
+    const work: Handler = (__, task) => {
+      void task.log("info", "x", data);
+      return done;
+    };
+    const process = await Process.started({ tools: { work } });
+    const id = await process.callId("work");
+    expect((await process.ended(id)).outcome).toMatchObject({ kind: "result" });
+    for (const { body } of await process.runtime.lines(id, nobody, { list: "log", after: 0, limit: 9 }))
+      lines.push(JSON.parse(body));
+    expect(lines).toEqual([{ level: "info", text: "x", data: expected }]);
+    expect((await process.runInline("work")).kind).toBe("result");
+  });
+
+  test("take whatever a handler reports, awaited or not, in a task and without one", async () => {
+    const report = async (task: Task): Promise<void> => {
+      await task.log("warn" as "warning", "the disk is nearly full");
+      await task.log("info", failure as never);
+      await task.log("info", "a promise that rejects", [Promise.reject(new Error("unseen"))]);
+      await task.output({ type: "txt" } as never);
+      await task.output([1, 2] as never);
+      await task.output(failure as never);
+      await task.status(failure as never);
+      task.progress(5n as never, "many" as never, failure as never);
+    };
+    const process = await Process.started({
+      tools: {
+        work: async (_, task) => {
+          await report(task);
+          await task.sleep("pause", 1_000);
+          return done;
+        },
+        direct: async (_, task) => {
+          await report(task);
           return done;
         },
       },
     });
     const id = await process.callId("work");
-    const { outcome } = await process.ended(id);
-    expect(outcome).toMatchObject({ kind: "error" });
-    expect(outcome?.body).toContain("maxOutputBlocks");
-    expect(await linesOf(process, id, "output")).toEqual(["block 1", "block 2"]);
+    await process.clock.advance(500);
+    expect((await process.get(id)).task).toMatchObject({
+      statusMessage: "Error: refused",
+      progress: { progress: 5, message: "Error: refused" },
+    });
+    await process.clock.advance(1_000);
+    await process.ended(id);
+    expect(await linesOf(process, id)).toEqual([
+      "[warn] the disk is nearly full",
+      "Error: refused",
+      "a promise that rejects",
+    ]);
+    expect(await linesOf(process, id, "output")).toEqual(['{"type":"txt"}', "[1,2]", "Error: refused"]);
+    expect(await process.runInline("direct")).toMatchObject({ kind: "result" });
   });
 
-  test.each([
-    [(task: Task) => task.log("warn" as "warning", "x"), /levels.*"warning.*not .*"warn/],
-    [(task: Task) => task.log("info", 1 as unknown as string), /string, not 1/],
-    [(task: Task) => task.log("info", "x", new Date(0)), /line of the log/],
-    [(task: Task) => task.log("info", "x".repeat(300_000)), /maxLogBytes/],
-    [(task: Task) => task.output({ type: "txt" } as never), /content blocks.*an object/],
-    [(task: Task) => task.output("x".repeat(2_000_000)), /maxOutputBytes/],
-  ])("say what is wrong with a line at once (%#)", async (misuse, said) => {
-    const process = await Process.started({
+  test("are cut where they are too long, with a mark that says how much is missing, and kept once", async () => {
+    const crash = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    const setup: Setup = {
+      options: { maxOutputBytes: 1_000, maxLogBytes: 1_000, maxStatusBytes: 100 },
       tools: {
         work: async (_, task) => {
-          void misuse(task);
+          void task.log("info", "é".repeat(300_000));
+          void task.log("info", "data", { rows: Array.from({ length: 9_999 }, (__, n) => `row ${n}`) });
+          void task.output("\n".repeat(2_000_000));
+          void task.status("s".repeat(5_000));
+          await task.step("hold", async () => {
+            if (task.attempt > 1) return;
+            reached.resolve();
+            await crash.promise;
+          });
           return done;
         },
       },
-    });
-    const { outcome } = await process.ended(await process.callId("work"));
-    for (const end of [outcome, await process.runInline("work")]) {
-      expect(end?.kind).not.toBe("result");
-      expect(end?.body).toMatch(said);
-    }
+    };
+    const first = await Process.started(setup);
+    const id = await first.callId("work");
+    await reached.promise;
+    expect((await first.get(id)).task.statusMessage).toMatch(/^s{70}… \[4930 more bytes\]$/);
+    const second = await first.crash(setup);
+    const { task } = await second.ended(id);
+    expect(task).toMatchObject({ logged: 2, outputs: 1, outcomeKind: "result" });
+    expect(await linesOf(second, id, "output")).toEqual([expect.stringMatching(/^\n+… \[\d+ more bytes\]$/)]);
+    const [line] = await second.runtime.lines(id, nobody, { list: "log", after: 0, limit: 9 });
+    const { data } = JSON.parse(line?.body ?? "") as { data: { rows: string[] } };
+    expect(data.rows[0]).toBe("row 0");
+    expect(data.rows.at(-1)).toBe(`… [${9_999 - data.rows.length + 1} more]`);
   });
 
   test("lines that a handler appends together are written by one command", async () => {

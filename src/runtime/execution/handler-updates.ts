@@ -13,27 +13,12 @@ export interface HandlerChanges {
   readonly pollIntervalMs?: number;
 }
 
-/** A handler's changes of its task. Throws a TypeError for a value that could not be stored. */
-export function checkedChanges(changes: HandlerChanges, maxBytes: number): HandlerChanges {
-  const { statusMessage, ttlMs, pollIntervalMs } = changes;
-  if (statusMessage !== undefined) assertText("A status", statusMessage, maxBytes);
+/** A handler's changes of its task. Throws a RangeError for a time that could not be stored. */
+export function checkedChanges(changes: HandlerChanges): HandlerChanges {
+  const { ttlMs, pollIntervalMs } = changes;
   if (ttlMs !== undefined && ttlMs !== null) assertWholeMs("A ttl", ttlMs);
   if (pollIntervalMs !== undefined) assertWholeMs("A poll interval", pollIntervalMs);
   return changes;
-}
-
-export function checkedProgress(progress: Progress, maxBytes: number): Progress {
-  for (const number of [progress.progress, progress.total ?? 0]) {
-    if (!Number.isFinite(number))
-      throw new TypeError(`Progress must be a finite number, not ${String(number)}.`);
-  }
-  if (progress.message !== undefined) assertText("A progress message", progress.message, maxBytes);
-  return progress;
-}
-
-function assertText(what: string, text: unknown, maxBytes: number): void {
-  if (typeof text !== "string") throw new TypeError(`${what} must be a string, not ${typeof text}.`);
-  if (Buffer.byteLength(text) > maxBytes) throw new RangeError(`${what} is larger than ${maxBytes} bytes.`);
 }
 
 function assertWholeMs(what: string, ms: unknown): void {

@@ -20,6 +20,7 @@ import { type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
+import { logBody } from "./reported.ts";
 import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
@@ -153,6 +154,7 @@ export class HeldRun {
     if (end.threw) events?.threw(token, end.error);
     try {
       if (run.life.state === "ended") {
+        if (retry === undefined) this.#logDropped();
         // What the handler changed stays with the ended task, and so do its log and its output; a text that it set ends.
         await Promise.all([this.#updates.written(), run.lines.written()]);
       }
@@ -172,6 +174,15 @@ export class HeldRun {
       if (run.signal.aborted) run.life.fence(run.signal.reason);
       this.#setup.onEnd();
     }
+  }
+
+  /** Whoever reads the log learns what it and the output lack. */
+  #logDropped(): void {
+    const { lines, lineSource } = this.run;
+    const { dropped } = lines;
+    if (dropped === undefined) return;
+    const body = logBody("warning", dropped, undefined, lines.limits.maxLogBytes);
+    lines.append(lineSource, "log", this.#setup.services.clock.now(), body).catch(() => undefined);
   }
 
   #retryAfter(end: HandlerEnd): HandlerRetry | undefined {

@@ -3,18 +3,17 @@ import {
   type CreateMessageResult,
   type ElicitResult,
   type ListRootsResult,
-  isSpecType,
-  type ContentBlock,
 } from "@modelcontextprotocol/server";
 import type { InputMethod, JournalKey } from "../../task/journal.ts";
 import { assertOptions, settingsOf } from "../../options/options.ts";
 import type { Progress } from "../../task/record.ts";
-import { type LineList, logLevels, type LogLevel, type LogText } from "../../task/task-line.ts";
+import type { LineList } from "../../task/task-line.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
 import { assertEventName } from "../event-name.ts";
-import { checkedChanges, checkedProgress, type HandlerChanges } from "./handler-updates.ts";
+import { checkedChanges, type HandlerChanges } from "./handler-updates.ts";
+import { logBody, outputBodies, progressOf, statusOf } from "./reported.ts";
 import { assertStepOptions, runStep } from "./step.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
@@ -36,7 +35,6 @@ import {
   type TaskContext,
 } from "../tool/task-context.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
-import { encodeJson } from "../../task/stored-text.ts";
 
 /** Connects a context to its client and its record. */
 export interface ContextEffects extends StepEffects {
@@ -89,17 +87,17 @@ export function makeContext(
   // No promise of its own for each call: a handler may make very many of them.
   const update = (changes: HandlerChanges): Promise<void> => {
     try {
-      return effects.update(checkedChanges(changes, run.maxBodyBytes));
+      return effects.update(checkedChanges(changes));
     } catch (error) {
       return handled(Promise.reject(error as Error));
     }
   };
 
-  // Not an async function: what is wrong with a line is thrown where it is appended, also where nobody waits for that.
-  const append = (list: LineList, bodies: readonly string[]): Promise<void> => {
+  const { maxLogBytes, maxOutputBytes, maxStatusBytes } = run.lines.limits;
+  // Never throws: a handler also reports from listeners, where nobody would catch it.
+  const append = async (list: LineList, bodies: readonly string[]): Promise<void> => {
     const source = lineSource(run);
-    const appended = bodies.map((body) => effects.append(source, list, clock.now(), body));
-    return handled(appended.at(-1) ?? Promise.resolve());
+    await Promise.all(bodies.map((body) => effects.append(source, list, clock.now(), body)));
   };
 
   function step<T>(key: JournalKey, fn: StepFn<T>): Promise<T>;
@@ -159,16 +157,14 @@ export function makeContext(
         }),
       ),
     sleep: (key, ms) => handled(outside(key, () => effects.sleep(key, ms))),
-    status: (statusMessage) => update({ statusMessage }),
-    progress: (progress, total, message) =>
-      effects.progress(
-        checkedProgress(
-          { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) },
-          run.maxBodyBytes,
-        ),
-      ),
-    log: (level, text, data) => append("log", [logBody(level, text, data)]),
-    output: (content) => append("output", outputBodies(content)),
+    status: (text) => update({ statusMessage: statusOf(text, maxStatusBytes) }),
+    progress: (progress, total, message) => {
+      const report = progressOf(progress, total, message, maxStatusBytes);
+      if (report === undefined) run.lines.drop("progress");
+      else effects.progress(report);
+    },
+    log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),
+    output: (content) => handled(append("output", outputBodies(content, maxOutputBytes))),
     extend: (ttlMs) => update({ ttlMs }),
     pollInterval: (pollIntervalMs) => update({ pollIntervalMs }),
   };
@@ -181,39 +177,6 @@ export function makeContext(
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
-}
-
-/** The stored form of a log line. Throws a TypeError for an invalid line, and `not_json`. */
-export function logBody(level: LogLevel, text: string, data: unknown): string {
-  const known: readonly unknown[] = logLevels;
-  if (!known.includes(level)) {
-    const levels = logLevels.map((each) => JSON.stringify(each)).join(", ");
-    throw new TypeError(`task.log takes one of the levels ${levels}, not ${shown(level)}.`);
-  }
-  if (typeof text !== "string") throw new TypeError(`task.log takes a string, not ${shown(text)}.`);
-  const line: LogText = { level, text, ...(data !== undefined && { data }) };
-  return encodeJson(line, "A line of the log");
-}
-
-/** The stored form of output blocks. Throws a TypeError for invalid content, and `not_json`. */
-export function outputBodies(content: string | ContentBlock | readonly ContentBlock[]): readonly string[] {
-  if (typeof content === "string")
-    return [encodeJson({ type: "text", text: content }, "A block of the output")];
-  const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
-  return blocks.map((block) => {
-    if (!isSpecType.ContentBlock(block)) {
-      throw new TypeError(
-        `task.output takes a string or content blocks, such as { type: "text", text: "…" }, not ${shown(block)}.`,
-      );
-    }
-    return encodeJson(block, "A block of the output");
-  });
-}
-
-function shown(value: unknown): string {
-  if (typeof value !== "object" || value === null)
-    return typeof value === "string" ? JSON.stringify(value) : String(value);
-  return Array.isArray(value) ? "an array" : "an object";
 }
 
 interface Call {

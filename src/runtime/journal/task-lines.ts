@@ -3,7 +3,10 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { RuntimeSettings } from "../options.ts";
 
-type LineLimits = Pick<RuntimeSettings, "maxLogLines" | "maxLogBytes" | "maxOutputBlocks" | "maxOutputBytes">;
+type LineLimits = Pick<
+  RuntimeSettings,
+  "maxLogLines" | "maxLogBytes" | "maxOutputBlocks" | "maxOutputBytes" | "maxStatusBytes"
+>;
 
 /** One run of code that appends lines: of the handler itself, or a try of a step. */
 export interface LineSource {
@@ -26,6 +29,17 @@ export interface LinesSetup {
   /** Whether failed steps run again when their handler is retried. */
   readonly failedRunAgain?: boolean;
 }
+
+/** What a handler reports, by kind. */
+type Reported = LineList | "progress";
+
+/** Readers of an output that is full see that something is missing. */
+const outputEnd = JSON.stringify({
+  type: "text",
+  text: "The output of this task is full. What came later was not kept.",
+});
+
+const outputEndHash = hashOf(outputEnd);
 
 interface KeptLine {
   readonly seq: number;
@@ -50,7 +64,7 @@ interface Repeats {
  * line.
  */
 export class TaskLines {
-  readonly #limits: LineLimits;
+  readonly limits: LineLimits;
   readonly #areKept: boolean;
   readonly #ended: Set<string>;
   readonly #failedRunAgain: boolean;
@@ -61,6 +75,9 @@ export class TaskLines {
   readonly #places = new Map<string, number>();
   readonly #repeats = new WeakMap<LineSource, Partial<Record<LineList, Repeats>>>();
   readonly #appends = new LineAppends();
+  /** Number of reports that this run could not keep. */
+  readonly #dropped = new Map<Reported, number>();
+  #outputIsFull = false;
 
   constructor({
     limits,
@@ -70,7 +87,7 @@ export class TaskLines {
     ended = [],
     failedRunAgain = false,
   }: LinesSetup) {
-    this.#limits = limits;
+    this.limits = limits;
     this.#areKept = areKept;
     this.#ended = new Set(ended);
     this.#failedRunAgain = failedRunAgain;
@@ -84,8 +101,8 @@ export class TaskLines {
   }
 
   /**
-   * Appends a line, unless it repeats one; resolves once it is written, if lines are written. Throws `too_large` for a line too long for
-   * the log, `limit_reached` if the output has no room, `step_timeout` after the time limit of a try, and `configuration` if none are kept.
+   * Appends a line, unless it repeats one; resolves once it is written, if lines are written. One that does not fit is counted and left out.
+   * Throws `step_timeout` after the time limit of a try, and `configuration` if none are kept.
    */
   append(source: LineSource, list: LineList, at: number, body: string): Promise<void> {
     if (!this.#areKept)
@@ -97,12 +114,35 @@ export class TaskLines {
     const bytes = Buffer.byteLength(body);
     const hash = hashOf(body);
     if (this.#isRepeated(source, list, hash)) return this.#appends.written();
-    this.#assertFits(list, bytes);
-    const { step } = source;
+    if (this.#fits(list, bytes)) return this.#add(source.step, list, at, body);
+    this.drop(list);
+    if (list === "log" || this.#outputIsFull) return this.#appends.written();
+    return this.#add("", "output", at, outputEnd);
+  }
+
+  #add(step: string, list: LineList, at: number, body: string): Promise<void> {
     const place = this.#places.get(`${list} ${step}`) ?? 0;
     const line = { list, seq: this.#last[list] + 1, at, step, place, body };
-    this.#keep(line, hash, bytes);
+    this.#keep(line, hashOf(body), Buffer.byteLength(body));
     return this.#appends.append(line, list === "log" ? this.#forgetOldest() : []);
+  }
+
+  /** Counts a report that cannot be kept. */
+  drop(what: Reported): void {
+    this.#dropped.set(what, (this.#dropped.get(what) ?? 0) + 1);
+  }
+
+  /** What this run could not keep, as a text; undefined if it kept everything. */
+  get dropped(): string | undefined {
+    const [log = 0, output = 0, progress = 0] = (["log", "output", "progress"] as const).map((what) =>
+      this.#dropped.get(what),
+    );
+    const parts = [
+      log > 0 && `${log} of its log lines (maxLogBytes is too small for them)`,
+      output > 0 && `${output} of its output blocks (maxOutputBlocks or maxOutputBytes was reached)`,
+      progress > 0 && `${progress} of its progress reports (they had no finite number)`,
+    ].filter((part) => part !== false);
+    return parts.length === 0 ? undefined : `This task could not keep ${parts.join(", ")}.`;
   }
 
   /** The number of the last line of a list, written or not. A repeated line has none. */
@@ -151,30 +191,17 @@ export class TaskLines {
 
   #keep({ list, seq, step, place }: TaskLine, hash: string, bytes: number): void {
     this.#kept[list].push({ seq, step, place, bytes, hash });
+    if (list === "output" && hash === outputEndHash) this.#outputIsFull = true;
     this.#bytes[list] += bytes;
     this.#last[list] = Math.max(this.#last[list], seq);
     this.#places.set(`${list} ${step}`, place + 1);
   }
 
-  #assertFits(list: LineList, bytes: number): void {
-    const { maxLogBytes, maxOutputBlocks, maxOutputBytes } = this.#limits;
-    if (list === "log") {
-      if (bytes <= maxLogBytes) return;
-      throw new HoldfastError(
-        "too_large",
-        `A log line of ${bytes} bytes does not fit into a log of at most ${maxLogBytes} bytes (maxLogBytes).`,
-      );
-    }
-    if (this.#kept.output.length >= maxOutputBlocks)
-      throw new HoldfastError(
-        "limit_reached",
-        `The output of a task can have at most ${maxOutputBlocks} blocks (maxOutputBlocks).`,
-      );
-    if (this.#bytes.output + bytes > maxOutputBytes)
-      throw new HoldfastError(
-        "limit_reached",
-        `The output of a task can have at most ${maxOutputBytes} bytes (maxOutputBytes).`,
-      );
+  #fits(list: LineList, bytes: number): boolean {
+    const { maxLogBytes, maxOutputBlocks, maxOutputBytes } = this.limits;
+    if (list === "log") return bytes <= maxLogBytes;
+    const hasRoom = this.#kept.output.length < maxOutputBlocks;
+    return !this.#outputIsFull && hasRoom && this.#bytes.output + bytes <= maxOutputBytes;
   }
 
   /**
@@ -182,7 +209,7 @@ export class TaskLines {
    * is the number of lines that the source has appended.
    */
   #forgetOldest(): number[] {
-    const { maxLogLines, maxLogBytes } = this.#limits;
+    const { maxLogLines, maxLogBytes } = this.limits;
     const { log } = this.#kept;
     const gone: number[] = [];
     for (let index = 0; log.length > maxLogLines || this.#bytes.log > maxLogBytes;) {

@@ -193,22 +193,23 @@ export interface TaskContext<Prepared = unknown> {
   version(key: JournalKey, since: number): Promise<boolean>;
   /**
    * Sets the text that clients see next to the status. Call it as often as you like: if texts come faster than they are written, the last
-   * one wins. It ends with the task, which then says why it failed, or who cancelled it. Resolves once this text, or a later one, is
-   * stored; you need not await it.
+   * one wins. A text of more than `maxStatusBytes` is cut. It ends with the task, which then says why it failed, or who cancelled it.
+   * Resolves once this text, or a later one, is stored; you need not await it.
    */
   status(message: string): Promise<void>;
   /**
    * Reports progress, and returns at once. Call it as often as you like: reports are combined, and the furthest is written. Progress never
-   * goes back, even after a crash: a smaller report is ignored, but an equal one can change the total or message. Clients without progress
-   * notifications see it in the status text.
+   * goes back, even after a crash: a smaller report is ignored, but an equal one can change the total or message. A report without a finite
+   * number is left out. Clients without progress notifications see it in the status text.
    */
   progress(progress: number, total?: number, message?: string): void;
   /**
-   * Appends a line to the task's log: a level, a text, and optional plain JSON data. Clients and operators can read the log while the task
-   * runs and afterwards. It keeps the newest lines, up to `maxLogLines` and `maxLogBytes`. Code that runs again after a crash or for a
-   * retry does not append the same line twice, so keep times and random values out of it: each line has its own time. Resolves once the
-   * line is stored; you need not await it. Throws at once: a TypeError for an invalid line, `not_json`, `too_large`, or `step_timeout` in a
-   * step that continues after its time limit.
+   * Appends a line to the task's log: a level, a text, and optional data. Clients and operators can read the log while the task runs and
+   * afterwards. It keeps the newest lines, up to `maxLogLines` and `maxLogBytes`. Data of any kind is taken: what is not plain JSON data is
+   * described, an error by its name, message, `code`, `data` and causes. A line of more than 64 KiB is cut, with a mark. Code that runs again
+   * after a crash or for a retry does not append the same line twice, so keep times and random values out of it: each line has its own
+   * time. Resolves once the line is stored; you need not await it. It never throws and never rejects for what is logged. It rejects with
+   * `step_timeout` in a step that continues after its time limit.
    *
    * ```ts
    * task.log("info", `Page ${page} of ${pages} is indexed`, { page, pages });
@@ -216,10 +217,10 @@ export interface TaskContext<Prepared = unknown> {
    */
   log(level: LogLevel, text: string, data?: unknown): Promise<void>;
   /**
-   * Appends to the task's output, which clients can read before there is a result: a text, or content as in results. As with the log,
-   * nothing is appended twice. Resolves once it is stored; you need not await it. Output is never dropped: throws at once with
-   * `limit_reached` if there is no room (`maxOutputBlocks`, `maxOutputBytes`), a TypeError for invalid content, `not_json`, and
-   * `step_timeout` as `log` does.
+   * Appends to the task's output, which clients can read before there is a result: a text, or content as in results. Anything else becomes a
+   * text. As with the log, nothing is appended twice. Resolves once it is stored; you need not await it. An output that has no room
+   * (`maxOutputBlocks`, `maxOutputBytes`) ends with a block that says so and keeps nothing more; the task's log then says how many blocks are
+   * missing. Like `log`, it never fails for what is passed.
    *
    * ```ts
    * for (const chapter of chapters) {

@@ -127,6 +127,37 @@ function causeText({ content }: CallToolResult): string {
   return texts.join(" ").trim();
 }
 
+/** What is read of an error. Its getters are the author's: one that throws leaves out its part. Never throws. */
+export interface ErrorParts {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | number;
+  readonly data?: unknown;
+  readonly cause?: unknown;
+  /** Of an `AggregateError`. */
+  readonly errors?: readonly unknown[];
+}
+
+export function errorParts(error: Error): ErrorParts {
+  const read = (member: string): unknown => {
+    try {
+      return member in error ? error[member as keyof Error] : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  const name = read("name");
+  const [code, data, cause, errors] = [read("code"), read("data"), read("cause"), read("errors")];
+  return {
+    name: typeof name === "string" ? name : "Error",
+    message: describeThrown(error),
+    ...((typeof code === "string" || Number.isSafeInteger(code)) && { code: code as string | number }),
+    ...(data !== undefined && { data }),
+    ...(cause !== undefined && { cause }),
+    ...(Array.isArray(errors) && { errors }),
+  };
+}
+
 /** Our faults that end a step, a question or a wait for an event. */
 const ends = ["step_timeout", "input_timeout", "input_failed", "event_timeout"] as const;
 

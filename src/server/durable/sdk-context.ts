@@ -14,6 +14,7 @@ import {
   type ReceivedRequest,
   type RunDetails,
 } from "../../runtime/tool/received-request.ts";
+import { textOf } from "../../runtime/execution/reported.ts";
 import type { ElicitParams, QuestionOptions, TaskContext } from "../../runtime/tool/task-context.ts";
 import type { AutomaticKeys } from "./automatic-keys.ts";
 import type { DurableContext } from "./register-tool.ts";
@@ -126,7 +127,7 @@ async function sendNotification(task: TaskContext, { method, params = {} }: Noti
 
 /** The SDK's lines have data of any kind, and no text. */
 async function log(task: TaskContext, level: LoggingLevel, data: unknown, logger?: string): Promise<void> {
-  const said = typeof data === "string" ? data : (JSON.stringify(data) ?? String(data));
+  const said = textOf(data);
   const line = logger === undefined ? said : `${logger}: ${said}`;
   await (typeof data === "string" || data === undefined
     ? task.log(level, line)
