@@ -24,6 +24,7 @@ import {
   isObject,
   optionProblem,
   options,
+  size,
   tableOf,
   text,
   time,
@@ -133,6 +134,12 @@ class DeclaredConnectOptions {
    * client, without time limits.
    */
   readonly fetch?: FetchLike = callback();
+  /**
+   * How much the server may send in one message, and in one answer over HTTP, after decompression. More ends the request, or the connection
+   * if it is a process or if the message belongs to no request, with `protocol`. Before the handshake has ended, the limit is 4 MiB in all.
+   * Has no effect on a transport that you pass in. Default 256 MiB.
+   */
+  readonly maxAnswerBytes?: number = size({ min: 1, default: 256 * 1024 ** 2 });
   /** Aborts connecting, and ends a process that was started for it. No effect once connected. */
   readonly signal?: AbortSignal = value("an AbortSignal", isObject);
   /**

@@ -99,10 +99,9 @@ export async function connectWith(
   assertNodeVersion(process.versions.node);
   assertConnectOptions(options);
   const { onInput, onInputError, signal, handles } = options;
-  const { pollFloorMs, listen } = settingsOf<Pick<ConnectOptions, "pollFloorMs" | "listen">>(
-    connectOptions,
-    options,
-  );
+  const { pollFloorMs, listen, maxAnswerBytes } = settingsOf<
+    Pick<ConnectOptions, "pollFloorMs" | "listen" | "maxAnswerBytes">
+  >(connectOptions, options);
   signal?.throwIfAborted();
   const clientInfo = options.clientInfo ?? { name: "holdfast", version: packageVersion };
   const capabilities = options.capabilities ?? defaultCapabilities(onInput !== undefined);
@@ -123,6 +122,7 @@ export async function connectWith(
     server,
     {
       ...options,
+      maxAnswerBytes,
       handles: store,
       clientInfo,
       capabilities: declaredCapabilities(capabilities, listen),

@@ -34,6 +34,7 @@ async function serve(location: (elsewhere: string) => string) {
 async function open(url: URL): Promise<JSONRPCMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<JSONRPCMessage>();
   const stream = new StandaloneStream({
+    bounded: (response) => response,
     fetch: fetchWithoutTimeout,
     clock: systemClock,
     onMessage: resolve,

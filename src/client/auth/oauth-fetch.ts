@@ -1,10 +1,13 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
+import { TaskClientError } from "../task-client-error.ts";
 
 /** How long an authorization server may take to answer. */
 const answerMs = 30_000;
 
-/** A fetch with a time limit, for requests to authorization servers. The SDK follows their redirects itself, within one origin. */
+const answerBytes = 4 * 2 ** 20;
+
+/** A fetch with limits of time and size, for requests to authorization servers. The SDK follows their redirects itself, within one origin. */
 export function oauthFetch(
   given: FetchLike | undefined,
   clock: ClientClock,
@@ -16,12 +19,24 @@ export function oauthFetch(
     const signals = [deadline.signal, signal, init.signal].filter((each) => each != null);
     try {
       const response = await fetchIt(url, { ...init, signal: AbortSignal.any(signals) });
-      // The answers are small. Reading them here applies the time limit to them too.
-      const body = response.body === null ? null : await response.arrayBuffer();
+      // The answers are small. Reading them here applies the limits to them too.
+      const body = response.body === null ? null : await wholeBody(response.body, new URL(url).origin);
       const { status, statusText, headers } = response;
       return new Response(body, { status, statusText, headers });
     } finally {
       deadline.clear();
     }
   };
+}
+
+async function wholeBody(body: ReadableStream<Uint8Array>, server: string): Promise<Buffer<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.length;
+    if (size > answerBytes)
+      throw new TaskClientError("protocol", `${server} sent more than 4 MiB in one answer`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }

@@ -30,8 +30,8 @@ import { isHtml, messageInBody } from "../reply/error-body.ts";
 
 export interface OpenOptions
   extends
-    Omit<ConnectOptions, "handles">,
-    Pick<ConnectionOptions, "wrapFetch" | "isHttpSse">,
+    Omit<ConnectOptions, "handles" | "maxAnswerBytes">,
+    Pick<ConnectionOptions, "wrapFetch" | "isHttpSse" | "maxAnswerBytes">,
     MessageRewrites {
   /** Holds the session to resume, if there is one. */
   readonly handles: HandleStore | undefined;
@@ -144,13 +144,17 @@ async function tryToConnect(
     await sdk.connect(new SdkTransport(requester, { rewriteOutgoing, rewriteIncoming }));
     signal?.throwIfAborted();
     assertDiscovered(sdk);
+    connection.bounds?.handshakeEnded();
     return { sdk, requester, name: connection.name, transport: connection.kind };
   } catch (cause) {
     await requester.close().catch(() => undefined);
     await sdk.close().catch(() => undefined);
     signal?.throwIfAborted();
     const { endedByServer } = requester;
-    return { error: connectError(cause, connection.name, endedByServer), endedByServer };
+    return {
+      error: connectError(connection.bounds?.failure ?? cause, connection.name, endedByServer),
+      endedByServer,
+    };
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }

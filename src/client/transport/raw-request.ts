@@ -10,7 +10,7 @@ import type { JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import type { Reply } from "../reply/reply.ts";
 import { retryAfterHeaderMs } from "../reply/retry.ts";
-import { brokenStream } from "./send-failure.ts";
+import { brokenStream, sendFailure } from "./send-failure.ts";
 import type { ResponseRecords } from "./recording-fetch.ts";
 
 /** Whether a notification belongs to a request (`mine`), ends it (`end`), or has nothing to do with it (`other`). */
@@ -72,6 +72,7 @@ export class RawRequest implements SentRequest {
   readonly #services: RequestServices;
   readonly #reject: (reason: unknown) => void;
   readonly #over = new AbortController();
+  readonly #cutOff = new AbortController();
   #state: State;
 
   constructor(
@@ -88,7 +89,13 @@ export class RawRequest implements SentRequest {
     this.#services = services;
     this.#reject = reject;
     this.#state = { kind: "waiting", resolve };
-    if (options.onActivity !== undefined) services.responses?.onActivity(message.id, options.onActivity);
+    services.responses?.listen(message.id, {
+      onActivity: options.onActivity,
+      onExceeded: (error) => {
+        this.settle(sendFailure(error));
+        this.#cutOff.abort();
+      },
+    });
   }
 
   get id(): string {
@@ -98,6 +105,11 @@ export class RawRequest implements SentRequest {
   /** Aborts when no reply is expected any more. */
   get over(): AbortSignal {
     return this.#over.signal;
+  }
+
+  /** Aborts when the server's stream was cut off, because it exceeds a bound. It must not be resumed then. */
+  get cutOff(): AbortSignal {
+    return this.#cutOff.signal;
   }
 
   get afterAbort(): AfterAbort {

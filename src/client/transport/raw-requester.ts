@@ -71,8 +71,10 @@ export class RawRequester {
     });
     // A request shows whether the session is gone; a ping has no other effect.
     connection.onStreamLost?.(() => void this.request("ping", {}, this.closed).catch(() => undefined));
-    transport.onclose = () =>
-      this.#end("connection", "The connection ended: the server, or its process, is gone");
+    transport.onclose = () => {
+      const message = "The connection ended: the server, or its process, is gone";
+      this.#end(connection.bounds?.failure ?? new TaskClientError("connection", message));
+    };
     transport.onerror = (error) => this.listener?.onError(error);
     transport.onmessage = (message, extra) => {
       this.#renewal.received(message);
@@ -127,7 +129,7 @@ export class RawRequester {
 
   /** Resolves when the connection is closed, and the process that was started for it has ended. */
   async close(): Promise<void> {
-    this.#end("closed", "The connection was closed");
+    this.#end(new TaskClientError("closed", "The connection was closed"));
     await (this.#closing ??= this.#disconnect());
   }
 
@@ -172,8 +174,8 @@ export class RawRequester {
     either.addEventListener("abort", onAbort, { once: true });
     options.onSent?.(request);
     // Only a stream of notifications may stay open after the answer.
-    const stream = options.matchNotification === undefined ? either : AbortSignal.any([either, request.over]);
-    this.#send(request, afterAbort.kind === "goes_on" ? this.closed : stream);
+    const stream = options.matchNotification === undefined ? request.cutOff : request.over;
+    this.#send(request, AbortSignal.any([afterAbort.kind === "goes_on" ? this.closed : either, stream]));
     try {
       return await request.reply;
     } finally {
@@ -243,9 +245,9 @@ export class RawRequester {
     await this.#connection.transport.close();
   }
 
-  #end(code: "closed" | "connection", message: string): void {
+  #end(reason: TaskClientError): void {
     if (this.closed.aborted) return;
-    this.#closed.abort(new TaskClientError(code, message));
+    this.#closed.abort(reason);
     this.listener?.onClosed();
   }
 }

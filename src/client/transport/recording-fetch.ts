@@ -1,4 +1,8 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
+import { isJsonObject } from "../../generation/message.ts";
+import type { TaskClientError } from "../task-client-error.ts";
+import type { AnswerBounds } from "./answer-bounds.ts";
+import { isEventStream } from "./server-sent-events.ts";
 
 /** Passes the id of our request to `recordingFetch`, which removes it. */
 export const requestIdHeader = "holdfast-request-id";
@@ -14,10 +18,18 @@ export interface ResponseRecord {
   readonly streams: boolean;
 }
 
+/** What waits for a response. */
+export interface ResponseListener {
+  /** Called when the response's head arrives, and for each chunk of its body. */
+  readonly onActivity?: (() => void) | undefined;
+  /** Called when the server's stream was cut off, because it exceeds a bound. */
+  readonly onExceeded: (error: TaskClientError) => void;
+}
+
 /** The responses of a connection by request id. */
 export class ResponseRecords {
   readonly #records = new Map<string, ResponseRecord>();
-  readonly #listeners = new Map<string, () => void>();
+  readonly #listeners = new Map<string, ResponseListener>();
 
   get(requestId: string): ResponseRecord | undefined {
     return this.#records.get(requestId);
@@ -27,12 +39,11 @@ export class ResponseRecords {
     this.#records.set(requestId, record);
   }
 
-  /** Calls `listener` when the response's head arrives, and for each chunk of its body. */
-  onActivity(requestId: string, listener: () => void): void {
+  listen(requestId: string, listener: ResponseListener): void {
     this.#listeners.set(requestId, listener);
   }
 
-  listener(requestId: string): (() => void) | undefined {
+  listener(requestId: string): ResponseListener | undefined {
     return this.#listeners.get(requestId);
   }
 
@@ -42,8 +53,16 @@ export class ResponseRecords {
   }
 }
 
-/** A fetch that removes the two headers above, applies them, and records the response of each request with an id. */
-export function recordingFetch(fetchIt: FetchLike, records: ResponseRecords): FetchLike {
+/**
+ * A fetch that removes the two headers above, applies them, and records the response of each request with an id. `endBy` is called when
+ * the stream of any other request exceeds a bound.
+ */
+export function recordingFetch(
+  fetchIt: FetchLike,
+  records: ResponseRecords,
+  bounds: AnswerBounds,
+  endBy: (error: TaskClientError) => void,
+): FetchLike {
   return async (url, init) => {
     const headers = new Headers(init?.headers);
     const requestId = headers.get(requestIdHeader);
@@ -51,28 +70,30 @@ export function recordingFetch(fetchIt: FetchLike, records: ResponseRecords): Fe
     headers.delete(requestIdHeader);
     headers.delete(sessionHeader);
     if (sessionId !== null) headers.set("mcp-session-id", sessionId);
-    if (requestId === null) return fetchIt(url, sessionId === null ? init : { ...init, headers });
+    if (requestId === null) {
+      const response = await fetchIt(url, sessionId === null ? init : { ...init, headers });
+      const byEvent = isStream(response) && (init?.method !== "POST" || isRequest(init.body));
+      return bounds.bounded(response, { byEvent, onExceeded: byEvent ? endBy : undefined });
+    }
     const response = await fetchIt(url, { ...init, headers });
-    const contentType = response.headers.get("content-type") ?? "";
-    records.set(requestId, {
-      retryAfter: response.headers.get("retry-after"),
-      streams: response.status !== 202 && contentType.includes("text/event-stream"),
+    const streams = isStream(response);
+    records.set(requestId, { retryAfter: response.headers.get("retry-after"), streams });
+    const { onActivity, onExceeded } = records.listener(requestId) ?? {};
+    return bounds.bounded(response, {
+      byEvent: streams,
+      onActivity,
+      onExceeded: streams ? onExceeded : undefined,
     });
-    const onActivity = records.listener(requestId);
-    return onActivity === undefined ? response : observed(response, onActivity);
   };
 }
 
-function observed(response: Response, onActivity: () => void): Response {
-  onActivity();
-  const { ok, body, status, statusText, headers } = response;
-  // The SDK reads fields of an error response that a copy would lack.
-  if (!ok || body === null) return response;
-  const parts = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-    transform(chunk, controller) {
-      onActivity();
-      controller.enqueue(chunk);
-    },
-  });
-  return new Response(body.pipeThrough(parts), { status, statusText, headers });
+/** Whether the SDK's transport reads the answer to a request event by event. */
+function isStream(response: Response): boolean {
+  return response.ok && response.status !== 202 && isEventStream(response);
+}
+
+/** The SDK's transport reads the answer to anything else whole, whatever its content type. */
+function isRequest(body: unknown): boolean {
+  const message: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
+  return isJsonObject(message) && message["method"] !== undefined && message["id"] !== undefined;
 }

@@ -20,7 +20,7 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
     return { kind: "bad", code: "unauthorized", message: cause.message, cause };
   }
   const own = ownErrorIn(cause);
-  if (own !== undefined) return tokenFailure(own);
+  if (own !== undefined) return ownFailure(own);
   if (isInvalidAnswer(cause)) return { kind: "bad", code: "protocol", message: invalidAnswer(cause), cause };
   if (isUnreadable(cause)) {
     return {
@@ -40,8 +40,9 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
   };
 }
 
-/** There was no token: the `token` option threw, or there was none to be had. */
-function tokenFailure({ code, message, cause }: TaskClientError): Failure {
+/** The answer exceeds a bound; or there was no token: the `token` option threw, or there was none to be had. */
+function ownFailure({ code, message, cause }: TaskClientError): Failure {
+  if (code === "protocol") return { kind: "bad", code, message, cause };
   if (code !== "connection") return { kind: "bad", code: "unauthorized", message, cause };
   return { kind: "lost", notReceived: true, retryAfterMs: undefined, message, cause, error: undefined };
 }

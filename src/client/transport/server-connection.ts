@@ -1,33 +1,22 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
-import { Readable, type Writable } from "node:stream";
+import { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ChildProcess } from "node:child_process";
-import {
-  type Transport,
-  StreamableHTTPClientTransport,
-  type FetchLike,
-  ReadBuffer,
-  SdkError,
-  SdkErrorCode,
-  serializeMessage,
-  type JSONRPCMessage,
-} from "@modelcontextprotocol/client";
-import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
-import spawn from "cross-spawn";
+import { type Transport, StreamableHTTPClientTransport, type FetchLike } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
 import type { TracedPeer } from "../client-telemetry.ts";
 import type { ConnectOptions } from "../connect-options.ts";
+import { AnswerBounds } from "./answer-bounds.ts";
 import { ResponseRecords, recordingFetch } from "./recording-fetch.ts";
-import { processName, type ServerProcess, environmentOf } from "./server-process.ts";
+import { processName, type ServerProcess } from "./server-process.ts";
 import { hasCredentials, httpPeer, httpUrl, targets } from "./server-url.ts";
 import { bearer } from "../auth/authorized-fetch.ts";
 import { fetchWithAuth } from "../auth/fetch-with-auth.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { SseTransport } from "./sse-transport.ts";
 import { StandaloneStream } from "./standalone-stream.ts";
-import { ProcessGroup } from "./process-group.ts";
+import { ProcessTransport } from "./process-transport.ts";
 
 /** What `connect` connects to: a URL, a process to start, or a transport of the SDK that is not started yet. */
 export type ServerTarget = string | URL | ServerProcess | Transport;
@@ -48,9 +37,12 @@ export interface ServerConnection {
   readonly endSession?: () => Promise<void>;
   /** Sets the listener for the loss of the standalone stream: the server ended it and refuses a new one. */
   readonly onStreamLost?: (listener: () => void) => void;
+  /** Undefined for a transport that you passed in. */
+  readonly bounds?: AnswerBounds;
 }
 
 export interface ConnectionOptions extends HttpOptions, Pick<ConnectOptions, "serverName"> {
+  readonly maxAnswerBytes: number;
   /** The transport for a URL; default Streamable HTTP. */
   readonly isHttpSse?: boolean;
 }
@@ -60,7 +52,8 @@ export function connectionTo(
   options: ConnectionOptions,
   clock: ClientClock,
 ): ServerConnection {
-  const { serverName } = options;
+  const { serverName, maxAnswerBytes } = options;
+  const bounds = new AnswerBounds(maxAnswerBytes);
   if (typeof target === "string" || target instanceof URL) {
     const url = httpUrl(target);
     if (hasCredentials(url)) {
@@ -70,17 +63,17 @@ export function connectionTo(
       );
     }
     const { href, origin } = url;
-    const http = { name: serverName ?? href, peer: httpPeer(url) };
+    const http = { name: serverName ?? href, peer: httpPeer(url), bounds };
     if (options.isHttpSse === true)
-      return { ...http, kind: "http+sse", ...sseConnection(url, options, clock) };
-    return { ...http, kind: "http", origin, ...httpConnection(url, options, clock) };
+      return { ...http, kind: "http+sse", ...sseConnection(url, options, clock, bounds) };
+    return { ...http, kind: "http", origin, ...httpConnection(url, options, clock, bounds) };
   }
   if (typeof target !== "object" || target === null)
     throw new TypeError(`connect takes ${targets}, not ${typeof target}.`);
   if ("command" in target) {
-    const transport = new ProcessTransport(target, clock);
+    const transport = new ProcessTransport(target, clock, bounds);
     const name = serverName ?? processName(target);
-    return { name, kind: "stdio", peer: { transport: "stdio" }, transport };
+    return { name, kind: "stdio", peer: { transport: "stdio" }, transport, bounds };
   }
   return { name: serverName ?? "transport", kind: undefined, peer: {}, transport: target };
 }
@@ -113,6 +106,7 @@ export function httpConnection(
   url: URL,
   options: HttpOptions,
   clock: ClientClock,
+  bounds: AnswerBounds,
 ): {
   readonly transport: StreamableHTTPClientTransport;
   readonly responses: ResponseRecords;
@@ -123,8 +117,14 @@ export function httpConnection(
   const responses = new ResponseRecords();
   const fetchIt = fetchFor(url, options, clock);
   let streamLost = (): void => undefined;
+  // Nobody waits for a stream that belongs to no request of ours, so only the end of the connection can tell why it was cut off.
+  const endBy = (failure: TaskClientError): void => {
+    bounds.failure ??= failure;
+    void transport.close();
+  };
   const standalone = new StandaloneStream({
     fetch: fetchIt,
+    bounded: (response) => bounds.bounded(response, { byEvent: true, onExceeded: endBy }),
     clock,
     onMessage: (message) => transport.onmessage?.(message),
     onError: (error) => transport.onerror?.(error),
@@ -145,7 +145,7 @@ export function httpConnection(
         return protocolVersion === undefined || protocolVersion >= "2026" ? 0 : maxResumptions;
       },
     },
-    fetch: recordingFetch(standalone.intercepting(fetchIt), responses),
+    fetch: recordingFetch(standalone.intercepting(fetchIt), responses, bounds, endBy),
     ...(headers !== undefined && { requestInit: { headers: { ...headers } } }),
     ...(token !== undefined && { authProvider: { token: async () => readToken(token) } }),
   });
@@ -167,6 +167,7 @@ export function sseConnection(
   url: URL,
   options: HttpOptions,
   clock: ClientClock,
+  bounds: AnswerBounds,
 ): { readonly transport: SseTransport } {
   const headers = async (): Promise<Headers> => {
     const { headers: given = {}, token } = options;
@@ -175,7 +176,9 @@ export function sseConnection(
     if (read !== undefined) sent.set("authorization", `Bearer ${read}`);
     return sent;
   };
-  return { transport: new SseTransport({ url, fetch: fetchFor(url, options, clock), clock, headers }) };
+  return {
+    transport: new SseTransport({ url, fetch: fetchFor(url, options, clock), clock, headers, bounds }),
+  };
 }
 
 /** Sends the requests to the server, with the tokens of `auth`. */
@@ -252,117 +255,4 @@ function toResponse(message: IncomingMessage): Response {
       ? body.pipeThrough(new DecompressionStream(encoding))
       : body;
   return new Response(plain, { status, statusText, headers });
-}
-
-/** The longest line in bytes. Results come in one line, so this only stops a server that never ends it. */
-const longestLine = 256 * 2 ** 20;
-
-/** A stdio transport that ends the process with everything it started; the SDK's ends only the process itself. */
-export class ProcessTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport["onmessage"]>;
-  readonly #server: ServerProcess;
-  readonly #clock: ClientClock;
-  readonly #buffer = new ReadBuffer({ maxBufferSize: longestLine });
-  #child: ChildProcess | undefined;
-  #group: ProcessGroup | undefined;
-  #draining: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
-
-  constructor(server: ServerProcess, clock: ClientClock) {
-    this.#server = server;
-    this.#clock = clock;
-  }
-
-  async start(): Promise<void> {
-    const { command, args = [], env = {}, cwd, stderr = "inherit" } = this.#server;
-    const child = spawn(command, args, {
-      ...ProcessGroup.spawnOptions,
-      env: environmentOf(env, getDefaultEnvironment()),
-      stdio: ["pipe", "pipe", typeof stderr === "function" ? "pipe" : stderr],
-      windowsHide: true,
-      ...(cwd !== undefined && { cwd }),
-    });
-    this.#child = child;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const onError = (error: Error): void => this.onerror?.(error);
-    child.on("error", (error) => {
-      reject(error);
-      onError(error);
-    });
-    child.on("spawn", () => resolve());
-    child.on("close", () => {
-      this.#child = undefined;
-      this.onclose?.();
-      void this.close(); // its descendants may still run
-    });
-    child.stdin?.on("error", onError);
-    child.stdout?.on("error", onError);
-    child.stdout?.on("data", (bytes: Buffer) => this.#read(bytes));
-    if (typeof stderr === "function") {
-      const decoder = new TextDecoder();
-      child.stderr?.on("data", (bytes: Uint8Array) => stderr(decoder.decode(bytes, { stream: true })));
-    }
-    await promise;
-    this.#group = new ProcessGroup(child, this.#clock);
-  }
-
-  async send(message: JSONRPCMessage): Promise<void> {
-    const stdin = this.#child?.stdin;
-    if (stdin == null) throw new SdkError(SdkErrorCode.NotConnected, "Not connected");
-    if (!stdin.write(serializeMessage(message))) await this.#drained(stdin);
-  }
-
-  /** Resolves when the process has read what was written, or its pipe is closed. All sends share this wait, and its listeners. */
-  async #drained(stdin: Writable): Promise<void> {
-    await (this.#draining ??= new Promise((resolve) => {
-      const end = (): void => {
-        stdin.off("drain", end).off("close", end);
-        this.#draining = undefined;
-        resolve();
-      };
-      stdin.on("drain", end).on("close", end);
-      if (stdin.destroyed) queueMicrotask(end);
-    }));
-  }
-
-  /** Resolves when the processes have ended, or survived SIGKILL. They no longer keep this process alive then. */
-  async close(): Promise<void> {
-    await (this.#closing ??= this.#end());
-  }
-
-  async #end(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    child?.stdin?.end();
-    await this.#group?.end();
-    // A descendant that left the group can hold the pipes open.
-    for (const pipe of [child?.stdin, child?.stdout, child?.stderr]) pipe?.destroy();
-    child?.unref();
-    this.#buffer.clear();
-  }
-
-  #read(bytes: Buffer): void {
-    try {
-      this.#buffer.append(bytes);
-    } catch (error) {
-      this.#fault(error);
-      void this.close();
-      return;
-    }
-    for (;;) {
-      try {
-        const message = this.#buffer.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        this.#fault(error);
-      }
-    }
-  }
-
-  #fault(error: unknown): void {
-    this.onerror?.(error instanceof Error ? error : new Error(String(error)));
-  }
 }

@@ -37,15 +37,59 @@ export async function* readEvents(
 async function* readLines(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<string, void, undefined> {
-  let rest = "";
+  /** The parts of a line whose end has not come. They are joined once: a long line comes in thousands. */
+  let rest: string[] = [];
   /** Whether the chunk ended with CR: an LF at the start of the next one belongs to it. */
   let half = false;
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
     if (chunk === "") continue;
-    const text = rest + (half && chunk.startsWith("\n") ? chunk.slice(1) : chunk);
+    const [first = "", ...lines] = (half && chunk.startsWith("\n") ? chunk.slice(1) : chunk).split(
+      /\r\n|\r|\n/,
+    );
     half = chunk.endsWith("\r");
-    const lines = text.split(/\r\n|\r|\n/);
-    rest = lines.pop() ?? "";
+    rest.push(first);
+    const last = lines.pop();
+    if (last === undefined) continue;
+    yield rest.join("");
     yield* lines;
+    rest = [last];
+  }
+}
+
+export function isEventStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() === "text/event-stream";
+}
+
+const lf = 10;
+const cr = 13;
+
+/** The size of the event that a stream is in, in bytes: since the last empty line. */
+export class EventSize {
+  #bytes = 0;
+  #isLineEmpty = true;
+  #isAfterCr = false;
+
+  /** The size of the largest event that ends or goes on in this chunk. */
+  after(chunk: Uint8Array): number {
+    if (!chunk.includes(lf) && !chunk.includes(cr)) {
+      this.#isLineEmpty &&= chunk.length === 0;
+      this.#isAfterCr = false;
+      return (this.#bytes += chunk.length);
+    }
+    let largest = 0;
+    for (const byte of chunk) {
+      this.#bytes += 1;
+      largest = Math.max(largest, this.#bytes);
+      this.#add(byte);
+    }
+    return largest;
+  }
+
+  #add(byte: number): void {
+    const endsLine = byte === cr || (byte === lf && !this.#isAfterCr);
+    if (endsLine && this.#isLineEmpty) this.#bytes = 0;
+    if (endsLine) this.#isLineEmpty = true;
+    else if (byte !== lf) this.#isLineEmpty = false;
+    this.#isAfterCr = byte === cr;
   }
 }

@@ -9,10 +9,11 @@ import {
 } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import type { AnswerBounds } from "./answer-bounds.ts";
 import { describeCause } from "./describe-cause.ts";
 import { sendFailure } from "./send-failure.ts";
-import { readEvents, type ServerEvent } from "./server-sent-events.ts";
-import { fetchWithinOrigin, isEventStream } from "./standalone-stream.ts";
+import { isEventStream, readEvents, type ServerEvent } from "./server-sent-events.ts";
+import { fetchWithinOrigin } from "./standalone-stream.ts";
 
 /** How long a server may take to name the URL for messages. */
 const endpointMs = 5_000;
@@ -23,6 +24,7 @@ interface SseTransportOptions {
   readonly clock: ClientClock;
   /** The headers of the stream and of each message. */
   readonly headers: () => Promise<Headers>;
+  readonly bounds: AnswerBounds;
 }
 
 /** Whether an HTTP+SSE server may answer like this to a POST at the URL of its stream. The client then requests the stream (B-117). */
@@ -69,13 +71,15 @@ export class SseTransport implements Transport {
       throw new SdkError(SdkErrorCode.NotConnected, "Not connected");
     const headers = await this.#options.headers();
     headers.set("content-type", "application/json");
-    const response = await this.#options.fetch(endpoint, {
+    const { fetch: fetchIt, bounds } = this.#options;
+    const answer = await fetchIt(endpoint, {
       method: "POST",
       headers,
       body: JSON.stringify(message),
       redirect: "manual",
       signal: this.#ended.signal,
     });
+    const response = bounds.bounded(answer, { byEvent: false });
     const text = await response.text();
     if (!response.ok) throw httpError(response, text);
   }
@@ -106,13 +110,16 @@ export class SseTransport implements Transport {
   }
 
   async #get(signal: AbortSignal): Promise<AsyncGenerator<ServerEvent>> {
-    const { url, fetch: fetchIt, headers: given } = this.#options;
+    const { url, fetch: fetchIt, headers: given, bounds } = this.#options;
     const headers = await given();
     headers.set("accept", "text/event-stream");
-    const response = await fetchWithinOrigin(fetchIt, url, { headers, signal });
+    const answer = await fetchWithinOrigin(fetchIt, url, { headers, signal });
+    const byEvent = answer.ok && isEventStream(answer);
+    const onExceeded = (error: TaskClientError): void => void (bounds.failure ??= error);
+    const response = bounds.bounded(answer, { byEvent, onExceeded });
     const { status, body } = response;
     if (status === 401 || status === 403) throw httpError(response, await response.text());
-    if (response.ok && body !== null && isEventStream(response)) return readEvents(body);
+    if (byEvent && body !== null) return readEvents(body);
     await body?.cancel();
     throw new NoSseServer(`The server answered GET with HTTP ${status} and no stream`);
   }

@@ -2,10 +2,12 @@ import { type FetchLike, type JSONRPCMessage, parseJSONRPCMessage } from "@model
 import type { ClientClock } from "../clock.ts";
 import { retryDelay } from "../task/poll-delays.ts";
 import { retryAfterHeaderMs } from "../reply/retry.ts";
-import { readEvents } from "./server-sent-events.ts";
+import { isEventStream, readEvents } from "./server-sent-events.ts";
 
 interface StandaloneStreamOptions {
   readonly fetch: FetchLike;
+  /** The same response, with the bound on each of its events. */
+  readonly bounded: (response: Response) => Response;
   readonly clock: ClientClock;
   readonly onMessage: (message: JSONRPCMessage) => void;
   readonly onError: (error: Error) => void;
@@ -78,12 +80,12 @@ export class StandaloneStream {
 
   /** Reads one stream to its end. */
   async #open(url: string | URL, headers: Headers, signal: AbortSignal): Promise<StreamEnd> {
-    const { fetch: fetchIt, clock, authorization } = this.#options;
+    const { fetch: fetchIt, bounded, clock, authorization } = this.#options;
     let end: Exclude<StreamEnd, { kind: "refused" }> = { kind: "unavailable", pauseMs: undefined };
     try {
       const token = await authorization();
       if (token !== undefined) headers.set("authorization", token);
-      const response = await fetchWithinOrigin(fetchIt, url, { headers, signal });
+      const response = bounded(await fetchWithinOrigin(fetchIt, url, { headers, signal }));
       const { status, body } = response;
       if (response.ok && body !== null && isEventStream(response)) {
         end = { kind: "broke", pauseMs: undefined };
@@ -115,10 +117,6 @@ export class StandaloneStream {
       onError(error instanceof Error ? error : new Error(String(error)));
     }
   }
-}
-
-export function isEventStream({ headers }: Response): boolean {
-  return headers.get("content-type")?.includes("text/event-stream") === true;
 }
 
 /** 409: the server believes that an earlier stream is still open. */

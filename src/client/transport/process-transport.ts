@@ -1,0 +1,133 @@
+import type { Writable } from "node:stream";
+import type { ChildProcess } from "node:child_process";
+import {
+  type Transport,
+  ReadBuffer,
+  SdkError,
+  SdkErrorCode,
+  serializeMessage,
+  type JSONRPCMessage,
+} from "@modelcontextprotocol/client";
+import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
+import spawn from "cross-spawn";
+import type { ClientClock } from "../clock.ts";
+import type { AnswerBounds } from "./answer-bounds.ts";
+import { TaskClientError } from "../task-client-error.ts";
+import { ProcessGroup } from "./process-group.ts";
+import { environmentOf, type ServerProcess } from "./server-process.ts";
+
+/** A stdio transport that ends the process with everything it started; the SDK's ends only the process itself. */
+export class ProcessTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport["onmessage"]>;
+  readonly #server: ServerProcess;
+  readonly #clock: ClientClock;
+  readonly #bounds: AnswerBounds;
+  readonly #buffer: ReadBuffer;
+  #child: ChildProcess | undefined;
+  #group: ProcessGroup | undefined;
+  #draining: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(server: ServerProcess, clock: ClientClock, bounds: AnswerBounds) {
+    this.#server = server;
+    this.#clock = clock;
+    this.#bounds = bounds;
+    this.#buffer = new ReadBuffer({ maxBufferSize: bounds.maxAnswerBytes });
+  }
+
+  async start(): Promise<void> {
+    const { command, args = [], env = {}, cwd, stderr = "inherit" } = this.#server;
+    const child = spawn(command, args, {
+      ...ProcessGroup.spawnOptions,
+      env: environmentOf(env, getDefaultEnvironment()),
+      stdio: ["pipe", "pipe", typeof stderr === "function" ? "pipe" : stderr],
+      windowsHide: true,
+      ...(cwd !== undefined && { cwd }),
+    });
+    this.#child = child;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onError = (error: Error): void => this.onerror?.(error);
+    child.on("error", (error) => {
+      reject(error);
+      onError(error);
+    });
+    child.on("spawn", () => resolve());
+    child.on("close", () => {
+      this.#child = undefined;
+      this.onclose?.();
+      void this.close(); // its descendants may still run
+    });
+    child.stdin?.on("error", onError);
+    child.stdout?.on("error", onError);
+    child.stdout?.on("data", (bytes: Buffer) => this.#read(bytes));
+    if (typeof stderr === "function") {
+      const decoder = new TextDecoder();
+      child.stderr?.on("data", (bytes: Uint8Array) => stderr(decoder.decode(bytes, { stream: true })));
+    }
+    await promise;
+    this.#group = new ProcessGroup(child, this.#clock);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (stdin == null) throw new SdkError(SdkErrorCode.NotConnected, "Not connected");
+    if (!stdin.write(serializeMessage(message))) await this.#drained(stdin);
+  }
+
+  /** Resolves when the process has read what was written, or its pipe is closed. All sends share this wait, and its listeners. */
+  async #drained(stdin: Writable): Promise<void> {
+    await (this.#draining ??= new Promise((resolve) => {
+      const end = (): void => {
+        stdin.off("drain", end).off("close", end);
+        this.#draining = undefined;
+        resolve();
+      };
+      stdin.on("drain", end).on("close", end);
+      if (stdin.destroyed) queueMicrotask(end);
+    }));
+  }
+
+  /** Resolves when the processes have ended, or survived SIGKILL. They no longer keep this process alive then. */
+  async close(): Promise<void> {
+    await (this.#closing ??= this.#end());
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    child?.stdin?.end();
+    await this.#group?.end();
+    // A descendant that left the group can hold the pipes open.
+    for (const pipe of [child?.stdin, child?.stdout, child?.stderr]) pipe?.destroy();
+    child?.unref();
+    this.#buffer.clear();
+  }
+
+  #read(bytes: Buffer): void {
+    try {
+      this.#bounds.arrived(bytes.length);
+      this.#buffer.append(bytes);
+    } catch (error) {
+      const failure = error instanceof TaskClientError ? error : this.#bounds.tooLong();
+      this.#bounds.failure = failure;
+      this.#fault(failure);
+      void this.close();
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.#fault(error);
+      }
+    }
+  }
+
+  #fault(error: unknown): void {
+    this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+  }
+}
