@@ -1,23 +1,20 @@
 /**
- * Resolves when what `begin` started calls back; rejects with the signal's reason if it aborts first. `begin` gets the callback and returns
- * a function that cancels it.
+ * Resolves when what `begin` started calls back; rejects with the signal's reason if it aborts first. `begin` gets the callback, which it
+ * may call before it returns, and returns a function that cancels it. Either way nothing stays: a listener left on a signal would keep all
+ * that waited, and `AbortSignal.any` itself.
  */
-export function waitFor(begin: (done: () => void) => () => void, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const onAbort = (): void => {
-      stopWaiting();
-      reject(signal.reason as Error);
-    };
-    const stopWaiting = begin(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    });
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
+export async function waitFor(begin: (done: () => void) => () => void, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stopListening = whenAborted(signal, () => reject(signal.reason as Error));
+  let stopWaiting = (): void => undefined;
+  try {
+    stopWaiting = begin(resolve);
+    await promise;
+  } finally {
+    stopListening();
+    stopWaiting();
+  }
 }
 
 /** Calls `run` once when `signal` aborts, or at once if it has; returns a function that cancels this. */

@@ -44,11 +44,6 @@ export async function sleep(
 }
 
 /** Resolves at a time (epoch ms), unless the handler is dropped from memory before; rejects when its signal aborts. */
-export async function waitUntil(run: Run, timers: Timers, until: number): Promise<void> {
-  let cancelTimer = (): void => undefined;
-  try {
-    await waitFor((done) => (cancelTimer = run.life.holdTimer(timers.at(until, done))), run.signal);
-  } finally {
-    cancelTimer();
-  }
+export function waitUntil(run: Run, timers: Timers, until: number): Promise<void> {
+  return waitFor((done) => run.life.holdTimer(timers.at(until, done)), run.signal);
 }

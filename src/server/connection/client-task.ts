@@ -75,18 +75,13 @@ function pauseOf({ pollInterval }: JsonObject): number {
 
 function changeOrPause({ connection, clock, signal }: Question, taskId: string, ms: number): Promise<void> {
   return waitFor((done) => {
-    const stop = (): void => {
+    const cancelTimer = clock.after(ms, done);
+    const unlisten = connection.onTaskNotification((_method, params) => {
+      if (params["taskId"] === taskId) done();
+    });
+    return () => {
       cancelTimer();
       unlisten();
     };
-    const end = (): void => {
-      stop();
-      done();
-    };
-    const cancelTimer = clock.after(ms, end);
-    const unlisten = connection.onTaskNotification((_method, params) => {
-      if (params["taskId"] === taskId) end();
-    });
-    return stop;
   }, signal);
 }

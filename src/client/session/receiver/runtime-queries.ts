@@ -24,7 +24,7 @@ export async function untilFinished(
       if (snapshot.task.finishedAt !== null) return snapshot;
       await waitFor((done) => {
         wake = done;
-        if (changed) queueMicrotask(done);
+        if (changed) done();
         return () => undefined;
       }, signal);
     } finally {
