@@ -1,7 +1,7 @@
 export { storeFromUrl } from "./store/from-url.ts";
 export type { StoreUrlOptions } from "./store/from-url.ts";
-export { encryptedStore, type EncryptionOptions } from "./store/encryption/encrypted-store.ts";
-export type { EncryptionKey } from "./store/encryption/encryption-keys.ts";
+export { encryptedStore, type EncryptionOptions } from "./store/encrypted-store.ts";
+export type { EncryptionKey } from "./store/encryption-keys.ts";
 
 // For authors of stores: the port, what its commands do, and what goes through it.
 export type { AdminStore, EndedAs, PausedTool, TaskRange } from "./store/admin-store.ts";

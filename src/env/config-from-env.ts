@@ -12,7 +12,7 @@ import {
 } from "../server/http/operator-options.ts";
 import { rateOptions } from "../server/rates/rate-options.ts";
 import { tasksOptions, type TasksOptions } from "../server/tasks-options.ts";
-import { encryptedStore } from "../store/encryption/encrypted-store.ts";
+import { encryptedStore } from "../store/encrypted-store.ts";
 import { storeFromUrl } from "../store/from-url.ts";
 import { postgresStoreOptions } from "../store/postgres/options.ts";
 import { sqliteStoreOptions } from "../store/sqlite/options.ts";

@@ -1,6 +1,7 @@
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptions, options as optionsOf, tableOf } from "../options/options.ts";
 import type { StoredTasks } from "./export-journal.ts";
+import type { KeyRing } from "./encryption-keys.ts";
 import { memoryStore } from "./sqlite/memory-store.ts";
 import { isPostgresUrl, postgresStoreOptions, type PostgresStoreOptions } from "./postgres/options.ts";
 import { postgresStore } from "./postgres/postgres-store.ts";
@@ -46,16 +47,17 @@ export function existingStore(store: string, resolve: (path: string) => string):
 
 /**
  * Reads tasks of a store without being one of its owners, by a URL as above or by the path of a file, which `resolve` makes absolute.
- * Throws `store_url` for anything else.
+ * Encrypted texts are read with `keys`, if it has them. Throws `store_url` for anything else.
  */
 export async function readStore<T>(
   store: string,
   resolve: (path: string) => string,
   read: (tasks: StoredTasks) => Promise<T>,
+  keys?: KeyRing,
 ): Promise<T> {
   const postgres = postgresUrl(store);
-  if (postgres !== undefined) return readPostgres(postgres.url, postgres.options, read);
-  return readDatabase(resolve(pathOfStore(store)), read);
+  if (postgres !== undefined) return readPostgres(postgres.url, postgres.options, read, keys);
+  return readDatabase(resolve(pathOfStore(store)), read, keys);
 }
 
 /** The place of a store that a database keeps. */

@@ -11,7 +11,8 @@ import {
   type Column,
   type Row,
 } from "./row.ts";
-import type { ToStored } from "./stored-text.ts";
+import type { Codec, Place } from "./codec.ts";
+import { toStored } from "./stored-text.ts";
 
 type ColumnsOf<Names extends readonly string[]> = Readonly<Record<Names[number], Column>>;
 
@@ -47,17 +48,25 @@ export const journalHeadColumns = [
 /** The columns that hold its end. */
 export const journalEndColumns = ["key", "value", "error"] as const;
 
-/** The values for `journalColumns`. */
-export function journalRowOf(entry: JournalEntry, toStored: ToStored): (string | number | null)[] {
+type Sealed = "request" | "value" | "error";
+
+const place = (of: string, column: Sealed, key: string): Place => ({ table: "journal", column, of, key });
+
+/** The values for `journalColumns` of an entry of the task `of`. */
+export function journalRowOf(of: string, entry: JournalEntry, codec: Codec): (string | number | null)[] {
   const stored = (value: string | null): string | null => (value === null ? null : toStored(value));
+  const sealed = (column: Sealed): string | null => {
+    const value = entry[column];
+    return value === null ? null : toStored(codec.seal(value, place(of, column, entry.key)));
+  };
   return [
     toStored(entry.key),
     entry.kind,
     entry.method,
-    stored(entry.request),
+    isName(entry.kind) ? stored(entry.request) : sealed("request"),
     stored(entry.requestHash),
-    stored(entry.value),
-    stored(entry.error),
+    sealed("value"),
+    sealed("error"),
     entry.deadlineAt,
     entry.doneAt,
     entry.doneVersion,
@@ -83,9 +92,25 @@ const at = columnsOf(journalColumns);
 const listedAt = columnsOf([...journalHeadColumns, "place", "bytes"]);
 const endAt = columnsOf(journalEndColumns);
 
-/** The entry of a row that begins with `journalColumns`. */
-export function journalEntryOf(row: Row): JournalEntry {
-  return { ...headOf(row, at), request: textOrNull(row, at.request), ...endOf(row, at) };
+/** The entry of the task `of` in a row that begins with `journalColumns`. */
+export function journalEntryOf(of: string, row: Row, codec: Codec): JournalEntry {
+  const head = headOf(row, at);
+  const request = textOrNull(row, at.request);
+  return {
+    ...head,
+    request: request === null || isName(head.kind) ? request : openedRequest(of, head.key, request, codec),
+    ...endOf(of, row, at, codec),
+  };
+}
+
+/** The params of a question. */
+export function openedRequest(of: string, key: string, request: string, codec: Codec): string {
+  return codec.open(request, place(of, "request", key));
+}
+
+/** Whether the request of such an entry is a name, which is searched for. */
+function isName(kind: JournalKind): boolean {
+  return kind !== "input";
 }
 
 /** The entry of a row of `journalHeadColumns`, its place and its size. */
@@ -98,8 +123,8 @@ export function listedEntryOf(row: Row): ListedEntry {
 }
 
 /** The end of the entry in a row of `journalEndColumns`. */
-export function journalEndOf(row: Row): JournalEnd {
-  return endOf(row, endAt);
+export function journalEndOf(of: string, row: Row, codec: Codec): JournalEnd {
+  return endOf(of, row, endAt, codec);
 }
 
 function headOf(row: Row, columns: ColumnsOf<typeof journalHeadColumns>): JournalHead {
@@ -116,12 +141,13 @@ function headOf(row: Row, columns: ColumnsOf<typeof journalHeadColumns>): Journa
   };
 }
 
-function endOf(row: Row, columns: ColumnsOf<typeof journalEndColumns>): JournalEnd {
-  return {
-    key: text(row, columns.key),
-    value: textOrNull(row, columns.value),
-    error: textOrNull(row, columns.error),
+function endOf(of: string, row: Row, columns: ColumnsOf<typeof journalEndColumns>, codec: Codec): JournalEnd {
+  const key = text(row, columns.key);
+  const opened = (column: "value" | "error"): string | null => {
+    const stored = textOrNull(row, columns[column]);
+    return stored === null ? null : codec.open(stored, place(of, column, key));
   };
+  return { key, value: opened("value"), error: opened("error") };
 }
 
 export function inputMethodOf(row: Row, column: Column): InputMethod {

@@ -1,6 +1,7 @@
 import type { LineList, TaskLine } from "../task/task-line.ts";
 import { columnsOf, integer, oneOf, text, time, type Row } from "./row.ts";
-import type { ToStored } from "./stored-text.ts";
+import type { Codec, Place } from "./codec.ts";
+import { toStored } from "./stored-text.ts";
 
 /** The columns of `line`, besides the task's id. */
 export const lineColumns = ["list", "seq", "at", "step", "place", "body"] as const;
@@ -9,22 +10,33 @@ const lists: Readonly<Record<LineList, true>> = { log: true, output: true };
 
 const at = columnsOf(lineColumns);
 
-/** The values for `lineColumns`. */
+const placeOf = (of: string, list: LineList, seq: number): Place => ({
+  table: "line",
+  column: "body",
+  of,
+  key: `${list} ${seq}`,
+});
+
+/** The values for `lineColumns` of a line of the task `of`. */
 export function lineRowOf(
+  of: string,
   { list, seq, at: appendedAt, step, place, body }: TaskLine,
-  toStored: ToStored,
+  codec: Codec,
 ): [string, number, number, string, number, string] {
-  return [list, seq, appendedAt, toStored(step), place, toStored(body)];
+  const sealed = codec.seal(body, placeOf(of, list, seq));
+  return [list, seq, appendedAt, toStored(step), place, toStored(sealed)];
 }
 
-/** The line of a row of `lineColumns`. Throws if it is damaged. */
-export function lineOf(row: Row): TaskLine {
+/** The line of the task `of` in a row of `lineColumns`. Throws if it is damaged. */
+export function lineOf(of: string, row: Row, codec: Codec): TaskLine {
+  const list = oneOf(row, at.list, lists);
+  const seq = integer(row, at.seq);
   return {
-    list: oneOf(row, at.list, lists),
-    seq: integer(row, at.seq),
+    list,
+    seq,
     at: time(row, at.at),
     step: text(row, at.step),
     place: integer(row, at.place),
-    body: text(row, at.body),
+    body: codec.open(text(row, at.body), placeOf(of, list, seq)),
   };
 }

@@ -2,6 +2,7 @@ import type { HoldfastError } from "../task/fault.ts";
 import type { JournalEnd, JournalEntry, JournalHead } from "../task/journal.ts";
 import type { GenerationName, TaskRecord, TaskRequest, TaskSnapshot } from "../task/record.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
+import type { Protection } from "./protection.ts";
 import type { AdminStore } from "./admin-store.ts";
 import type { MessageQueues } from "./message-queues.ts";
 import type { NodeReports } from "./node-reports.ts";
@@ -90,6 +91,8 @@ export interface TaskStore {
    * says what to do.
    */
   open(owner: StoreOwner): Promise<void>;
+  /** Decides how texts are stored: call it at most once, before `open`. Left out by a store that cannot encrypt. */
+  protect?(protection: Protection): void;
   /** Resolves when all writes are durable. The owner then counts as dead. Later calls reject with `store_closed`. */
   close(): Promise<void>;
   /** Reports that this owner lives, and finds owners that no longer do. Call it once a second. */

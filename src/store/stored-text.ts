@@ -1,9 +1,6 @@
 /** A noncharacter, with which none of our texts begins; if one does, it is escaped too. */
 const escaped = "\ufffe";
 
-/** Converts a text to its stored form. */
-export type ToStored = (text: string) => string;
-
 /**
  * The form in which a database stores a text. A JavaScript string may contain half of a surrogate pair, which UTF-8 cannot: SQLite would store
  * U+FFFD for each, and two journal keys could become equal. Postgres takes no NUL, and Deno's SQLite reads a text only up to one. Such rare

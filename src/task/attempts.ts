@@ -1,4 +1,4 @@
-import { cutText, isSealed } from "./stored-text.ts";
+import { cutText } from "./stored-text.ts";
 import type { Outcome } from "./outcome.ts";
 import type { TaskEvent } from "./transition.ts";
 
@@ -110,12 +110,10 @@ function ended(
 ): readonly TaskAttempt[] {
   const last = attempts.at(-1);
   if (last === undefined || last.endedAt !== null) return attempts;
-  // An encrypted text cannot be decrypted once it is cut, so it is cut after decryption.
-  const why = error === undefined ? {} : { error: isSealed(error) ? error : cutError(error) };
+  const why = error === undefined ? {} : { error: cutError(error) };
   const earlier = attempts.slice(0, -1);
   if (stack === undefined) return [...earlier, { ...last, endedAt, end, ...why }];
-  const where = { stack: isSealed(stack) ? stack : cutStack(stack) };
-  return [...earlier.map(withoutStack), { ...last, endedAt, end, ...why, ...where }];
+  return [...earlier.map(withoutStack), { ...last, endedAt, end, ...why, stack: cutStack(stack) }];
 }
 
 /** One stack is enough to find the cause, and every change writes it again. */

@@ -1,6 +1,5 @@
 /**
  * Texts as stores keep them: JSON, cut to a length in code points, or encrypted.
- * An encrypted text cannot be cut: whoever reads it cuts after decryption.
  */
 
 import { HoldfastError, isUnreadable } from "./fault.ts";
@@ -94,8 +93,8 @@ export function cutBytes(text: string, maxBytes: number): string {
 /** In bytes, of such a mark for a text of up to a terabyte. */
 const longestMark = 30;
 
-/** An encrypted text: `enc1:`, the id of its key, and the ciphertext. No JSON text begins like this. */
-const form = /^enc1:[\w-]{1,32}:[\w-]{38,}$/;
+/** An encrypted text: `enc2:`, the id of its key, and the ciphertext. No JSON text begins like this. */
+const form = /^enc2:[\w-]{1,32}:[\w-]{38,}$/;
 
 /** What operators without keys see instead of an encrypted text. */
 export const encryptedText = "(encrypted)";

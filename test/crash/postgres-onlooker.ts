@@ -3,7 +3,7 @@ import type { TaskRecord } from "../../src/task/record.ts";
 import { defaultSchema as schema } from "../places/store-at.ts";
 import { withClient } from "../postgres/with-client.ts";
 import type { Job } from "./job.ts";
-import { answerIn } from "../places/encryption.ts";
+import { answerIn, storeIdSecret } from "../places/encryption.ts";
 import { lostPromises } from "./lost-promises.ts";
 import type { Rest } from "./needless-runs.ts";
 import type { Counted, Leftovers, Life, Onlooker } from "./onlooker.ts";
@@ -28,6 +28,13 @@ export class PostgresOnlooker implements Onlooker {
     const answers = await this.#rows<{ task_id: string; value: string | null }>(
       `select task_id, value from ${schema}.journal where key = 'word'`,
     );
+    const [secret] = await this.#rows<{ value: string }>(
+      `select value from ${schema}.secret where name = '${storeIdSecret}'`,
+    );
+    const said = ({ task_id: task, value }: (typeof answers)[number]): [string, string] => [
+      task,
+      answerIn({ store: secret?.value, task, entry: "word", value }),
+    ];
     return lostPromises(
       jobs,
       new Map(
@@ -36,7 +43,7 @@ export class PostgresOnlooker implements Onlooker {
           { state, cancelAsked: cancelRequestedAt !== null },
         ]),
       ),
-      new Map(answers.map((row) => [row.task_id, answerIn(row.value)])),
+      new Map(answers.map(said)),
     );
   }
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Job } from "./job.ts";
-import { answerIn } from "../places/encryption.ts";
+import { answerIn, storeIdSecret } from "../places/encryption.ts";
 import { lostPromises, type TaskRow } from "./lost-promises.ts";
 import type { Rest } from "./needless-runs.ts";
 import type { Counted, Leftovers, Life, Onlooker } from "./onlooker.ts";
@@ -142,5 +142,11 @@ function readTasks(db: DatabaseSync): ReadonlyMap<string, TaskRow> {
 
 function readAnswers(db: DatabaseSync): ReadonlyMap<string, string> {
   const rows = db.prepare("SELECT task_id, value FROM journal WHERE key = 'word'").all();
-  return new Map(rows.map((row) => [String(row["task_id"]), answerIn(row["value"])]));
+  const store = db.prepare("SELECT value FROM secret WHERE name = ?").get(storeIdSecret)?.["value"];
+  return new Map(
+    rows.map((row) => {
+      const task = String(row["task_id"]);
+      return [task, answerIn({ store, task, entry: "word", value: row["value"] })];
+    }),
+  );
 }

@@ -1,3 +1,4 @@
+import { inClear } from "../../src/store/codec.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TaskClientError } from "../../src/client/task-client-error.ts";
@@ -7,7 +8,6 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../src/runtime/tool/tool-errors.ts";
 import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
 import { journalColumns, journalEntryOf, journalRowOf } from "../../src/store/journal-row.ts";
-import { toStored } from "../../src/store/stored-text.ts";
 import { readTask } from "../../src/store/sqlite/read-task.ts";
 import { recordOf, rowOf, taskColumns } from "../../src/store/sqlite/record-row.ts";
 import { HoldfastError, type FaultCode } from "../../src/task/fault.ts";
@@ -170,15 +170,20 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
     type Damage = Readonly<Record<string, unknown>>;
     const row = (names: readonly string[], values: readonly unknown[], damaged: Damage = {}): unknown[] =>
       names.map((name, place) => (Object.hasOwn(damaged, name) ? damaged[name] : values[place]));
-    const readEntry = (read: never): unknown => readTask("task", () => journalEntryOf(read));
+    const readRecord = (read: never): unknown => recordOf(read, inClear);
+    const readEntry = (read: never): unknown => readTask("task", () => journalEntryOf("task", read, inClear));
     fc.assert(
       fc.property(damage, (damaged) => {
-        holds(recordOf, row(taskColumns, rowOf(task), damaged), "task_unreadable");
-        holds(readEntry, row(journalColumns, journalRowOf(entry, toStored), damaged), "task_unreadable");
+        holds(readRecord, row(taskColumns, rowOf(task, inClear), damaged), "task_unreadable");
+        holds(
+          readEntry,
+          row(journalColumns, journalRowOf("task", entry, inClear), damaged),
+          "task_unreadable",
+        );
       }),
       fuzzRuns(2_000),
     );
-    expect(recordOf(row(taskColumns, rowOf(task)) as never)).toEqual(task);
+    expect(readRecord(row(taskColumns, rowOf(task, inClear)) as never)).toEqual(task);
   });
 
   it("read the same events from a stream, however it is cut", async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { encryptedStore } from "../../src/store/encryption/encrypted-store.ts";
+import { encryptedStore } from "../../src/store/encrypted-store.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";

@@ -2,7 +2,6 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { exportJournal, type StoredTasks } from "../../store/export-journal.ts";
-import { openedTasks } from "../../store/encryption/opened-reads.ts";
 import { readStore } from "../../store/from-url.ts";
 import { HoldfastError, type FaultCode } from "../../task/fault.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
@@ -53,9 +52,7 @@ export async function exportTask(
 
 async function readTasks<T>(io: Io, store: string, read: (tasks: StoredTasks) => Promise<T>): Promise<T> {
   try {
-    const keys = encryptionKeys(io);
-    const opened = (tasks: StoredTasks): Promise<T> => read(openedTasks(tasks, keys));
-    return await readStore(store, (path) => resolve(io.cwd, path), opened);
+    return await readStore(store, (path) => resolve(io.cwd, path), read, encryptionKeys(io));
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     if (error.code === "unknown_task") throw new TaskClientError("unknown_task", error.message);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { readKeys, type KeyRing } from "../../store/encryption/encryption-keys.ts";
+import { readKeys, type KeyRing } from "../../store/encryption-keys.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";

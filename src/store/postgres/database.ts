@@ -1,5 +1,6 @@
 import type { Pool, PoolClient, QueryArrayResult } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
+import { Codecs } from "../cipher.ts";
 import type { Row } from "../row.ts";
 import { isBroken, isConnectionFault, storeFailed } from "./postgres-error.ts";
 
@@ -23,6 +24,8 @@ const mostBroken = 10;
 export class Database implements Queries {
   readonly #pool: Pool;
   readonly #timeoutMs: number;
+  /** How texts are stored. */
+  readonly codecs = new Codecs();
 
   constructor(pool: Pool, timeoutMs: number) {
     this.#pool = pool;

@@ -13,6 +13,7 @@ import {
   type RunnableTasks,
   type RunningTasks,
 } from "../facts.ts";
+import { eventPlace, type Codec } from "../codec.ts";
 import { journalColumns, journalEntryOf } from "../journal-row.ts";
 import { columnsOf, idOf, integer, text, textOrNull, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
@@ -31,6 +32,8 @@ export interface DeletableTask {
 
 /** The data read for a group; its commands then change it. Unreadable data is kept as the error that says so. */
 export interface GroupFacts {
+  /** How texts are stored. */
+  readonly codec: Codec;
   readonly tasks: Map<string, TaskRecord | Error>;
   readonly entries: Map<string, Map<string, JournalEntry | Error>>;
   /** Ids of the tasks below a task. */
@@ -75,8 +78,9 @@ export function queryOf(commands: readonly TaskCommand[], looksForTaken: boolean
   };
 }
 
-export function noFacts(): GroupFacts {
+export function noFacts(codec: Codec): GroupFacts {
   return {
+    codec,
     tasks: new Map(),
     entries: new Map(),
     children: new Map(),
@@ -155,7 +159,7 @@ export async function readTasks(
 /** An unreadable record is kept as the error that says so. */
 function addRecord(into: GroupFacts, row: Row): TaskRecord | Error {
   try {
-    const task = recordOf(row);
+    const task = recordOf(row, into.codec);
     into.tasks.set(task.id, task);
     return task;
   } catch (error) {
@@ -174,16 +178,20 @@ function addJournalEntry(into: GroupFacts, row: Row): void {
   const of = into.entries.get(id) ?? new Map<string, JournalEntry | Error>();
   into.entries.set(id, of);
   const entry = row.slice(1);
-  of.set(text(entry, entryAt.key), readEntry(id, entry));
+  of.set(text(entry, entryAt.key), readEntry(id, entry, into.codec));
 }
 
-function readEntry(id: string, row: Row): JournalEntry | Error {
+function readEntry(id: string, row: Row, codec: Codec): JournalEntry | Error {
   try {
-    return journalEntryOf(row);
+    return journalEntryOf(id, row, codec);
   } catch (error) {
-    const problem = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
-    return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause: error });
+    return damageOf(id, error);
   }
+}
+
+function damageOf(id: string, error: unknown): HoldfastError {
+  const problem = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+  return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause: error });
 }
 
 const keptAt = columnsOf(["seq", "value"]);
@@ -200,9 +208,7 @@ async function readEvent(
     void into.events.set(`${id} ${name}`, facts);
   if (coming === undefined) {
     const [row] = await queries.query(sql.firstEvent, of);
-    return put(
-      row === undefined ? {} : { kept: { seq: integer(row, keptAt.seq), value: text(row, keptAt.value) } },
-    );
+    return put(row === undefined ? {} : keptIn(row, id, name, into.codec));
   }
   const { dedupeId, now } = coming;
   const [[wait], [known], [count]] = await Promise.all([
@@ -210,12 +216,21 @@ async function readEvent(
     dedupeId === null ? [] : queries.query(sql.knownEvent, [toStored(id), toStored(dedupeId)]),
     queries.query(sql.countEvents, [toStored(id)]),
   ]);
-  const entry = wait === undefined ? undefined : readEntry(id, wait);
+  const entry = wait === undefined ? undefined : readEntry(id, wait, into.codec);
   put({
     ...(entry instanceof Error ? { damage: entry } : { wait: entry }),
     isKnown: known !== undefined,
     count: Number(count?.[0] ?? 0),
   });
+}
+
+function keptIn(row: Row, id: string, name: string, codec: Codec): EventFacts & { readonly damage?: Error } {
+  try {
+    const value = codec.open(text(row, keptAt.value), eventPlace(id, name));
+    return { kept: { seq: integer(row, keptAt.seq), value } };
+  } catch (error) {
+    return { damage: damageOf(id, error) };
+  }
 }
 
 async function readTaken(

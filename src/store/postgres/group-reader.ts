@@ -3,6 +3,7 @@ import type { NewTask, TaskRecord } from "../../task/record.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { compareNames } from "../../task/queue.ts";
 import { StoreLost } from "../lost-store.ts";
+import type { Codecs } from "../cipher.ts";
 import { deliveriesIn } from "../delivery-row.ts";
 import type { DeliveryQuery } from "../outbox.ts";
 import { columnsOf, idOf, integer, text, type Row } from "../row.ts";
@@ -55,6 +56,7 @@ export interface ReadGroup {
 /** Reads what a group of commands needs to know, and locks what it depends on. */
 export class GroupReader {
   readonly #names: Names;
+  readonly #codecs: Pick<Codecs, "writing">;
   readonly #owners: Owners;
   readonly #facts: FactStatements;
   readonly #claims: ClaimStatements;
@@ -63,7 +65,8 @@ export class GroupReader {
   /** Counts that were near their limits at the last read. */
   readonly #near = new Set<string>();
 
-  constructor(names: Names, owners: Owners) {
+  constructor(names: Names, owners: Owners, codecs: Pick<Codecs, "writing">) {
+    this.#codecs = codecs;
     this.#names = names;
     this.#owners = owners;
     this.#facts = factStatements(names);
@@ -75,7 +78,7 @@ export class GroupReader {
   /** Rejects with `NearLimit` if the group has to be retried, and with `store_lost` if others considered this owner dead. */
   async read(queries: Queries, commands: readonly TaskCommand[], looksForTaken: boolean): Promise<ReadGroup> {
     const query = queryOf(commands, looksForTaken);
-    const facts = noFacts();
+    const facts = noFacts(this.#codecs.writing);
     const counted = countedBy(query);
     const made = countsOf(query);
     const alone = [

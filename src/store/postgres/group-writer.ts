@@ -60,7 +60,7 @@ export class GroupWriter {
 
   constructor(setup: GroupWriterSetup) {
     this.#setup = setup;
-    this.#reader = new GroupReader(setup.names, setup.owners);
+    this.#reader = new GroupReader(setup.names, setup.owners, setup.database.codecs);
     this.#sql = {
       ...writeStatements(setup.names),
       ...adminStatements(setup.names),
@@ -157,7 +157,7 @@ export class GroupWriter {
   }
 
   #send(transaction: Transaction, { writes, deltas }: GroupTables): void {
-    writes.send(transaction, this.#sql, this.#setup.owners.sql);
+    writes.send(transaction, this.#setup.database.codecs.writing, this.#sql, this.#setup.owners.sql);
     const counts = deltas.entries();
     if (counts.length > 0) {
       const values = [

@@ -3,6 +3,8 @@ import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { compareNames } from "../../task/queue.ts";
 import { journalRowOf } from "../journal-row.ts";
+import { eventPlace, outcomePlace, type Codec } from "../codec.ts";
+import { requestRowOf } from "../request-row.ts";
 import { toStored } from "../stored-text.ts";
 import { lineRowOf } from "../line-row.ts";
 import type { TableWrite } from "../table-write.ts";
@@ -115,6 +117,7 @@ export class GroupWrites {
   /** Sends all writes. A failure is reported when the transaction commits. */
   send(
     queries: Queries,
+    codec: Codec,
     sql: WriteStatements & AdminStatements & OutboxStatements,
     owners: OwnerStatements,
   ): void {
@@ -130,7 +133,7 @@ export class GroupWrites {
       send(
         sql.updateTasks,
         updates.map(({ id }) => toStored(id)),
-        ...arraysOf(changing, updates),
+        ...arraysOf(changing, updates, codec),
       );
     }
     const inserts = [...this.#inserts.values()];
@@ -140,9 +143,13 @@ export class GroupWrites {
         ...arraysOf(
           columns,
           inserts.map(({ task }) => task),
+          codec,
         ),
       );
-      sendRows(sql.insertRequests, inserts.map(requestRow));
+      sendRows(
+        sql.insertRequests,
+        inserts.map((insert) => requestRow(insert, codec)),
+      );
       sendRows(
         sql.insertChildren,
         inserts.flatMap(({ task }) => childRow(task)),
@@ -154,13 +161,19 @@ export class GroupWrites {
     );
     sendRows(
       sql.upsertJournal,
-      entries.map(({ id, entry }) => [toStored(id), ...journalRowOf(entry, toStored)]),
+      entries.map(({ id, entry }) => [toStored(id), ...journalRowOf(id, entry, codec)]),
     );
-    sendRows(sql.insertOutcomes, [...this.#outcomes].map(outcomeRow));
-    sendRows(sql.insertEvents, this.#events.map(eventRow));
+    sendRows(
+      sql.insertOutcomes,
+      [...this.#outcomes].map((outcome) => outcomeRow(outcome, codec)),
+    );
+    sendRows(
+      sql.insertEvents,
+      this.#events.map((event) => eventRow(event, codec)),
+    );
     for (const each of [sql.forgetEvents, sql.deleteEvents])
       if (this.#taken.length > 0) send(each, this.#taken);
-    this.#sendLines(sendRows, sql);
+    this.#sendLines(sendRows, sql, codec);
     this.admin.send(send, sql);
     this.outbox.send(send, sql);
     const secrets = [...this.#secrets].sort(([a], [b]) => compareNames(a, b));
@@ -176,14 +189,14 @@ export class GroupWrites {
     }
   }
 
-  #sendLines(sendRows: (statement: string, rows: Columns) => void, sql: WriteStatements): void {
+  #sendLines(sendRows: (statement: string, rows: Columns) => void, sql: WriteStatements, codec: Codec): void {
     const added = new Map<string, (string | number)[]>();
     const forgotten = new Map<string, (string | number)[]>();
     for (const { id, lines, forget } of this.#appended) {
       const taskId = toStored(id);
       for (const line of lines) {
         const name = `${line.list} ${line.seq} ${id}`;
-        added.set(name, [taskId, ...lineRowOf(line, toStored)]);
+        added.set(name, [taskId, ...lineRowOf(id, line, codec)]);
         forgotten.delete(name);
       }
       for (const seq of forget) forgotten.set(`log ${seq} ${id}`, [taskId, seq]);
@@ -207,12 +220,14 @@ function transposed(rows: Columns): (readonly (string | number | null)[])[] {
   return (rows[0] ?? []).map((_, place) => rows.map((row) => row[place] ?? null));
 }
 
-function requestRow({ task, request }: { readonly task: TaskRecord; readonly request: TaskRequest }) {
-  const { origin, arguments: args, prepared } = request;
-  const { session, requestId } = origin;
+function requestRow(
+  { task, request }: { readonly task: TaskRecord; readonly request: TaskRequest },
+  codec: Codec,
+) {
+  const { session, requestId } = request.origin;
   const id = session === undefined || requestId === undefined ? null : toStored(requestIdText(requestId));
   const from = session === undefined ? null : toStored(session);
-  return [toStored(task.id), JSON.stringify(origin), toStored(args), stored(prepared), from, id];
+  return [toStored(task.id), ...requestRowOf(task.id, request, codec), from, id];
 }
 
 function childRow({ id, parent }: TaskRecord) {
@@ -220,10 +235,11 @@ function childRow({ id, parent }: TaskRecord) {
 }
 
 /** The record says more about a result than this table. */
-function outcomeRow([id, { kind, body }]: [string, Outcome]) {
-  return [toStored(id), kind === "error" ? "error" : "result", toStored(body)];
+function outcomeRow([id, { kind, body }]: [string, Outcome], codec: Codec) {
+  return [toStored(id), kind === "error" ? "error" : "result", toStored(codec.seal(body, outcomePlace(id)))];
 }
 
-function eventRow({ taskId, name, value, dedupeId, taken }: Kept) {
-  return [toStored(taskId), toStored(name), taken ? null : toStored(value), stored(dedupeId)];
+function eventRow({ taskId, name, value, dedupeId, taken }: Kept, codec: Codec) {
+  const sealed = taken ? null : toStored(codec.seal(value, eventPlace(taskId, name)));
+  return [toStored(taskId), toStored(name), sealed, stored(dedupeId)];
 }

@@ -34,9 +34,9 @@ interface RangeQuery {
 /** The reads of operators. */
 export class PostgresAdmin implements AdminStore {
   readonly #sql: AdminStatements;
-  readonly #open: () => { readonly database: Pick<Database, "read"> };
+  readonly #open: () => { readonly database: Pick<Database, "read" | "codecs"> };
 
-  constructor(names: Names, open: () => { readonly database: Pick<Database, "read"> }) {
+  constructor(names: Names, open: () => { readonly database: Pick<Database, "read" | "codecs"> }) {
     this.#sql = adminStatements(names);
     this.#open = open;
   }
@@ -45,8 +45,10 @@ export class PostgresAdmin implements AdminStore {
     const { tasks, values } = this.#query(range);
     const { database } = this.#open();
     const end = before === null ? behindAllTexts : toStored(before);
-    return readableTasks(limit, (last, count) =>
-      database.read(tasks, [...values, last === undefined ? end : String(last[0]), count]),
+    return readableTasks(
+      limit,
+      (last, count) => database.read(tasks, [...values, last === undefined ? end : String(last[0]), count]),
+      database.codecs.reading,
     );
   }
 

@@ -1,6 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { MessageQueues, NewMessage, PutMessageResult } from "../message-queues.ts";
+import { messagePlace, type Codec } from "../codec.ts";
 import { columnsOf, integer, text, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { Database } from "./database.ts";
@@ -39,7 +40,7 @@ export class PostgresMessages implements MessageQueues {
 
   async put(taskId: string, message: NewMessage, maxMessages: number | null): Promise<PutMessageResult> {
     this.#open();
-    return this.#calls.run(taskId, () => this.#put(toStored(taskId), message, maxMessages));
+    return this.#calls.run(taskId, () => this.#put(taskId, message, maxMessages));
   }
 
   async take(taskId: string, limit: number | null): Promise<readonly string[]> {
@@ -47,13 +48,23 @@ export class PostgresMessages implements MessageQueues {
     return this.#calls.run(taskId, () => this.#take(taskId, limit));
   }
 
-  async #put(id: string, { body, bound }: NewMessage, maxMessages: number | null): Promise<PutMessageResult> {
-    const { owner, owners } = this.#open();
+  async #put(
+    taskId: string,
+    { body, bound }: NewMessage,
+    maxMessages: number | null,
+  ): Promise<PutMessageResult> {
+    const { database, owner, owners } = this.#open();
+    const sealed = database.codecs.writing.seal(body, messagePlace(taskId));
     try {
       const [, [row]] = await owners.write((queries) =>
         Promise.all([
-          queries.query(this.#sql.lockTask, [id]),
-          queries.query(this.#sql.put, [id, toStored(body), bound ? owner : null, maxMessages]),
+          queries.query(this.#sql.lockTask, [toStored(taskId)]),
+          queries.query(this.#sql.put, [
+            toStored(taskId),
+            toStored(sealed),
+            bound ? owner : null,
+            maxMessages,
+          ]),
         ]),
       );
       if (row === undefined || integer(row, putAt.tasks) === 0) return { ok: false, reason: "unknown" };
@@ -72,7 +83,7 @@ export class PostgresMessages implements MessageQueues {
       const rest = limit === null ? null : limit - taken.length;
       const rows = await database.read(this.#sql.first, [id, owner, rest]);
       if (rows.length === 0) throw new StoreLost(`schema ${this.#schema}`, true);
-      const found = bodiesIn(taskId, rows);
+      const found = bodiesIn(taskId, rows, database.codecs.reading);
       if (found.size === 0) return taken;
       const deleted = await this.#delete(owners, [...found.keys()]);
       const ours = new Set(deleted.map((row) => integer(row, seqAt.seq)));
@@ -92,10 +103,15 @@ export class PostgresMessages implements MessageQueues {
 }
 
 /** The bodies by their positions. Throws `task_unreadable` if one is damaged. */
-function bodiesIn(taskId: string, rows: readonly Row[]): Map<number, string> {
+function bodiesIn(taskId: string, rows: readonly Row[], codec: Codec): Map<number, string> {
   try {
     const there = rows.filter(([seq]) => seq !== null);
-    return new Map(there.map((row) => [integer(row, messageAt.seq), text(row, messageAt.body)]));
+    return new Map(
+      there.map((row) => [
+        integer(row, messageAt.seq),
+        codec.open(text(row, messageAt.body), messagePlace(taskId)),
+      ]),
+    );
   } catch (error) {
     throw new HoldfastError("task_unreadable", `Task ${taskId} cannot be read: ${messageOf(error)}.`, {
       cause: error,

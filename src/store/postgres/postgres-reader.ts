@@ -1,15 +1,18 @@
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
 import { type HandlerName, compareNames, hasHandler, lanesFrom, noTurns } from "../../task/queue.ts";
-import type { Origin, TaskRecord, TaskRequest, TaskSnapshot, QueueLane } from "../../task/record.ts";
+import type { TaskRecord, TaskRequest, TaskSnapshot, QueueLane } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { latestTime, storable } from "../../task/time.ts";
-import { journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
+import { outcomePlace, type Codec } from "../codec.ts";
+import { requestOf } from "../request-row.ts";
+import { openedRequest, journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
 import { lineOf } from "../line-row.ts";
 import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row, isNull, textOrStored } from "../row.ts";
 import type { JournalPage, KeyedTask, TaskFilter, WireName } from "../store.ts";
 import { storedStarts, toStored } from "../stored-text.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
+import { BatchedReads } from "./batched-reads.ts";
 import { readStatements, type ReadStatements } from "./read-sql.ts";
 import { behindAllTexts, readableTasks, readTask, recordIfReadable } from "./read-task.ts";
 import { recordOf, stored } from "./task-row.ts";
@@ -20,8 +23,6 @@ import type { ReadyTasks } from "../ready-line.ts";
 
 const keyedAt = columnsOf(["id", "idempotency_key"]);
 
-const requestAt = columnsOf(["task_id", "origin", "arguments", "prepared"]);
-
 const sweepAt = columnsOf(["at"]);
 
 /**
@@ -29,14 +30,14 @@ const sweepAt = columnsOf(["at"]);
  * unreadable.
  */
 export class PostgresReader {
-  readonly #database: Pick<Database, "read">;
+  readonly #database: Pick<Database, "read" | "codecs">;
   readonly #sql: ReadStatements;
   readonly #queue: QueueReader;
   readonly #tasks: BatchedReads;
   readonly #withOutcomes: BatchedReads;
   readonly #requests: BatchedReads;
 
-  constructor(database: Pick<Database, "read">, names: Names) {
+  constructor(database: Pick<Database, "read" | "codecs">, names: Names) {
     this.#database = database;
     this.#sql = readStatements(names);
     this.#queue = new QueueReader(database, this.#sql);
@@ -47,7 +48,7 @@ export class PostgresReader {
 
   async get(id: string): Promise<TaskRecord | undefined> {
     const row = await this.#tasks.row(toStored(id));
-    return row === undefined ? undefined : recordOf(row);
+    return row === undefined ? undefined : recordOf(row, this.#codec);
   }
 
   async snapshot(
@@ -57,11 +58,13 @@ export class PostgresReader {
     const row = await this.#withOutcomes.row(toStored(id));
     if (row === undefined) return undefined;
     // A record and its outcome are written together, and the record says whether there is an outcome.
-    const snapshot = readTask(id, () => snapshotOf(row, [], isVisible));
+    const snapshot = readTask(id, () => snapshotOf(row, [], this.#codec, isVisible));
     if (snapshot === undefined || snapshot.task.openInputs === 0) return snapshot;
     const rows = await this.#database.read(this.#sql.snapshot, [toStored(id)]);
     const [first] = rows;
-    return first === undefined ? undefined : readTask(id, () => snapshotOf(first, rows, isVisible));
+    return first === undefined
+      ? undefined
+      : readTask(id, () => snapshotOf(first, rows, this.#codec, isVisible));
   }
 
   async find({ generation, scope, wireId }: WireName): Promise<string | undefined> {
@@ -79,7 +82,7 @@ export class PostgresReader {
 
   async request(id: string): Promise<TaskRequest | undefined> {
     const row = await this.#requests.row(toStored(id));
-    return row === undefined ? undefined : readTask(id, () => requestOf(row));
+    return row === undefined ? undefined : readTask(id, () => requestOf(id, row, this.#codec));
   }
 
   async journal(id: string, from: string, limit: number): Promise<JournalPage> {
@@ -93,17 +96,17 @@ export class PostgresReader {
   async journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]> {
     if (keys.length === 0) return [];
     const rows = await this.#database.read(this.#sql.journalEnds, [toStored(id), keys.map(toStored)]);
-    return readTask(id, () => rows.map(journalEndOf));
+    return readTask(id, () => rows.map((row) => journalEndOf(id, row, this.#codec)));
   }
 
   async journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
     const row = await this.#first(this.#sql.journalEntry, [toStored(id), toStored(key)]);
-    return row === undefined ? undefined : readTask(id, () => journalEntryOf(row));
+    return row === undefined ? undefined : readTask(id, () => journalEntryOf(id, row, this.#codec));
   }
 
   async lines(id: string, list: LineList, after: number, limit: number): Promise<readonly TaskLine[]> {
     const rows = await this.#database.read(this.#sql.lines, [toStored(id), list, after, limit]);
-    return readTask(id, () => rows.map(lineOf));
+    return readTask(id, () => rows.map((row) => lineOf(id, row, this.#codec)));
   }
 
   async list(
@@ -114,18 +117,38 @@ export class PostgresReader {
   ): Promise<readonly TaskRecord[]> {
     const { sql, values } = this.#listOf(filter);
     const end = before === null ? behindAllTexts : toStored(before);
-    return readableTasks(limit, (last, count) =>
-      this.#database.read(sql, [...values, last === undefined ? end : String(last[0]), whole(now), count]),
+    return readableTasks(
+      limit,
+      (last, count) =>
+        this.#database.read(sql, [...values, last === undefined ? end : String(last[0]), whole(now), count]),
+      this.#codec,
     );
   }
 
   async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
-    return readableTasks(limit, (last, count) =>
-      this.#database.read(this.#sql.unfinished, [
-        last === undefined ? toStored(after) : String(last[0]),
-        count,
-      ]),
+    return readableTasks(
+      limit,
+      (last, count) =>
+        this.#database.read(this.#sql.unfinished, [
+          last === undefined ? toStored(after) : String(last[0]),
+          count,
+        ]),
+      this.#codec,
     );
+  }
+
+  /** Whether the store has any task. */
+  async hasTasks(): Promise<boolean> {
+    return (await this.#first(this.#sql.anyTask, [])) !== undefined;
+  }
+
+  async secret(name: string): Promise<string | undefined> {
+    const row = await this.#first(this.#sql.secret, [toStored(name)]);
+    return row === undefined ? undefined : text(row, { place: 0, name: "value" });
+  }
+
+  get #codec(): Codec {
+    return this.#database.codecs.reading;
   }
 
   orphanedHandlers(): Promise<readonly HandlerName[]> {
@@ -166,114 +189,48 @@ function whole(time: number): number {
   return Math.floor(storable(time));
 }
 
-function requestOf(row: Row): TaskRequest {
-  return {
-    origin: JSON.parse(text(row, requestAt.origin)) as Origin,
-    arguments: text(row, requestAt.arguments),
-    prepared: textOrNull(row, requestAt.prepared),
-  };
-}
-
 const at = columnsOf(["id", "record", "body", "asker", "key", "method", "request", "asker_record"]);
 
 /** The task of the rows that `snapshot` selects; undefined if it is not visible: then the rest is not read. */
 export function snapshotOf(
   first: Row,
   rows: readonly Row[],
+  codec: Codec,
   isVisible: (task: TaskRecord) => boolean,
 ): TaskSnapshot | undefined {
-  const task = recordOf(first);
+  const task = recordOf(first, codec);
   if (!isVisible(task)) return undefined;
-  return { task, inputs: task.openInputs === 0 ? [] : inputsOf(rows), outcome: outcomeOf(task, first) };
+  const inputs = task.openInputs === 0 ? [] : inputsOf(task.id, rows, codec);
+  return { task, inputs, outcome: outcomeOf(task, first, codec) };
 }
 
-function outcomeOf({ outcomeKind: kind }: TaskRecord, row: Row): Outcome | null {
+function outcomeOf({ id, outcomeKind: kind }: TaskRecord, row: Row, codec: Codec): Outcome | null {
   if (kind === null) return null;
   if (isNull(row, at.body)) throw new Error("The outcome of this finished task is missing.");
-  return { kind, body: text(row, at.body) };
+  return { kind, body: codec.open(text(row, at.body), outcomePlace(id)) };
 }
 
-function inputsOf(rows: readonly Row[]): InputRequest[] {
+function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[] {
   return rows.flatMap((row) => {
     if (isNull(row, at.key)) return [];
-    if (isNull(row, at.asker)) return inputOf(row, text(row, at.key));
+    const key = text(row, at.key);
+    if (isNull(row, at.asker)) return inputOf(id, key, row, codec);
     // If the asking task is unreadable, it is unknown which scopes an answer needs, and it could not accept one.
-    const asker = recordIfReadable([row[at.asker.place] ?? null, row[at.asker_record.place] ?? null]);
+    const asker = recordIfReadable([row[at.asker.place] ?? null, row[at.asker_record.place] ?? null], codec);
     if (asker === undefined || asker.openInputs === 0) return [];
-    const input = inputOf(row, childInputKey({ taskId: asker.id, key: text(row, at.key) }));
+    const input = { ...inputOf(asker.id, key, row, codec), key: childInputKey({ taskId: asker.id, key }) };
     const { requiredScopes } = asker;
     return requiredScopes.length > 0 ? { ...input, requiredScopes } : input;
   });
 }
 
-function inputOf(row: Row, key: string): InputRequest {
-  return { key, method: inputMethodOf(row, at.method), params: textOrNull(row, at.request) ?? "{}" };
-}
-
-/** The maximum number of rows per statement: each may have a body of several megabytes. */
-const mostIds = 32;
-
-/** How many statements may be unanswered at once: the more there are, the less each one asks for. */
-const mostSent = 4;
-
-interface Wanted {
-  readonly resolve: (row: Row | undefined) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/**
- * Reads rows by their ids, many with one statement: planning a statement costs the database several times as much as a row. Requests of one
- * turn of the event loop, or that arrive during a read, are read together. A read always starts after its request.
- */
-export class BatchedReads {
-  readonly #database: Pick<Database, "read">;
-  readonly #sql: string;
-  /** By ids as stored. */
-  #waiting = new Map<string, Wanted[]>();
-  #sent = 0;
-  #isStarting = false;
-
-  /** The statement takes an array of ids. It returns one row for each existing id, beginning with the id. */
-  constructor(database: Pick<Database, "read">, sql: string) {
-    this.#database = database;
-    this.#sql = sql;
-  }
-
-  row(storedId: string): Promise<Row | undefined> {
-    return new Promise((resolve, reject) => {
-      const wanted = this.#waiting.get(storedId) ?? [];
-      wanted.push({ resolve, reject });
-      this.#waiting.set(storedId, wanted);
-      if (this.#isStarting) return;
-      this.#isStarting = true;
-      queueMicrotask(() => {
-        this.#isStarting = false;
-        this.#start();
-      });
-    });
-  }
-
-  #start(): void {
-    while (this.#waiting.size > 0 && this.#sent < mostSent) {
-      const batch = new Map([...this.#waiting].slice(0, mostIds));
-      for (const id of batch.keys()) this.#waiting.delete(id);
-      this.#sent++;
-      void this.#read(batch).finally(() => {
-        this.#sent--;
-        this.#start();
-      });
-    }
-  }
-
-  async #read(batch: ReadonlyMap<string, readonly Wanted[]>): Promise<void> {
-    try {
-      const rows = await this.#database.read(this.#sql, [[...batch.keys()]]);
-      const found = new Map(rows.map((row) => [row[0], row]));
-      for (const [id, wanted] of batch) for (const { resolve } of wanted) resolve(found.get(id));
-    } catch (error) {
-      for (const { reject } of [...batch.values()].flat()) reject(error);
-    }
-  }
+function inputOf(of: string, key: string, row: Row, codec: Codec): InputRequest {
+  const params = textOrNull(row, at.request);
+  return {
+    key,
+    method: inputMethodOf(row, at.method),
+    params: params === null ? "{}" : openedRequest(of, key, params, codec),
+  };
 }
 
 const lineAt = columnsOf(["owner", "principal"]);
@@ -297,10 +254,10 @@ interface Lines {
 
 /** Reads the queue for operators and for handlers that are gone; claims use other statements. */
 export class QueueReader {
-  readonly #database: Pick<Database, "read">;
+  readonly #database: Pick<Database, "read" | "codecs">;
   readonly #sql: ReadStatements;
 
-  constructor(database: Pick<Database, "read">, sql: ReadStatements) {
+  constructor(database: Pick<Database, "read" | "codecs">, sql: ReadStatements) {
     this.#database = database;
     this.#sql = sql;
   }
@@ -329,7 +286,11 @@ export class QueueReader {
     // Mostly, principals have equally many tasks; if one has more, more are read.
     for (let depth = Math.ceil(limit / lines.principals.length) + 1; ; depth *= 2) {
       const values = [handler.method, toStored(handler.tool), lines.owners, lines.principals, lanes, depth];
-      const heads = new Heads(await this.#database.read(this.#sql.readyHeads, values), depth);
+      const heads = new Heads(
+        await this.#database.read(this.#sql.readyHeads, values),
+        depth,
+        this.#database.codecs.reading,
+      );
       const line = heads.line(handler, lines.principals);
       const { tasks } = takeFairly([line], { handlers: [handler], turns: noTurns, limit }, () => 0);
       if (!heads.endedEarly) return tasks;
@@ -349,21 +310,27 @@ export class QueueReader {
   }
 
   #waiting({ method, tool }: HandlerName, limit: number): Promise<readonly TaskRecord[]> {
-    return readableTasks(limit, (last, count) => {
-      const after = [Number(last?.[waitingAt.run_after.place] ?? earliest), String(last?.[0] ?? "")];
-      return this.#database.read(this.#sql.waiting, [method, toStored(tool), ...after, count]);
-    });
+    return readableTasks(
+      limit,
+      (last, count) => {
+        const after = [Number(last?.[waitingAt.run_after.place] ?? earliest), String(last?.[0] ?? "")];
+        return this.#database.read(this.#sql.waiting, [method, toStored(tool), ...after, count]);
+      },
+      this.#database.codecs.reading,
+    );
   }
 }
 
 /** The first tasks of each principal in each lane. */
 class Heads {
+  readonly #codec: Codec;
   readonly #rows: Map<string, Row[]>;
   readonly #depth: number;
   /** True once more was requested than had been read. */
   endedEarly = false;
 
-  constructor(rows: readonly Row[], depth: number) {
+  constructor(rows: readonly Row[], depth: number, codec: Codec) {
+    this.#codec = codec;
     this.#rows = Map.groupBy(rows, (row) =>
       [headAt.lane, headAt.principal].map(({ place }) => row[place]).join(" "),
     );
@@ -382,7 +349,7 @@ class Heads {
   *#of(principal: string, lane: QueueLane): Generator<TaskRecord, void, undefined> {
     const rows = this.#rows.get(`${lane} ${principal}`) ?? [];
     for (const row of rows) {
-      const task = recordIfReadable(row);
+      const task = recordIfReadable(row, this.#codec);
       if (task !== undefined) yield task;
     }
     if (rows.length >= this.#depth) this.endedEarly = true;

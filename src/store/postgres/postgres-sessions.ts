@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { storable } from "../../task/time.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { idOf, type Row } from "../row.ts";
-import { sessionOf } from "../session-row.ts";
+import { newsPlace, sessionOf, statePlace, storedState, unlessUndecrypted } from "../session-row.ts";
 import type {
   SessionEnd,
   SessionListener,
@@ -66,9 +66,10 @@ export class PostgresSessions implements SessionStore {
   }
 
   async get(id: string): Promise<StoredSession | undefined> {
-    const [row] = await this.#open().database.read(this.#sql.select, [toStored(id)]);
+    const { database } = this.#open();
+    const [row] = await database.read(this.#sql.select, [toStored(id)]);
     try {
-      return row && sessionOf(row);
+      return row && unlessUndecrypted(() => sessionOf(row, database.codecs.reading));
     } catch (error) {
       throw new HoldfastError("store_failed", `A session cannot be read: ${messageOf(error)}.`, {
         cause: error,
@@ -83,8 +84,16 @@ export class PostgresSessions implements SessionStore {
   }
 
   async update(id: string, state: string, before: string): Promise<boolean> {
-    const values = [toStored(id), toStored(state), toStored(before)];
-    return (await this.#change(this.#sql.update, values)) > 0;
+    const { database } = this.#open();
+    for (;;) {
+      // Encryptions of the same state differ, so what is stored is compared opened.
+      const [row] = await database.read(this.#sql.select, [toStored(id)]);
+      const session = row && unlessUndecrypted(() => sessionOf(row, database.codecs.reading));
+      if (row === undefined || session?.state !== before) return false;
+      const sealed = database.codecs.writing.seal(state, statePlace(session));
+      const values = [toStored(id), toStored(sealed), storedState(row)];
+      if ((await this.#change(this.#sql.update, values)) > 0) return true;
+    }
   }
 
   async extend(ends: readonly SessionEnd[]): Promise<void> {
@@ -115,7 +124,8 @@ export class PostgresSessions implements SessionStore {
 
   async send(id: string, message: string): Promise<void> {
     const parts = this.#open();
-    await parts.database.query(this.#send, [toStored(id), toStored(message), parts.owner]);
+    const sealed = parts.database.codecs.writing.seal(message, newsPlace(id));
+    await parts.database.query(this.#send, [toStored(id), toStored(sealed), parts.owner]);
     this.#publishOwn(parts, [{ id, message }]);
   }
 
@@ -128,7 +138,7 @@ export class PostgresSessions implements SessionStore {
       toStored(session.id),
       stored(session.principal),
       storable(session.expiresAt),
-      toStored(session.state),
+      toStored(this.#open().database.codecs.writing.seal(session.state, statePlace(session))),
       storable(room.ofPrincipal),
       storable(room.total),
     ];

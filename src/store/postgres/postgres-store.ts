@@ -22,6 +22,7 @@ import type {
   TaskStore,
   WireName,
 } from "../store.ts";
+import { Protection, type StoredSecrets } from "../protection.ts";
 import { claimStatements } from "./claim-sql.ts";
 import { hasRunnable } from "./claims.ts";
 import { namesIn, type Names } from "./names.ts";
@@ -67,6 +68,8 @@ class PostgresStore implements TaskStore {
   readonly #lifecycle = new Lifecycle();
   readonly #hearers = new Set<(isListening: boolean) => void>();
   readonly #onCommit = new Set<(commands: number) => void>();
+  #protection = new Protection();
+  #lost: HoldfastError | undefined;
   #parts: OpenParts | undefined;
 
   constructor(url: string, settings: Settings) {
@@ -84,7 +87,7 @@ class PostgresStore implements TaskStore {
 
   open(owner: StoreOwner): Promise<void> {
     return this.#lifecycle.open(async () => {
-      this.#parts = await openParts({
+      const parts = await openParts({
         url: this.#url,
         settings: this.#settings,
         names: this.#names,
@@ -99,7 +102,24 @@ class PostgresStore implements TaskStore {
           for (const listener of this.#hearers) listener(isListening);
         },
       });
+      try {
+        const sealing = await this.#protection.start(secretsOf(parts));
+        if (sealing !== undefined) parts.database.codecs.use(sealing);
+      } catch (error) {
+        await parts.close();
+        throw error;
+      }
+      this.#parts = parts;
     });
+  }
+
+  protect(protection: Protection): void {
+    this.#protection = protection;
+  }
+
+  hashKey(): Uint8Array | undefined {
+    this.#open();
+    return this.#protection.hashKey;
   }
 
   close(): Promise<void> {
@@ -114,14 +134,18 @@ class PostgresStore implements TaskStore {
   async write(command: TaskCommand): Promise<CommandResult> {
     const { queue } = this.#open();
     assertCommand(command);
-    const result = await queue.write(command);
+    const kept = command.type === "keep_secret" ? this.#protection.keepSecret(command) : undefined;
+    if (kept !== undefined) return kept;
+    const result = this.#protection.shown(await queue.write(command));
     // Any owner may now claim tasks queued for the lost one.
     if (command.type === "reclaim" && result.ok) this.#publish("gap");
     return result;
   }
 
   async renew(): Promise<Renewal> {
-    return this.#open().owners.renew();
+    const { owners } = this.#open();
+    const lost = await this.#nowEncrypted();
+    return lost === undefined ? owners.renew() : { held: false, gone: [], others: 0, lost };
   }
 
   async rejoin(): Promise<void> {
@@ -222,6 +246,15 @@ class PostgresStore implements TaskStore {
     this.#onCommit.add(listener);
   }
 
+  /** Another process may have encrypted the store. */
+  async #nowEncrypted(): Promise<HoldfastError | undefined> {
+    const { reader } = this.#open();
+    this.#lost ??= await this.#protection.lost({
+      keep: async ({ name }) => (await reader.secret(name)) ?? null,
+    });
+    return this.#lost;
+  }
+
   #publish(changes: StoreChanges): void {
     this.#feed.publish(changes, "self");
     if (changes === "gap") this.#parts?.channel.send(changes);
@@ -231,8 +264,21 @@ class PostgresStore implements TaskStore {
   #open(): OpenParts {
     this.#lifecycle.assertOpen();
     if (this.#parts === undefined) throw new HoldfastError("store_closed", "The store is not open.");
+    if (this.#lost !== undefined) throw this.#lost;
     return this.#parts;
   }
+}
+
+function secretsOf({ queue, reader }: OpenParts): StoredSecrets {
+  return {
+    keep: async (command) => {
+      const known = await reader.secret(command.name);
+      if (known !== undefined || command.value === null) return known ?? null;
+      const kept = await queue.write({ ...command, type: "keep_secret" });
+      return "value" in kept ? kept.value : null;
+    },
+    hasTasks: () => reader.hasTasks(),
+  };
 }
 
 interface ReportParts {

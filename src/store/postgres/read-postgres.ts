@@ -1,4 +1,6 @@
 import type { StoredTasks } from "../export-journal.ts";
+import type { KeyRing } from "../encryption-keys.ts";
+import { sealingOf } from "../protection.ts";
 import { openPool, unusableAt } from "./connections.ts";
 import { Database } from "./database.ts";
 import { prepareSchema } from "./migrate.ts";
@@ -16,12 +18,16 @@ export async function readPostgres<T>(
   url: string,
   { schema = defaultSchema }: { readonly schema?: string },
   read: (tasks: StoredTasks) => T | Promise<T>,
+  keys?: KeyRing,
 ): Promise<T> {
   const names = namesIn(schema);
   const database = new Database(await openPool({ url, max: connections, timeoutMs }), timeoutMs);
   try {
     await prepareSchema(database, names, undefined);
-    return await read(new PostgresReader(database, names));
+    const reader = new PostgresReader(database, names);
+    const sealing = await sealingOf(reader, keys);
+    if (sealing !== undefined) database.codecs.use(sealing);
+    return await read(reader);
   } catch (error) {
     throw unusableAt(url, error);
   } finally {

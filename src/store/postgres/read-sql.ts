@@ -21,6 +21,8 @@ export function readStatements(names: Names) {
   const ofPrincipal = (principal: string): string =>
     `coalesce(principal, '') = coalesce(${principal}::text, '') AND (principal IS NULL) = (${principal}::text IS NULL)`;
   return {
+    anyTask: `SELECT id FROM ${names.task} WHERE id > '' ORDER BY id LIMIT 1`,
+    secret: `SELECT value FROM ${names.secret} WHERE name = $1`,
     tasks: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[])`,
     withOutcomes: `SELECT ${recordColumns}, outcome.body FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
       WHERE task.id = ANY($1::text[])`,

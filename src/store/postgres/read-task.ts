@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import type { Codec } from "../codec.ts";
 import type { Row } from "../row.ts";
 import { messageOf } from "./postgres-error.ts";
 import { recordOf } from "./task-row.ts";
@@ -20,9 +21,9 @@ export function readTask<T>(id: string, read: () => T): T {
 }
 
 /** The record of a row; undefined if it is unreadable: a claim, a wake or a reclaim reports it. */
-export function recordIfReadable(row: Row): TaskRecord | undefined {
+export function recordIfReadable(row: Row, codec: Codec): TaskRecord | undefined {
   try {
-    return recordOf(row);
+    return recordOf(row, codec);
   } catch {
     return undefined;
   }
@@ -35,12 +36,13 @@ export function recordIfReadable(row: Row): TaskRecord | undefined {
 export async function readableTasks(
   limit: number,
   page: (after: Row | undefined, limit: number) => Promise<readonly Row[]>,
+  codec: Codec,
 ): Promise<TaskRecord[]> {
   const tasks: TaskRecord[] = [];
   for (let last: Row | undefined; tasks.length < limit;) {
     const wanted = limit - tasks.length;
     const rows = await page(last, wanted);
-    tasks.push(...rows.flatMap((row) => recordIfReadable(row) ?? []));
+    tasks.push(...rows.flatMap((row) => recordIfReadable(row, codec) ?? []));
     if (rows.length < wanted) break;
     last = rows.at(-1);
   }

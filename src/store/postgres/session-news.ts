@@ -1,4 +1,5 @@
 import { columnsOf, integer, integerOrNull, isNull, text, textOrNull, type Row } from "../row.ts";
+import { openedNews } from "../session-row.ts";
 import type { SessionNews } from "../session-store.ts";
 import type { Database } from "./database.ts";
 import type { Names } from "./names.ts";
@@ -106,10 +107,10 @@ export class SessionNewsReader {
   #ofOthers(rows: readonly Row[]): readonly SessionNews[] | "gap" {
     const others = rows.filter((row) => row[newsAt.owner.place] !== this.#owner);
     try {
-      return others.map((row) => ({
-        id: text(row, newsAt.session),
-        message: textOrNull(row, newsAt.message),
-      }));
+      return others.map((row) => {
+        const news = { id: text(row, newsAt.session), message: textOrNull(row, newsAt.message) };
+        return openedNews(news, this.#database.codecs.reading);
+      });
     } catch {
       return "gap"; // a damaged row may be about any session
     }

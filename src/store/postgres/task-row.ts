@@ -2,6 +2,9 @@ import { createHash } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/outcome.ts";
+import { DecryptionError } from "../../task/stored-text.ts";
+import type { Codec } from "../codec.ts";
+import { openedRecord, proofOf, sealedRecord } from "../record-words.ts";
 import type { Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 
@@ -12,7 +15,7 @@ interface TaskColumn {
   readonly type: "text" | "bigint" | "smallint";
   /** False for columns that are written once. */
   readonly changes: boolean;
-  readonly value: (task: TaskRecord) => Value;
+  readonly value: (task: TaskRecord, codec: Codec) => Value;
 }
 
 function fixed(name: string, value: TaskColumn["value"]): TaskColumn {
@@ -43,31 +46,52 @@ export const columns: readonly TaskColumn[] = [
   changing("limited", ({ limited }) => Number(limited), "smallint"),
   changing("outcome_kind", ({ outcomeKind }) => outcomeKind),
   changing("asks", ({ state, openInputs }) => (openInputs > 0 && !isTerminal(state) ? 1 : null), "smallint"),
-  changing("record", (task) => JSON.stringify(task)),
+  changing("record", (task, codec) =>
+    JSON.stringify({ ...sealedRecord(task, codec), ...proofMember(task, codec) }),
+  ),
 ];
 
 /** For `unnest`: the values of all records, by column. */
-export function arraysOf(of: readonly TaskColumn[], tasks: readonly TaskRecord[]): (readonly Value[])[] {
-  return of.map(({ value }) => tasks.map(value));
+export function arraysOf(
+  of: readonly TaskColumn[],
+  tasks: readonly TaskRecord[],
+  codec: Codec,
+): (readonly Value[])[] {
+  return of.map(({ value }) => tasks.map((task) => value(task, codec)));
+}
+
+function proofMember(task: TaskRecord, codec: Codec): { readonly proof?: string } {
+  const proof = proofOf(task, codec);
+  return proof === null ? {} : { proof };
 }
 
 /** The columns of a task that `recordOf` needs. */
 export const recordColumns = "task.id, task.record";
 
 /** The record of a row that begins with `recordColumns`. Throws `task_unreadable` if the row is no valid record. */
-export function recordOf([id, record]: Row): TaskRecord {
+export function recordOf([id, json]: Row, codec: Codec): TaskRecord {
   let task: unknown;
   try {
-    task = typeof record === "string" ? JSON.parse(record) : undefined;
+    task = typeof json === "string" ? JSON.parse(json) : undefined;
   } catch {
     task = undefined;
   }
-  if (isRecord(task) && toStored(task.id) === id) return task;
-  throw new HoldfastError("task_unreadable", `Task ${String(id)} cannot be read: its record is damaged.`);
+  if (!isRecord(task) || toStored(task.id) !== id) throw unreadable(String(id), "its record is damaged");
+  const { proof = null, ...record } = task;
+  try {
+    return openedRecord({ task: record, proof }, codec);
+  } catch (error) {
+    if (error instanceof DecryptionError) throw unreadable(task.id, error.message, error);
+    throw error;
+  }
+}
+
+function unreadable(id: string, problem: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause });
 }
 
 /** If the parts that decisions depend on are valid, so is the rest: nothing else writes it. */
-function isRecord(value: unknown): value is TaskRecord {
+function isRecord(value: unknown): value is TaskRecord & { readonly proof?: string } {
   if (typeof value !== "object" || value === null) return false;
   const {
     id,

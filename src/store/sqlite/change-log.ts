@@ -2,6 +2,7 @@ import type { SessionNews } from "../session-store.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import type { Statements } from "./statements.ts";
 import { columnsOf, integer, integerOrNull, text, textOrNull, type Row } from "../row.ts";
+import { newsPlace, openedNews } from "../session-row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 
@@ -39,7 +40,7 @@ export class ChangeLog {
     for (const { id, version } of tasks)
       this.#sql.run(sql.insertChange, this.#owner, toStored(id), version, null, null);
     for (const { id, message } of sessions) {
-      const stored = message === null ? null : toStored(message);
+      const stored = message === null ? null : toStored(this.#sql.codec.seal(message, newsPlace(id)));
       this.#sql.run(sql.insertChange, this.#owner, null, null, toStored(id), stored);
       this.#bytes += stored?.length ?? 0;
     }
@@ -99,8 +100,10 @@ export class ChangeLogReader {
     for (const row of rows) {
       if (text(row, at.owner) === this.#owner) continue;
       const task = textOrNull(row, at.task_id);
-      if (task === null) sessions.push({ id: text(row, at.session), message: textOrNull(row, at.message) });
-      else tasks.push({ id: task, version: integerOrNull(row, at.version) });
+      if (task === null) {
+        const news = { id: text(row, at.session), message: textOrNull(row, at.message) };
+        sessions.push(openedNews(news, this.#sql.codec));
+      } else tasks.push({ id: task, version: integerOrNull(row, at.version) });
     }
     return { tasks, sessions };
   }

@@ -17,7 +17,9 @@ import type { PutMessageResult } from "../message-queues.ts";
 import { readTask } from "./read-task.ts";
 import type { Statements } from "./statements.ts";
 import { SqliteUsage } from "./usage-counts.ts";
+import { messagePlace } from "../codec.ts";
 import { columnsOf, integer, text, type Row } from "../row.ts";
+import { sessionOf, statePlace, unlessUndecrypted } from "../session-row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 import { storable } from "../../task/time.ts";
@@ -206,7 +208,12 @@ export class SqliteMessages {
     const id = toStored(taskId);
     if (this.#sql.get(sql.selectHasTask, id) === undefined) return { ok: false, reason: "unknown" };
     if (maxMessages !== null && this.#countOf(id) >= maxMessages) return { ok: false, reason: "full" };
-    this.#sql.run(sql.insertMessage, id, toStored(message.body), message.bound ? this.#owner : null);
+    this.#sql.run(
+      sql.insertMessage,
+      id,
+      toStored(this.#sql.codec.seal(message.body, messagePlace(taskId))),
+      message.bound ? this.#owner : null,
+    );
     return { ok: true };
   }
 
@@ -222,7 +229,9 @@ export class SqliteMessages {
     // Mostly nothing waits, and a transaction that writes nothing costs no fsync.
     if (last !== undefined)
       this.#sql.run(sql.deleteMessagesTo, id, this.#owner, integer(last, messageAt.seq));
-    return readTask(taskId, () => rows.map((row) => text(row, messageAt.body)));
+    return readTask(taskId, () =>
+      rows.map((row) => this.#sql.codec.open(text(row, messageAt.body), messagePlace(taskId))),
+    );
   }
 }
 
@@ -244,9 +253,7 @@ export class SqliteSessions {
         return changed(this.#put(command.session, command.room));
       case "update_session": {
         const { id, state, before } = command;
-        const isUpdated =
-          this.#sql.run(sql.updateSession, toStored(state), toStored(id), toStored(before)) > 0;
-        return changed(isUpdated ? [id] : []);
+        return changed(this.#update(id, state, before) ? [id] : []);
       }
       case "extend_sessions":
         for (const { id, expiresAt } of command.ends)
@@ -270,6 +277,17 @@ export class SqliteSessions {
     }
   }
 
+  /** Encryptions of the same state differ, so what is stored is compared opened. */
+  #update(id: string, state: string, before: string): boolean {
+    const { codec } = this.#sql;
+    const row = this.#sql.get(sql.selectSession, toStored(id));
+    const session = row === undefined ? undefined : unlessUndecrypted(() => sessionOf(row, codec));
+    if (session?.state !== before) return false;
+    return (
+      this.#sql.run(sql.updateSession, toStored(codec.seal(state, statePlace(session))), toStored(id)) > 0
+    );
+  }
+
   /** First deletes sessions to make room; returns their ids. */
   #put({ id, principal, expiresAt, state }: StoredSession, room: SessionRoom): string[] {
     const holder = principal === null ? null : toStored(principal);
@@ -284,7 +302,8 @@ export class SqliteSessions {
       if (few.length === 0) break;
       deleted.push(...few);
     }
-    this.#sql.run(sql.insertSession, toStored(id), holder, storable(expiresAt), toStored(state));
+    const sealed = this.#sql.codec.seal(state, statePlace({ id, principal }));
+    this.#sql.run(sql.insertSession, toStored(id), holder, storable(expiresAt), toStored(sealed));
     return deleted;
   }
 

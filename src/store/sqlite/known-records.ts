@@ -1,4 +1,5 @@
 import type { TaskRecord } from "../../task/record.ts";
+import type { Codec } from "../codec.ts";
 import type { Statements } from "./statements.ts";
 
 /** Of the tasks written last. A task that runs writes every few moments. */
@@ -8,10 +9,10 @@ const dataVersion = "PRAGMA data_version";
 
 /**
  * The records that a connection wrote last, so that a task is not read back before each of its writes. They are exactly what the database
- * contains: whatever else can change a row forgets them.
+ * contains: whatever else can change a row forgets them. Owners of a database in memory share them, but not with those who have other keys.
  */
 export class KnownRecords {
-  readonly #records = new Map<string, TaskRecord>();
+  readonly #records = new Map<string, { readonly record: TaskRecord; readonly codec: Codec }>();
   readonly #statements: Statements;
   #version: unknown;
 
@@ -26,14 +27,15 @@ export class KnownRecords {
     this.#version = version;
   }
 
-  get(id: string): TaskRecord | undefined {
-    return this.#records.get(id);
+  get(id: string, codec: Codec): TaskRecord | undefined {
+    const known = this.#records.get(id);
+    return known?.codec === codec ? known.record : undefined;
   }
 
   /** It was written. */
-  keep(record: TaskRecord): void {
+  keep(record: TaskRecord, codec: Codec): void {
     this.#records.delete(record.id); // it becomes the newest
-    this.#records.set(record.id, record);
+    this.#records.set(record.id, { record, codec });
     if (this.#records.size <= most) return;
     for (const oldest of this.#records.keys()) {
       this.#records.delete(oldest);

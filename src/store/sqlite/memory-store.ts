@@ -6,6 +6,7 @@ import type { HandlerName, StoreOwner } from "../../task/queue.ts";
 import { isLost, StoreLost } from "../lost-store.ts";
 import type { TaskStore } from "../store.ts";
 import { gap, type LoggedChanges } from "./change-log.ts";
+import { codecOf } from "../cipher.ts";
 import { connect } from "./connect.ts";
 import { GroupWriter, newsOf } from "./group-writer.ts";
 import { KnownRecords } from "./known-records.ts";
@@ -102,13 +103,16 @@ export class MemoryDatabase {
 
   async #open(owner: StoreOwner, publisher: Publisher, onClose: () => void): Promise<OpenDatabase> {
     const { id } = owner;
-    const { statements, records, reader } = this.#opened;
+    const { records, ...all } = this.#opened;
+    const statements = new Statements(all.statements.db, all.statements);
+    const reader = new SqliteReader(new Statements(all.statements.db, all.statements));
     const owners = new SqliteOwners(statements);
     const lives = (other: string): boolean => this.#living.has(other);
     new OwnerWrites(statements).add(owner);
     this.#living.set(id, publisher);
     this.#tellOthers(id, gap);
     const thread = new ThisThread(
+      statements,
       new GroupWriter(statements, place, id, lives, undefined, records),
       () => lives(id),
       (changes) => this.#tellOthers(id, changes),
@@ -118,6 +122,10 @@ export class MemoryDatabase {
       owner: id,
       reader,
       writer,
+      encrypt: (sealing) => {
+        reader.encrypt(sealing);
+        writer.encrypt(sealing);
+      },
       others: {
         renew: () => ({ held: lives(id) && owners.ids().has(id), ...othersIn(statements, id, lives) }),
         living: () => [...owners.ids()].filter(lives),
@@ -150,14 +158,21 @@ function openInMemory(): DatabaseSync {
 
 /** Applies the commands of a writer in this thread. */
 class ThisThread extends EventEmitter {
+  readonly #statements: Statements;
   readonly #writer: GroupWriter;
   readonly #lives: () => boolean;
   readonly #tellOthers: (changes: LoggedChanges) => void;
   /** Commands applied in this turn of the event loop. */
   #inTurn = 0;
 
-  constructor(writer: GroupWriter, lives: () => boolean, tellOthers: (changes: LoggedChanges) => void) {
+  constructor(
+    statements: Statements,
+    writer: GroupWriter,
+    lives: () => boolean,
+    tellOthers: (changes: LoggedChanges) => void,
+  ) {
     super();
+    this.#statements = statements;
     this.#writer = writer;
     this.#lives = lives;
     this.#tellOthers = tellOthers;
@@ -167,6 +182,10 @@ class ThisThread extends EventEmitter {
   /** As in any other store, later changes to the caller's objects have no effect, and the commit comes after the call, never during it. */
   postMessage(given: WriterRequest): void {
     const request = structuredClone(given);
+    if (request.type === "encrypt") {
+      this.#statements.codec = codecOf(request.sealing);
+      return;
+    }
     if (request.type === "stop") {
       queueMicrotask(() => this.emit("exit", 0));
       return;

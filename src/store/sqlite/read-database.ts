@@ -2,6 +2,8 @@ import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { assertNodeVersion } from "../../task/package.ts";
 import type { StoredTasks } from "../export-journal.ts";
+import type { KeyRing } from "../encryption-keys.ts";
+import { sealingOf } from "../protection.ts";
 import { connect } from "./connect.ts";
 import { existingDatabase } from "./database-path.ts";
 import { assertMigrated } from "./migrate.ts";
@@ -23,6 +25,7 @@ const mostReads = 5;
 export async function readDatabase<T>(
   path: string,
   read: (tasks: StoredTasks) => T | Promise<T>,
+  keys?: KeyRing,
 ): Promise<T> {
   assertNodeVersion(process.versions.node);
   const file = existingDatabase(path);
@@ -30,7 +33,7 @@ export async function readDatabase<T>(
     const before = stateOf(file);
     const isLast = attempt === mostReads;
     try {
-      const result = await readOnce(file, before.inUse || isLast, read);
+      const result = await readOnce(file, before.inUse || isLast, read, keys);
       if (before.inUse || isLast || stateOf(file).stamp === before.stamp) return result;
     } catch (error) {
       // If another process began to write during the read, the result may be anything.
@@ -44,6 +47,7 @@ async function readOnce<T>(
   file: string,
   inUse: boolean,
   read: (tasks: StoredTasks) => T | Promise<T>,
+  keys: KeyRing | undefined,
 ): Promise<T> {
   const url = pathToFileURL(file);
   if (!inUse) url.searchParams.set("immutable", "1");
@@ -52,6 +56,8 @@ async function readOnce<T>(
     assertMigrated(db, file);
     const reader = new SqliteReader(new Statements(db));
     db.exec("BEGIN");
+    const sealing = await sealingOf(reader, keys);
+    if (sealing !== undefined) reader.encrypt(sealing);
     return await read(storedTasks(reader));
   } finally {
     db.close();

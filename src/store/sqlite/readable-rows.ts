@@ -2,6 +2,7 @@ import type { SQLInputValue } from "node:sqlite";
 import type { UnreadableTask } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import type { Codec } from "../codec.ts";
 import { readTask } from "./read-task.ts";
 import { recordOf, taskColumns } from "./record-row.ts";
 import type { RowStatement } from "./statements.ts";
@@ -11,9 +12,9 @@ import { toStored } from "../stored-text.ts";
 const taskAt = columnsOf(taskColumns);
 
 /** The record of a row, which can be written back under its id. Undefined if it is unreadable; `unreadable` then names it. */
-export function readableTask(row: Row, unreadable: UnreadableTask[]): TaskRecord | undefined {
+export function readableTask(row: Row, unreadable: UnreadableTask[], codec: Codec): TaskRecord | undefined {
   try {
-    return readTask(idOf(row), () => recordWithId(row));
+    return readTask(idOf(row), () => recordWithId(row, codec));
   } catch (error) {
     // Only for errors of this record: errors of the disk or the memory concern all records.
     if (!(error instanceof HoldfastError) || !isUnreadable(error)) throw error;
@@ -22,8 +23,12 @@ export function readableTask(row: Row, unreadable: UnreadableTask[]): TaskRecord
   }
 }
 
-export function readableTasks(rows: readonly Row[], unreadable: UnreadableTask[]): readonly TaskRecord[] {
-  return rows.flatMap((row) => readableTask(row, unreadable) ?? []);
+export function readableTasks(
+  rows: readonly Row[],
+  unreadable: UnreadableTask[],
+  codec: Codec,
+): readonly TaskRecord[] {
+  return rows.flatMap((row) => readableTask(row, unreadable, codec) ?? []);
 }
 
 /** The most rows that are read at once. */
@@ -37,12 +42,13 @@ export function* readableInOrder(
   statement: RowStatement,
   values: readonly SQLInputValue[],
   unreadable: UnreadableTask[],
+  codec: Codec,
 ): Generator<TaskRecord, void, undefined> {
   let after: readonly SQLInputValue[] = [-Infinity, ""];
   for (let size = 1; ; size = Math.min(2 * size, largestPage)) {
     const rows = statement.all(...values, ...after, size);
     for (const row of rows) {
-      const task = readableTask(row, unreadable);
+      const task = readableTask(row, unreadable, codec);
       if (task !== undefined) yield task;
     }
     const last = rows.at(-1);
@@ -51,8 +57,8 @@ export function* readableInOrder(
   }
 }
 
-function recordWithId(row: Row): TaskRecord {
-  const task = recordOf(row);
+function recordWithId(row: Row, codec: Codec): TaskRecord {
+  const task = recordOf(row, codec);
   if (toStored(task.id) !== row[taskAt.id.place]) throw new Error(`the id ${task.id} is damaged`);
   return task;
 }
@@ -65,13 +71,14 @@ export function readablePage(
   from: SQLInputValue,
   limit: number,
   page: (from: SQLInputValue, limit: number) => readonly Row[],
+  codec: Codec,
 ): TaskRecord[] {
   const tasks: TaskRecord[] = [];
   for (let next = from; tasks.length < limit;) {
     const wanted = limit - tasks.length;
     const rows = page(next, wanted);
     for (const row of rows) {
-      const task = recordIfReadable(row);
+      const task = recordIfReadable(row, codec);
       if (task !== undefined) tasks.push(task);
     }
     if (rows.length < wanted) break;
@@ -80,9 +87,9 @@ export function readablePage(
   return tasks;
 }
 
-function recordIfReadable(row: Row): TaskRecord | undefined {
+function recordIfReadable(row: Row, codec: Codec): TaskRecord | undefined {
   try {
-    return recordOf(row);
+    return recordOf(row, codec);
   } catch {
     return undefined; // a claim, a wake or a reclaim reports it
   }

@@ -10,6 +10,8 @@ import {
   taskMethods,
 } from "../../task/record.ts";
 import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
+import type { Codec } from "../codec.ts";
+import { openedRecord, proofOf, sealedRecord } from "../record-words.ts";
 import { readTask } from "./read-task.ts";
 import {
   columnsOf,
@@ -122,11 +124,12 @@ const columns = [
   changing("retrieved", (task) => task.retrieved, retrievedText),
 ] as const;
 
-export const taskColumns = columns.map(({ name }) => name);
+export const taskColumns = [...columns.map(({ name }) => name), "proof"] as const;
 
 /** The values for `taskColumns`. */
-export function rowOf(task: TaskRecord): SQLInputValue[] {
-  return columns.map(({ value }) => value(task));
+export function rowOf(task: TaskRecord, codec: Codec): SQLInputValue[] {
+  const sealed = sealedRecord(task, codec);
+  return [...columns.map(({ value }) => value(sealed)), proofOf(task, codec)];
 }
 
 /** What an update writes. */
@@ -136,16 +139,15 @@ export interface RowChanges {
 }
 
 /** The columns in which two records of a task differ. Others are left out of an update, which spares their indexes. */
-export function changesOf(before: TaskRecord, after: TaskRecord): RowChanges {
-  const names: string[] = [];
-  const values: SQLInputValue[] = [];
-  for (const { name, value, differs } of columns as readonly TaskColumn<string>[]) {
-    if (differs?.(before, after) !== true) continue;
-    names.push(name);
-    values.push(value(after));
-  }
-  return { names, values };
+export function changesOf(before: TaskRecord, after: TaskRecord, codec: Codec): RowChanges {
+  const changed = (columns as readonly TaskColumn<string>[]).filter(
+    ({ differs }) => differs?.(before, after) === true,
+  );
+  const sealed = changed.some(({ name }) => withWords.has(name)) ? sealedRecord(after, codec) : after;
+  return { names: changed.map(({ name }) => name), values: changed.map(({ value }) => value(sealed)) };
 }
+
+const withWords: ReadonlySet<string> = new Set(["status_message", "progress", "attempts"]);
 
 const states: Readonly<Record<TaskState, true>> = {
   queued: true,
@@ -163,8 +165,10 @@ const outcomeKinds: Readonly<Record<OutcomeKind, true>> = { result: true, error_
 const at = columnsOf(taskColumns);
 
 /** Throws `task_unreadable`, and nothing else, if a row of `taskColumns` is no valid record. */
-export function recordOf(row: Row): TaskRecord {
-  return readTask(String(row[at.id.place]), () => decode(row));
+export function recordOf(row: Row, codec: Codec): TaskRecord {
+  return readTask(String(row[at.id.place]), () =>
+    openedRecord({ task: decode(row), proof: textOrNull(row, at.proof) }, codec),
+  );
 }
 
 function decode(row: Row): TaskRecord {

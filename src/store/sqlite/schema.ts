@@ -53,7 +53,8 @@ CREATE TABLE task (
   waiting INTEGER NOT NULL,
   crashes INTEGER NOT NULL,
   outcome_kind TEXT CHECK (outcome_kind IN ('result', 'error_result', 'error')),
-  retrieved TEXT
+  retrieved TEXT,
+  proof TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX task_wire_id ON task (generation, scope, wire_id) WHERE wire_id IS NOT NULL;

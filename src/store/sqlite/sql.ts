@@ -47,7 +47,7 @@ export const selectChildInputs = `
 
 export const selectOutcomeBody = "SELECT body FROM outcome WHERE task_id = ?";
 
-export const selectRequest = "SELECT origin, arguments, prepared FROM request WHERE task_id = ?";
+export const selectRequest = "SELECT task_id, origin, arguments, prepared FROM request WHERE task_id = ?";
 
 /**
  * By key: an index by `place` would cost each journal write more than a sort costs its reader. `octet_length` reads no text; `length` would.
@@ -245,6 +245,7 @@ export const deleteFailures =
 export const insertOutcome = "INSERT INTO outcome (task_id, kind, body) VALUES (?, ?, ?)";
 
 export const insertSecret = "INSERT INTO secret (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING";
+export const selectAnyTask = "SELECT 1 FROM task WHERE id > '' LIMIT 1";
 export const selectSecret = "SELECT value FROM secret WHERE name = ?";
 
 export const selectHasTask = "SELECT 1 FROM task WHERE id = ?";
@@ -291,7 +292,7 @@ export const selectIdByWireId = `
 export const selectSession = "SELECT id, principal, expires_at, state FROM session WHERE id = ?";
 export const insertSession =
   "INSERT OR REPLACE INTO session (id, principal, expires_at, state) VALUES (?, ?, ?, ?)";
-export const updateSession = "UPDATE session SET state = ? WHERE id = ? AND state = ?";
+export const updateSession = "UPDATE session SET state = ? WHERE id = ?";
 export const extendSession = "UPDATE session SET expires_at = ? WHERE id = ? AND expires_at < ?";
 export const deleteSession = "DELETE FROM session WHERE id = ?";
 export const deleteUnextendedSession = "DELETE FROM session WHERE id = ? AND expires_at <= ?";

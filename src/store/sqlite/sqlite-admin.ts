@@ -28,7 +28,12 @@ export class SqliteAdmin {
   tasks(range: TaskRange, before: string | null, limit: number): TaskRecord[] {
     const { statements, values } = this.#range(range);
     const from = before === null ? behindAllTexts : toStored(before);
-    return readablePage(from, limit, (end, count) => statements.tasks.all(...values, end, count));
+    return readablePage(
+      from,
+      limit,
+      (end, count) => statements.tasks.all(...values, end, count),
+      this.#sql.codec,
+    );
   }
 
   count(range: TaskRange, most: number): number {

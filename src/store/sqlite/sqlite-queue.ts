@@ -61,7 +61,7 @@ export class SqliteQueue {
     const last = rows.at(-1);
     const next = last === undefined || rows.length < limit ? null : idOf(last);
     const unreadable: UnreadableTask[] = [];
-    return { alive: false, tasks: readableTasks(rows, unreadable), unreadable, next };
+    return { alive: false, tasks: readableTasks(rows, unreadable, this.#sql.codec), unreadable, next };
   }
 
   /** The handlers of queued tasks. */
@@ -109,9 +109,18 @@ export class SqliteQueue {
         return typeof principal === "string" ? principal : undefined;
       },
       of: (principal: string, lane: QueueLane) =>
-        readableInOrder(this.#sql.rows(sql.selectReady), [...line, principal, lane], unreadable),
+        readableInOrder(
+          this.#sql.rows(sql.selectReady),
+          [...line, principal, lane],
+          unreadable,
+          this.#sql.codec,
+        ),
       nothingLeft: (principal) =>
-        void readableTasks(this.#sql.all(sql.selectReadyDamaged, ...line, principal), unreadable),
+        void readableTasks(
+          this.#sql.all(sql.selectReadyDamaged, ...line, principal),
+          unreadable,
+          this.#sql.codec,
+        ),
     };
   }
 
@@ -125,7 +134,12 @@ export class SqliteQueue {
     until: number,
     unreadable: UnreadableTask[],
   ): Generator<TaskRecord, void, undefined> {
-    return readableInOrder(this.#sql.rows(sql.selectParked), [method, toStored(tool), until], unreadable);
+    return readableInOrder(
+      this.#sql.rows(sql.selectParked),
+      [method, toStored(tool), until],
+      unreadable,
+      this.#sql.codec,
+    );
   }
 
   *#owners(): Generator<string | null> {

@@ -1,14 +1,18 @@
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
+import type { SQLInputValue } from "node:sqlite";
+import { outcomePlace, type Codec } from "../codec.ts";
+import { readingCodecOf, type Sealing } from "../cipher.ts";
+import { requestOf } from "../request-row.ts";
 import { type ClaimingHandler, compareNames, type HandlerName, noTurns } from "../../task/queue.ts";
-import type { Origin, TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
+import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { QueueLength } from "../queue-length.ts";
-import { sessionOf } from "../session-row.ts";
+import { sessionOf, unlessUndecrypted } from "../session-row.ts";
 import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
-import { journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
+import { openedRequest, journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
 import { lineOf } from "../line-row.ts";
 import { recordOf, taskColumns, words } from "./record-row.ts";
 import { OtherOwners } from "./other-owners.ts";
@@ -31,7 +35,7 @@ const outcomeAt = columnsOf(["body"]);
 
 const keyedAt = columnsOf(["id", "idempotency_key"]);
 
-const requestAt = columnsOf(["origin", "arguments", "prepared"]);
+const secretAt = columnsOf(["value"]);
 
 const sweepAt = columnsOf(["at"]);
 
@@ -58,7 +62,7 @@ export class SqliteReader {
 
   task(id: string): TaskRecord | undefined {
     const row = this.#sql.get(sql.selectTask, toStored(id));
-    return row === undefined ? undefined : recordOf(row);
+    return row === undefined ? undefined : recordOf(row, this.#sql.codec);
   }
 
   snapshot(id: string, isVisible: (task: TaskRecord) => boolean): TaskSnapshot | undefined {
@@ -71,14 +75,16 @@ export class SqliteReader {
     const rows = this.#sql.all(sql.selectTaskWithInputs, toStored(id));
     const [first] = rows;
     if (first === undefined) return undefined;
-    const task = recordOf(first);
+    const task = recordOf(first, this.#sql.codec);
     if (task.openInputs === 0) return this.#snapshotWithOutcome(task); // a commit happened in between
     if (task.childInputs > 0 && !this.#sql.db.isTransaction) {
       return this.#inOneView(() => this.#snapshotWithInputs(id));
     }
     const below =
-      task.childInputs === 0 ? [] : childInputsOf(this.#sql.all(sql.selectChildInputs, toStored(id)));
-    return { task, inputs: [...inputsOf(rows), ...below], outcome: null };
+      task.childInputs === 0
+        ? []
+        : childInputsOf(this.#sql.all(sql.selectChildInputs, toStored(id)), this.#sql.codec);
+    return { task, inputs: [...inputsOf(id, rows, this.#sql.codec), ...below], outcome: null };
   }
 
   #inOneView<T>(read: () => T): T {
@@ -95,7 +101,10 @@ export class SqliteReader {
     const { id, outcomeKind: kind } = task;
     if (kind === null) return { task, inputs: [], outcome: null };
     const row = this.#sql.get(sql.selectOutcomeBody, toStored(id));
-    if (row !== undefined) return { task, inputs: [], outcome: { kind, body: text(row, outcomeAt.body) } };
+    if (row !== undefined) {
+      const body = this.#sql.codec.open(text(row, outcomeAt.body), outcomePlace(id));
+      return { task, inputs: [], outcome: { kind, body } };
+    }
     if (this.#sql.get(sql.selectTask, toStored(id)) === undefined) return undefined; // it was deleted in between
     throw new Error("The outcome of this finished task is missing.");
   }
@@ -116,12 +125,7 @@ export class SqliteReader {
 
   request(id: string): TaskRequest | undefined {
     const row = this.#sql.get(sql.selectRequest, toStored(id));
-    if (row === undefined) return undefined;
-    return {
-      origin: JSON.parse(text(row, requestAt.origin)) as Origin,
-      arguments: text(row, requestAt.arguments),
-      prepared: textOrNull(row, requestAt.prepared),
-    };
+    return row === undefined ? undefined : requestOf(id, row, this.#sql.codec);
   }
 
   journal(id: string, from: string, limit: number): JournalPage {
@@ -138,16 +142,18 @@ export class SqliteReader {
 
   journalEnds(id: string, keys: readonly string[]): JournalEnd[] {
     const rows = keys.map((key) => this.#sql.get(sql.selectJournalEnd, toStored(id), toStored(key)));
-    return rows.flatMap((row) => (row === undefined ? [] : [journalEndOf(row)]));
+    return rows.flatMap((row) => (row === undefined ? [] : [journalEndOf(id, row, this.#sql.codec)]));
   }
 
   journalEntry(id: string, key: string): JournalEntry | undefined {
     const row = this.#sql.get(sql.selectJournalEntry, toStored(id), toStored(key));
-    return row === undefined ? undefined : journalEntryOf(row);
+    return row === undefined ? undefined : journalEntryOf(id, row, this.#sql.codec);
   }
 
   lines(id: string, list: LineList, after: number, limit: number): TaskLine[] {
-    return this.#sql.all(sql.selectLines, toStored(id), list, after, limit).map(lineOf);
+    return this.#sql
+      .all(sql.selectLines, toStored(id), list, after, limit)
+      .map((row) => lineOf(id, row, this.#sql.codec));
   }
 
   list(
@@ -160,25 +166,31 @@ export class SqliteReader {
     if (scope !== undefined) {
       const anybody = Number(principal === undefined);
       const of = [generation, toStored(scope), anybody, principal == null ? null : toStored(principal)];
-      return readablePage(from, limit, (end, count) =>
+      return this.#page(from, limit, (end, count) =>
         this.#sql.all(sql.selectOfScope, ...of, end, now, count),
       );
     }
     if (principal === undefined) {
-      return readablePage(from, limit, (end, count) =>
+      return this.#page(from, limit, (end, count) =>
         this.#sql.all(sql.selectOfGeneration, generation, end, now, count),
       );
     }
     const owner = [generation, principal === null ? null : toStored(principal)];
-    return readablePage(from, limit, (end, count) =>
-      this.#sql.all(sql.selectOwned, ...owner, end, now, count),
-    );
+    return this.#page(from, limit, (end, count) => this.#sql.all(sql.selectOwned, ...owner, end, now, count));
   }
 
   unfinished(after: string, limit: number): TaskRecord[] {
-    return readablePage(toStored(after), limit, (start, count) =>
+    return this.#page(toStored(after), limit, (start, count) =>
       this.#sql.all(sql.selectUnfinished, start, count),
     );
+  }
+
+  #page(
+    from: SQLInputValue,
+    limit: number,
+    page: (from: SQLInputValue, limit: number) => Row[],
+  ): TaskRecord[] {
+    return readablePage(from, limit, page, this.#sql.codec);
   }
 
   due(now: number, limit: number): string[] {
@@ -194,7 +206,7 @@ export class SqliteReader {
 
   session(id: string): StoredSession | undefined {
     const row = this.#sql.get(sql.selectSession, toStored(id));
-    return row === undefined ? undefined : sessionOf(row);
+    return row === undefined ? undefined : unlessUndecrypted(() => sessionOf(row, this.#sql.codec));
   }
 
   tasksOf(session: string, limit: number, requestId?: string | number): string[] {
@@ -227,6 +239,19 @@ export class SqliteReader {
     return new OtherOwners(path, own, this.#sql, publish);
   }
 
+  encrypt(sealing: Sealing): void {
+    this.#sql.codec = readingCodecOf(sealing);
+  }
+
+  hasTasks(): boolean {
+    return this.#sql.get(sql.selectAnyTask) !== undefined;
+  }
+
+  secret(name: string): string | undefined {
+    const row = this.#sql.get(sql.selectSecret, name);
+    return row === undefined ? undefined : text(row, secretAt.value);
+  }
+
   close(): void {
     this.#sql.db.close();
   }
@@ -242,24 +267,30 @@ const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_p
 const childInputAt = columnsOf(["task_id", "input_key", "input_method", "input_params", "input_scopes"]);
 
 /** The open questions of a task, from rows of the task joined with them. */
-export function inputsOf(rows: readonly Row[]): InputRequest[] {
+export function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[] {
   return rows
     .filter((row) => !isNull(row, inputAt.input_key))
-    .map((row) => ({
-      key: text(row, inputAt.input_key),
-      method: inputMethodOf(row, inputAt.input_method),
-      params: textOrNull(row, inputAt.input_params) ?? "{}",
-    }));
+    .map((row) => {
+      const key = text(row, inputAt.input_key);
+      const params = textOrNull(row, inputAt.input_params);
+      return {
+        key,
+        method: inputMethodOf(row, inputAt.input_method),
+        params: params === null ? "{}" : openedRequest(id, key, params, codec),
+      };
+    });
 }
 
 /** The open questions of the tasks below it. */
-export function childInputsOf(rows: readonly Row[]): InputRequest[] {
+export function childInputsOf(rows: readonly Row[], codec: Codec): InputRequest[] {
   return rows.map((row) => {
     const requiredScopes = words(text(row, childInputAt.input_scopes));
+    const [taskId, key] = [text(row, childInputAt.task_id), text(row, childInputAt.input_key)];
+    const params = textOrNull(row, childInputAt.input_params);
     return {
-      key: childInputKey({ taskId: text(row, childInputAt.task_id), key: text(row, childInputAt.input_key) }),
+      key: childInputKey({ taskId, key }),
       method: inputMethodOf(row, childInputAt.input_method),
-      params: textOrNull(row, childInputAt.input_params) ?? "{}",
+      params: params === null ? "{}" : openedRequest(taskId, key, params, codec),
       ...(requiredScopes.length > 0 && { requiredScopes }),
     };
   });

@@ -51,6 +51,10 @@ async function openFile(
     writer,
     reader,
     others,
+    encrypt: (sealing) => {
+      reader.encrypt(sealing);
+      writer.encrypt(sealing);
+    },
     lost: async () => {
       if (!(await file.isGone((mark) => writer.write({ type: "mark_file", mark })))) return undefined;
       const fault = fileIsGone(path);

@@ -2,6 +2,8 @@ import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { requestRowOf } from "../request-row.ts";
+import { eventPlace, outcomePlace } from "../codec.ts";
 import { isTaskId } from "../../task/task-id.ts";
 import type {
   EventFacts,
@@ -84,18 +86,18 @@ export class SqliteTables implements TaskTables {
   }
 
   task(id: string): TaskRecord | undefined {
-    const known = this.#records.get(id);
+    const known = this.#records.get(id, this.#sql.codec);
     if (known !== undefined) return known;
     return readTask(id, () => {
       const row = this.#sql.get(sql.selectTask, toStored(id));
-      return row === undefined ? undefined : recordOf(row);
+      return row === undefined ? undefined : recordOf(row, this.#sql.codec);
     });
   }
 
   entry(id: string, key: string): JournalEntry | undefined {
     return readTask(id, () => {
       const row = this.#sql.get(sql.selectJournalEntry, toStored(id), toStored(key));
-      return row === undefined ? undefined : journalEntryOf(row);
+      return row === undefined ? undefined : journalEntryOf(id, row, this.#sql.codec);
     });
   }
 
@@ -109,7 +111,7 @@ export class SqliteTables implements TaskTables {
 
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined {
     const row = this.#sql.get(sql.selectTaskByIdempotencyKey, toStored(principal ?? ""), toStored(key));
-    return row === undefined ? undefined : recordOf(row);
+    return row === undefined ? undefined : recordOf(row, this.#sql.codec);
   }
 
   usage(principal?: string): Usage {
@@ -180,21 +182,17 @@ export class SqliteTables implements TaskTables {
   #insert(task: TaskRecord, request: TaskRequest): boolean {
     if (this.#isWireIdTaken(task)) return false;
     try {
-      this.#usage.raising(task.principal, () => void this.#sql.run(sql.insertTask, ...rowOf(task)));
+      this.#usage.raising(
+        task.principal,
+        () => void this.#sql.run(sql.insertTask, ...rowOf(task, this.#sql.codec)),
+      );
     } catch (error) {
       if (isKeyTaken(error)) return false;
       throw error;
     }
-    this.#records.keep(task);
+    this.#records.keep(task, this.#sql.codec);
     this.#relatives.add(task);
-    const { origin, arguments: args, prepared } = request;
-    this.#sql.run(
-      sql.insertRequest,
-      toStored(task.id),
-      JSON.stringify(origin),
-      toStored(args),
-      prepared === null ? null : toStored(prepared),
-    );
+    this.#sql.run(sql.insertRequest, toStored(task.id), ...requestRowOf(task.id, request, this.#sql.codec));
     return true;
   }
 
@@ -206,16 +204,17 @@ export class SqliteTables implements TaskTables {
 
   #save({ before, task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
     const id = toStored(task.id);
-    const { names, values } = changesOf(before, task);
+    const { codec } = this.#sql;
+    const { names, values } = changesOf(before, task, codec);
     if (names.length > 0) this.#sql.run(sql.updateTask(names), ...values, id);
-    this.#records.keep(task);
+    this.#records.keep(task, codec);
     if (forgets === "failures") this.#sql.run(sql.deleteFailures, id);
     for (const [index, entry] of journal.entries())
-      this.#sql.run(sql.upsertJournal, id, placeOf(task, index), ...journalRowOf(entry, toStored));
+      this.#sql.run(sql.upsertJournal, id, placeOf(task, index), ...journalRowOf(task.id, entry, codec));
     if (outcome === null) return;
     // The record says more about a result than this table.
     const kind = outcome.kind === "error" ? "error" : "result";
-    this.#sql.run(sql.insertOutcome, id, kind, toStored(outcome.body));
+    this.#sql.run(sql.insertOutcome, id, kind, toStored(codec.seal(outcome.body, outcomePlace(task.id))));
   }
 
   deletable(now: number, limit: number): readonly string[] {
@@ -253,7 +252,7 @@ export class SqliteLines {
 
   append(id: string, lines: readonly TaskLine[], forget: readonly number[]): void {
     const stored = toStored(id);
-    for (const line of lines) this.#sql.run(sql.insertLine, stored, ...lineRowOf(line, toStored));
+    for (const line of lines) this.#sql.run(sql.insertLine, stored, ...lineRowOf(id, line, this.#sql.codec));
     for (const seq of forget) this.#sql.run(sql.deleteLine, stored, seq);
   }
 }
@@ -268,7 +267,7 @@ export class SqliteRelatives {
 
   /** Leaves out unreadable ones: the process that runs them reports them. */
   children(parent: string): readonly TaskRecord[] {
-    return readableTasks(this.#sql.all(sql.selectChildren, toStored(parent)), []);
+    return readableTasks(this.#sql.all(sql.selectChildren, toStored(parent)), [], this.#sql.codec);
   }
 
   add({ id, parent }: TaskRecord): void {
@@ -299,14 +298,20 @@ export class SqliteEvents {
       const row = this.#sql.get(sql.selectFirstEvent, id, stored);
       if (row === undefined) return {};
       return readTask(taskId, () => ({
-        kept: { seq: integer(row, keptAt.seq), value: text(row, keptAt.value) },
+        kept: {
+          seq: integer(row, keptAt.seq),
+          value: this.#sql.codec.open(text(row, keptAt.value), eventPlace(taskId, name)),
+        },
       }));
     }
     const { dedupeId, now } = coming;
     const wait = this.#sql.get(sql.selectFirstEventWait, id, stored, now);
     const count = this.#sql.get(sql.countEvents, id);
     return {
-      wait: wait === undefined ? undefined : readTask(taskId, () => journalEntryOf(wait)),
+      wait:
+        wait === undefined
+          ? undefined
+          : readTask(taskId, () => journalEntryOf(taskId, wait, this.#sql.codec)),
       isKnown: dedupeId !== null && this.#sql.get(sql.selectKnownEvent, id, toStored(dedupeId)) !== undefined,
       count: count === undefined ? 0 : integer(count, countAt.count),
     };
@@ -317,7 +322,7 @@ export class SqliteEvents {
       sql.insertEvent,
       toStored(taskId),
       toStored(name),
-      value === null ? null : toStored(value),
+      value === null ? null : toStored(this.#sql.codec.seal(value, eventPlace(taskId, name))),
       dedupeId === null ? null : toStored(dedupeId),
     );
   }

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { inClear, type Codec } from "../codec.ts";
 import type { Row } from "../row.ts";
 
 /** A prepared statement that reads rows. */
@@ -15,11 +16,16 @@ export interface RowStatement {
  */
 export class Statements {
   readonly db: DatabaseSync;
-  readonly #reads = new Map<string, RowStatement>();
-  readonly #writes = new Map<string, StatementSync>();
+  /** How the texts of sealed columns are stored. */
+  codec: Codec = inClear;
+  readonly #reads: Map<string, RowStatement>;
+  readonly #writes: Map<string, StatementSync>;
 
-  constructor(db: DatabaseSync) {
+  /** With `shared`, those of the same connection for another owner, who may have other keys. */
+  constructor(db: DatabaseSync, shared?: Statements) {
     this.db = db;
+    this.#reads = shared === undefined ? new Map<string, RowStatement>() : shared.#reads;
+    this.#writes = shared === undefined ? new Map<string, StatementSync>() : shared.#writes;
   }
 
   get(sql: string, ...values: SQLInputValue[]): Row | undefined {

@@ -30,6 +30,8 @@ import { readTask } from "./read-task.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type { SqliteReader } from "./sqlite-reader.ts";
 import { reportsOf } from "./sqlite-reports.ts";
+import type { Sealing } from "../cipher.ts";
+import { Protection, type StoredSecrets } from "../protection.ts";
 import type { Writer } from "./writer.ts";
 import { summedByTool, type QueueLength } from "../queue-length.ts";
 
@@ -38,6 +40,8 @@ export interface OpenDatabase {
   readonly owner: string;
   readonly reader: SqliteReader;
   readonly writer: Pick<Writer, "write">;
+  /** Encrypts from now on. */
+  encrypt(sealing: Sealing): void;
   readonly others: Pick<OtherOwners, "renew" | "living">;
   /** Why the database is lost for good; undefined if it is not. Left out by one that cannot be. */
   lost?(): Promise<HoldfastError | undefined>;
@@ -65,6 +69,8 @@ export class StoreOnSqlite implements TaskStore {
   readonly #lifecycle = new Lifecycle();
   readonly #onCommit = new Set<(commands: number) => void>();
   #database: OpenDatabase | undefined;
+  #protection = new Protection();
+  #lost: HoldfastError | undefined;
 
   /** `place` names the database in messages. */
   constructor(place: string, opening: Opening) {
@@ -74,7 +80,7 @@ export class StoreOnSqlite implements TaskStore {
 
   open(owner: StoreOwner): Promise<void> {
     return this.#lifecycle.open(async () => {
-      this.#database = await this.#opening(owner, {
+      const database = await this.#opening(owner, {
         committed: (changes, commands) => {
           this.#feed.publish(changes, "self");
           if (commands > 0) for (const listener of this.#onCommit) listener(commands);
@@ -84,7 +90,24 @@ export class StoreOnSqlite implements TaskStore {
           this.#sessionFeed.publish(sessions, "others");
         },
       });
+      try {
+        const sealing = await this.#protection.start(secretsOf(database));
+        if (sealing !== undefined) database.encrypt(sealing);
+      } catch (error) {
+        await database.close();
+        throw error;
+      }
+      this.#database = database;
     });
+  }
+
+  protect(protection: Protection): void {
+    this.#protection = protection;
+  }
+
+  hashKey(): Uint8Array | undefined {
+    this.#open();
+    return this.#protection.hashKey;
   }
 
   close(): Promise<void> {
@@ -99,7 +122,9 @@ export class StoreOnSqlite implements TaskStore {
   async write(command: TaskCommand): Promise<CommandResult> {
     const database = this.#open();
     assertCommand(command);
-    const result = await database.writer.write(command);
+    const kept = command.type === "keep_secret" ? this.#protection.keepSecret(command) : undefined;
+    if (kept !== undefined) return kept;
+    const result = this.#protection.shown(await database.writer.write(command));
     if (command.type === "reclaim" && result.ok && "next" in result && result.next === null) {
       database.forget(command.owner);
     }
@@ -111,7 +136,7 @@ export class StoreOnSqlite implements TaskStore {
   }
 
   async renew(): Promise<Renewal> {
-    const lost = await this.#open().lost?.();
+    const lost = (await this.#open().lost?.()) ?? (await this.#nowEncrypted());
     if (lost !== undefined) return { held: false, gone: [], others: 0, lost };
     return this.#read(() => this.#open().others.renew());
   }
@@ -240,6 +265,13 @@ export class StoreOnSqlite implements TaskStore {
     this.#onCommit.add(listener);
   }
 
+  /** Another process may have encrypted the store. */
+  async #nowEncrypted(): Promise<HoldfastError | undefined> {
+    const { reader } = this.#open();
+    this.#lost ??= await this.#protection.lost({ keep: async ({ name }) => reader.secret(name) ?? null });
+    return this.#lost;
+  }
+
   /** Resolves with the number of sessions that it changed or deleted. */
   async #writeSessions(command: SessionCommand): Promise<number> {
     const { count, news } = await this.#open().writer.write({ type: "sessions", command });
@@ -250,6 +282,7 @@ export class StoreOnSqlite implements TaskStore {
   #open(): OpenDatabase {
     this.#lifecycle.assertOpen();
     if (this.#database === undefined) throw new HoldfastError("store_closed", "The store is not open.");
+    if (this.#lost !== undefined) throw this.#lost;
     return this.#database;
   }
 
@@ -269,6 +302,18 @@ export class StoreOnSqlite implements TaskStore {
       });
     }
   }
+}
+
+function secretsOf({ writer, reader }: OpenDatabase): StoredSecrets {
+  return {
+    keep: async (command) => {
+      const known = reader.secret(command.name);
+      if (known !== undefined || command.value === null) return known ?? null;
+      const kept = await writer.write({ ...command, type: "keep_secret" });
+      return "value" in kept ? kept.value : null;
+    },
+    hasTasks: async () => reader.hasTasks(),
+  };
 }
 
 /**

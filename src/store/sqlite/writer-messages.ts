@@ -3,6 +3,7 @@ import type { HandlerName } from "../../task/queue.ts";
 import type { FaultCode } from "../../task/fault.ts";
 import type { MessageCommand, MessageResult } from "../message-command.ts";
 import type { SessionCommand, SessionResult } from "../session-command.ts";
+import type { Sealing } from "../cipher.ts";
 import type { TaskChange } from "../store.ts";
 
 /** A write to one of the optional parts of the store. */
@@ -34,7 +35,10 @@ export type WriterResult = CommandResult | SessionResult | MessageResult | DoneR
 
 /** What the main thread sends to the writer's thread. It sends a group only after the answer to the one before. */
 export type WriterRequest =
-  { readonly type: "group"; readonly commands: readonly WriterCommand[] } | { readonly type: "stop" };
+  | { readonly type: "group"; readonly commands: readonly WriterCommand[] }
+  /** Encrypts from now on. It has no answer. */
+  | { readonly type: "encrypt"; readonly sealing: Sealing }
+  | { readonly type: "stop" };
 
 /** The answer to one command of a committed group; with `problem` it changed nothing. */
 export type CommandAnswer =

@@ -2,6 +2,8 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { HoldfastError } from "../../task/fault.ts";
+import { inClear } from "../codec.ts";
+import { codecOf } from "../cipher.ts";
 import { beginWrite } from "./begin-write.ts";
 import { ChangeLog } from "./change-log.ts";
 import { GroupWriter } from "./group-writer.ts";
@@ -28,6 +30,7 @@ const blockedTimeoutMs = 250;
 
 const options = workerData as WriterOptions;
 let connection: Connection | undefined;
+let codec = inClear;
 let isBlocked = false;
 /** False while a full disk keeps the owner out of the table: then it can only read, and others need not know it. */
 let isOwner = false;
@@ -36,6 +39,7 @@ function connectWriter(): Connection {
   const { path, owner } = options;
   const db = openWriterConnection(options);
   const statements = new Statements(db);
+  statements.codec = codec;
   const lives = (id: string): boolean => isLocked(path, id);
   const log = new ChangeLog(statements, owner.id);
   return { db, statements, writer: new GroupWriter(statements, path, owner.id, lives, log) };
@@ -169,6 +173,11 @@ function stop(): void {
 function take(request: WriterRequest): void {
   if (request.type === "stop") {
     stop();
+    return;
+  }
+  if (request.type === "encrypt") {
+    codec = codecOf(request.sealing);
+    if (connection !== undefined) connection.statements.codec = codec;
     return;
   }
   parentPort?.postMessage(write(request));

@@ -2,6 +2,7 @@ import type { EventEmitter } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { Sealing } from "../cipher.ts";
 import type { MessageResult } from "../message-command.ts";
 import type { SessionResult } from "../session-command.ts";
 import type { TaskChange } from "../store.ts";
@@ -98,6 +99,11 @@ export class Writer {
       this.#waiting.push({ command, bytes: commandSize(command), resolve, reject });
       this.#queueFlush();
     });
+  }
+
+  /** Encrypts what is written from now on. */
+  encrypt(sealing: Sealing): void {
+    this.#send({ type: "encrypt", sealing });
   }
 
   /** Finishes all requests, then ends the thread. */

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { encryptedStore } from "../../../src/store/encryption/encrypted-store.ts";
+import { encryptedStore } from "../../../src/store/encrypted-store.ts";
 import type { Run } from "../run-cli.ts";
 import { runMain } from "../run-main.ts";
 import { call, serve, somePlace, type Place } from "./some-place.ts";
@@ -68,7 +68,7 @@ describe("holdfast admin on an encrypted store", () => {
       const shown = await without(place, "show", id);
       expect(shown).toMatchObject({ code: 0, stderr: "" });
       expect(shown.stdout).not.toContain(secret);
-      expect(shown.stdout).not.toContain("enc1:");
+      expect(shown.stdout).not.toContain("enc2:");
       expect(shown.stdout).toMatch(/^arguments +\(encrypted\)$/m);
     }
     expect((await without(place, "list")).stdout).toContain("(encrypted)");
@@ -99,9 +99,12 @@ describe("holdfast admin on an encrypted store", () => {
     expect(await withKeys(place, "answer", asks, "--accept", "ok=true")).toMatchObject({ code: 0 });
   });
 
-  it("runs a task again without them, as it is", async () => {
+  it("refuses without them to run a task again: what is copied has to be encrypted anew", async () => {
     const { place, ended } = await encryptedPlace();
-    const { stdout } = await without(place, "retry", ended, "--keep-up-to", "step", "--json");
+    const again = ["retry", ended, "--keep-up-to", "step"];
+    const { code, stderr } = await without(place, ...again);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("HOLDFAST_ENCRYPTION_KEYS")]);
+    const { stdout } = await withKeys(place, ...again, "--json");
     const { tasks = [] } = JSON.parse(stdout) as { readonly tasks?: readonly { readonly id: string }[] };
     const id = tasks[0]?.id ?? (JSON.parse(stdout) as { readonly id?: string }).id ?? "";
     await expect.poll(async () => (await withKeys(place, "show", id)).stdout).toMatch(/^state +failed/m);
@@ -133,7 +136,7 @@ describe("holdfast admin on an encrypted store", () => {
     await expect.poll(async () => (await withKeys(place, "show", id)).stdout).toMatch(/^state +completed/m);
     expect(await withKeys(place, "retry", id, "--arguments", '{"note":"again"}')).toMatchObject({ code: 0 });
     await expect.poll(async () => (await without(place, "list")).stdout.match(/completed/g)).toHaveLength(2);
-    expect((await without(place, "actions")).stdout).not.toContain("enc1:");
+    expect((await without(place, "actions")).stdout).not.toContain("enc2:");
   });
 });
 

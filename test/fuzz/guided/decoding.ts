@@ -1,3 +1,4 @@
+import { inClear } from "../../../src/store/codec.ts";
 import { TaskClientError } from "../../../src/client/task-client-error.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../../src/runtime/tool/tool-errors.ts";
@@ -60,8 +61,10 @@ export async function decoding(): Promise<Target> {
       if (isObject) {
         const values = new Map<string, unknown>(Object.entries(json as object));
         const valuesOf = (columns: readonly string[]): unknown[] => columns.map((name) => values.get(name));
-        attempt(() => recordOf(valuesOf(taskColumns) as never));
-        attempt(() => readTask("task", () => journalEntryOf(valuesOf(journalColumns) as never)));
+        attempt(() => recordOf(valuesOf(taskColumns) as never, inClear));
+        attempt(() =>
+          readTask("task", () => journalEntryOf("task", valuesOf(journalColumns) as never, inClear)),
+        );
       }
       attempt(() => encodeError(decodeError(encodeError(json, 1_000)), 1_000));
       assertNothingPolluted();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type MemoryDatabase, memoryDatabase, memoryStore } from "../../../src/store/sqlite/memory-store.ts";
-import { encryptedStore } from "../../../src/store/encryption/encrypted-store.ts";
+import { encryptedStore, openedStore } from "../../../src/store/encrypted-store.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { createQueued, createRunning, noon } from "../../../src/testing/sample-task.ts";
 
@@ -36,9 +36,9 @@ describe("keys that change", () => {
     const both = await withKeys(database, k2, k1);
     await both.write({ type: "record_step", ...held, key: "s", value: '"v"', error: null });
     expect(await both.request("task-a")).toEqual(given);
-    const raw = await inClear(database);
-    expect((await raw.request("task-a"))?.arguments).toMatch(/^enc1:k1:/);
-    expect((await raw.journalEntry("task-a", "s"))?.value).toMatch(/^enc1:k2:/);
+    const raw = await opened(openedStore(memoryStore(database), undefined));
+    expect((await raw.request("task-a"))?.arguments).toMatch(/^enc2:k1:/);
+    expect((await raw.journalEntry("task-a", "s"))?.value).toMatch(/^enc2:k2:/);
     // A process that is not restarted yet has the new key at the end of its list.
     const late = await withKeys(database, k1, k2);
     expect(await late.journalEntry("task-a", "s")).toMatchObject({ value: '"v"' });
@@ -123,6 +123,55 @@ describe("a key that is lost", () => {
   });
 });
 
+describe("an encrypted store", () => {
+  const encrypted = expect.objectContaining({
+    code: "store_unusable",
+    message: expect.stringContaining("HOLDFAST_ENCRYPTION_KEYS") as string,
+  });
+
+  test("does not open without keys", async () => {
+    const database = memoryDatabase();
+    await (await withKeys(database, k1)).close();
+    await expect(inClear(database)).rejects.toEqual(encrypted);
+    expect(await (await withKeys(database, k1)).get("task-a")).toBeUndefined();
+  });
+
+  test("refuses texts in clear, if it was encrypted before its first task", async () => {
+    const database = memoryDatabase();
+    const late = await inClear(database);
+    const store = await withKeys(database, k1);
+    await late.write(running("a")); // by a process without keys, until it notices
+    await expect(store.request("task-a")).rejects.toMatchObject({ code: "task_unreadable" });
+    await expect(store.get("task-a")).rejects.toMatchObject({ code: "task_unreadable" });
+    expect(await store.unfinished("", 9)).toEqual([]);
+  });
+
+  test("stops a process without keys at its next renewal", async () => {
+    const database = memoryDatabase();
+    const plain = await inClear(database);
+    expect(await plain.renew()).toMatchObject({ held: true });
+    const store = await withKeys(database, k1);
+    expect(await plain.renew()).toMatchObject({ held: false, lost: { code: "store_lost" } });
+    await expect(plain.write(running("a"))).rejects.toMatchObject({ code: "store_lost" });
+    expect(await store.renew()).toMatchObject({ held: true });
+  });
+
+  test("is not opened by a key alone: a mark in clear is nobody's", async () => {
+    const database = memoryDatabase();
+    const plain = await inClear(database);
+    const forged = {
+      type: "keep_secret",
+      now: noon,
+      name: "holdfast/encryption",
+      value: '{"strict":false}',
+    } as const;
+    await plain.write<"keep_secret">(forged);
+    const store = await withKeys(database, k1);
+    await plain.write(running("a"));
+    await expect(store.get("task-a")).rejects.toMatchObject({ code: "task_unreadable" });
+  });
+});
+
 describe("a store that was not encrypted before", () => {
   test("is read as it is, and what is written is sealed", async () => {
     const database = memoryDatabase();
@@ -134,7 +183,7 @@ describe("a store that was not encrypted before", () => {
     expect(await secretOf(store)).toBe("plain");
     await store.write({ type: "update", ...held, changes: { statusMessage: "half" } });
     expect(await store.get("task-a")).toMatchObject({ statusMessage: "half" });
-    expect((await before.get("task-a"))?.statusMessage).toMatch(/^enc1:k1:/);
+    expect((await before.get("task-a"))?.statusMessage).toMatch(/^enc2:k1:/);
   });
 
   test("finds the call again that had its hash in the form of before", async () => {

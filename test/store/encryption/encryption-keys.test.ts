@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readKeys, type EncryptionKey } from "../../../src/store/encryption/encryption-keys.ts";
+import { readKeys, type EncryptionKey } from "../../../src/store/encryption-keys.ts";
 
 const base64 = Buffer.alloc(32, 250).toString("base64");
 const base64url = Buffer.alloc(32, 250).toString("base64url");

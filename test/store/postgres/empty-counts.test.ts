@@ -55,7 +55,7 @@ test("a count is left alone while a task is made that belongs to it, with a limi
   await database.query(`INSERT INTO ${names.usage} VALUES ('pann', 3, 0, 0)`);
   const making = await database.begin();
   onTestFinished(() => making.rollback());
-  await new GroupReader(names, owners).read(making, [createQueued("a")], false);
+  await new GroupReader(names, owners, database.codecs).read(making, [createQueued("a")], false);
   const other = new EmptyCounts(schema.connect(), names);
   const left = (): Promise<unknown> => database.query(`SELECT key FROM ${names.usage}`);
   other.add(["pann"]);

@@ -98,6 +98,7 @@ describe("tasks that are asked for in one turn", () => {
     const statements: string[] = [];
     const together = new PostgresReader(
       {
+        codecs: schema.database.codecs,
         read: (sql, values) => {
           statements.push(sql);
           return schema.database.read(sql, values);
@@ -112,7 +113,10 @@ describe("tasks that are asked for in one turn", () => {
 
   test("all fail with the statement that was to read them", async () => {
     const problem = new Error("no database");
-    const broken = new PostgresReader({ read: () => Promise.reject(problem) }, schema.names);
+    const broken = new PostgresReader(
+      { codecs: schema.database.codecs, read: () => Promise.reject(problem) },
+      schema.names,
+    );
     const found = ["task-a", "task-b"].map((id) => expect(broken.get(id)).rejects.toBe(problem));
     await Promise.all(found);
   });

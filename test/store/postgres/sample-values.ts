@@ -86,6 +86,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "fact.secret": ["name"],
 
   "read.tasks": [[id(7), id(8)]],
+  "read.anyTask": [],
+  "read.secret": ["one"],
   "read.withOutcomes": [[id(18), id(20)]],
   "read.snapshot": [id(18)],
   "read.snapshot of a finished one": [id(20)],

@@ -1,3 +1,4 @@
+import { inClear } from "../../../src/store/codec.ts";
 import type { Pool } from "pg";
 import { journalColumns, journalRowOf } from "../../../src/store/journal-row.ts";
 import { openPool } from "../../../src/store/postgres/connections.ts";
@@ -6,7 +7,6 @@ import { migrateSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
 import { arraysOf, columns } from "../../../src/store/postgres/task-row.ts";
 import { writeStatements, type WriteStatements } from "../../../src/store/postgres/task-sql.ts";
-import { toStored } from "../../../src/store/stored-text.ts";
 import type { JournalEntry } from "../../../src/task/journal.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
@@ -56,11 +56,11 @@ export class SomeSchema implements AsyncDisposable {
   }
 
   async put(...tasks: readonly TaskRecord[]): Promise<void> {
-    await this.database.query(this.#sql.insertTasks, arraysOf(columns, tasks));
+    await this.database.query(this.#sql.insertTasks, arraysOf(columns, tasks, inClear));
   }
 
   async putEntry(taskId: string, entry: Partial<JournalEntry>): Promise<void> {
-    const row = journalRowOf({ ...nothing, ...entry }, toStored);
+    const row = journalRowOf(taskId, { ...nothing, ...entry }, inClear);
     const arrays = journalColumns.map((_, index) => [row[index] ?? null]);
     await this.database.query(this.#sql.upsertJournal, [[taskId], ...arrays]);
   }

@@ -138,6 +138,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectEndedTool: ["task INDEX task_ended_as (tool>?)"],
   selectAll: ["task PRIMARY KEY (id<?)"],
   selectOpen: ["task INDEX task_unfinished (id<?)"],
+  selectAnyTask: ["task PRIMARY KEY (id>?)"],
   selectAsking: ["task INDEX task_asking (id<?)"],
   selectOfPrincipal: ["task INDEX task_owner (generation=? AND principal=? AND id<?)"],
   selectChildrenOf: ["child INDEX child_parent (parent=? AND id<?)", "task PRIMARY KEY (id=?)"],

@@ -1,3 +1,4 @@
+import { inClear } from "../../../src/store/codec.ts";
 import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -118,12 +119,12 @@ afterEach(() => db.close());
 
 function read(id: string): TaskRecord | undefined {
   const row = new Statements(db).get(selectTask, toStored(id));
-  return row === undefined ? undefined : recordOf(row);
+  return row === undefined ? undefined : recordOf(row, inClear);
 }
 
 /** Leaves the table empty for the next one. */
 function insertAndRead(task: TaskRecord): TaskRecord | undefined {
-  db.prepare(insertTask).run(...rowOf(task));
+  db.prepare(insertTask).run(...rowOf(task, inClear));
   const found = read(task.id);
   db.prepare(deleteTask).run(toStored(task.id));
   return found;
@@ -145,8 +146,8 @@ test.each(taskStates)("a %s record comes back from the table", (state) => {
 
 test("an update leaves what is fixed at creation and changes all else", () => {
   const property = fc.property(record, record, (before, after) => {
-    db.prepare(insertTask).run(...rowOf(before));
-    const { names: columns, values } = changesOf(before, after);
+    db.prepare(insertTask).run(...rowOf(before, inClear));
+    const { names: columns, values } = changesOf(before, after, inClear);
     db.prepare(updateTask(columns)).run(...values, toStored(before.id));
     const { id, wireId, generation, scope, principal, method, tool, parent } = before;
     const { idempotencyKey, requestHash, requiredScopes, createdAt } = before;

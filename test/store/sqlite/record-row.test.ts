@@ -1,3 +1,4 @@
+import { inClear } from "../../../src/store/codec.ts";
 import type { SQLInputValue } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { changesOf, recordOf, rowOf, taskColumns } from "../../../src/store/sqlite/record-row.ts";
@@ -101,7 +102,7 @@ describe("a record as a row", () => {
     ["full", full],
     ["sparse", sparse],
   ])("a %s record comes back", (_, task) => {
-    expect(recordOf(row(named(taskColumns, rowOf(task))))).toEqual(task);
+    expect(recordOf(row(named(taskColumns, rowOf(task, inClear))), inClear)).toEqual(task);
   });
 
   test("an update writes all but what is fixed at creation", () => {
@@ -120,11 +121,11 @@ describe("a record as a row", () => {
       "notifies",
       "created_at",
     ]);
-    const { names, values } = changesOf(full, sparse);
+    const { names, values } = changesOf(full, sparse, inClear);
     expect(names.filter((name) => fixed.has(name))).toEqual([]);
-    const updated = { ...named(taskColumns, rowOf(full)), ...named(names, values) };
+    const updated = { ...named(taskColumns, rowOf(full, inClear)), ...named(names, values) };
     const { principal, parent, idempotencyKey, requiredScopes } = full;
-    expect(recordOf(row(updated))).toEqual({
+    expect(recordOf(row(updated), inClear)).toEqual({
       ...sparse,
       principal,
       parent,
@@ -134,11 +135,11 @@ describe("a record as a row", () => {
   });
 
   test("an update writes only what differs", () => {
-    expect(changesOf(full, full)).toEqual({ names: [], values: [] });
+    expect(changesOf(full, full, inClear)).toEqual({ names: [], values: [] });
     const attempts = [...full.attempts];
-    expect(changesOf(full, { ...full, version: 9, progress: null, attempts })).toEqual({
+    expect(changesOf(full, { ...full, version: 9, progress: null, attempts }, inClear)).toEqual({
       names: ["version", "progress", "attempts"],
-      values: [9, null, rowOf(full)[taskColumns.indexOf("attempts")]],
+      values: [9, null, rowOf(full, inClear)[taskColumns.indexOf("attempts")]],
     });
   });
 
@@ -164,7 +165,7 @@ describe("a record as a row", () => {
     ["a lane that there is not", { lane: "fast" }],
     ["a kind of outcome that there is not", { outcome_kind: "half" }],
   ])("%s is a fault and not a record", (_, damage) => {
-    const damaged = row({ ...named(taskColumns, rowOf(full)), ...damage });
-    expect(() => recordOf(damaged)).toThrow(expect.objectContaining({ code: "task_unreadable" }));
+    const damaged = row({ ...named(taskColumns, rowOf(full, inClear)), ...damage });
+    expect(() => recordOf(damaged, inClear)).toThrow(expect.objectContaining({ code: "task_unreadable" }));
   });
 });

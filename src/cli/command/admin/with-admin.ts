@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Admin, AdminActs } from "../../../admin/admin.ts";
 import { openAdmin, type OpenAdmin } from "../../../admin/open-admin.ts";
 import { remoteAdmin } from "../../../admin/remote-admin.ts";
-import { openedStore } from "../../../store/encryption/existing-encryption.ts";
+import { openedStore } from "../../../store/encrypted-store.ts";
 import { existingStore } from "../../../store/from-url.ts";
 import type { TaskStore } from "../../../store/store.ts";
 import type { Context } from "../../context.ts";

@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
-import { HoldfastError } from "../../task/fault.ts";
+import { HoldfastError } from "../task/fault.ts";
 
 /** A key of an encrypted store. */
 export interface EncryptionKey {

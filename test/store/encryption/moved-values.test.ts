@@ -1,0 +1,201 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { sqliteStore } from "holdfast/sqlite";
+import { encryptedStore, type TaskStore } from "holdfast/store";
+import { expect, onTestFinished, test } from "vitest";
+import { createRunning, noon } from "../../../src/testing/sample-task.ts";
+
+const keys = [{ id: "k1", key: Buffer.alloc(32, 7) }];
+
+async function openedIn(folder: string, name: string): Promise<{ store: TaskStore; path: string }> {
+  const path = join(folder, `${name}.db`);
+  const store = encryptedStore(sqliteStore(path), { keys });
+  await store.open({ id: name, handlers: [] });
+  onTestFinished(() => store.close());
+  return { store, path };
+}
+
+/** Stores something in every column that is encrypted, all of which says whose it is. */
+async function live(store: TaskStore, name: string): Promise<void> {
+  const id = `task-${name}`;
+  const held = { now: noon, id, token: "t1" } as const;
+  const said = (what: string): string => JSON.stringify(`${what} of ${name}`);
+  await store.write({
+    ...createRunning(name, { principal: name }),
+    request: {
+      origin: {
+        capabilities: {},
+        caller: { clientId: `app of ${name}` },
+        trace: {
+          traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+          baggage: said("baggage"),
+        },
+      },
+      arguments: said("arguments"),
+      prepared: said("prepared"),
+    },
+  });
+  const progress = { progress: 1, message: `progress of ${name}` };
+  await store.write({ type: "update", ...held, changes: { statusMessage: `status of ${name}`, progress } });
+  await store.write({ type: "record_step", ...held, key: "step", value: said("step"), error: null });
+  await store.write({ type: "record_step", ...held, key: "other", value: null, error: said("error") });
+  const input = { key: "ask", method: "elicitation/create", params: said("question") } as const;
+  await store.write({ type: "open_input", ...held, input, requestHash: "h", deadlineAt: null });
+  const event = { now: noon, id, name: "event", value: said("event"), dedupeId: null, limit: 9 };
+  await store.write({ type: "send_event", ...event });
+  const line = { at: noon, step: "", place: 0 };
+  await store.write({
+    type: "append",
+    ...held,
+    lines: [
+      { ...line, list: "log", seq: 1, body: said("log") },
+      { ...line, list: "log", seq: 2, body: said("second log") },
+      { ...line, list: "output", seq: 1, body: said("output") },
+    ],
+    forget: [],
+  });
+  await store.messages?.put(id, { body: said("message"), bound: false }, null);
+  await store.sessions?.put(
+    { id: `session-${name}`, principal: name, expiresAt: noon, state: said("session") },
+    { ofPrincipal: 9, total: 9 },
+  );
+  const ended = createRunning(`${name}-ended`, { principal: name });
+  await store.write(ended);
+  await store.write({
+    type: "settle",
+    ...held,
+    id: `task-${name}-ended`,
+    outcome: { kind: "result", body: said("result") },
+    statusMessage: `end of ${name}`,
+    stack: `stack of ${name}`,
+  });
+}
+
+/** Everything that a server would read for the caller `name`; what cannot be read is the code of its fault. */
+async function readAll(store: TaskStore, name: string): Promise<readonly unknown[]> {
+  const id = `task-${name}`;
+  const reads = [
+    () => store.get(id),
+    () => store.snapshot(id),
+    () => store.request(id),
+    () => store.journalEntry(id, "step"),
+    () => store.journalEntry(id, "other"),
+    () => store.journalEnds(id, ["step", "other"]),
+    () => store.logs?.read(id, "log", 0, 9),
+    () => store.logs?.read(id, "output", 0, 9),
+    () => store.sessions?.get(`session-${name}`),
+    () => store.get(`${id}-ended`),
+    () => store.snapshot(`${id}-ended`),
+    () => store.request(`${id}-ended`),
+  ];
+  const read: unknown[] = [];
+  for (const each of reads)
+    read.push(await Promise.resolve(each()).catch(({ code }: { code: string }) => code));
+  return read;
+}
+
+interface Found {
+  readonly table: string;
+  readonly column: string;
+  readonly key: Readonly<Record<string, SQLInputValue>>;
+  readonly whole: string;
+  /** The encrypted text in the column's value. */
+  readonly sealed: string;
+}
+
+/** Every encrypted text in a database, also inside of JSON. */
+function sealedIn(db: DatabaseSync): readonly Found[] {
+  const tables = db
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all();
+  return tables.flatMap(({ name }) => {
+    const table = String(name);
+    const columns = db.prepare(`PRAGMA table_info(${table})`).all();
+    const keyOf = columns.filter(({ pk }) => Number(pk) > 0).map((column) => String(column["name"]));
+    return db
+      .prepare(`SELECT * FROM ${table}`)
+      .all()
+      .flatMap((row) => {
+        const key = Object.fromEntries(keyOf.map((column) => [column, row[column] ?? null]));
+        return Object.entries(row).flatMap(([column, value]) => {
+          const whole = typeof value === "string" ? value : "";
+          return [...whole.matchAll(/enc2:k1:[\w-]+/g)].map(([sealed]) => ({
+            table,
+            column,
+            key,
+            whole,
+            sealed,
+          }));
+        });
+      });
+  });
+}
+
+function put(db: DatabaseSync, { table, column, key }: Found, value: string): void {
+  const where = Object.keys(key).map((part) => `${part} = ?`);
+  const sql = `UPDATE ${table} SET ${column} = ? WHERE ${where.join(" AND ")}`;
+  expect(db.prepare(sql).run(value, ...Object.values(key)).changes).toBe(1);
+}
+
+const isOf = (name: string, { key }: Found): boolean =>
+  Object.values(key).some((part) => typeof part === "string" && part.endsWith(name));
+
+test("a value that is moved to any other row, column, task or store cannot be read there, and all else can", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-moved-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { store, path } = await openedIn(folder, "one");
+  const { store: other, path: otherPath } = await openedIn(folder, "two");
+  for (const name of ["ann", "bob"]) await live(store, name);
+  await live(other, "bob");
+  const db = new DatabaseSync(path, { timeout: 20_000 });
+  const otherDb = new DatabaseSync(otherPath, { timeout: 20_000 });
+  onTestFinished(() => [db, otherDb].forEach((each) => each.close()));
+  const before = { ann: await readAll(store, "ann"), bob: await readAll(store, "bob") };
+  expect(JSON.stringify(before.bob).match(/of bob/g)?.length).toBeGreaterThan(15);
+
+  const here = sealedIn(db).filter(({ table }) => table !== "secret");
+  const targets = here.filter((found) => isOf("bob", found) || isOf("bob-ended", found));
+  expect(new Set(targets.map(({ table }) => table))).toEqual(
+    new Set(["task", "request", "journal", "line", "session", "outcome"]),
+  );
+  const sources = [...here, ...sealedIn(otherDb)];
+  for (const target of targets) {
+    for (const { sealed } of sources) {
+      if (sealed === target.sealed) continue;
+      put(db, target, target.whole.replace(target.sealed, sealed));
+      const bob = await readAll(store, "bob");
+      expect([target, bob]).not.toEqual([target, before.bob]);
+      const changed = bob.filter((read, index) => JSON.stringify(read) !== JSON.stringify(before.bob[index]));
+      // A session that cannot be read counts as none.
+      expect([
+        target,
+        sealed,
+        changed.filter((read) => read !== undefined && read !== "task_unreadable"),
+      ]).toEqual([target, sealed, []]);
+      put(db, target, target.whole);
+    }
+    expect(await readAll(store, "ann")).toEqual(before.ann);
+  }
+  expect(await readAll(store, "bob")).toEqual(before.bob);
+});
+
+test("a row of which the principal or the tool was changed cannot be read", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-moved-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { store, path } = await openedIn(folder, "one");
+  await live(store, "ann");
+  const db = new DatabaseSync(path, { timeout: 20_000 });
+  onTestFinished(() => db.close());
+  for (const column of ["principal", "tool", "scope"]) {
+    const [{ was } = { was: "" }] = db
+      .prepare(`SELECT ${column} AS was FROM task WHERE id = 'task-ann'`)
+      .all();
+    const change = db.prepare(`UPDATE task SET ${column} = ? WHERE id = 'task-ann'`);
+    change.run("bob");
+    await expect(store.get("task-ann")).rejects.toMatchObject({ code: "task_unreadable" });
+    change.run(was ?? null);
+    expect(await store.get("task-ann")).toBeDefined();
+  }
+});
