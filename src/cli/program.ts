@@ -58,7 +58,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     );
 
   command(program, "doctor", "test a server: what works, what does not, and why")
-    .argument("<server>", serverForms)
+    .argument("<server>", `${serverForms}; or sqlite:PATH, for the files of a store`)
     .action(async (server: string, options: ServerOptions) =>
       end(await (await import("./command/doctor.ts")).doctor(context, { server, options })),
     );

@@ -1,9 +1,14 @@
+import { resolve } from "node:path";
 import { loginName } from "../../client/auth/login.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, ServerOptions } from "../context.ts";
 import { examine } from "../examine.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
-import type { CheckJson, DoctorJson } from "../output/json-shapes.ts";
+import type { CheckJson, DoctorJson, StoreDoctorJson } from "../output/json-shapes.ts";
+import { existingDatabase } from "../../store/sqlite/database-path.ts";
+import { filesAtRisk, folderAtRisk } from "../../store/sqlite/private-files.ts";
+import { placeOfStore } from "../../store/from-url.ts";
+import { stateFolder } from "../user-folders.ts";
 import type { Output } from "../output/output.ts";
 import { howLong } from "../output/login-text.ts";
 import { resolveServer, type FoundServer } from "../server/find-server.ts";
@@ -17,9 +22,13 @@ interface DoctorCommand {
   readonly options: ServerOptions;
 }
 
-/** `holdfast doctor SERVER`: tests what works with a server, and says what does not and why. */
+/**
+ * `holdfast doctor SERVER`: tests what works with a server, and says what does not and why. `holdfast doctor sqlite:PATH`: whether other
+ * users can get at the files of a store.
+ */
 export async function doctor(context: Context, { server, options }: DoctorCommand): Promise<ExitCode> {
   const { output } = context;
+  if (server.startsWith("sqlite:")) return doctorOfStore(context, server);
   const asked = await resolveServer(context, server, options);
   const credentials = readCredentials(asked, options, context.io.env);
   const sendsToken = credentials.token !== undefined || Object.keys(credentials.headers).length > 0;
@@ -28,7 +37,7 @@ export async function doctor(context: Context, { server, options }: DoctorComman
       const { client, terminal } = session;
       // Asked afterwards, because an expired token is renewed by now.
       const login = hasAuthorization(credentials) ? undefined : await loginTo(asked, context);
-      const checks = await examine(session, { sendsToken, login });
+      const checks = [...(await examine(session, { sendsToken, login })), ...ownFiles(context)];
       terminal.display.end();
       const protocolVersion = client.sdk.getNegotiatedProtocolVersion() ?? "";
       const tasks = declaredTasks(client) === undefined ? null : generationOf(client);
@@ -49,7 +58,23 @@ async function loginTo({ target }: FoundServer, { state, io }: Context): Promise
   return login === undefined ? undefined : `${login.issuer}, ${howLong(login, io.now())}`;
 }
 
-async function print(document: DoctorJson, output: Output): Promise<void> {
+async function doctorOfStore({ output, io }: Context, store: string): Promise<ExitCode> {
+  const place = placeOfStore(store, (path) => resolve(io.cwd, path));
+  const risks = place.kind === "sqlite" ? filesAtRisk(existingDatabase(place.path)) : [];
+  const fine = "no other user can read or change them";
+  const detail = risks.length === 0 ? fine : risks.join("; ");
+  await print({ store, checks: [{ check: "files", works: risks.length === 0, detail }] }, output);
+  return exitCodes.done;
+}
+
+/** Only if something is wrong with what this command keeps. */
+function ownFiles({ io }: Context): readonly CheckJson[] {
+  const risks = folderAtRisk(stateFolder(io));
+  if (risks.length === 0) return [];
+  return [{ check: "files", works: false, detail: `${risks.join("; ")}, where this command keeps calls` }];
+}
+
+async function print(document: DoctorJson | StoreDoctorJson, output: Output): Promise<void> {
   if (output.json) await output.printJson(document);
   else await output.print(document.checks.map((check) => lines(check, output.columns)).join(""));
 }

@@ -157,9 +157,17 @@ export interface DoctorJson {
   readonly checks: readonly CheckJson[];
 }
 
+/** What `doctor --json` prints for a store. */
+export interface StoreDoctorJson {
+  /** As it was given. */
+  readonly store: string;
+  readonly checks: readonly CheckJson[];
+}
+
 export interface CheckJson {
   readonly check:
     | "connection"
+    | "files"
     | "server"
     | "protocol"
     | "authorization"

@@ -1,15 +1,7 @@
-import {
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import { closeSync, fsyncSync, lstatSync, openSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { HoldfastError } from "../../task/fault.ts";
+import { createFolder, type FileMode } from "./private-files.ts";
 import { unusable } from "./unusable.ts";
 
 const maxLinks = 40;
@@ -18,9 +10,9 @@ const maxLinks = 40;
  * The one name of a database file, whatever symbolic links lead to it: the lock uses it, and two names must not have two owners. Creates
  * missing directories; the file may be missing. Never opens the file: closing any descriptor of it would drop SQLite's locks.
  */
-export function databasePath(path: string): string {
+export function databasePath(path: string, fileMode: FileMode = 0o600): string {
   try {
-    const real = realPath(resolve(path), maxLinks);
+    const real = realPath(resolve(path), maxLinks, fileMode);
     const stats = statSync(real, { throwIfNoEntry: false });
     if (stats !== undefined && !stats.isFile()) throw notFile(path, stats.isDirectory());
     return real;
@@ -41,25 +33,25 @@ export function existingDatabase(path: string): string {
   }
 }
 
-function realPath(path: string, linksLeft: number): string {
+function realPath(path: string, linksLeft: number, mode: FileMode): string {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) {
     const directory = dirname(path);
-    makeDirectory(directory);
+    makeDirectory(directory, mode);
     return join(realpathSync.native(directory), basename(path));
   }
   // A link may lead to a missing file, for which realpath fails.
   if (stats.isSymbolicLink()) {
     if (linksLeft === 0)
       throw new HoldfastError("store_unusable", `${path} goes through too many symbolic links.`);
-    return realPath(resolve(realpathSync.native(dirname(path)), readlinkSync(path)), linksLeft - 1);
+    return realPath(resolve(realpathSync.native(dirname(path)), readlinkSync(path)), linksLeft - 1, mode);
   }
   return realpathSync.native(path);
 }
 
 /** A new directory survives a power loss once its parent is synced. SQLite only syncs the directory that contains the database. */
-function makeDirectory(path: string): void {
-  const first = mkdirSync(path, { recursive: true });
+function makeDirectory(path: string, mode: FileMode): void {
+  const first = createFolder(path, mode);
   if (first === undefined) return;
   for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made));
 }

@@ -1,10 +1,11 @@
-import { statSync, writeFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { StoreOwner } from "../../task/queue.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { connect } from "./connect.ts";
 import { userVersion } from "./migrate.ts";
 import { refuseToReplace } from "./open-file.ts";
 import { refuseBesideOriginal } from "./original-mark.ts";
+import { createFile, lockMode, type FileMode } from "./private-files.ts";
 import { isLocked, lockOwner, tryLock, type FileLock } from "./owner-lock.ts";
 import { migrations } from "./schema.ts";
 import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
@@ -19,10 +20,12 @@ export interface OpenSettings {
   /** How often it checks whether other processes have ended, and the pause in between. */
   readonly looks: number;
   readonly pauseMs: number;
+  /** Of the files that it makes. */
+  readonly fileMode: FileMode;
 }
 
 /** Waits for 10 seconds. */
-const usual: OpenSettings = { schema: migrations.length, looks: 100, pauseMs: 100 };
+const usual: OpenSettings = { schema: migrations.length, looks: 100, pauseMs: 100, fileMode: 0o600 };
 
 /** How long a check waits while an owner recovers the log after another one died, which takes much less. */
 const recoveryMs = 1_000;
@@ -36,12 +39,14 @@ export async function openDatabase<T>(
   path: string,
   owner: StoreOwner,
   join: () => Promise<T>,
-  settings: OpenSettings = usual,
+  given: Partial<OpenSettings> = {},
 ): Promise<{ readonly lock: FileLock; readonly joined: T }> {
+  const settings = { ...usual, ...given };
   const opening = await lockForOpening(path, owner, settings);
   try {
     refuseToReplace(path);
     refuseBesideOriginal(path);
+    createFile(path, settings.fileMode);
     const lock = lockOwner(path, owner.id);
     try {
       return { lock, joined: await join() };
@@ -56,7 +61,7 @@ export async function openDatabase<T>(
 
 /** Keeps others from opening a database; throws `store_locked` while somebody does. Processes that have it open continue. */
 export function keepClosed(path: string): FileLock {
-  createFile(openingFile(path));
+  createFile(openingFile(path), lockMode(path, 0o600));
   const lock = tryLock(openingFile(path));
   if (typeof lock === "string") throw locked(path, []);
   return lock;
@@ -64,9 +69,9 @@ export function keepClosed(path: string): FileLock {
 
 /** The lock is on a file beside the database. */
 async function lockForOpening(path: string, { id }: StoreOwner, settings: OpenSettings): Promise<FileLock> {
-  const { looks, pauseMs, schema } = settings;
+  const { looks, pauseMs } = settings;
   for (let look = 1; ; look++) {
-    const lock = tryToOpen(path, id, schema);
+    const lock = tryToOpen(path, id, settings);
     if ("release" in lock) return lock;
     if (look === looks) throw locked(path, lock.inTheWay);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -77,10 +82,10 @@ async function lockForOpening(path: string, { id }: StoreOwner, settings: OpenSe
 function tryToOpen(
   path: string,
   own: string,
-  schema: number,
+  { schema, fileMode }: OpenSettings,
 ): FileLock | { readonly inTheWay: readonly KnownOwner[] } {
   const file = openingFile(path);
-  createFile(file);
+  createFile(file, lockMode(path, fileMode));
   const lock = tryLock(file);
   if (typeof lock === "string") return { inTheWay: [] };
   try {
@@ -96,19 +101,6 @@ function tryToOpen(
 
 function openingFile(path: string): string {
   return `${path}.lock`;
-}
-
-/** Never opens an existing file: closing it would drop this process's locks on it. */
-function createFile(file: string): void {
-  try {
-    writeFileSync(file, "", { flag: "wx" });
-  } catch (error) {
-    if (!isThere(error)) throw unusable(file, error);
-  }
-}
-
-function isThere(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EEXIST";
 }
 
 /** Living owners whose schema a migration would change. */

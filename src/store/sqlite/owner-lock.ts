@@ -1,9 +1,10 @@
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { DatabaseSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
 import { connect } from "./connect.ts";
+import { createFile, createFolder, lockMode } from "./private-files.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { unusable } from "./unusable.ts";
 
@@ -37,8 +38,9 @@ export function lockOwner(path: string, owner: string): FileLock {
   }
   const file = lockFile(path, owner);
   try {
-    mkdirSync(ownersFolder(path), { recursive: true });
-    closeSync(openSync(file, "wx"));
+    const mode = lockMode(path, 0o600);
+    createFolder(ownersFolder(path), mode);
+    if (!createFile(file, mode)) throw new Error("it exists already");
   } catch (error) {
     throw unusable(file, error);
   }

@@ -6,6 +6,7 @@ import { databasePath, existingDatabase } from "./database-path.ts";
 import { openDatabase } from "./open-database.ts";
 import { settingsOf, type Settings, type SqliteStoreOptions } from "./options.ts";
 import { fileIsGone, OpenFile } from "./open-file.ts";
+import { checkFiles } from "./private-files.ts";
 import { removeLockFile } from "./owner-lock.ts";
 import { openReader, type SqliteReader } from "./sqlite-reader.ts";
 import { StoreOnSqlite, type OpenDatabase, type Publisher } from "./store-on-sqlite.ts";
@@ -14,7 +15,8 @@ import { refuseForeignFile } from "./writer-connection.ts";
 import { startWriterThread, Writer } from "./writer.ts";
 
 /**
- * A store in one SQLite file on a local disk, for any number of processes on one machine. Missing directories are created.
+ * A store in one SQLite file on a local disk, for any number of processes on one machine. Missing directories are created. Only the user
+ * of this process can read what it makes, or a group too with `fileMode`.
  *
  * A process must not open the database's files (`path`, and files and folders whose names begin with it) in any other way, not even to read
  * them: closing a file drops all locks that the process holds on it, and other processes would consider it dead. A tool that reads folders
@@ -40,9 +42,13 @@ async function openFile(
   owner: StoreOwner,
   publisher: Publisher,
 ): Promise<OpenDatabase> {
-  const path = settings.migrate ? databasePath(given) : existingDatabase(given);
+  const { fileMode } = settings;
+  const path = settings.migrate ? databasePath(given, fileMode) : existingDatabase(given);
+  checkFiles(path, settings);
   refuseForeignFile(path, settings.migrate);
-  const { lock, joined } = await openDatabase(path, owner, () => join(path, settings, owner, publisher));
+  const { lock, joined } = await openDatabase(path, owner, () => join(path, settings, owner, publisher), {
+    fileMode,
+  });
   const { writer, reader, others, file } = joined;
   // A process that no longer writes is as good as dead: others take over its tasks.
   void writer.ended.then(() => lock.release());

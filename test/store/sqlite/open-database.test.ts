@@ -16,12 +16,12 @@ import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();
 const schema = migrations.length;
-const impatient: OpenSettings = { schema, looks: 3, pauseMs: 1 };
+const impatient: Partial<OpenSettings> = { schema, looks: 3, pauseMs: 1 };
 const newer = { ...impatient, schema: schema + 1 };
 const newerAndPatient = { ...newer, looks: 100_000 };
 
 /** Opens the file as the version with the next schema does; resolves with the schema that it found, and left. */
-async function openNewer(settings: OpenSettings): Promise<readonly [before: number, after: number]> {
+async function openNewer(settings: Partial<OpenSettings>): Promise<readonly [before: number, after: number]> {
   const { lock, joined } = await openDatabase(
     temp.path(),
     someOwner(),
