@@ -1,3 +1,4 @@
+import { inThisContext } from "../runtime/own-context.ts";
 import type { EndedTask, RemoteTask } from "./task/remote-task.ts";
 import { type TaskClientErrorCode, TaskClientError } from "./task-client-error.ts";
 import type { ClientClock } from "./clock.ts";
@@ -134,7 +135,7 @@ export class ClientEvents {
   #calls = 0;
 
   constructor(onEvent: ((event: ClientEvent) => unknown) | undefined, clock: Pick<ClientClock, "now">) {
-    this.#onEvent = onEvent;
+    this.#onEvent = onEvent && inThisContext(onEvent);
     this.#clock = clock;
   }
 

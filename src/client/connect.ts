@@ -28,6 +28,7 @@ import {
 } from "./generations.ts";
 import { assertNodeVersion, packageVersion } from "../task/package.ts";
 import { settingsOf } from "../options/options.ts";
+import { inThisContext, ownContext } from "../runtime/own-context.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ServerTarget } from "./transport/server-connection.ts";
 import { openConnection } from "./transport/open-connection.ts";
@@ -98,7 +99,9 @@ export async function connectWith(
 ): Promise<TaskClient> {
   assertNodeVersion(process.versions.node);
   assertConnectOptions(options);
-  const { onInput, onInputError, signal, handles } = options;
+  const { onInput, signal, handles } = options;
+  const onInputError = options.onInputError && inThisContext(options.onInputError);
+  const inOwnContext = ownContext();
   const { pollFloorMs, listen, maxAnswerBytes } = settingsOf<
     Pick<ConnectOptions, "pollFloorMs" | "listen" | "maxAnswerBytes">
   >(connectOptions, options);
@@ -109,7 +112,8 @@ export async function connectWith(
   const receives = receiveTasks !== undefined && onInput !== undefined;
   const events = new ClientEvents(options.onEvent, clock);
   const tracing = options.telemetry?.client;
-  const callbacks = { onInput, onInputError, declares: declaredBy(capabilities), events, tracing };
+  const declares = declaredBy(capabilities);
+  const callbacks = { onInput, onInputError, declares, events, inOwnContext, tracing };
   const generationOf = (version: unknown): WireGenerationName =>
     generationAt(typeof version === "string" ? version : undefined, options.generation);
   const receivedTasks = (version: unknown, own: JsonObject): object | undefined =>
@@ -130,7 +134,8 @@ export async function connectWith(
         generations.rewriteOutgoing(rewriteInitialize(message, receives ? receivedTasks : undefined)),
       rewriteIncoming: (message) => generations.rewriteIncoming(message),
       prepare: (client) => {
-        if (onInput !== undefined) setSdkQuestionHandlers(client, capabilities, onInput, tracing);
+        if (onInput !== undefined)
+          setSdkQuestionHandlers(client, capabilities, onInput, inOwnContext, tracing);
       },
     },
     clock,

@@ -13,6 +13,7 @@ import type { ServerEvents } from "./events/server-events.ts";
 import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
 import { assertScopesFor, judgeUpdate } from "./questions/open-questions.ts";
+import { ownContext } from "./own-context.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import { TaskTraces } from "./telemetry/task-traces.ts";
 import type { ServerTelemetry } from "./telemetry/telemetry.ts";
@@ -65,6 +66,7 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
     registry,
     options: runtimeSettings(setup.options ?? {}),
     clock,
+    inOwnContext: ownContext(),
     onError,
     unreadable: new UnreadableTasks(onError, events),
     onStepRun,

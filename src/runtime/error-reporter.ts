@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { inThisContext } from "./own-context.ts";
 
 /** Receives faults that no caller sees. */
 export type OnError = (error: unknown) => void;
@@ -9,13 +10,14 @@ export type OnError = (error: unknown) => void;
  */
 export function errorReporter(onError: ((error: unknown) => unknown) | undefined): OnError {
   if (onError === undefined) return print;
+  const report = inThisContext(onError);
   return (error) => {
     const failed = (thrown: unknown): void => {
       print(error);
       print(`onError itself failed while reporting this error: ${inspect(thrown)}`);
     };
     try {
-      Promise.resolve(onError(error)).catch(failed);
+      Promise.resolve(report(error)).catch(failed);
     } catch (thrown) {
       failed(thrown);
     }

@@ -1,6 +1,7 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { ServerEvents } from "./events/server-events.ts";
+import type { OwnContext } from "./own-context.ts";
 import type { RuntimeSettings } from "./options.ts";
 import type { ProcessCounts } from "./reports/process-counts.ts";
 import type { TaskTraces } from "./telemetry/task-traces.ts";
@@ -18,6 +19,8 @@ export interface Services {
   readonly registry: Registry;
   readonly options: RuntimeSettings;
   readonly clock: Clock;
+  /** Where handlers begin, and learn that they should end. */
+  readonly inOwnContext: OwnContext;
   /** Receives faults that no caller sees. */
   readonly onError: (error: unknown) => void;
   readonly unreadable: UnreadableTasks;

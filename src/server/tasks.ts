@@ -3,6 +3,7 @@ import type { Admin } from "../admin/admin.ts";
 import { createAdmin } from "../admin/create-admin.ts";
 import { assertOptions, settingsOf } from "../options/options.ts";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
+import { inThisContext } from "../runtime/own-context.ts";
 import { systemClock, type Clock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import { Registry } from "../runtime/tool/registry.ts";
@@ -226,7 +227,7 @@ interface Observers {
 
 export function observersOf({ onEvent, telemetry, clock, onError }: ObserversSetup): Observers {
   const measure = telemetry && ((event: ServerEvent) => telemetry.metrics.event(event));
-  const listeners = [onEvent, measure].filter((listener) => listener !== undefined);
+  const listeners = [onEvent && inThisContext(onEvent), measure].filter((listener) => listener !== undefined);
   const counts = new ProcessCounts(clock);
   const count = (event: ServerEvent): void => counts.count(event);
   return {

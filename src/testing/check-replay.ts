@@ -21,6 +21,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { Timers } from "../runtime/timers.ts";
 import { taskCaller, type TaskContext } from "../runtime/tool/task-context.ts";
 import { credentialsOf } from "../runtime/tool/received-request.ts";
+import { ownContext } from "../runtime/own-context.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import { encodeJournalKey } from "../task/journal.ts";
 
@@ -200,11 +201,13 @@ async function replayHandler(
   const { task: record, entries } = store;
   const { origin, prepared: preparedBefore } = await store.request();
   const timers = new Timers(clock);
+  const inOwnContext = ownContext();
   const services = {
     store,
     registry,
     options,
     clock,
+    inOwnContext,
     onError: ignore,
     unreadable: new UnreadableTasks(ignore),
     webhooks: [],
@@ -213,7 +216,7 @@ async function replayHandler(
   const { maxBodyBytes } = options;
   const lines = new TaskLines({ limits: options });
   const versions = runVersions(tool, record);
-  const run = new ReplayedRun({ taskId, wireId, attempt, versions, maxBodyBytes, lines });
+  const run = new ReplayedRun({ taskId, wireId, attempt, versions, maxBodyBytes, inOwnContext, lines });
   const hooks = {
     onSweepAt: ignore,
     onCalled: ignore,

@@ -5,6 +5,7 @@ import { Run } from "../../src/runtime/journal/run.ts";
 import { TaskLines } from "../../src/runtime/journal/task-lines.ts";
 import { defaultSettings } from "../../src/runtime/options.ts";
 import type { Services } from "../../src/runtime/services.ts";
+import { ownContext } from "../../src/runtime/own-context.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
@@ -18,6 +19,7 @@ const names = {
   attempt: 1,
   versions: { task: 1, code: 1 },
   maxBodyBytes: 1_000,
+  inOwnContext: ownContext(),
   lines: new TaskLines({ limits: defaultSettings }),
 };
 
@@ -31,6 +33,7 @@ async function services(): Promise<Services> {
     registry: new Registry(),
     options: defaultSettings,
     clock: new FakeClock(),
+    inOwnContext: ownContext(),
     onError,
     unreadable,
     webhooks: [],

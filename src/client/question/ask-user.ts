@@ -1,3 +1,4 @@
+import type { OwnContext } from "../../runtime/own-context.ts";
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import type { InputFailure, InputRequest, InputResult, OnInput, OnInputError } from "./input-request.ts";
 import { isJsonObject } from "../../generation/message.ts";
@@ -19,6 +20,8 @@ export interface UserCallbacks {
   /** Whether this client declared that it answers such questions; `onInput` gets no others (X-067). */
   readonly declares: (question: OpenQuestion) => boolean;
   readonly events: ClientEvents;
+  /** For questions that no call or wait of the host asks: they may come on the stream of another caller. */
+  readonly inOwnContext: OwnContext;
   /** Undefined where nothing is traced. */
   readonly tracing?: ClientTracing | undefined;
 }

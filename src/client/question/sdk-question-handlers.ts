@@ -7,6 +7,7 @@ import type {
 import type { InputMethod } from "../../task/journal.ts";
 import { traceContextIn } from "../../task/record.ts";
 import type { ClientTracing } from "../client-telemetry.ts";
+import type { OwnContext } from "../../runtime/own-context.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { inTrace } from "../trace-in-params.ts";
 import type { InputRequest, OnInput } from "./input-request.ts";
@@ -16,6 +17,7 @@ export function setSdkQuestionHandlers(
   sdk: Client,
   capabilities: ClientCapabilities,
   onInput: OnInput,
+  inOwnContext: OwnContext,
   tracing: ClientTracing | undefined,
 ): void {
   // The SDK checks that the result fits the method; `onInput` is typed for all methods.
@@ -25,7 +27,9 @@ export function setSdkQuestionHandlers(
   ): Promise<HandlerResultTypeMap[Method]> {
     const trace = traceContextIn(mcpReq._meta ?? {});
     try {
-      return (await inTrace(tracing, trace, () => onInput(request))) as HandlerResultTypeMap[Method];
+      return (await inOwnContext(() =>
+        inTrace(tracing, trace, () => onInput(request)),
+      )) as HandlerResultTypeMap[Method];
     } catch (cause) {
       // In a request of the server, the SDK answers with the error. In an answer there is no place for one (A-23).
       if (mcpReq.signal.aborted || sdk.getProtocolEra() !== "modern") throw cause;

@@ -186,7 +186,9 @@ export class QuestionsWithoutTask {
   ask(request: JSONRPCRequest): void {
     const controller = new AbortController();
     this.#open.set(request.id, controller);
-    this.#answer(request, AbortSignal.any([controller.signal, this.#requester.closed]))
+    const signal = AbortSignal.any([controller.signal, this.#requester.closed]);
+    this.#callbacks
+      .inOwnContext(() => this.#answer(request, signal))
       .catch(() => undefined)
       .finally(() => {
         if (this.#open.get(request.id) === controller) this.#open.delete(request.id);

@@ -106,6 +106,7 @@ export class Creation {
       signal,
       promoteAfterMs,
       maxBodyBytes: options.maxBodyBytes,
+      inOwnContext: services.inOwnContext,
       lines: new TaskLines({ limits: options, areKept: store.logs !== undefined }),
       clock,
       timers,

@@ -102,7 +102,8 @@ export class Attempts implements TaskHolder {
     const { origin, entries } = loaded;
     const lines = linesOf(task, loaded, tool, this.#services);
     const { id: taskId, wireId, attempt } = task;
-    const { maxBodyBytes } = this.#services.options;
+    const { inOwnContext, options } = this.#services;
+    const { maxBodyBytes } = options;
     const { slots, leaked, timers } = this.#setup;
     const limit = workLimitOf(tool, this.#services.clock, timers);
     const versions = runVersions(tool, task);
@@ -116,6 +117,7 @@ export class Attempts implements TaskHolder {
       attempt,
       versions,
       maxBodyBytes,
+      inOwnContext,
       lines,
       slots: ofPrincipal,
       limit,
@@ -131,7 +133,7 @@ export class Attempts implements TaskHolder {
       received: this.#setup.credentials.received(task.id),
     };
     const begin = (): Promise<HandlerEnd> => runHandler(run, held, tool, loaded, call, this.#services);
-    const running = trace?.run(begin) ?? begin();
+    const running = run.start(begin);
     const gone = running.then(() => run.stepsEnd());
     void gone.then(unwatch);
     void withinTime(running, run, tool).then((end) => held.end(end, gone));

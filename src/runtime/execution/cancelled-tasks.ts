@@ -86,6 +86,7 @@ export class CancelledTasks {
       attempt,
       versions: runVersions(tool, record),
       maxBodyBytes,
+      inOwnContext: services.inOwnContext,
       lines,
     });
     const onUnreadable = (problem: HoldfastError): void => services.unreadable.report(record.id, problem);
@@ -105,7 +106,8 @@ export class CancelledTasks {
     const cancelled = new HoldfastError("fenced", `Task ${taskId} was cancelled.`);
     const until = services.clock.now() + services.options.cancelGraceMs;
     const cancelTimer = timers.at(until, () => run.life.fence(cancelled));
-    const ended = runHandler(run, held, tool, loaded, call, services).then(() => {
+    const running = run.start(() => runHandler(run, held, tool, loaded, call, services));
+    const ended = running.then(() => {
       cancelTimer();
       unwatch();
       run.end();

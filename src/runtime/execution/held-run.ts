@@ -190,7 +190,7 @@ export class HeldRun {
     const { life } = this.run;
     const holds = life.state === "running" || life.state === "draining";
     if (!end.threw || end.early === true || !holds || life.cancelRequested) return undefined;
-    return handlerRetry(record, tool, end.error, services);
+    return services.inOwnContext(() => handlerRetry(record, tool, end.error, services)); // which asks the author
   }
 
   /**

@@ -7,6 +7,7 @@ import { Run } from "../journal/run.ts";
 import type { TaskLines } from "../journal/task-lines.ts";
 import type { HeldRun } from "./held-run.ts";
 import type { Clock } from "../clock.ts";
+import type { OwnContext } from "../own-context.ts";
 import { appendAndReport, report, type CallListener } from "./call-listener.ts";
 import type { HandlerChanges } from "./handler-updates.ts";
 import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
@@ -36,6 +37,7 @@ export interface PromotableSetup {
   readonly signal: AbortSignal;
   readonly promoteAfterMs: number;
   readonly maxBodyBytes: number;
+  readonly inOwnContext: OwnContext;
   readonly lines: TaskLines;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -69,12 +71,12 @@ export class PromotableRun {
   #earlyProgress: Progress | undefined;
 
   constructor(setup: PromotableSetup) {
-    const { id, tool, maxBodyBytes, lines, slots, clock, timers, trace } = setup;
+    const { id, tool, maxBodyBytes, inOwnContext, lines, slots, clock, timers, trace } = setup;
     this.#setup = setup;
     const promote = (): Promise<unknown> => this.#promoteForHandler();
     const limit = workLimitOf(tool, clock, timers);
     const ids = { taskId: id, wireId: id, attempt: 1, versions: runVersions(tool) };
-    this.run = new Run({ ...ids, maxBodyBytes, lines, slots, limit, trace, promote });
+    this.run = new Run({ ...ids, maxBodyBytes, inOwnContext, lines, slots, limit, trace, promote });
   }
 
   /** Resolves with the direct answer, or as soon as there is a task. */
@@ -148,7 +150,7 @@ export class PromotableRun {
     const context = (): TaskContext =>
       keepDetails(makeContext(this.run, this.#effects(), clock, call, prepared), { received });
     const begin = (): Promise<HandlerEnd> => runToEnd(tool, this.#setup.arguments, context, maxBodyBytes);
-    const running = this.run.trace?.run(begin) ?? begin();
+    const running = this.run.start(begin);
     const gone = running.then(() => this.run.stepsEnd());
     void gone.then(() => this.#setup.onEnd());
     const end = await withinTime(running, this.run, tool);

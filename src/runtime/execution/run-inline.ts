@@ -44,11 +44,12 @@ export async function runInline(
   call: InlineRun,
   {
     clock,
+    inOwnContext,
     onError,
     onStepRun,
     options: limits,
     telemetry,
-  }: Pick<Services, "clock" | "onError" | "onStepRun" | "options" | "telemetry">,
+  }: Pick<Services, "clock" | "inOwnContext" | "onError" | "onStepRun" | "options" | "telemetry">,
   timers: Timers,
 ): Promise<Outcome> {
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
@@ -58,7 +59,8 @@ export async function runInline(
   const versions = runVersions(call.tool);
   const of = { tool: call.tool.name, attempt: 1, trace: call.trace };
   const trace = telemetry && new RunTrace(telemetry.tracing, of);
-  const run = new Run({ taskId: id, wireId: id, attempt: 1, versions, maxBodyBytes, lines, limit, trace });
+  const names = { taskId: id, wireId: id, attempt: 1, versions };
+  const run = new Run({ ...names, maxBodyBytes, inOwnContext, lines, limit, trace });
   const stopListening = whenAborted(call.signal, () => run.life.fence(call.signal.reason));
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {
@@ -103,7 +105,7 @@ export async function runInline(
     return keepDetails(context, { received: call.received });
   };
   const begin = (): Promise<HandlerEnd> => runToEnd(call.tool, call.arguments, contextFor, maxBodyBytes);
-  const end = await withinTime(trace?.run(begin) ?? begin(), run, call.tool);
+  const end = await withinTime(run.start(begin), run, call.tool);
   stopListening();
   trace?.end(directOutcome(end, call.signal));
   run.end();

@@ -1,7 +1,9 @@
 import { HoldfastError } from "../../task/fault.ts";
+import type { OwnContext } from "../own-context.ts";
 
 /** The state of a run, and its signals. */
 export class RunLife {
+  readonly #inOwnContext: OwnContext;
   readonly #abort = new AbortController();
   readonly #over = new AbortController();
   readonly #gone = Promise.withResolvers<void>();
@@ -9,6 +11,10 @@ export class RunLife {
   #timers: Set<() => void> | undefined;
   #state: RunState = "direct";
   #cancelRequested = false;
+
+  constructor(inOwnContext: OwnContext) {
+    this.#inOwnContext = inOwnContext;
+  }
 
   get state(): RunState {
     return this.#state;
@@ -44,12 +50,12 @@ export class RunLife {
   /** Tells the handler that the requestor wants it to end; its context calls reject from now on. */
   requestCancel(): void {
     this.#cancelRequested = true;
-    this.#abort.abort(new DOMException("The task was cancelled.", "AbortError"));
+    this.#tellToEnd(new DOMException("The task was cancelled.", "AbortError"));
   }
 
   /** The handler should end with its attempt, unless it has already been asked to. */
   endAttempt(reason: unknown): void {
-    if (this.#state !== "ended") this.#abort.abort(reason);
+    if (this.#state !== "ended") this.#tellToEnd(reason);
   }
 
   /** Nothing of the run can be stored any more. Tells its handler, unless it has ended. */
@@ -57,7 +63,7 @@ export class RunLife {
     const ended = this.#state === "ended";
     if (!this.change("fence")) return;
     this.#over.abort(reason);
-    if (!ended) this.#abort.abort(reason);
+    if (!ended) this.#tellToEnd(reason);
   }
 
   /** Keeps a function that cancels a timer, which would hold the handler in memory; returns a function that cancels or forgets the timer. */
@@ -81,11 +87,16 @@ export class RunLife {
   stop(): void {
     const stopping = new HoldfastError("stopping", "The server is stopping.");
     this.#over.abort(stopping);
-    this.#abort.abort(stopping);
+    this.#tellToEnd(stopping);
   }
 
   setGone(): void {
     this.#gone.resolve();
+  }
+
+  /** The author's listeners run before this returns. */
+  #tellToEnd(reason: unknown): void {
+    this.#inOwnContext(() => this.#abort.abort(reason));
   }
 }
 

@@ -4,6 +4,7 @@ import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
+import type { OwnContext } from "../own-context.ts";
 import type { RunTrace } from "../telemetry/run-trace.ts";
 import type { RunVersions } from "../tool/tool-config.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
@@ -21,6 +22,7 @@ export interface RunSetup {
   /** For code that asks which version the task began with. */
   readonly versions: RunVersions;
   readonly maxBodyBytes: number;
+  readonly inOwnContext: OwnContext;
   /** The log and the output of its task, or of the run itself without a task. */
   readonly lines: TaskLines;
   /** The slots from which it has one; left out if it needs none. */
@@ -47,7 +49,8 @@ export class Run {
   /** The source of lines from the handler itself, outside of its steps. */
   readonly lineSource: LineSource = { step: "" };
   readonly trace: RunTrace | undefined;
-  readonly life = new RunLife();
+  readonly life: RunLife;
+  readonly #inOwnContext: OwnContext;
   readonly #keys = new ClaimedKeys();
   readonly #slot: SlotHolder;
   readonly #promote: (() => Promise<unknown>) | undefined;
@@ -61,6 +64,8 @@ export class Run {
     this.maxBodyBytes = setup.maxBodyBytes;
     this.lines = setup.lines;
     this.trace = setup.trace;
+    this.#inOwnContext = setup.inOwnContext;
+    this.life = new RunLife(setup.inOwnContext);
     const { slots, limit } = setup;
     const onOver = (error: HoldfastError): void => this.life.endAttempt(error);
     this.#slot = new SlotHolder(slots, limit && new WorkLimit(limit, onOver));
@@ -69,6 +74,11 @@ export class Run {
 
   get signal(): AbortSignal {
     return this.life.signal;
+  }
+
+  /** Begins the handler, or its `prepare`, in the runtime's own context, and within the span of the run. */
+  start<T>(begin: () => T): T {
+    return this.#inOwnContext(() => this.trace?.run(begin) ?? begin());
   }
 
   /** From now on it holds its task, with earlier attempts' journal entries. */

@@ -46,11 +46,9 @@ export class Responders {
         continue;
       }
       try {
-        return await askUser(
-          question,
-          responder.callbacks,
-          AbortSignal.any([signal, responder.disconnected]),
-        );
+        const { callbacks, disconnected } = responder;
+        const over = AbortSignal.any([signal, disconnected]);
+        return await callbacks.inOwnContext(() => askUser(question, callbacks, over));
       } catch (error) {
         if (signal.aborted || !responder.disconnected.aborted) throw error;
       }

@@ -1,3 +1,4 @@
+import { inThisContext } from "../../../runtime/own-context.ts";
 import type { OnError } from "../../faults.ts";
 import type { HttpSession, SessionCallbacks } from "../http-options.ts";
 import type { Session } from "./session.ts";
@@ -7,12 +8,15 @@ import type { Session } from "./session.ts";
  * refused, and no session that could not be continued.
  */
 export class SessionHooks {
-  readonly #callbacks: SessionCallbacks;
+  readonly #onOpened: SessionCallbacks["onSessionOpened"];
+  readonly #onClosed: SessionCallbacks["onSessionClosed"];
   readonly #onError: OnError;
   readonly #open = new Map<string, HttpSession>();
 
   constructor(callbacks: SessionCallbacks, onError: OnError) {
-    this.#callbacks = callbacks;
+    const { onSessionOpened, onSessionClosed } = callbacks;
+    this.#onOpened = onSessionOpened && inThisContext(onSessionOpened);
+    this.#onClosed = onSessionClosed && inThisContext(onSessionClosed);
     this.#onError = onError;
   }
 
@@ -21,14 +25,14 @@ export class SessionHooks {
     if (hasEnded) return;
     const session = { id, principal };
     this.#open.set(id, session);
-    await this.#call(this.#callbacks.onSessionOpened, session);
+    await this.#call(this.#onOpened, session);
   }
 
   closed(id: string): void {
     const session = this.#open.get(id);
     if (session === undefined) return;
     this.#open.delete(id);
-    void this.#call(this.#callbacks.onSessionClosed, session);
+    void this.#call(this.#onClosed, session);
   }
 
   async #call(
