@@ -1,5 +1,8 @@
 export { storeFromUrl } from "./store/from-url.ts";
 export type { StoreUrlOptions } from "./store/from-url.ts";
+export { codecOf, type Sealing } from "./store/cipher.ts";
+export type { Codec, Place } from "./store/codec.ts";
+export type { Protection, StoredSecrets } from "./store/protection.ts";
 export { encryptedStore, type EncryptionOptions } from "./store/encrypted-store.ts";
 export type { EncryptionKey } from "./store/encryption-keys.ts";
 

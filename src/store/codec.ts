@@ -1,3 +1,5 @@
+import { DecryptionError } from "../task/stored-text.ts";
+
 /** Where a value is stored, by names that every store has: never a physical table or a row number. */
 export interface Place {
   readonly table:
@@ -55,4 +57,14 @@ export function messagePlace(task: string): Place {
 
 export function secretPlace(name: string): Place {
   return { table: "secret", column: "value", of: name };
+}
+
+/** Undefined for what cannot be decrypted. A session counts as missing then: its client starts another one. */
+export function unlessUndecrypted<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DecryptionError) return undefined;
+    throw error;
+  }
 }

@@ -35,7 +35,10 @@ const hashKeyBytes = 32;
 /** Who opens a store: a server, or an operator, who may not know whether it is encrypted, and may have no keys. */
 type OpenedBy = "server" | "operator";
 
-/** How one store is protected: with keys, or without any. */
+/**
+ * How one store is protected: with keys, or without any. A store calls `start` while it opens, and stores texts from then on through
+ * `codecOf` what that resolves with.
+ */
 export class Protection {
   readonly #keys: KeyRing | undefined;
   readonly #by: OpenedBy;

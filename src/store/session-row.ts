@@ -1,5 +1,4 @@
-import { DecryptionError } from "../task/stored-text.ts";
-import type { Codec, Place } from "./codec.ts";
+import { unlessUndecrypted, type Codec, type Place } from "./codec.ts";
 import { columnsOf, text, textOrNull, time, type Row } from "./row.ts";
 import type { SessionNews, StoredSession } from "./session-store.ts";
 
@@ -34,14 +33,4 @@ export function storedState(row: Row): string {
 export function openedNews({ id, message }: SessionNews, codec: Codec): SessionNews {
   const opened = message === null ? null : unlessUndecrypted(() => codec.open(message, newsPlace(id)));
   return { id, message: opened ?? null };
-}
-
-/** A session that cannot be decrypted counts as missing: its client starts another one. */
-export function unlessUndecrypted<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof DecryptionError) return undefined;
-    throw error;
-  }
 }

@@ -3,7 +3,7 @@ import { type HandlerName, compareNames, hasHandler, lanesFrom, noTurns } from "
 import type { TaskRecord, TaskRequest, TaskSnapshot, QueueLane } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { latestTime, storable } from "../../task/time.ts";
-import { outcomePlace, type Codec } from "../codec.ts";
+import { outcomePlace, unlessUndecrypted, type Codec } from "../codec.ts";
 import { requestOf } from "../request-row.ts";
 import { openedRequest, journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
 import { lineOf } from "../line-row.ts";
@@ -218,7 +218,9 @@ function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[
     // If the asking task is unreadable, it is unknown which scopes an answer needs, and it could not accept one.
     const asker = recordIfReadable([row[at.asker.place] ?? null, row[at.asker_record.place] ?? null], codec);
     if (asker === undefined || asker.openInputs === 0) return [];
-    const input = { ...inputOf(asker.id, key, row, codec), key: childInputKey({ taskId: asker.id, key }) };
+    const own = unlessUndecrypted(() => inputOf(asker.id, key, row, codec));
+    if (own === undefined) return [];
+    const input = { ...own, key: childInputKey({ taskId: asker.id, key }) };
     const { requiredScopes } = asker;
     return requiredScopes.length > 0 ? { ...input, requiredScopes } : input;
   });

@@ -1,8 +1,9 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { storable } from "../../task/time.ts";
 import { ChangeFeed } from "../change-feed.ts";
+import { unlessUndecrypted } from "../codec.ts";
 import { idOf, type Row } from "../row.ts";
-import { newsPlace, sessionOf, statePlace, storedState, unlessUndecrypted } from "../session-row.ts";
+import { newsPlace, sessionOf, statePlace, storedState } from "../session-row.ts";
 import type {
   SessionEnd,
   SessionListener,

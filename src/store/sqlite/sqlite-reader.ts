@@ -1,13 +1,13 @@
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
 import type { SQLInputValue } from "node:sqlite";
-import { outcomePlace, type Codec } from "../codec.ts";
+import { outcomePlace, unlessUndecrypted, type Codec } from "../codec.ts";
 import { readingCodecOf, type Sealing } from "../cipher.ts";
 import { requestOf } from "../request-row.ts";
 import { type ClaimingHandler, compareNames, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { QueueLength } from "../queue-length.ts";
-import { sessionOf, unlessUndecrypted } from "../session-row.ts";
+import { sessionOf } from "../session-row.ts";
 import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
@@ -283,14 +283,18 @@ export function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputR
 
 /** The open questions of the tasks below it. */
 export function childInputsOf(rows: readonly Row[], codec: Codec): InputRequest[] {
-  return rows.map((row) => {
+  return rows.flatMap((row) => {
     const requiredScopes = words(text(row, childInputAt.input_scopes));
     const [taskId, key] = [text(row, childInputAt.task_id), text(row, childInputAt.input_key)];
-    const params = textOrNull(row, childInputAt.input_params);
+    const stored = textOrNull(row, childInputAt.input_params);
+    // Nobody could answer it, and what is wrong with one task is no fault of the tasks above it.
+    const params =
+      stored === null ? "{}" : unlessUndecrypted(() => openedRequest(taskId, key, stored, codec));
+    if (params === undefined) return [];
     return {
       key: childInputKey({ taskId, key }),
       method: inputMethodOf(row, childInputAt.input_method),
-      params: params === null ? "{}" : openedRequest(taskId, key, params, codec),
+      params,
       ...(requiredScopes.length > 0 && { requiredScopes }),
     };
   });
