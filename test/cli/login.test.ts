@@ -68,6 +68,44 @@ it("logs in by the browser, for all commands from then on, until it logs out", s
   expect(await run(["logout", url])).toMatchObject({ code: 0, stderr: `not logged in to ${url}\n` });
 });
 
+it.runIf(process.platform === "linux")(
+  "says once that there is no keyring, and asks nobody if one fails",
+  slow,
+  async () => {
+    const { url, oauth, start, run } = await setUp();
+    const nowhere = {
+      HOLDFAST_KEYRING: "",
+      DBUS_SESSION_BUS_ADDRESS: `unix:path=${join(await folder(), "bus")}`,
+    };
+    // A file in place of the bus: the system has one, and it does not answer.
+    const file = join(await folder(), "bus");
+    await writeFile(file, "");
+    const broken = { ...nowhere, DBUS_SESSION_BUS_ADDRESS: `unix:path=${file}` };
+    const asked = oauth.times("/register");
+    const failed = await start(["login", url], broken).ended;
+    expect(failed).toMatchObject({ code: 6, stdout: "" });
+    expect(failed.stderr).toMatch(/The system's keyring failed, .*Connection refused.*HOLDFAST_KEYRING=off/s);
+    const refused = await start(["login", url], { ...nowhere, HOLDFAST_KEYRING: "required" }).ended;
+    expect(refused).toMatchObject({ code: 6, stdout: "" });
+    expect(refused.stderr).toContain("there is no keyring to keep the key");
+    expect(await start(["login", url], { ...nowhere, HOLDFAST_KEYRING: "yes" }).ended).toMatchObject({
+      code: 2,
+    });
+    expect(oauth.times("/register")).toBe(asked);
+    const login = await start(["login", url], nowhere).ended;
+    expect(login.code).toBe(0);
+    expect(login.stderr.match(/The login is not encrypted: this system has no Secret Service/g)).toHaveLength(
+      1,
+    );
+    oauth.expireAll();
+    expect(await start(["call", url, "shout", "word=a"], nowhere).ended).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
+    expect(await run(["call", url, "shout", "word=a"])).toMatchObject({ code: 0, stdout: "A\n" });
+  },
+);
+
 it("renews a token that has ended, and says when the login has", slow, async () => {
   const { url, oauth, start, run } = await setUp();
   await start(["login", url]).ended;

@@ -38,6 +38,7 @@ export async function login(context: Context, { server, options }: LoginCommand)
   const { io, output, state } = context;
   const url = urlToLogInTo(await resolveServer(context, server, options));
   const asked = await logInOptions(context, options);
+  await state.sealing.check(); // before the user has done anything
   using watch = watchSignals();
   const made = await logIn(url, {
     ...asked,
@@ -51,6 +52,11 @@ export async function login(context: Context, { server, options }: LoginCommand)
   });
   if (output.json) await output.printJson(loginJson(server, made));
   else output.note(`logged in to ${url.href} at ${made.issuer}, ${howLong(made, context.io.now())}`);
+  const { unsealedBecause } = state.sealing;
+  if (unsealedBecause !== undefined)
+    output.note(
+      `The login is not encrypted: ${unsealedBecause}. Only you can read its file. Set HOLDFAST_KEYRING to "required" to refuse this, or to "off" to accept it.`,
+    );
   return exitCodes.done;
 }
 

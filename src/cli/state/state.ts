@@ -1,8 +1,6 @@
 import { join, dirname } from "node:path";
 import { readFile } from "node:fs/promises";
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import type { AsyncEntry } from "@napi-rs/keyring";
-import { fileLoginsWith, type Sealing } from "../../client/auth/file-logins.ts";
+import { fileLoginsWith } from "../../client/auth/file-logins.ts";
 import type { LoginStore } from "../../client/auth/login.ts";
 import { fileHandles } from "../../client/handles/file-handles.ts";
 import type { CallName, HandleStore, StoredCall } from "../../client/handles/handle-store.ts";
@@ -12,11 +10,11 @@ import { UsageError } from "../errors.ts";
 import { stateFolder } from "../user-folders.ts";
 import { CommandHandles } from "./command-handles.ts";
 import { KnownServers } from "./known-servers.ts";
+import { LoginSealing } from "./login-sealing.ts";
 import { SeenTasks, type Seen } from "./seen-tasks.ts";
 import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
 import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
 import { isJsonObject } from "../../generation/message.ts";
-import { TaskClientError } from "../../client/task-client-error.ts";
 
 /** A task that was started here, or a call without an answer. */
 export interface KnownTask {
@@ -35,6 +33,8 @@ export interface KnownTask {
 /** The calls and tasks of this user, including finished ones. */
 export class State {
   readonly logins: LoginStore;
+  /** How they are encrypted. */
+  readonly sealing: LoginSealing;
   readonly #store: HandleStore;
   readonly #servers: KnownServers;
   readonly #seen: SeenTasks;
@@ -47,8 +47,8 @@ export class State {
     this.#servers = new KnownServers(join(folder, "servers"));
     this.#seen = new SeenTasks(join(folder, "seen"), io.now);
     this.#numbers = new ListNumbers(join(folder, "numbers.json"));
-    const keyring = io.env["HOLDFAST_KEYRING"] === "off" ? undefined : systemKeyring;
-    this.logins = fileLoginsWith(join(folder, "logins"), { sealing: sealedBy(keyring, folder) });
+    this.sealing = new LoginSealing(folder, io.env["HOLDFAST_KEYRING"]);
+    this.logins = fileLoginsWith(join(folder, "logins"), { sealing: this.sealing });
     this.#cwd = io.cwd;
   }
 
@@ -196,128 +196,4 @@ function isNumbered(value: unknown): value is CallName & { readonly number: numb
   if (!isJsonObject(value)) return false;
   const { number, server, generation, key } = value;
   return typeof number === "number" && [server, generation, key].every((name) => typeof name === "string");
-}
-
-const algorithm = "aes-256-gcm";
-
-const keyBytes = 32;
-
-const ivBytes = 12;
-
-/**
- * Seals logins with a key from the system's keyring. The keyring stores only the key, because its space is limited, to 2,560 bytes on
- * Windows. Without a keyring, texts stay unsealed.
- */
-export function sealedBy(keyring: Keyring | undefined, name: string): Sealing {
-  return {
-    async seal(text) {
-      const key = keyring === undefined ? undefined : await keyFor(keyring, name).catch(() => undefined);
-      return key === undefined ? text : sealed(text, key);
-    },
-    async open(text) {
-      const parts = partsOf(text);
-      if (parts === undefined) return text;
-      return opened(parts, await keyOf(keyring, name));
-    },
-  };
-}
-
-/** This user's key, created with the first login. */
-async function keyFor(keyring: Keyring, name: string): Promise<Buffer> {
-  const known = await keyring.read(name);
-  if (known !== null) return readKey(known);
-  const key = randomBytes(keyBytes);
-  await keyring.write(name, key.toString("base64"));
-  // Another process may have created one at the same time: use the stored one.
-  return readKey((await keyring.read(name)) ?? "");
-}
-
-function readKey(secret: string): Buffer {
-  const key = Buffer.from(secret, "base64");
-  if (key.length !== keyBytes)
-    throw new RangeError("Holdfast's entry in the system's keyring is not a valid key");
-  return key;
-}
-
-async function keyOf(keyring: Keyring | undefined, name: string): Promise<Buffer> {
-  try {
-    const known = await keyring?.read(name);
-    if (known != null) return Buffer.from(known, "base64");
-  } catch (cause) {
-    throw unreadable({ cause });
-  }
-  throw unreadable();
-}
-
-function unreadable(options?: ErrorOptions): TaskClientError {
-  const message =
-    "The login is encrypted with a key from the system's keyring, which cannot be read right now";
-  return new TaskClientError("unauthorized", message, options);
-}
-
-interface Parts {
-  readonly iv: Buffer;
-  readonly tag: Buffer;
-  readonly text: Buffer;
-}
-
-function sealed(text: string, key: Buffer): string {
-  const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv(algorithm, key, iv);
-  const hidden = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]).toString("base64");
-  const parts = { iv: iv.toString("base64"), tag: cipher.getAuthTag().toString("base64"), text: hidden };
-  return `${JSON.stringify({ sealed: parts })}\n`;
-}
-
-function opened({ iv, tag, text }: Parts, key: Buffer): string | null {
-  try {
-    const decipher = createDecipheriv(algorithm, key, iv);
-    decipher.setAuthTag(tag);
-    return Buffer.concat([decipher.update(text), decipher.final()]).toString("utf8");
-  } catch {
-    return null; // another key, or damaged
-  }
-}
-
-function partsOf(text: string): Parts | undefined {
-  let stored: unknown;
-  try {
-    stored = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const parts = isJsonObject(stored) ? stored["sealed"] : undefined;
-  if (!isJsonObject(parts)) return undefined;
-  const bytes = (part: unknown): Buffer => Buffer.from(typeof part === "string" ? part : "", "base64");
-  return { iv: bytes(parts["iv"]), tag: bytes(parts["tag"]), text: bytes(parts["text"]) };
-}
-
-/** The system's storage for our secrets of this user, by name. Each method rejects if there is none. */
-export interface Keyring {
-  read(name: string): Promise<string | null>;
-  write(name: string, secret: string): Promise<void>;
-}
-
-const service = "holdfast";
-
-/** A locked keyring first asks the user for a password. */
-const patienceMs = 60_000;
-
-/**
- * The operating system's keyring: the Keychain, the Credential Manager, or the Secret Service of a Linux desktop. Its library is
- * optional, and loaded on demand.
- */
-export const systemKeyring: Keyring = {
-  async read(name) {
-    return (await entry(name)).getPassword(AbortSignal.timeout(patienceMs));
-  },
-  async write(name, secret) {
-    await (await entry(name)).setPassword(secret, AbortSignal.timeout(patienceMs));
-  },
-};
-
-async function entry(name: string): Promise<AsyncEntry> {
-  const library = await import("@napi-rs/keyring");
-  // Otherwise, without a desktop, Linux would use the kernel's keyring, which is lost on restart.
-  return new library.AsyncEntry(service, name, { linux: { store: "secret-service" } });
 }

@@ -10,7 +10,8 @@ import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 
 /** Encrypts the contents of the files. If `open` returns `null`, the text can no longer be read and counts as no login. */
 export interface Sealing {
-  seal(text: string): Promise<string>;
+  /** `before`: what the file contained, if there is one. */
+  seal(text: string, before: string | undefined): Promise<string>;
   open(sealed: string): Promise<string | null>;
 }
 
@@ -45,8 +46,11 @@ export function fileLoginsWith(
     },
     async save(server, login) {
       await makePrivate(folder);
-      const text = loginText(server, login);
-      await writeAtomically(fileOf(server), sealing === undefined ? text : await sealing.seal(text));
+      const [path, text] = [fileOf(server), loginText(server, login)];
+      await writeAtomically(
+        path,
+        sealing === undefined ? text : await sealing.seal(text, await readable(path)),
+      );
     },
     async delete(server) {
       await retryWhileInUse(() => rm(fileOf(server), { force: true }));
@@ -78,6 +82,11 @@ async function readOwn(path: string): Promise<string | undefined> {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** Undefined if there is no file, or none that may be used. */
+async function readable(path: string): Promise<string | undefined> {
+  return readOwn(path).catch(() => undefined);
 }
 
 /** Incremented by changes that an earlier version could not read. */

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileLoginsWith } from "../../../src/client/auth/file-logins.ts";
 import type { Login, LoginStore } from "../../../src/client/auth/login.ts";
-import { type Keyring, sealedBy } from "../../../src/cli/state/state.ts";
+import { NoKeyring, type Keyring } from "../../../src/cli/state/keyring.ts";
+import { LoginSealing } from "../../../src/cli/state/login-sealing.ts";
 import { folder } from "../run-cli.ts";
 
 const server = "https://reports.example.com/mcp";
@@ -26,12 +27,23 @@ function keyring(): Keyring & { readonly secrets: Map<string, string> } {
 
 /** As where there is no desktop. */
 const none: Keyring = {
-  read: () => Promise.reject(new Error("There is no keyring")),
-  write: () => Promise.reject(new Error("There is no keyring")),
+  read: () => Promise.reject(new NoKeyring("there is none")),
+  write: () => Promise.reject(new NoKeyring("there is none")),
 };
 
-const logins = (path: string, ring: Keyring | undefined): LoginStore =>
-  fileLoginsWith(path, { sealing: sealedBy(ring, path) });
+/** As when the user does not unlock it. */
+const locked: Keyring = {
+  read: () => Promise.reject(new Error("object locked")),
+  write: () => Promise.reject(new Error("object locked")),
+};
+
+/** Something else is kept under our name. */
+const odd: Keyring = { read: async () => "no key", write: async () => undefined };
+
+const logins = (path: string, ring: Keyring | "off", choice?: string): LoginStore =>
+  ring === "off"
+    ? fileLoginsWith(path, { sealing: new LoginSealing(path, "off", keyring()) })
+    : fileLoginsWith(path, { sealing: new LoginSealing(path, choice, ring) });
 
 async function textIn(path: string): Promise<string> {
   const [name = ""] = await readdir(path);
@@ -47,10 +59,7 @@ it("seals logins with one key of the keyring", async () => {
   expect(ring.secrets.size).toBe(1);
 });
 
-/** Something else is kept under our name. */
-const odd: Keyring = { read: async () => "no key", write: async () => undefined };
-
-it.each([undefined, none, odd])("keeps them as they are where there is no keyring", async (ring) => {
+it.each(["off" as const, none])("keeps them as they are where there is no keyring", async (ring) => {
   const path = await folder();
   await logins(path, ring).save(server, login);
   expect(await textIn(path)).toContain("s3cret");
@@ -59,10 +68,46 @@ it.each([undefined, none, odd])("keeps them as they are where there is no keyrin
   expect(await logins(path, keyring()).load(server)).toMatchObject(login);
 });
 
+it.each([locked, odd])("stores nothing while the keyring fails", async (ring) => {
+  const path = await folder();
+  await expect(logins(path, ring).save(server, login)).rejects.toMatchObject({
+    code: "unauthorized",
+    message: expect.stringMatching(/^The system's keyring failed, .*: (object locked|Holdfast's entry)/),
+  });
+  expect(await readdir(path)).toEqual([]);
+});
+
+it("renews an unencrypted login while the keyring fails, and says why it stays so", async () => {
+  const path = await folder();
+  await logins(path, none).save(server, login);
+  const sealing = new LoginSealing(path, undefined, locked);
+  await fileLoginsWith(path, { sealing }).save(server, { ...login, accessToken: "new" });
+  expect(sealing.unsealedBecause).toBe("object locked");
+  expect(await logins(path, locked).load(server)).toMatchObject({ accessToken: "new" });
+  const renewed = new LoginSealing(path, undefined, keyring());
+  await fileLoginsWith(path, { sealing: renewed }).save(server, login);
+  expect(renewed.unsealedBecause).toBeUndefined();
+  expect(await textIn(path)).not.toContain("s3cret");
+  await expect(logins(path, locked).save(server, login)).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+it("refuses to store or use an unencrypted login where a keyring is required", async () => {
+  const path = await folder();
+  await expect(logins(path, none, "required").save(server, login)).rejects.toMatchObject({
+    code: "unauthorized",
+  });
+  await logins(path, none).save(server, login);
+  for (const ring of [none, locked, keyring()])
+    await expect(logins(path, ring, "required").load(server)).rejects.toMatchObject({ code: "unauthorized" });
+  await logins(path, keyring(), "required").save(server, login);
+  expect(await textIn(path)).not.toContain("s3cret");
+  await expect(logins(path, keyring(), "On").save(server, login)).rejects.toThrow("HOLDFAST_KEYRING");
+});
+
 it("says so where the keyring cannot be read any more", async () => {
   const [path, ring] = [await folder(), keyring()];
   await logins(path, ring).save(server, login);
-  for (const other of [none, undefined, keyring()])
+  for (const other of [none, locked, "off" as const, keyring()])
     await expect(logins(path, other).load(server)).rejects.toMatchObject({ code: "unauthorized" });
 });
 
