@@ -1,5 +1,6 @@
 import type { LineList, TaskLine } from "../task/task-line.ts";
 import { columnsOf, integer, oneOf, text, time, type Row } from "./row.ts";
+import { encryptedText, isSealed } from "../task/stored-text.ts";
 import type { Codec, Place } from "./codec.ts";
 import { toStored } from "./stored-text.ts";
 
@@ -37,6 +38,14 @@ export function lineOf(of: string, row: Row, codec: Codec): TaskLine {
     at: time(row, at.at),
     step: text(row, at.step),
     place: integer(row, at.place),
-    body: codec.open(text(row, at.body), placeOf(of, list, seq)),
+    body: shown(codec.open(text(row, at.body), placeOf(of, list, seq)), list),
   };
+}
+
+/** Operators without keys see that there is a line. */
+function shown(body: string, list: LineList): string {
+  if (!isSealed(body)) return body;
+  return JSON.stringify(
+    list === "log" ? { level: "info", text: encryptedText } : { type: "text", text: encryptedText },
+  );
 }
