@@ -98,10 +98,9 @@ it.runIf(process.platform === "linux")(
       1,
     );
     oauth.expireAll();
-    expect(await start(["call", url, "shout", "word=a"], nowhere).ended).toMatchObject({
-      code: 0,
-      stderr: "",
-    });
+    const called = await start(["call", url, "shout", "word=a"], nowhere).ended;
+    expect(called).toMatchObject({ code: 0, stdout: "A\n" });
+    expect(called.stderr).not.toContain("encrypted");
     expect(await run(["call", url, "shout", "word=a"])).toMatchObject({ code: 0, stdout: "A\n" });
   },
 );
