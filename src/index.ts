@@ -48,6 +48,7 @@ export { TaskCallError } from "./runtime/tool/tool-errors.ts";
 export type {
   EventOptions,
   StepContext,
+  StepFunction,
   StepOptions,
   TaskContext,
   ElicitParams,

@@ -1,8 +1,8 @@
 import { isOver } from "../task/expiry.ts";
 import { HoldfastError, unknownTask } from "../task/fault.ts";
-import { encodeJson } from "../task/stored-text.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { Sweeper } from "./dispatch/sweeper.ts";
+import { encodeValue } from "./journal/journalled.ts";
 import { assertDedupeId, assertEventName } from "./event-name.ts";
 import type { TaskEvent } from "./runtime.ts";
 import type { Services } from "./services.ts";
@@ -28,10 +28,7 @@ export async function sendEvent(
   if (dedupeId !== undefined) assertDedupeId(dedupeId);
   const { maxBodyBytes, maxEventsPerTask: limit } = options;
   const what = `The value of the event "${name}"`;
-  const raw = encodeJson(value, what);
-  if (Buffer.byteLength(raw) > maxBodyBytes) {
-    throw new HoldfastError("too_large", `${what} is larger than ${maxBodyBytes} bytes.`);
-  }
+  const raw = encodeValue(value, { what, name: "value", maxBytes: maxBodyBytes });
   const found = await store.get(id);
   if (found === undefined || isOver(found, clock.now())) throw unknownTask();
   await sweeper.ended(found); // it takes no events either where no sweep has come to it yet

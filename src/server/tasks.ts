@@ -65,7 +65,7 @@ export interface Tasks {
   server(factory: ServerFactory<McpServer | Server>): TaskServer;
   /**
    * Sends an event to the task `id`, which its handler sees as `task.id`. One call of `task.waitForEvent` with the same name resolves with
-   * `value`, which must be plain JSON data. The call may be waiting already, or come later, even after a crash. Resolves once the event is
+   * `value`: whatever a step may return. The call may be waiting already, or come later, even after a crash. Resolves once the event is
    * stored: with true, or with false if an event with the same `dedupeId` came before. Any process that has started tasks on the same store
    * can send. The sender is not checked against the task's caller. Rejects with `unknown_task`, `finished`, `not_json`, `too_large`, and
    * with `limit_reached` if too many events of the task wait (`maxEventsPerTask`).

@@ -72,6 +72,20 @@ export function encodeJournalKey(key: JournalKey): string {
   return typeof key === "string" ? key : JSON.stringify(key);
 }
 
+/**
+ * The common name of similar entries, of which there are few: in a loop, the first part of the key. A key that is a single text may look
+ * like the encoded form of a list.
+ */
+export function stemOf(key: string): string {
+  if (!key.startsWith("[")) return key;
+  try {
+    const [first] = JSON.parse(key) as JournalKey;
+    return first === undefined ? key : String(first);
+  } catch {
+    return key;
+  }
+}
+
 /** The requests that a task can send to its client while it runs. */
 export const inputMethods = ["elicitation/create", "sampling/createMessage", "roots/list"] as const;
 

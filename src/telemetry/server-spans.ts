@@ -9,7 +9,7 @@ import {
   type Histogram,
   type Link,
 } from "@opentelemetry/api";
-import type { JournalKey } from "../task/journal.ts";
+import { stemOf } from "../task/journal.ts";
 import type { TraceContext } from "../task/record.ts";
 import type {
   AttemptOutcome,
@@ -176,19 +176,6 @@ function attributesOf({ tool, taskId, parentId, attempt }: TracedRun): Attribute
     ...(taskId !== undefined && { [attribute.taskId]: taskId }),
     ...(parentId !== undefined && { [attribute.parentId]: parentId }),
   };
-}
-
-/**
- * The common name of similar steps: there should be few span names. A key that is a single text may look like the encoded form of a list.
- */
-function stemOf(key: string): string {
-  if (!key.startsWith("[")) return key;
-  try {
-    const [first] = JSON.parse(key) as JournalKey;
-    return first === undefined ? key : String(first);
-  } catch {
-    return key;
-  }
 }
 
 interface RequestSpansSetup {

@@ -5,7 +5,7 @@ import { TaskClientError } from "../../src/client/task-client-error.ts";
 import { readEvents, type ServerEvent } from "../../src/client/transport/server-sent-events.ts";
 import { encodeCursor, readCursor } from "../../src/generation/message.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { decodeError, encodeError } from "../../src/runtime/tool/tool-errors.ts";
+import { decodeError, encodeError } from "../../src/runtime/journal/journalled.ts";
 import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
 import { journalColumns, journalEntryOf, journalRowOf } from "../../src/store/journal-row.ts";
 import { readTask } from "../../src/store/sqlite/read-task.ts";

@@ -81,13 +81,13 @@ describe("maxJournalBytes", () => {
   const options = { maxJournalBytes: 100 };
   const sixty = "x".repeat(58);
 
-  it("keeps a result that would exceed it from the journal, and says so to the handler", async () => {
+  it("keeps a result that would exceed it from the journal, and says so there and to the handler", async () => {
     const ran: string[] = [];
     const process = await Process.started(resumable(steps(3, ran, sixty), options));
     const id = await process.callId("work");
     expect(bodyOf(await process.ended(id))).toMatchObject({ code: -32000, message: tooLarge });
     expect(ran).toEqual(["s0", "s1"]);
-    expect(await process.store.journalEntry(id, "s1")).toBeUndefined();
+    expect(await process.store.journalEntry(id, "s1")).toMatchObject({ value: null, error: tooLarge });
   });
 
   it("bounds the errors of steps, too", async () => {

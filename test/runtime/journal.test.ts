@@ -112,9 +112,9 @@ describe("steps", () => {
       async (_, task) => task.step("out", () => task.step("in", () => text(""))),
     ],
     [
-      "a value that JSON would change",
-      "instance of Date",
-      (_, task) => task.step("date", () => new Date(0) as never),
+      "a value that cannot be stored",
+      'The result of step "call" cannot be stored: result.items[3].handler is a function.',
+      (_, task) => task.step("call", () => ({ items: [0, 1, 2, { handler: () => 1 }] }) as never),
     ],
   ])("fails %s and says how to mend it", async (_, message, handler) => {
     const process = await Process.started({ tools: { wrong: handler } });

@@ -66,7 +66,7 @@ describe("a list", () => {
 
   it("says how each task ended, with no body to read [A-09]", async () => {
     const fails: Handler = () => ({ ...text("no"), isError: true });
-    const breaks: Handler = (_, task) => task.step("bad", () => new Date()) as never;
+    const breaks: Handler = (_, task) => task.step("bad", () => [() => 1] as never);
     const process = await Process.started({ tools: { hello, fails, breaks, hang: () => never } });
     const kinds: Record<string, unknown> = {};
     for (const tool of ["hello", "fails", "breaks"]) {

@@ -67,9 +67,9 @@ describe("prepare inside a task", () => {
   it.each<[string, (args: unknown, ask: PrepareContext) => unknown, RegExp]>([
     ["throws", () => Promise.reject(new Error("not today")), /not today.*isError/],
     [
-      "returns what JSON cannot carry",
-      () => new Map(),
-      /-32603.*The value that prepare of tool tool returned/,
+      "returns what cannot be stored",
+      () => ({ then: undefined, call: () => 1 }),
+      /-32603.*The value that prepare of tool tool returned cannot be stored: result.call is a function/,
     ],
     [
       "uses a key twice",

@@ -254,9 +254,9 @@ describe("what goes wrong", () => {
 
   it.each<[string, Prepare<unknown, unknown>, RegExp]>([
     [
-      "a value that JSON cannot carry",
-      () => new Date(0),
-      /The value that prepare of tool greet returned is an instance/,
+      "a value that cannot be stored",
+      () => [() => 1],
+      /The value that prepare of tool greet returned cannot be stored: result\[0\] is a function/,
     ],
     [
       "too much",

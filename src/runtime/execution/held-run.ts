@@ -15,11 +15,12 @@ import type { Services } from "../services.ts";
 import { attemptOutcome } from "../telemetry/run-trace.ts";
 import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
-import { thrownStack, decodeError, describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
+import { thrownStack, describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
 import { type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
+import { decodeError, decodeValue } from "../journal/journalled.ts";
 import { logBody } from "./reported.ts";
 import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";
@@ -314,7 +315,7 @@ export async function waitForEvent(
 
 function valueOf({ value, error }: JournalEnd): unknown {
   if (error !== null) throw decodeError(error);
-  return JSON.parse(value ?? "null");
+  return decodeValue(value ?? "null");
 }
 
 function assertSameWait(entry: JournalHead, name: string, hash: StoredHash): void {

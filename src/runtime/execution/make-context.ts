@@ -13,6 +13,7 @@ import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
 import { assertEventName } from "../event-name.ts";
 import { checkedChanges, type HandlerChanges } from "./handler-updates.ts";
+import { decodeValue } from "../journal/journalled.ts";
 import { logBody, outputBodies, progressOf, statusOf } from "./reported.ts";
 import { assertStepOptions, runStep } from "./step.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
@@ -129,7 +130,7 @@ export function makeContext(
   }
 
   return {
-    prepared: prepared === null ? undefined : (JSON.parse(prepared) as unknown),
+    prepared: decodeValue(prepared),
     caller,
     credentials: () => handled(credentials()),
     id: run.taskId,

@@ -1,11 +1,10 @@
 import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
-import { HoldfastError } from "../../task/fault.ts";
 import { type InputMethod, encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
-import { encodeJson } from "../../task/stored-text.ts";
 import type { Clock } from "../clock.ts";
 import type { TaskCaller, PrepareContext } from "../tool/task-context.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
 import type { Run } from "../journal/run.ts";
+import { decodeValue, encodeValue } from "../journal/journalled.ts";
 import { ClaimedKeys } from "../journal/claimed-keys.ts";
 import type { ContextEffects } from "./make-context.ts";
 
@@ -42,15 +41,15 @@ export async function prepareInTask(
   await run.begin(); // it only reads and asks, so a lost attempt of it can run again
   const begunAt = clock.now();
   const returned = await prepare(args, contextOf(run, effects, caller));
-  const value = returned === undefined ? null : encodePrepared(tool, returned, run.maxBodyBytes);
+  const value = encodePrepared(tool, returned, run.maxBodyBytes);
   await run.checkpoint();
   await run.recordPrepared({ key, value, error: null, begunAt });
   return value;
 }
 
-/** Raw JSON, which is also parsed here, so that damage is found where the journal is read. */
+/** Its stored text, which is also decoded here, so that damage is found where the journal is read. */
 function preparedOf({ value }: JournalEnd): string | null {
-  if (value !== null) JSON.parse(value);
+  decodeValue(value);
   return value;
 }
 
@@ -70,9 +69,9 @@ function contextOf(run: Run, effects: Pick<ContextEffects, "ask">, caller: TaskC
   };
 }
 
-function encodePrepared(tool: Tool, returned: unknown, maxBytes: number): string {
+/** The stored text of what `prepare` of a tool returned; null for nothing. */
+export function encodePrepared(tool: Tool, returned: unknown, maxBytes: number): string | null {
+  if (returned === undefined) return null;
   const what = `The value that prepare of tool ${tool.name} returned`;
-  const value = encodeJson(returned, what);
-  if (Buffer.byteLength(value) <= maxBytes) return value;
-  throw new HoldfastError("too_large", `${what} is larger than ${maxBytes} bytes.`);
+  return encodeValue(returned, { what, name: "result", maxBytes });
 }

@@ -1,19 +1,19 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { HoldfastError, isFault } from "../../task/fault.ts";
-import type { JournalKey } from "../../task/journal.ts";
-import { encodeJson } from "../../task/stored-text.ts";
+import { HoldfastError, isFault, type FaultCode } from "../../task/fault.ts";
+import { stemOf, type JournalKey } from "../../task/journal.ts";
 import { retryPause } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
+import { decodeError, encodeError, encodeValue } from "../journal/journalled.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
-import { decodeError, encodeError, isNonRetryable } from "../tool/tool-errors.ts";
+import { isNonRetryable } from "../tool/tool-errors.ts";
 import { ruleAllows, type Report } from "../tool/tool.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { FailedTry, StepPauses } from "./step-pauses.ts";
 
-export type StepFunction<T> = (step: StepContext) => T | Promise<T>;
+export type StepRun<T> = (step: StepContext) => T | Promise<T>;
 
 /** What steps need from their run. */
 export interface StepEffects {
@@ -29,7 +29,7 @@ export interface Step<T> {
   readonly clock: Clock;
   readonly key: string;
   readonly options: StepOptions;
-  readonly fn: StepFunction<T>;
+  readonly fn: StepRun<T>;
 }
 
 /** How one try of a step ended. The first two also end the step. */
@@ -38,8 +38,8 @@ export type TryEnd =
   | { readonly thrown: unknown }
   | { readonly again: { readonly until: number; readonly failed: FailedTry } };
 
-/** Maximum size of the stored error of a try, which that of the last try replaces. */
-const mostErrorBytes = 4_096;
+/** Maximum size of an error that always has room: that of a try, which that of the next try replaces, and a refusal. */
+const smallErrorBytes = 4_096;
 
 /**
  * Runs a step once that has failed `tries` times and was first tried at `begunAt`, and journals its end. A step that is retried has not
@@ -47,28 +47,49 @@ const mostErrorBytes = 4_096;
  */
 export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number): Promise<TryEnd> {
   const { run, key } = step;
-  let value: string | null;
+  let returned: T;
   try {
-    value = encodeReturned(
-      run,
-      key,
-      await (run.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step)),
-    );
+    returned = await (run.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step));
   } catch (thrown) {
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
     if (run.signal.aborted || isFault(thrown)) return { thrown };
     const until = await nextTry(step, tries + 1, thrown);
     if (until !== undefined) {
-      const error = encodeError(thrown, Math.min(run.maxBodyBytes, mostErrorBytes));
+      const error = encodeError(thrown, Math.min(run.maxBodyBytes, smallErrorBytes));
       return { again: { until, failed: { tries: tries + 1, error, begunAt } } };
     }
-    const encoded = encodeError(thrown, run.maxBodyBytes);
-    await run.recordStep({ key, value: null, error: encoded, begunAt });
-    return { thrown: decodeError(encoded, thrown) };
+    return recordThrown(step, thrown, begunAt);
   }
-  await run.recordStep({ key, value, error: null, begunAt });
-  return { value };
+  try {
+    const value = encodeReturned(step, returned);
+    await run.recordStep({ key, value, error: null, begunAt });
+    return { value };
+  } catch (refusal) {
+    return recordRefusal(step, refusal, begunAt);
+  }
 }
+
+async function recordThrown<T>(step: Step<T>, thrown: unknown, begunAt: number): Promise<TryEnd> {
+  const { run, key } = step;
+  const error = encodeError(thrown, run.maxBodyBytes);
+  try {
+    await run.recordStep({ key, value: null, error, begunAt });
+  } catch (refusal) {
+    return recordRefusal(step, refusal, begunAt);
+  }
+  return { thrown: decodeError(error, thrown) };
+}
+
+/** The step has run. Its side effect must not happen again, so it ends with the refusal of what it returned or threw. */
+async function recordRefusal<T>({ run, key }: Step<T>, refusal: unknown, begunAt: number): Promise<TryEnd> {
+  if (!(refusal instanceof HoldfastError && refusals.includes(refusal.code))) throw refusal;
+  const error = encodeError(refusal, smallErrorBytes);
+  await run.recordStep({ key, value: null, error, begunAt }, true);
+  return { thrown: decodeError(error, refusal) };
+}
+
+/** Of an end that cannot be stored. */
+const refusals: readonly FaultCode[] = ["not_json", "too_large", "limit_reached"];
 
 /** When to retry a step whose `failures`-th try threw `error` (epoch ms); undefined if it is not retried. */
 async function nextTry<T>(
@@ -106,16 +127,30 @@ async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn
   }
 }
 
-function encodeReturned(run: Run, key: string, returned: unknown): string | null {
+function encodeReturned<T>({ run, key, effects }: Step<T>, returned: T): string | null {
   if (returned === undefined) return null;
-  const value = encodeJson(returned, `The result of step "${key}"`);
-  if (Buffer.byteLength(value) > run.maxBodyBytes) {
-    throw new HoldfastError(
-      "too_large",
-      `The result of step "${key}" is larger than ${run.maxBodyBytes} bytes.`,
-    );
-  }
-  return value;
+  const what = `The result of step "${key}"`;
+  const onInstance = (path: string, className: string): void => {
+    if (!isNews(effects.report, key)) return;
+    const stored = `${what} has an instance of ${className} (${path}). Its data is stored, and the handler gets that data.`;
+    effects.report(new HoldfastError("not_json", `${stored} Return plain data, and this is not said again.`));
+  };
+  return encodeValue(returned, { what, name: "result", maxBytes: run.maxBodyBytes, onInstance });
+}
+
+/** The names of steps whose results were reported, by who received the report. */
+const reported = new WeakMap<Report, Set<string>>();
+
+const mostReported = 1_000;
+
+/** Whether nothing was reported of steps of this name, in any task. */
+function isNews(report: Report, key: string): boolean {
+  const name = stemOf(key);
+  const said = reported.get(report) ?? new Set();
+  reported.set(report, said);
+  if (said.size >= mostReported || said.has(name)) return false;
+  said.add(name);
+  return true;
 }
 
 /** The current step, inside its function. A step that begins inside another could not be told from it on replay. */

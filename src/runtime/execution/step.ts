@@ -4,9 +4,9 @@ import { assertOptions } from "../../options/options.ts";
 import { backoffProblem } from "../backoff.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
-import { decodeError } from "../tool/tool-errors.ts";
+import { decodeError, decodeValue } from "../journal/journalled.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
-import { assertOutsideStep, tryStep, type StepEffects, type StepFunction } from "./step-try.ts";
+import { assertOutsideStep, tryStep, type StepEffects, type StepRun } from "./step-try.ts";
 
 /** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
 export async function runStep<T>(
@@ -15,7 +15,7 @@ export async function runStep<T>(
   clock: Clock,
   key: JournalKey,
   options: StepOptions,
-  fn: StepFunction<T>,
+  fn: StepRun<T>,
 ): Promise<T> {
   assertOutsideStep(run, key);
   const claimed = run.claim(key);
@@ -40,7 +40,7 @@ export async function runStep<T>(
     }
     await run.checkpoint();
     if ("thrown" in end) throw end.thrown;
-    return decodeValue<T>(end.value);
+    return decodeValue(end.value) as T;
   }
 }
 
@@ -55,12 +55,7 @@ function assertStep(entry: JournalHead): void {
 /** How a step ended in an earlier attempt. */
 function decodeEnd<T>({ value, error }: JournalEnd): T {
   if (error !== null) throw decodeError(error);
-  return decodeValue<T>(value);
-}
-
-/** The return value of a step, as every later attempt sees it; null for a step that returned nothing. */
-function decodeValue<T>(value: string | null): T {
-  return (value === null ? undefined : JSON.parse(value)) as T;
+  return decodeValue(value) as T;
 }
 
 /** Throws `configuration` for invalid options of a step. */

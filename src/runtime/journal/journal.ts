@@ -96,9 +96,13 @@ export class Journal {
     this.#earlier.stopReadingAhead();
   }
 
-  /** Writes the end of a step, and resolves when it is its turn. Rejects with `limit_reached` if it is too large. */
-  async recordStep(step: HeldCommand<"record_step">): Promise<void> {
-    this.#size.add(step.key, step.value ?? step.error ?? "");
+  /**
+   * Writes the end of a step, and resolves when it is its turn. Rejects with `limit_reached` if it is too large, unless it says just that
+   * (`isRefusal`): the step has run, and must not run again because of the limit.
+   */
+  async recordStep(step: HeldCommand<"record_step">, isRefusal = false): Promise<void> {
+    if (isRefusal) this.#size.count(step);
+    else this.#size.add(step.key, step.value ?? step.error ?? "");
     await this.#ends.ending(this.#write("record_step", step));
   }
 
@@ -203,7 +207,7 @@ export class JournalSize {
   }
 
   /** Counts what others have added, even beyond the limit. */
-  count({ value, error }: JournalEnd): void {
+  count({ value, error }: Pick<JournalEnd, "value" | "error">): void {
     this.#bytes += Buffer.byteLength(value ?? "") + Buffer.byteLength(error ?? "");
   }
 }

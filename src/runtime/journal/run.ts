@@ -176,9 +176,9 @@ export class Run {
   }
 
   /** First writes what the step has appended, because the step does not run again. */
-  async recordStep(step: HeldCommand<"record_step">): Promise<void> {
+  async recordStep(step: HeldCommand<"record_step">, isRefusal = false): Promise<void> {
     if (this.lines.isWriting) await this.lines.written();
-    await this.#task?.journal.recordStep(step);
+    await this.#task?.journal.recordStep(step, isRefusal);
     this.lines.stepEnded(step.key, step.error !== null);
   }
 

@@ -23,6 +23,17 @@ export interface StepContext {
   readonly signal: AbortSignal;
 }
 
+/** What runs as a step. Its result cannot be a function or a symbol, or a list of them. */
+export type StepFunction<T> = ((step: StepContext) => T | Promise<T>) & Storable<T>;
+
+type Storable<T> = 0 extends 1 & T
+  ? unknown
+  : [Extract<T extends readonly (infer Each)[] ? Each : T, Unstorable>] extends [never]
+    ? unknown
+    : { readonly "a step cannot return a function or a symbol": never };
+
+type Unstorable = symbol | ((...args: never[]) => unknown) | (abstract new (...args: never[]) => unknown);
+
 class DeclaredStepOptions {
   /** How often a step that throws runs again. `Infinity`: without limit. Default 0. */
   readonly retries?: number = row(orKind(numberKind("number", { min: 0 }), Infinity), { default: 0 });
@@ -114,12 +125,14 @@ export interface TaskContext<Prepared = unknown> {
    */
   readonly cancelled: boolean;
   /**
-   * Runs `fn` and writes its result, plain JSON data, to the journal. A later attempt gets that result and does not run `fn` again; the
-   * same holds for what `fn` throws after its last retry. Rejects with `duplicate_key`, `nested_step`, `not_json`, `replay_mismatch` and
-   * `too_large`.
+   * Runs `fn` and writes its result to the journal. A later attempt gets that result and does not run `fn` again; the same holds for what
+   * `fn` throws after its last retry. The handler gets a copy, the same in each attempt: of plain data, dates, big integers, maps, sets,
+   * bytes, URLs, patterns and errors; of an instance of another class its `toJSON()`, or its own enumerable data, without methods. An error
+   * has its name, message, `code`, `data` and causes. Functions, symbols and cycles are refused with `not_json`, and more than `maxBodyBytes`
+   * with `too_large`: `fn` has run then, and does not run again. Rejects also with `duplicate_key`, `nested_step` and `replay_mismatch`.
    */
-  step<T>(key: JournalKey, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
-  step<T>(key: JournalKey, options: StepOptions, fn: (step: StepContext) => T | Promise<T>): Promise<T>;
+  step<T>(key: JournalKey, fn: StepFunction<T>): Promise<T>;
+  step<T>(key: JournalKey, options: StepOptions, fn: StepFunction<T>): Promise<T>;
   /**
    * Asks the client's user. The answer is written to the journal, so an answered question is not asked again. Like `sample` and `roots`,
    * rejects with `input_failed` if the client answered with an error (in `data`), on a replay too.

@@ -1,12 +1,9 @@
-/**
- * Errors of handlers: what ends a task for good, what a called tool's failure looks like, and how thrown values are stored.
- * A stored error is decoded to the same name, message, code and data, so that a replay throws what the first run threw.
- */
+/** Errors of handlers: what ends a task for good, what a called tool's failure looks like, and what can be read of a thrown value. */
 
 import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import type { CallFailure, JsonRpcError } from "../../task/outcome.ts";
+import { HoldfastError, type FaultCode } from "../../task/fault.ts";
 import { cutText } from "../../task/stored-text.ts";
-import { HoldfastError } from "../../task/fault.ts";
 
 /**
  * Throw it in a step or a handler if a retry cannot help: neither the step, whatever its `retries`, nor the handler, whatever its tool's
@@ -104,19 +101,18 @@ export function callErrorOf(tool: string, failure: CallFailure): TaskCallError {
 }
 
 /** What the journal stores of such an error besides its message; details that are too large are left out. */
-function callErrorData({ tool, reason, result, error }: TaskCallError, maxBytes: number): unknown {
+export function callErrorData({ tool, reason, result, error }: TaskCallError, maxBytes: number): unknown {
   const text = jsonTextOf({ tool, reason, result, error });
   const fits = text !== undefined && Buffer.byteLength(text) <= maxBytes;
   return fits ? (JSON.parse(text) as unknown) : { tool, reason };
 }
 
 /** Restores the error; undefined for data of another error with the same name. */
-function readCallError(message: string, data: unknown, options?: ErrorOptions): TaskCallError | undefined {
+function readCallError(message: string, data: unknown): TaskCallError | undefined {
   const { tool, reason: given, result, error } = (data ?? {}) as Readonly<Record<string, unknown>>;
   const reason = reasons.find((candidate) => candidate === given);
   if (typeof tool !== "string" || reason === undefined) return undefined;
   return new TaskCallError(tool, reason, message, {
-    ...options,
     result: result as CallToolResult | undefined,
     error: error as JsonRpcError | undefined,
   });
@@ -158,77 +154,53 @@ export function errorParts(error: Error): ErrorParts {
   };
 }
 
-/** Our faults that end a step, a question or a wait for an event. */
-const ends = ["step_timeout", "input_timeout", "input_failed", "event_timeout"] as const;
+/** Our faults that can be the end of a step, a question or a wait for an event. */
+const ends: readonly FaultCode[] = [
+  "step_timeout",
+  "attempt_timeout",
+  "input_timeout",
+  "input_failed",
+  "event_timeout",
+  "no_credentials",
+  "no_request",
+  // a step whose result cannot be stored
+  "not_json",
+  "too_large",
+  "limit_reached",
+];
 
-interface StoredError {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: string | number;
-  readonly data?: unknown;
-}
-
-/** A step's final error in the journal: raw JSON of its name, message, code and data. Never throws. */
-export function encodeError(error: unknown, maxBytes: number): string {
-  const text = JSON.stringify(storedError(error, maxBytes));
-  if (Buffer.byteLength(text) <= maxBytes) return text;
-  return JSON.stringify({
-    name: "Error",
-    message: `The handler threw an error larger than ${maxBytes} bytes.`,
-  });
-}
-
-/** The readable parts of an error. Its getters are the author's, and may throw. */
-function storedError(error: unknown, maxBytes: number): StoredError {
-  const message = describeThrown(error);
-  try {
-    if (!(error instanceof Error)) return { name: "Error", message };
-    if (error instanceof TaskCallError) {
-      const others = Buffer.byteLength(JSON.stringify({ name: error.name, message, data: null }));
-      return { name: error.name, message, data: callErrorData(error, maxBytes - others) };
-    }
-    return { name: textOf(error.name, "Error"), message, ...codeOf(error), ...dataOf(error) };
-  } catch {
-    return { name: "Error", message };
-  }
-}
+const builtIn: Readonly<Record<string, new (message: string) => Error>> = {
+  EvalError,
+  RangeError,
+  ReferenceError,
+  SyntaxError,
+  TypeError,
+  URIError,
+};
 
 /**
- * The error that handlers get from a failed step, on the first run and on a replay. A protocol error is restored as one, so that it still
- * becomes the JSON-RPC error of the call (A-04).
+ * An error of the class that its name and code say, as far as handlers rely on its class. A protocol error is one, so that it still becomes
+ * the JSON-RPC error of the call (A-04).
  */
-export function decodeError(json: string, cause?: unknown): Error {
-  const { name, message, code, data } = JSON.parse(json) as StoredError;
+export function errorNamed({ name, message, code }: ErrorParts, data: unknown): Error {
   if (name === "ProtocolError" && typeof code === "number") return new ProtocolError(code, message, data);
   const end = ends.find((candidate) => candidate === code);
   if (name === "HoldfastError" && end !== undefined) return new HoldfastError(end, message, { data });
-  const options = cause === undefined ? undefined : { cause };
-  const callError = name === "TaskCallError" ? readCallError(message, data, options) : undefined;
+  const callError = name === "TaskCallError" ? readCallError(message, data) : undefined;
   if (callError !== undefined) return callError;
-  const error =
-    name === "NonRetryableError" ? new NonRetryableError(message, options) : named(name, message, options);
+  const error = named(name, message);
   return Object.assign(error, code === undefined ? {} : { code }, data === undefined ? {} : { data });
 }
 
-function named(name: string, message: string, options: ErrorOptions | undefined): Error {
-  const error = new Error(message, options);
-  error.name = name;
+function named(name: string, message: string): Error {
+  if (name === "NonRetryableError") return new NonRetryableError(message);
+  const maker = Object.hasOwn(builtIn, name) ? builtIn[name] : undefined;
+  if (maker !== undefined) return new maker(message);
+  if (name === "AggregateError") return new AggregateError([], message);
+  const error = new Error(message);
+  if (name !== "Error")
+    Object.defineProperty(error, "name", { value: name, writable: true, configurable: true });
   return error;
-}
-
-function textOf(value: unknown, otherwise: string): string {
-  return typeof value === "string" ? value : otherwise;
-}
-
-function codeOf(error: Error): { code?: string | number } {
-  const code: unknown = "code" in error ? error.code : undefined;
-  return typeof code === "string" || Number.isSafeInteger(code) ? { code: code as string | number } : {};
-}
-
-/** If JSON cannot carry the data, the error itself is still kept. */
-function dataOf(error: Error): { data?: unknown } {
-  const text = "data" in error ? jsonTextOf(error.data) : undefined;
-  return text === undefined ? {} : { data: JSON.parse(text) as unknown };
 }
 
 /** A text for any thrown value. Never throws. */

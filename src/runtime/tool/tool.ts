@@ -18,7 +18,7 @@ export interface ToolConfig<
   readonly inputSchema?: Input;
   readonly outputSchema?: Output;
   /**
-   * Runs before the task exists, and can ask the client during its call. Returns plain JSON data, which the handler finds in
+   * Runs before the task exists, and can ask the client during its call. Returns what a step may return, which the handler finds in
    * `task.prepared`. If it throws, the call is answered as if the handler had thrown, and no task is created. Nothing is stored between its
    * questions: it starts again with each answer, so it should only read and ask. Before protocol 2026-07-28 it runs as the first part of
    * the task, or of the direct call.

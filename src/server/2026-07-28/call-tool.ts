@@ -10,6 +10,7 @@ import {
 } from "../../generation/2026-07-28.ts";
 import { readIdempotencyKey } from "../../generation/extensions.ts";
 import { metaOf, type JsonObject } from "../../generation/message.ts";
+import { encodePrepared } from "../../runtime/execution/prepare-in-task.ts";
 import type { Ask } from "../../runtime/execution/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
@@ -215,13 +216,6 @@ function nextExchange(
   const kept = new Map(answers);
   for (const { key } of questions) kept.delete(key);
   return { answers: [...kept], asked: questions.map(({ key, hash }) => [key, hash]) };
-}
-
-/** A `prepare` that returns nothing has only checked or asked. */
-function encodePrepared(tool: Tool, value: unknown, maxBytes: number): string | null {
-  return value === undefined
-    ? null
-    : encodeWithin(value, `The value that prepare of tool ${tool.name} returned`, maxBytes);
 }
 
 /** An answer belongs to the very question that was asked: `hash` is over its method and params. */

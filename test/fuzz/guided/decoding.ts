@@ -1,7 +1,7 @@
 import { inClear } from "../../../src/store/codec.ts";
 import { TaskClientError } from "../../../src/client/task-client-error.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
-import { decodeError, encodeError } from "../../../src/runtime/tool/tool-errors.ts";
+import { decodeError, encodeError } from "../../../src/runtime/journal/journalled.ts";
 import { openState } from "../../../src/server/2026-07-28/request-state.ts";
 import { journalColumns, journalEntryOf } from "../../../src/store/journal-row.ts";
 import { readTask } from "../../../src/store/sqlite/read-task.ts";
