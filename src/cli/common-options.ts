@@ -7,6 +7,10 @@ export const databaseForms = "the server's SQLite file, sqlite:PATH, or postgres
 export const pairForms =
   "key=value, converted by the tool's schema, key:=json, or key=@file; repeat a key to make a list";
 
+export const configHelp = "a config file to use instead of your own and .mcp.json";
+
+export const trustHelp = "trust the server's entry in .mcp.json, for this command";
+
 export const jsonHelp = "print JSON; docs/cli.md describes it";
 
 /** A command with the options of all commands that reach a server. */
@@ -15,7 +19,13 @@ export function serverCommand(program: Command, name: string, description: strin
     .command(name)
     .description(description)
     .option("--json", jsonHelp)
-    .option("--config <file>", "a config file to use instead of .mcp.json and your own")
+    .option("--config <file>", configHelp)
+    .option("--trust", trustHelp)
+    .option(
+      "--pass-env <name>",
+      "a variable HOLDFAST_… to pass to a command line; it gets all others; can be repeated",
+      collect,
+    )
     .option(
       "--token <token>",
       "a bearer token; other users of this machine can see it, so prefer HOLDFAST_TOKEN",

@@ -7,6 +7,10 @@ export interface ServerOptions {
   readonly config?: string;
   readonly token?: string;
   readonly header?: readonly string[];
+  /** Trusts the entry of the working directory's file, for this command. */
+  readonly trust?: true;
+  /** The names of our variables that a typed command line gets. */
+  readonly passEnv?: readonly string[];
   /** Whether the command connects to several servers, so that HOLDFAST_TOKEN could go to the wrong one. */
   readonly isOneOfSeveral?: boolean;
 }

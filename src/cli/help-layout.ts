@@ -73,6 +73,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: "lists the years that start with 2",
     },
   ],
+  trust: [
+    { line: "holdfast trust reports", does: "shows what the entry does, and allows it from now on" },
+    { line: "holdfast trust reports --revoke", does: "asks again from now on" },
+  ],
   login: [
     { line: "holdfast login https://reports.example.com/mcp", does: "opens the login page" },
     {
@@ -206,7 +210,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
 
 /** Commands in the order of the help, under their headings. Unlisted ones come last. */
 const groups: readonly (readonly [string, readonly string[]])[] = [
-  ["Tools:", ["tools", "call", "login", "logout", "doctor", "ping"]],
+  ["Tools:", ["tools", "call", "trust", "login", "logout", "doctor", "ping"]],
   ["Tasks:", ["ls", "result", "watch", "get", "logs", "answer", "cancel", "forget"]],
   ["Resources and prompts:", ["resources", "read", "prompts", "prompt", "complete"]],
   ["Servers of your own:", ["init", "dashboard", "admin", "journal", "migrate"]],

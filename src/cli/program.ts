@@ -15,7 +15,7 @@ import { packageVersion } from "../task/package.ts";
 import type { AnswerOptions } from "./command/answer.ts";
 import type { CallOptions } from "./command/call.ts";
 import type { ExportOptions } from "./command/journal.ts";
-import { addLoginCommands } from "./login-program.ts";
+import { addAccessCommands } from "./access-program.ts";
 import { layOutHelp } from "./help-layout.ts";
 import type { InitOptions } from "./command/init.ts";
 import type { ListOptions } from "./command/list.ts";
@@ -122,7 +122,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
   addBaseCommands(program, context, end);
   addAdminCommands(program, context, end);
   addDashboardCommand(program, context, end);
-  addLoginCommands(program, context, end);
+  addAccessCommands(program, context, end);
 
   const journal = program
     .command("journal")

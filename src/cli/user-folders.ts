@@ -23,12 +23,15 @@ export function configFolder({ env }: Pick<Io, "env">, platform = process.platfo
 /** A variable that names a folder, and its default below the home folder. */
 type Usual = readonly [variable: string, ...below: string[]];
 
-/** An XDG variable that is set counts on Windows too. */
+/**
+ * An XDG variable that is set counts on Windows too. A relative one does not count, as its specification says: it would
+ * name another folder in each working directory.
+ */
 function userFolder(env: Io["env"], platform: NodeJS.Platform, xdg: Usual, windows: Usual): string {
   const paths = pathsOf(platform);
   const [variable, ...below] = platform === "win32" ? windows : xdg;
-  const given = env[xdg[0]] || env[variable];
-  return paths.join(given || paths.join(env["HOME"] || homedir(), ...below), "holdfast");
+  const given = [env[xdg[0]], env[variable]].find((path) => path !== undefined && paths.isAbsolute(path));
+  return paths.join(given ?? paths.join(env["HOME"] || homedir(), ...below), "holdfast");
 }
 
 function pathsOf(platform: NodeJS.Platform): typeof posix {

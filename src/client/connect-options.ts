@@ -22,6 +22,7 @@ import {
   flag,
   isFunction,
   isObject,
+  list,
   optionProblem,
   options,
   size,
@@ -106,9 +107,15 @@ class DeclaredConnectOptions {
   readonly generation?: "sep-1686" = choice(askableGenerations as readonly "sep-1686"[]);
   /**
    * The server's name in task references. Set it if the default would change while the tasks stay, or if different servers would share
-   * it. Default: its URL; for a process, its command line; for a transport, `"transport"`.
+   * it. Default: its URL, with a hash of it in place of the values of its query; for a process, its command line, with URLs shown in the same
+   * way; for a transport, `"transport"`.
    */
   readonly serverName?: string = text("a non-empty string", (name) => name !== "", {});
+  /**
+   * The parameters of the URL's query whose values may be stored and shown, such as `["region"]`. The values of all others are hidden in
+   * references and errors, since they may be keys. Default: none.
+   */
+  readonly publicParameters?: readonly string[] = list("names of parameters", (name) => name !== "");
   /** Headers of every HTTP request. Have no effect on other connections. */
   readonly headers?: Readonly<Record<string, string>> = value("an object of headers", isObject, {
     secret: true, // a string by mistake may have a token in it

@@ -1,3 +1,4 @@
+import { commandVariables } from "./command-variables.ts";
 import { orKind, textKind } from "../options/kind.ts";
 import { row, tableOf, text, type Row, type Table } from "../options/options.ts";
 import { webhookOptions } from "../runtime/webhooks/webhook-options.ts";
@@ -13,8 +14,6 @@ import { rateOptions } from "../server/rates/rate-options.ts";
 import { tasksOptions } from "../server/tasks-options.ts";
 import { postgresStoreOptions } from "../store/postgres/options.ts";
 import { sqliteStoreOptions } from "../store/sqlite/options.ts";
-
-export const prefix = "HOLDFAST_";
 
 const token = "visible ASCII characters without spaces";
 const isToken = (given: string): boolean => /^[\x21-\x7e]+$/.test(given);
@@ -79,16 +78,6 @@ export const serverVariables: ReadonlyMap<string, Row> = new Map(
 export function fileNameOf(name: string): string {
   return `${name}_FILE`;
 }
-
-/** The variables for the command line. Servers ignore them if they are set. */
-const commandVariables: readonly string[] = [
-  "HOLDFAST_TOKEN",
-  "HOLDFAST_TOKEN_ORIGIN",
-  "HOLDFAST_CLIENT_SECRET",
-  "HOLDFAST_KEYRING",
-  "HOLDFAST_CONFIG",
-  "HOLDFAST_STATE",
-];
 
 /** All known names with our prefix. */
 export const knownNames: ReadonlySet<string> = new Set([

@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fileHandles } from "../../src/client/handles/file-handles.ts";
+import { KnownServers } from "../../src/cli/state/known-servers.ts";
 import { folder, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
@@ -33,13 +34,15 @@ describe("a token and headers", { timeout: 60_000 }, () => {
     const [one, other] = [await authorizingServer(), await authorizingServer()];
     const state = await folder();
     const store = fileHandles(join(state, "handles"));
+    const servers = new KnownServers(join(state, "servers"));
+    for (const { url } of [one, other]) await servers.keep({ name: url, spec: { given: url, cwd: state } });
     for (const [taskId, { url: server }] of Object.entries({ t1: one, t2: other })) {
       const call = { server, generation: "2026-07-28", tool: "tool", args: {}, startedAt: 1 };
       await store.keep({ ...call, key: taskId, taskId });
     }
     const run = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> =>
       runMain(args, { env: { HOLDFAST_STATE: state, ...env } });
-    return { one, other, run };
+    return { one, other, run, state };
   }
 
   it("go only to the server of the named task", async () => {
@@ -52,6 +55,15 @@ describe("a token and headers", { timeout: 60_000 }, () => {
     expect([one.secrets(), other.secrets()]).toEqual([[undefined], [undefined]]);
     expect(await run(["get", "t1"], env)).toMatchObject({ code: 6 });
     expect([one.secrets(), other.secrets()]).toEqual([["Bearer s3cret"], []]);
+  });
+
+  it("of the environment do not go to an address that only a task's reference names, which may be a folder's", async () => {
+    const { one, run, state } = await twoServers();
+    await rm(join(state, "servers"), { recursive: true });
+    expect(await run(["get", "t1"], { HOLDFAST_TOKEN: "s3cret" })).toMatchObject({ code: 6 });
+    expect(one.secrets()).toEqual([undefined]);
+    await run(["get", "t1", "--server", one.url], { HOLDFAST_TOKEN: "s3cret" });
+    expect(one.secrets()).toEqual(["Bearer s3cret"]);
   });
 
   it("need --server with ls", async () => {

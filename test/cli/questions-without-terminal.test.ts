@@ -73,7 +73,10 @@ it("leaves a task that asks whose server nobody else can reach", { timeout: 60_0
   const env = { HOLDFAST_STATE: state, HOLDFAST_STORE: `sqlite:${join(state, "tasks.db")}` };
   const run = async (...args: string[]): Promise<Run> => runMain(args, { env });
   const server = `${process.execPath} ${root}examples/everything/main.ts --stdio`;
-  const asked = await run("call", server, "confirm_delete", "filename=a.txt");
+  const asked = await run(
+    ...["call", server, "confirm_delete", "filename=a.txt", "--pass-env", "HOLDFAST_STORE"],
+  );
+  // The commands below start the server with the same variable.
   expect(asked).toMatchObject({ code: 8, stdout: "" });
   const [, id = ""] = /holdfast answer (\S+)\n {2}confirm: Delete a\.txt\?/.exec(asked.stderr) ?? [];
   expect(asked.stderr).not.toContain("goes on");
@@ -87,7 +90,7 @@ it(
   async () => {
     const env = { HOLDFAST_STATE: await folder(), HOLDFAST_STORE: "memory:" };
     const server = `${process.execPath} ${root}examples/everything/main.ts --stdio`;
-    const running = startHoldfast(["call", server, "never_ends"], { env });
+    const running = startHoldfast(["call", server, "never_ends", "--pass-env", "HOLDFAST_STORE"], { env });
     await running.told(/^task \S+$/m);
     running.kill("SIGTERM");
     const left = await running.ended;

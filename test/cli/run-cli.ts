@@ -16,6 +16,11 @@ export const program = fileURLToPath(new URL("../../dist/cli.js", import.meta.ur
 export const stateOfTests = join(tmpdir(), `holdfast-cli-state-${process.pid}`);
 process.on("exit", () => rmSync(stateOfTests, { recursive: true, force: true }));
 
+/** What a person at a shell has, without the variables of whoever runs the tests. */
+export function environmentOfTests(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_")));
+}
+
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -60,7 +65,7 @@ export function startHoldfast(
   const child = spawn(process.execPath, [program, ...args], {
     cwd,
     env: {
-      ...process.env,
+      ...environmentOfTests(),
       HOLDFAST_STATE: stateOfTests,
       HOLDFAST_TOKEN: "",
       HOLDFAST_KEYRING: "off",

@@ -40,7 +40,10 @@ Example:
   it("says the same in JSON, and takes a server that is a command line", async () => {
     const env = { HOLDFAST_STATE: await folder(), HOLDFAST_STORE: "memory:" };
     const words = ["node", "examples/everything/main.ts", "--stdio"];
-    const { stdout } = await runMain(["tools", "greet", "--json", "--", ...words], { env });
+    const { stdout } = await runMain(
+      ["tools", "greet", "--json", "--pass-env", "HOLDFAST_STORE", "--", ...words],
+      { env },
+    );
     expect(JSON.parse(stdout)).toMatchObject({
       tools: [
         {

@@ -6,7 +6,7 @@ import type { Context, WaitingOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import { SaveFolder } from "../output/save-folder.ts";
 import { taskJson } from "../output/task-json.ts";
-import { resolveServer } from "../server/find-server.ts";
+import { resolveServer } from "../server/resolve-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
 import { watchCommand } from "../output/suggested-commands.ts";
 import { listTools, pickTool } from "./find-tool.ts";
@@ -42,7 +42,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     const onProgress = display.progress.bind(display);
     display.calling(tool);
     const handle = await client.startTool(tool, args, { signal, onProgress });
-    const origin = { server: server.spec.given, tool };
+    const origin = { server: server.shown, tool };
     if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session, folder });
     const serverEnds = typeof server.target !== "string";
     if (options.detach === true) {

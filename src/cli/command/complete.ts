@@ -4,7 +4,7 @@ import type { Context, WaitingOptions } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { CompleteJson } from "../output/base-json-shapes.ts";
-import { resolveServer } from "../server/find-server.ts";
+import { resolveServer } from "../server/resolve-server.ts";
 import { request } from "../server/request.ts";
 import { withServer } from "../server/with-server.ts";
 

@@ -3,7 +3,7 @@ import { candidates, wordsOf } from "../completion/candidates.ts";
 import { scripts, type Shell } from "../completion/scripts.ts";
 import type { Context } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
-import { readHostConfig } from "../server/host-config.ts";
+import { readFolderConfig, readUsersConfig } from "../server/host-config.ts";
 
 /** `holdfast completion SHELL`: prints the script for the shell to run. */
 export async function completion(
@@ -23,11 +23,18 @@ export async function completeWords(
   { io, state, output }: Context,
   [shell, line = ""]: readonly string[],
 ): Promise<ExitCode> {
+  const inFolder = async (): Promise<readonly string[]> => {
+    const config = await readFolderConfig(io.cwd).catch(() => undefined);
+    return [...(config?.servers.keys() ?? [])];
+  };
   const known = {
     servers: async () => {
-      const config = await readHostConfig(undefined, io).catch(() => undefined);
-      return [...(config?.servers.keys() ?? []), ...(await state.serversGiven())];
+      const named = io.env["HOLDFAST_CONFIG"];
+      const users = await readUsersConfig(named, io).catch(() => undefined);
+      const folders = named === undefined || named === "" ? await inFolder() : [];
+      return [...(users?.servers.keys() ?? []), ...folders, ...(await state.serversGiven())];
     },
+    inFolder,
     tools: async (server: string | undefined) => state.toolsOf(server),
     tasks: async () => (await state.list()).tasks.map(({ id }) => id),
   };

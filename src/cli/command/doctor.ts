@@ -11,7 +11,8 @@ import { placeOfStore } from "../../store/from-url.ts";
 import { stateFolder } from "../user-folders.ts";
 import type { Output } from "../output/output.ts";
 import { howLong } from "../output/login-text.ts";
-import { resolveServer, type FoundServer } from "../server/find-server.ts";
+import type { FoundServer } from "../server/find-server.ts";
+import { resolveServer } from "../server/resolve-server.ts";
 import { hasAuthorization, readCredentials } from "../server/credentials.ts";
 import { declaredTasks, generationOf } from "../server/server-capabilities.ts";
 import { withServer } from "../server/with-server.ts";
@@ -41,13 +42,13 @@ export async function doctor(context: Context, { server, options }: DoctorComman
       terminal.display.end();
       const protocolVersion = client.sdk.getNegotiatedProtocolVersion() ?? "";
       const tasks = declaredTasks(client) === undefined ? null : generationOf(client);
-      await print({ server, connected: true, protocolVersion, tasks, checks }, output);
+      await print({ server: asked.shown, connected: true, protocolVersion, tasks, checks }, output);
     });
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof TaskClientError)) throw error;
     const checks: CheckJson[] = [{ check: "connection", works: false, detail: error.message }];
-    await print({ server, connected: false, checks }, output);
+    await print({ server: asked.shown, connected: false, checks }, output);
     return exitCodeOf(error.code);
   }
 }

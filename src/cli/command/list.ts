@@ -2,7 +2,7 @@ import type { Context, ServerOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ListedTaskJson, ListJson } from "../output/json-shapes.ts";
 import { taskRows, taskTable, type ListedTask } from "../output/task-list.ts";
-import { resolveServer } from "../server/find-server.ts";
+import { resolveServer } from "../server/resolve-server.ts";
 import { listedMs } from "../state/seen-tasks.ts";
 import type { KnownTask } from "../state/state.ts";
 import { UsageError } from "../errors.ts";
@@ -45,7 +45,7 @@ export async function list(
     const document: ListJson = { tasks: listed.map(asJson) };
     await output.printJson(document);
   } else if (!output.isTerminal) await output.print(taskRows(listed));
-  else if (tasks.length === 0) output.note(emptyText(only?.spec.given, ofServer.length > 0));
+  else if (tasks.length === 0) output.note(emptyText(only?.shown, ofServer.length > 0));
   else
     await output.print(
       taskTable(listed, { numbers: await state.number(tasks), now: io.now(), columns: output.columns }),
@@ -78,12 +78,12 @@ function emptyText(server: string | undefined, hasOlder: boolean): string {
   return "No tasks. A call that takes a while becomes a task and is listed here:\n  holdfast call SERVER TOOL key=value --detach";
 }
 
-function asJson({ task: { id, call, server, seen, isOver }, refreshed: now }: ListedTask): ListedTaskJson {
+function asJson({ task: { id, call, shown, seen, isOver }, refreshed: now }: ListedTask): ListedTaskJson {
   const { taskId, tool, startedAt } = call;
   return {
     id,
     isTask: taskId !== null,
-    server: server?.given ?? call.server,
+    server: shown,
     tool,
     startedAt: new Date(startedAt).toISOString(),
     ...(isOver && seen !== undefined ? { status: seen.status, isOver: true } : now),

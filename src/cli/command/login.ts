@@ -1,21 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { logIn } from "../../client/auth/log-in.ts";
+import { redacted } from "../../client/transport/server-name.ts";
 import type { Login } from "../../client/auth/login.ts";
 import type { LogInOptions, LoginAddress } from "../../client/auth/login-run.ts";
-import type { Context } from "../context.ts";
+import type { Context, ServerOptions } from "../context.ts";
 import { Stopped, UsageError } from "../errors.ts";
 import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
 import type { LoginJson } from "../output/json-shapes.ts";
 import { howLong } from "../output/login-text.ts";
-import { resolveServer } from "../server/find-server.ts";
+import { resolveServer } from "../server/resolve-server.ts";
 import { movesCursor } from "../terminal/moves-cursor.ts";
 import { openBrowser } from "../terminal/open-browser.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
 import { urlToLogInTo } from "./login-url.ts";
 
-export interface LoginOptions {
-  readonly config?: string;
+export interface LoginOptions extends Pick<ServerOptions, "config" | "trust"> {
   readonly device?: true;
   readonly clientCredentials?: true;
   readonly clientId?: string;
@@ -36,22 +36,24 @@ interface LoginCommand {
 /** `holdfast login SERVER`: logs in, so that later commands authenticate as the user. */
 export async function login(context: Context, { server, options }: LoginCommand): Promise<ExitCode> {
   const { io, output, state } = context;
-  const url = urlToLogInTo(await resolveServer(context, server, options));
-  const asked = await logInOptions(context, options);
+  const asked = await resolveServer(context, server, options);
+  const url = urlToLogInTo(asked);
+  const how = await logInOptions(context, options);
   await state.sealing.check(); // before the user has done anything
   using watch = watchSignals();
   const made = await logIn(url, {
-    ...asked,
+    ...how,
     store: state.logins,
     signal: watch.signal,
     onAddress: async (address) => tell(context, { url, address, options }),
   }).catch((error: unknown) => {
     if (error !== watch.signal.reason) throw error;
     if (movesCursor(io.stderr, io.env)) io.stderr.write("\r\u001b[K"); // the terminal has shown ^C
-    throw new Stopped(interruptedBy(watch), `Interrupted: not logged in to ${url.href}`);
+    throw new Stopped(interruptedBy(watch), `Interrupted: not logged in to ${redacted(url.href)}`);
   });
-  if (output.json) await output.printJson(loginJson(server, made));
-  else output.note(`logged in to ${url.href} at ${made.issuer}, ${howLong(made, context.io.now())}`);
+  if (output.json) await output.printJson(loginJson(asked.shown, made));
+  else
+    output.note(`logged in to ${redacted(url.href)} at ${made.issuer}, ${howLong(made, context.io.now())}`);
   const { unsealedBecause } = state.sealing;
   if (unsealedBecause !== undefined)
     output.note(
@@ -73,8 +75,8 @@ async function tell(
   const isHere = code === undefined;
   output.note(
     isHere
-      ? `Log in to ${url.href} at:\n  ${address.url.href}`
-      : `To log in to ${url.href}, open this page on any device, and enter the code ${code}\n  ${address.url.href}`,
+      ? `Log in to ${redacted(url.href)} at:\n  ${address.url.href}`
+      : `To log in to ${redacted(url.href)}, open this page on any device, and enter the code ${code}\n  ${address.url.href}`,
   );
   const opened = isHere && options.browser && (await openBrowser(address.url, io.env));
   output.note(

@@ -1,23 +1,31 @@
 import { logOut } from "../../client/auth/log-out.ts";
-import type { Context } from "../context.ts";
+import { redacted } from "../../client/transport/server-name.ts";
+import type { Context, ServerOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { LogoutJson } from "../output/json-shapes.ts";
-import { resolveServer } from "../server/find-server.ts";
+import { resolveServer } from "../server/resolve-server.ts";
 import { urlToLogInTo } from "./login-url.ts";
+
+export type LogoutOptions = Pick<ServerOptions, "config" | "trust">;
 
 interface LogoutCommand {
   readonly server: string;
-  readonly options: { readonly config?: string };
+  readonly options: LogoutOptions;
 }
 
 /** `holdfast logout SERVER`: revokes the login if the authorization server supports that, and deletes it. */
 export async function logout(context: Context, { server, options }: LogoutCommand): Promise<ExitCode> {
   const { output, state } = context;
-  const url = urlToLogInTo(await resolveServer(context, server, options));
+  const asked = await resolveServer(context, server, options);
+  const url = urlToLogInTo(asked);
   const result = await logOut(url, { store: state.logins });
-  const document: LogoutJson = { server, wasLoggedIn: result !== "none", revoked: result === "revoked" };
+  const document: LogoutJson = {
+    server: asked.shown,
+    wasLoggedIn: result !== "none",
+    revoked: result === "revoked",
+  };
   if (output.json) await output.printJson(document);
-  else output.note(messages[result](url.href));
+  else output.note(messages[result](redacted(url.href)));
   return exitCodes.done;
 }
 

@@ -13,7 +13,7 @@ import { saveContent, type ReadLink, type SavedContent } from "../output/save-co
 import { SaveFolder } from "../output/save-folder.ts";
 import { hanging } from "../output/wrapped.ts";
 import { showContent } from "../output/show-content.ts";
-import { resolveServer } from "../server/find-server.ts";
+import { resolveServer } from "../server/resolve-server.ts";
 import { serverInfo } from "../server/server-capabilities.ts";
 import { allPages, request } from "../server/request.ts";
 import { withServer } from "../server/with-server.ts";
@@ -95,7 +95,7 @@ export async function prompt(context: Context, command: PromptCommand): Promise<
     const messages = await messagesOf(result, folder, readLink);
     if (output.json) {
       const saved = folder && { saved: messages.flatMap((message) => message.saved) };
-      const document: PromptJson = { server: asked.spec.given, prompt: name, result, ...saved };
+      const document: PromptJson = { server: asked.shown, prompt: name, result, ...saved };
       await output.printJson(document);
     } else await output.print(textOf(messages));
     const problems = messages.flatMap((message) => message.problems);

@@ -3,9 +3,10 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, ServerOptions } from "../context.ts";
 import type { ListedTaskJson } from "../output/json-shapes.ts";
 import type { FoundServer } from "../server/find-server.ts";
+import { serverOfTask } from "../server/resolve-server.ts";
 import { withConnection, withTerminal, type Session, type Workplace } from "../server/with-server.ts";
 import type { KnownTask } from "../state/state.ts";
-import { protocolFor, serverOf } from "./with-task.ts";
+import { protocolFor } from "./with-task.ts";
 
 /** A task's status at its server. */
 export type Refreshed = Pick<ListedTaskJson, "status" | "statusMessage">;
@@ -37,7 +38,12 @@ export async function refreshTasks(
   );
   const groups = await Promise.all(
     [...grouped.values()].map(async (ofServer): Promise<Group> => {
-      const server = await serverOf(ofServer[0], options, context.io).catch(() => undefined);
+      const server = await serverOfTask(context, ofServer[0], options, { asks: false }).catch(
+        (error: unknown) => {
+          if (!context.output.json) context.output.note(`holdfast: ${textOf(error)}`);
+          return undefined;
+        },
+      );
       return { tasks: ofServer, server };
     }),
   );
@@ -115,6 +121,10 @@ function explain(error: unknown, { call: { expiresAt = Infinity } }: KnownTask, 
     default:
       return { status: "unreachable" };
   }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Runs `work` for each item, with limited concurrency, and waits for all of them. */

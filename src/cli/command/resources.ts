@@ -11,7 +11,7 @@ import type { Output } from "../output/output.ts";
 import { saveResource } from "../output/save-content.ts";
 import { SaveFolder } from "../output/save-folder.ts";
 import { withNewline } from "../output/show-content.ts";
-import { resolveServer } from "../server/find-server.ts";
+import { resolveServer } from "../server/resolve-server.ts";
 import { serverInfo } from "../server/server-capabilities.ts";
 import { allPages, request } from "../server/request.ts";
 import { withServer } from "../server/with-server.ts";
@@ -118,7 +118,7 @@ export async function read(context: Context, { server, uri, options }: ReadComma
     const files = folder && (await saveResource(result, folder));
     if (output.json) {
       const saved = files && { saved: files.saved };
-      const document: ReadJson = { server: asked.spec.given, uri, result, ...saved };
+      const document: ReadJson = { server: asked.shown, uri, result, ...saved };
       await output.printJson(document);
     } else if (files !== undefined) await output.print(files.text);
     else await printContents(uri, result, output);

@@ -6,7 +6,7 @@ import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ToolJson, ToolsJson } from "../output/json-shapes.ts";
 import { declaredTasks, serverInfo } from "../server/server-capabilities.ts";
-import { resolveServer } from "../server/find-server.ts";
+import { resolveServer } from "../server/resolve-server.ts";
 import { exampleCall, toolPage } from "../output/tool-page.ts";
 import { withServer } from "../server/with-server.ts";
 import { hanging } from "../output/wrapped.ts";
@@ -39,12 +39,12 @@ export async function tools(context: Context, { server, tool, options }: ToolsCo
         tools:
           shown === undefined
             ? listed.map((each) => toolJson(each, support(each)))
-            : [{ ...toolJson(shown, support(shown)), example: exampleCall(asked.spec.given, shown) }],
+            : [{ ...toolJson(shown, support(shown)), example: exampleCall(asked.shown, shown) }],
       };
       await output.printJson(document);
     } else if (shown !== undefined) {
       const task = taskFact(support(shown));
-      const example = exampleCall(asked.spec.given, shown);
+      const example = exampleCall(asked.shown, shown);
       await output.print(toolPage({ tool: shown, task, example, columns: output.columns }));
     } else await output.print(listed.map((each) => toolLines(each, support(each), output.columns)).join(""));
     if (!output.json && listed.length === 0) output.note("holdfast: the server has no tools");

@@ -2,10 +2,10 @@ import { clientGenerations, generationNamed } from "../../client/generations.ts"
 import type { OnInput } from "../../client/question/input-request.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
-import type { Context, ServerOptions, TaskOptions } from "../context.ts";
-import type { Io } from "../io.ts";
+import type { Context, TaskOptions } from "../context.ts";
 import type { TaskOrigin } from "../output/task-json.ts";
-import { resolveServer, findServer, type FoundServer } from "../server/find-server.ts";
+import type { FoundServer } from "../server/find-server.ts";
+import { resolveServer, serverOfTask } from "../server/resolve-server.ts";
 import { generationOf } from "../server/server-capabilities.ts";
 import type { ProtocolChoice } from "../server/open-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
@@ -37,18 +37,18 @@ export async function withTask<Value>(
   { id, options, onInput, sendsAgain = false }: TaskTarget,
   work: (session: TaskSession) => Promise<Value>,
 ): Promise<Value> {
-  const { state, io } = context;
+  const { state } = context;
   const asked =
     options.server === undefined ? undefined : await resolveServer(context, options.server, options);
-  const known = await state.find(id, asked?.name);
+  const known = await (asked === undefined ? state.find(id) : state.find(id, startedAt(asked)));
   if (known === undefined && asked === undefined) {
     throw new UsageError(
       `There is no task ${JSON.stringify(id)} on your list. See holdfast ls. For a task that was started elsewhere, give its full id and --server.`,
     );
   }
   if (known?.call.taskId === null && !sendsAgain) throw new UsageError(noTaskYet(known.id));
-  const server = asked ?? (await serverOf(known, options, io));
-  const elsewhere = known === undefined ? options.server : undefined;
+  const server = asked ?? (await serverOfTask(context, known, options));
+  const elsewhere = known === undefined ? server.shown : undefined;
   const unfinished = { watchCommand: watchCommand(known?.id ?? id, elsewhere) };
   const target = { server, onInput, protocol: protocolFor(known), unfinished };
   const working = withServer(context, target, options, async (session) => {
@@ -62,9 +62,10 @@ export async function withTask<Value>(
       watchCommand: watchCommand(taskId, elsewhere),
       serverEnds: typeof server.target !== "string",
     };
-    const origin = { server: server.spec.given, tool };
+    const origin = { server: server.shown, tool };
+    const printed = printedOf(session, known);
     try {
-      return await work({ ...session, handle, shown, origin, known });
+      return await work({ ...session, handle, shown, origin, known, printed });
     } catch (error) {
       throw explainUnknown(error, session);
     }
@@ -72,6 +73,25 @@ export async function withTask<Value>(
   return working.catch(async (error: unknown) => {
     throw await explainKept(error, known, { state, server });
   });
+}
+
+/**
+ * Which tasks on the list are meant with `--server`: those at that server, or else those that were started with the same
+ * name, which may have meant another server then.
+ */
+function startedAt({ name, spec, isTyped }: FoundServer): readonly ((task: KnownTask) => boolean)[] {
+  return [
+    ({ call }) => call.server === name,
+    ({ call, server }) => !isTyped && call.taskId !== null && server?.given === spec.given,
+  ];
+}
+
+/** Removes a task from the list also where it stands under the server that it was started at. */
+function printedOf({ server, printed }: Session, known: KnownTask | undefined): Session["printed"] {
+  const { call } = known ?? {};
+  if (call === undefined || call.taskId === null || call.server === server.name) return printed;
+  const started = { ...call, taskId: call.taskId };
+  return async (ended = []) => printed([...ended, started]);
 }
 
 /**
@@ -105,17 +125,6 @@ function noTaskYet(id: string): string {
   return `The server never answered this call, so its task is not known yet, and nothing was sent now. If the server recognises repeated calls, this sends the call again and waits for it:\n  ${watchCommand(id)}\nTo remove it from your list, use holdfast forget.`;
 }
 
-/** The server that has the task. */
-export async function serverOf(
-  known: KnownTask | undefined,
-  { config }: ServerOptions,
-  io: Io,
-): Promise<FoundServer> {
-  if (known?.server === undefined)
-    throw new UsageError("It is not known which server has this task: give the task's full id and --server.");
-  return findServer({ ...known.server, ...(config !== undefined && { config }) }, io.env);
-}
-
 /** Adds a hint: SDK v1 servers with tasks in memory do not know the tasks of earlier sessions. A process has one session. */
 function explainUnknown(error: unknown, { client, server }: Session): unknown {
   const isUnknown = error instanceof TaskClientError && error.code === "unknown_task";
@@ -146,7 +155,7 @@ async function handleOf(
     return client.resume({ server: server.name, generation: generationOf(client), taskId: id });
   }
   const { call } = known;
-  if (call.taskId !== null) return client.resume({ ...call, taskId: call.taskId });
+  if (call.taskId !== null) return client.resume({ ...call, server: server.name, taskId: call.taskId });
   const pending = await client.pending();
   const same = pending.find(({ idempotencyKey }) => idempotencyKey === call.key);
   if (same === undefined) throw new UsageError("The call was answered in the meantime. See holdfast ls.");

@@ -4,6 +4,8 @@ import { split } from "shlex";
 /** What is known without asking a server. */
 export interface KnownWords {
   servers(): Promise<readonly string[]>;
+  /** The names in the working directory's file. */
+  inFolder(): Promise<readonly string[]>;
   /** The tools of all servers, if that server is unknown. */
   tools(server: string | undefined): Promise<readonly string[]>;
   tasks(): Promise<readonly string[]>;
@@ -61,6 +63,8 @@ async function wordsFor(
   switch (argument?.name()) {
     case "server":
       return known.servers();
+    case "name":
+      return command.name() === "trust" ? known.inFolder() : [];
     case "tool":
       return command.parent === program ? known.tools(given[0]) : [];
     case "id":

@@ -88,6 +88,14 @@ export interface LogoutJson {
   readonly revoked: boolean;
 }
 
+/** What `trust --json` prints. */
+export interface TrustJson {
+  readonly name: string;
+  /** The file that has the entry. */
+  readonly file: string;
+  readonly trusted: boolean;
+}
+
 /** What `journal ls --json` prints. */
 export interface StoredTasksJson {
   readonly tasks: readonly StoredTaskJson[];

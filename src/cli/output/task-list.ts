@@ -40,13 +40,13 @@ export function taskTable(
 ): string {
   const isNarrow = (cells ?? narrow) <= narrow;
   const rows = tasks.map((listed, at) => {
-    const { call, server } = listed.task;
+    const { call, shown } = listed.task;
     return [
       String(numbers[at] ?? ""),
       statusText(listed),
       duration(now - call.startedAt),
       isNarrow ? fit(sanitizeLine(call.tool), narrowTool, true) : call.tool,
-      server?.given ?? call.server,
+      shown,
     ];
   });
   return fittedTable(columns, rows, cells ?? narrow);
@@ -55,10 +55,10 @@ export function taskTable(
 /** The list for programs: whole ids and times, separated by tabs. */
 export function taskRows(tasks: readonly ListedTask[]): string {
   const rows = tasks.map((listed) => {
-    const { id, call, server } = listed.task;
+    const { id, call, shown } = listed.task;
     const state = statusOf(listed);
     const startedAt = new Date(call.startedAt).toISOString();
-    return [id, call.tool, server?.given ?? call.server, startedAt, ...(state === undefined ? [] : [state])];
+    return [id, call.tool, shown, startedAt, ...(state === undefined ? [] : [state])];
   });
   return table(rows, false);
 }

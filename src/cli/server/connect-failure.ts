@@ -9,7 +9,7 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import { innermost } from "../../client/transport/describe-cause.ts";
 import { quoteWord } from "../arguments/shell-words.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
-import { commandPrefix, urlOfPath, type FoundServer } from "./find-server.ts";
+import { commandPrefix, shownGiven, urlOfPath, type FoundServer } from "./find-server.ts";
 
 const hints: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, "The host name could not be resolved (DNS)."],
@@ -63,6 +63,7 @@ function reasonOf({ message, cause }: TaskClientError, server: FoundServer): str
   const text = inner === undefined || inner === cause ? message : inner.message || codeOf(inner) || message;
   return text
     .replaceAll(server.name, asTyped(server))
+    .replaceAll(server.spec.given, server.shown)
     .replace(`Could not connect to ${asTyped(server)}: `, "")
     .replace("answered the probe with", "answered")
     .trim();
@@ -73,8 +74,8 @@ function isNoEndpoint({ cause }: TaskClientError): boolean {
   return cause instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(cause.data.status);
 }
 
-function asTyped({ spec: { given } }: FoundServer): string {
-  return given.startsWith(commandPrefix) ? given.slice(commandPrefix.length) : given;
+function asTyped({ shown }: FoundServer): string {
+  return shown.startsWith(commandPrefix) ? shown.slice(commandPrefix.length) : shown;
 }
 
 function isTimeout(cause: unknown): boolean {
@@ -113,7 +114,7 @@ function hint(error: TaskClientError, server: FoundServer): string | undefined {
 /** For a command that looks like an address without a port. */
 function meantUrl({ spec, target }: FoundServer): string {
   const url = typeof target === "string" ? undefined : urlOfPath(spec.given);
-  return url === undefined ? "" : ` Did you mean ${url}?`;
+  return url === undefined ? "" : ` Did you mean ${shownGiven(url)}?`;
 }
 
 /** The usual path of MCP servers, for an address without a path. */

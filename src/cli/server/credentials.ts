@@ -11,8 +11,9 @@ export interface Credentials {
 
 /**
  * The headers and the token for one server: those of its config entry, those of the command line, and
- * `HOLDFAST_TOKEN`, unless `HOLDFAST_TOKEN_ORIGIN` binds it to another origin. Throws a UsageError for invalid
- * ones, without their values, which can be secret.
+ * `HOLDFAST_TOKEN`. That goes to the origin in `HOLDFAST_TOKEN_ORIGIN`; without one, only to an address that the user
+ * named, and never to one that a folder's file names. Throws a UsageError for invalid ones, without their values, which
+ * can be secret.
  */
 export function readCredentials(server: FoundServer, options: ServerOptions, env: Io["env"]): Credentials {
   const headers = { ...server.headers, ...readHeaders(options.header) };
@@ -39,13 +40,13 @@ function namesAuthorization(headers: Credentials["headers"]): boolean {
 /** The token of the environment, if it is meant for that server. */
 function tokenOf(
   env: Io["env"],
-  { target, headers }: FoundServer,
+  { target, headers, isUsers }: FoundServer,
   { isOneOfSeveral = false }: ServerOptions,
 ): string | undefined {
   const bound = env["HOLDFAST_TOKEN_ORIGIN"];
   if (bound === undefined || bound === "") {
     // With several servers it is unclear which one the token is for.
-    if (isOneOfSeveral) return undefined;
+    if (isOneOfSeveral || !isUsers) return undefined;
   } else if (!URL.canParse(bound) || !/^https?:/i.test(bound)) {
     throw new UsageError("HOLDFAST_TOKEN_ORIGIN must be an origin, such as https://reports.example.com.");
   } else if (typeof target !== "string" || new URL(target).origin !== new URL(bound).origin) return undefined;

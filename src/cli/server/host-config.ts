@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { withoutMark } from "../arguments/exact-json.ts";
@@ -15,28 +15,39 @@ export interface HostConfig {
 }
 
 /**
- * The config file: that of `--config` or `HOLDFAST_CONFIG`, which must exist, or `.mcp.json` in the working
- * directory, or the user's own.
+ * The file whose entries are the user's own word: that of `--config` or `HOLDFAST_CONFIG`, which must exist, or the
+ * user's own.
  */
-export async function readHostConfig(
+export async function readUsersConfig(
   asked: string | undefined,
   { env, cwd }: Pick<Io, "env" | "cwd">,
 ): Promise<HostConfig | undefined> {
-  const named = asked ?? env["HOLDFAST_CONFIG"];
-  if (named !== undefined && named !== "") {
-    const found = await readConfigAt(resolve(cwd, named));
-    if (found === undefined) throw new UsageError(`There is no config file ${resolve(cwd, named)}.`);
-    return found;
-  }
-  for (const path of usualPaths({ env, cwd })) {
-    const found = await readConfigAt(path);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  if (asked === undefined || asked === "") return readConfigAt(usersConfigPath({ env }));
+  const path = resolve(cwd, asked);
+  const found = await readConfigAt(path);
+  if (found === undefined) throw new UsageError(`There is no config file ${path}.`);
+  return found;
 }
 
-export function usualPaths({ env, cwd }: Pick<Io, "env" | "cwd">): readonly string[] {
-  return [join(cwd, ".mcp.json"), join(configFolder({ env }), "mcp.json")];
+export function usersConfigPath({ env }: Pick<Io, "env">): string {
+  return join(configFolder({ env }), "mcp.json");
+}
+
+export function folderConfigPath(cwd: string): string {
+  return join(cwd, ".mcp.json");
+}
+
+/** A pipe or a device in a folder of others would never end. */
+const maxFolderConfigBytes = 1_048_576;
+
+/** The file in the working directory. Whoever made the folder wrote it. */
+export async function readFolderConfig(cwd: string): Promise<HostConfig | undefined> {
+  const path = folderConfigPath(cwd);
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return undefined;
+  if (!found.isFile() || found.size > maxFolderConfigBytes)
+    throw new UsageError(`The config file ${path} is not a file of at most 1 MiB.`);
+  return readConfigAt(path);
 }
 
 /** The server of that name, if there is one. */
@@ -112,6 +123,18 @@ function texts(entry: JsonObject, name: string, where: string): Record<string, s
     throw new UsageError(`${where}: "${name}.${key}" must be a string.`);
   });
   return Object.fromEntries(found);
+}
+
+/** The variables that an entry wants, in the order in which they come. */
+export function variablesOf(entry: HostEntry): readonly string[] {
+  const all =
+    entry.kind === "http"
+      ? [entry.url, ...Object.values(entry.headers)]
+      : [entry.command, ...entry.args, entry.cwd ?? "", ...Object.values(entry.env)];
+  const names = all.flatMap((text) =>
+    [...text.matchAll(reference)].map(({ groups }) => groups?.["name"] ?? ""),
+  );
+  return [...new Set(names)];
 }
 
 const reference = /\$\{(?:env:)?(?<name>[A-Za-z_]\w*)(?::-(?<otherwise>[^}]*))?\}/g;

@@ -54,7 +54,7 @@ export async function openServer({
   const credentials = readCredentials(server, options, env);
   const { headers, token } = credentials;
   let transport: TransportKind | undefined;
-  terminal.display.connecting(server.spec.given);
+  terminal.display.connecting(server.shown);
   try {
     const client = await connect(
       typeof target === "string"

@@ -167,8 +167,8 @@ async function workOn<Value>(
   }
 }
 
-function nobodyAnswers({ key, method, params }: InputRequest, { spec }: FoundServer): TaskClientError {
+function nobodyAnswers({ key, method, params }: InputRequest, { shown }: FoundServer): TaskClientError {
   const question = describeQuestion(key, { method, params: { ...params } });
-  const text = `The server ${spec.given} asks a question, and there is no terminal to answer on. Call the tool from a terminal. The question:\n  ${question}`;
+  const text = `The server ${shown} asks a question, and there is no terminal to answer on. Call the tool from a terminal. The question:\n  ${question}`;
   return new TaskClientError("unanswered", text);
 }

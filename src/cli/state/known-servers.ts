@@ -29,7 +29,7 @@ export class KnownServers {
   }
 
   /** Records how the server was given, and its tools if given. */
-  async keep({ name, spec }: FoundServer, tools?: readonly string[]): Promise<void> {
+  async keep({ name, spec }: Pick<FoundServer, "name" | "spec">, tools?: readonly string[]): Promise<void> {
     const known = tools ?? (await this.#read(this.#file(name)))?.tools ?? [];
     const kept = known.filter((tool) => tool.length <= longestName).slice(0, maxTools);
     await makeFolder(this.#folder);
@@ -54,9 +54,14 @@ export class KnownServers {
     const text = await readFile(file, "utf8").catch(() => undefined);
     const value: unknown = text === undefined ? undefined : parsed(text);
     if (!isJsonObject(value) || value["format"] !== format) return undefined;
-    const { name, given, cwd, config, tools } = value;
+    const { name, given, cwd, config, passEnv, tools } = value;
     if (typeof name !== "string" || typeof given !== "string" || typeof cwd !== "string") return undefined;
-    const spec = { given, cwd, ...(typeof config === "string" && { config }) };
+    const spec = {
+      given,
+      cwd,
+      ...(typeof config === "string" && { config }),
+      ...(Array.isArray(passEnv) && { passEnv: passEnv.filter((each) => typeof each === "string") }),
+    };
     return {
       name,
       spec,

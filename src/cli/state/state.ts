@@ -5,13 +5,14 @@ import type { LoginStore } from "../../client/auth/login.ts";
 import { fileHandles } from "../../client/handles/file-handles.ts";
 import type { CallName, HandleStore, StoredCall } from "../../client/handles/handle-store.ts";
 import type { Io } from "../io.ts";
-import type { FoundServer, ServerSpec } from "../server/find-server.ts";
+import { shownGiven, shownName, type FoundServer, type ServerSpec } from "../server/find-server.ts";
 import { UsageError } from "../errors.ts";
 import { stateFolder } from "../user-folders.ts";
 import { CommandHandles } from "./command-handles.ts";
 import { KnownServers } from "./known-servers.ts";
 import { LoginSealing } from "./login-sealing.ts";
 import { SeenTasks, type Seen } from "./seen-tasks.ts";
+import { TrustedEntries } from "./trusted-entries.ts";
 import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
 import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
 import { isJsonObject } from "../../generation/message.ts";
@@ -24,6 +25,8 @@ export interface KnownTask {
   readonly call: StoredCall;
   /** Undefined if the record of the server is lost, and its name is not a URL. */
   readonly server: ServerSpec | undefined;
+  /** The server as it was given, to be shown. */
+  readonly shown: string;
   /** The task's state when a command last saw it. */
   readonly seen: Seen | undefined;
   /** Whether its outcome was printed. */
@@ -35,6 +38,7 @@ export class State {
   readonly logins: LoginStore;
   /** How they are encrypted. */
   readonly sealing: LoginSealing;
+  readonly trusted: TrustedEntries;
   readonly #store: HandleStore;
   readonly #servers: KnownServers;
   readonly #seen: SeenTasks;
@@ -46,6 +50,7 @@ export class State {
     this.#store = fileHandles(join(folder, "handles"));
     this.#servers = new KnownServers(join(folder, "servers"));
     this.#seen = new SeenTasks(join(folder, "seen"), io.now);
+    this.trusted = new TrustedEntries(join(folder, "trusted"));
     this.#numbers = new ListNumbers(join(folder, "numbers.json"));
     this.sealing = new LoginSealing(folder, io.env["HOLDFAST_KEYRING"]);
     this.logins = fileLoginsWith(join(folder, "logins"), { sealing: this.sealing });
@@ -57,9 +62,10 @@ export class State {
     return new CommandHandles(this.#store, this.#seen, async () => this.#servers.keep(server));
   }
 
-  /** Earlier values of SERVER. */
+  /** Earlier values of SERVER, without those that have more in them than may be shown. */
   async serversGiven(): Promise<readonly string[]> {
-    return (await this.#servers.list()).map(({ spec }) => spec.given);
+    const all = (await this.#servers.list()).map(({ spec }) => spec.given);
+    return all.filter((given) => shownGiven(given) === given);
   }
 
   /** The names of the tools that this server listed; of all servers, if it is not known. */
@@ -89,8 +95,11 @@ export class State {
     const all = [...open, ...over].toSorted((one, other) => one.call.startedAt - other.call.startedAt);
     const tasks = all.map(async ({ call, ...task }): Promise<KnownTask> => {
       const server = await this.#servers.find(call.server);
-      const named = /^https?:/.test(call.server) ? { given: call.server, cwd: this.#cwd } : undefined;
-      return { id: call.taskId ?? call.key, call, server: server ?? named, ...task };
+      const named = isAddress(call.server)
+        ? { given: call.server, cwd: this.#cwd, isFromReference: true as const }
+        : undefined;
+      const shown = server === undefined ? shownName(call.server) : shownGiven(server.given);
+      return { id: call.taskId ?? call.key, call, server: server ?? named, shown, ...task };
     });
     return { tasks: await Promise.all(tasks), damaged: damaged.map(({ name }) => name) };
   }
@@ -107,28 +116,30 @@ export class State {
   }
 
   /**
-   * Finds a task by its id, the beginning of its id, its number in the last list, or `last`; of `server` if given. Throws a UsageError
-   * for several matches and an empty name.
+   * Finds a task by its id, the beginning of its id, its number in the last list, or `last`: among those that the first of `meant`
+   * accepts, or else the next. Throws a UsageError for several matches and an empty name.
    */
-  async find(named: string, server?: string): Promise<KnownTask | undefined> {
+  async find(
+    named: string,
+    meant: readonly ((task: KnownTask) => boolean)[] = [() => true],
+  ): Promise<KnownTask | undefined> {
     if (named === "")
       throw new UsageError("The id is empty. Give a task's id or the start of it; holdfast ls lists them.");
     const { tasks } = await this.list();
-    const here = tasks.filter(({ call }) => server === undefined || call.server === server);
-    const exact = here.filter(({ id }) => id === named);
-    if (exact.length === 0 && named === "last") return here.at(-1);
-    const numbered = exact.length === 0 ? await this.#numbered(named) : undefined;
-    if (numbered !== undefined) {
-      const found = here.find(({ call }) => nameOf(call) === nameOf(numbered));
-      if (found !== undefined) return found;
-      throw new UsageError(`Number ${named} is no longer on your list. See holdfast ls.`);
+    const isNumber = named !== "last" && !tasks.some(({ id }) => id === named);
+    const numbered = isNumber ? await this.#numbered(named) : undefined;
+    for (const isMeant of meant) {
+      const found = matching(named, numbered, tasks.filter(isMeant));
+      if (found.length === 1) return found[0];
+      if (found.length === 0) continue;
+      const ids = found.map(({ id, shown }) => `${id} (${shown})`).join(", ");
+      throw new UsageError(
+        `Several tasks match ${JSON.stringify(named)}: ${ids}. Give more of the id, or --server.`,
+      );
     }
-    const found = exact.length > 0 ? exact : beginningWith(named, here);
-    if (found.length <= 1) return found[0];
-    const ids = found.map((task) => `${task.id} (${task.server?.given ?? task.call.server})`).join(", ");
-    throw new UsageError(
-      `Several tasks match ${JSON.stringify(named)}: ${ids}. Give more of the id, or --server.`,
-    );
+    if (numbered !== undefined)
+      throw new UsageError(`Number ${named} is no longer on your list. See holdfast ls.`);
+    return undefined;
   }
 
   /** Whether the task is still on the list, and its outcome was not printed yet. */
@@ -149,11 +160,28 @@ export class State {
   }
 }
 
+function matching(
+  named: string,
+  numbered: CallName | undefined,
+  tasks: readonly KnownTask[],
+): readonly KnownTask[] {
+  const exact = tasks.filter(({ id }) => id === named);
+  if (exact.length > 0) return exact;
+  if (named === "last") return tasks.slice(-1);
+  if (numbered === undefined) return beginningWith(named, tasks);
+  return tasks.filter(({ call }) => nameOf(call) === nameOf(numbered));
+}
+
 /** Unfinished tasks take precedence, so the beginning of an id stays valid. */
 function beginningWith(prefix: string, tasks: readonly KnownTask[]): readonly KnownTask[] {
   const found = tasks.filter(({ id }) => id.startsWith(prefix));
   const open = found.filter(({ isOver }) => !isOver);
   return open.length > 0 ? open : found;
+}
+
+/** Whether a server's name is its whole address: some name a variable of it, or hide values. */
+function isAddress(name: string): boolean {
+  return /^https?:/.test(name) && shownName(name) === name && !name.includes("${");
 }
 
 function nameOf({ server, generation, key }: CallName): string {

@@ -6,6 +6,7 @@ import {
   type OAuthServerInfo,
 } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../task-client-error.ts";
+import { redacted } from "../transport/server-name.ts";
 import { authFailure } from "./auth-failure.ts";
 import { mayBeRefusedByHttpSse } from "../transport/sse-transport.ts";
 import { challengeOf } from "./authorized-fetch.ts";
@@ -28,10 +29,10 @@ export async function findAuthority(server: URL, fetchIt: FetchLike): Promise<Au
     });
     const { authorizationServerMetadata: metadata, resourceMetadata, authorizationServerUrl } = info;
     if (challenge === undefined && metadata === undefined && resourceMetadata === undefined)
-      throw new TaskClientError("protocol", `${server.href} does not ask for a login`);
+      throw new TaskClientError("protocol", `${redacted(server.href)} does not ask for a login`);
     return { info, issuer: metadata?.issuer ?? authorizationServerUrl, challenge };
   } catch (cause) {
-    throw authFailure(`Could not find out how to log in to ${server.href}`, cause);
+    throw authFailure(`Could not find out how to log in to ${redacted(server.href)}`, cause);
   }
 }
 

@@ -1,6 +1,7 @@
 import { InsufficientScopeError, type FetchLike } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import { redacted } from "../transport/server-name.ts";
 import { authFailure, isEnded } from "./auth-failure.ts";
 import { loginName, type Login, type LoginStore } from "./login.ts";
 import { scopeUnion } from "./scopes.ts";
@@ -61,10 +62,11 @@ export class LoginTokens implements TokenSource {
       try {
         this.#login = await renewed(login, scope, { fetch: fetchIt, now: clock.now() });
       } catch (cause) {
-        if (!isEnded(cause)) throw authFailure(`The login to ${server.href} could not be renewed`, cause);
+        if (!isEnded(cause))
+          throw authFailure(`The login to ${redacted(server.href)} could not be renewed`, cause);
         await store.delete(this.#name);
         this.#login = undefined;
-        const message = `The login to ${server.href} is no longer valid: ${login.issuer} rejected it`;
+        const message = `The login to ${redacted(server.href)} is no longer valid: ${login.issuer} rejected it`;
         throw new TaskClientError("unauthorized", message, { cause });
       }
       await store.save(this.#name, this.#login);
@@ -75,7 +77,7 @@ export class LoginTokens implements TokenSource {
   /** A refresh cannot add scopes (RFC 6749, 6): the user has to log in again, without losing the current scopes. */
   #lacks(login: Login, scope: string | undefined): TaskClientError {
     const requiredScope = scopeUnion(login.scope, scope) ?? "";
-    const message = `The login to ${this.#options.server.href} lacks a required scope: it needs ${JSON.stringify(requiredScope)}`;
+    const message = `The login to ${redacted(this.#options.server.href)} lacks a required scope: it needs ${JSON.stringify(requiredScope)}`;
     const cause = new InsufficientScopeError({ requiredScope });
     return new TaskClientError("unauthorized", message, { cause });
   }

@@ -1,5 +1,6 @@
 import { auth, type FetchLike, type OAuthClientProvider } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../task-client-error.ts";
+import { redacted } from "../transport/server-name.ts";
 import { authFailure } from "./auth-failure.ts";
 import { scopeUnion } from "./scopes.ts";
 import type { Challenge, TokenSource } from "./token-source.ts";
@@ -47,12 +48,12 @@ export class ProviderTokens implements TokenSource {
         forceReauthorization: wants === "scope",
       });
     } catch (cause) {
-      throw authFailure(`Could not get a token for ${this.#server.href}`, cause);
+      throw authFailure(`Could not get a token for ${redacted(this.#server.href)}`, cause);
     }
     if (result === "AUTHORIZED") return true;
     throw new TaskClientError(
       "unauthorized",
-      `${this.#server.href} requires a login: the auth provider has the address to visit`,
+      `${redacted(this.#server.href)} requires a login: the auth provider has the address to visit`,
     );
   }
 }

@@ -9,7 +9,8 @@ import type { TracedPeer } from "../client-telemetry.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { AnswerBounds } from "./answer-bounds.ts";
 import { ResponseRecords, recordingFetch } from "./recording-fetch.ts";
-import { processName, type ServerProcess } from "./server-process.ts";
+import type { ServerProcess } from "./server-process.ts";
+import { processName, urlName } from "./server-name.ts";
 import { hasCredentials, httpPeer, httpUrl, targets } from "./server-url.ts";
 import { bearer } from "../auth/authorized-fetch.ts";
 import { fetchWithAuth } from "../auth/fetch-with-auth.ts";
@@ -41,7 +42,7 @@ export interface ServerConnection {
   readonly bounds?: AnswerBounds;
 }
 
-export interface ConnectionOptions extends HttpOptions, Pick<ConnectOptions, "serverName"> {
+export interface ConnectionOptions extends HttpOptions, Naming {
   readonly maxAnswerBytes: number;
   /** The transport for a URL; default Streamable HTTP. */
   readonly isHttpSse?: boolean;
@@ -62,8 +63,8 @@ export function connectionTo(
         "The server's URL contains a user name or password: pass them in `headers`, or a `token`",
       );
     }
-    const { href, origin } = url;
-    const http = { name: serverName ?? href, peer: httpPeer(url), bounds };
+    const { origin } = url;
+    const http = { name: httpName(url, options), peer: httpPeer(url), bounds };
     if (options.isHttpSse === true)
       return { ...http, kind: "http+sse", ...sseConnection(url, options, clock, bounds) };
     return { ...http, kind: "http", origin, ...httpConnection(url, options, clock, bounds) };
@@ -72,20 +73,27 @@ export function connectionTo(
     throw new TypeError(`connect takes ${targets}, not ${typeof target}.`);
   if ("command" in target) {
     const transport = new ProcessTransport(target, clock, bounds);
-    const name = serverName ?? processName(target);
+    const name = serverName ?? processName([target.command, ...(target.args ?? [])]);
     return { name, kind: "stdio", peer: { transport: "stdio" }, transport, bounds };
   }
   return { name: serverName ?? "transport", kind: undefined, peer: {}, transport: target };
 }
 
+/** What decides how task references name a server over HTTP. */
+type Naming = Pick<ConnectOptions, "serverName" | "publicParameters">;
+
+function httpName(url: URL, { serverName, publicParameters = [] }: Naming): string {
+  return serverName ?? urlName(url, (parameter) => publicParameters.includes(parameter));
+}
+
 /** The name and address of a server over HTTP in references; undefined for others. */
 export function httpAddress(
   target: ServerTarget,
-  { serverName }: Pick<ConnectionOptions, "serverName">,
+  naming: Naming,
 ): { readonly server: string; readonly origin: string } | undefined {
   if (typeof target !== "string" && !(target instanceof URL)) return undefined;
-  const { href, origin } = httpUrl(target);
-  return { server: serverName ?? href, origin };
+  const url = httpUrl(target);
+  return { server: httpName(url, naming), origin: url.origin };
 }
 
 type Token = NonNullable<ConnectOptions["token"]>;

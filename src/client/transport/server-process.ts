@@ -26,8 +26,3 @@ export function environmentOf(
   const others = Object.entries(defaults).filter(([name]) => !named.has(nameOf(name)));
   return { ...Object.fromEntries(others), ...given };
 }
-
-/** The name of the server in task references: equal for equal command lines. */
-export function processName({ command, args = [] }: ServerProcess): string {
-  return `stdio:${[command, ...args].map(encodeURIComponent).join("+")}`;
-}

@@ -7,6 +7,7 @@ const url = "http://127.0.0.1:3000/mcp";
 
 const known = {
   servers: async () => [url, "reports", "node server.js"],
+  inFolder: async () => ["reports", "files"],
   tools: async (server: string | undefined) =>
     server === "reports" ? ["publish"] : ["publish", "greet", "--evil", "be\u001bl", "$(reboot)"],
   tasks: async () => ["01a2", "01b3"],
@@ -36,8 +37,22 @@ it.each([
   ["holdfast result 01a2 --server re", ["reports"]],
   [
     "holdfast ls --",
-    ["--json", "--config", "--token", "--header", "--all", "--refresh", "--server", "--timeout", "--help"],
+    [
+      "--json",
+      "--config",
+      "--trust",
+      "--pass-env",
+      "--token",
+      "--header",
+      "--all",
+      "--refresh",
+      "--server",
+      "--timeout",
+      "--help",
+    ],
   ],
+  ["holdfast trust ", ["reports", "files"]],
+  ["holdfast prompt reports ", []],
   ["holdfast read ", [url, "reports", "node server.js"]],
   ["holdfast complete reports ", ["prompt", "resource"]],
   ["holdfast result last --sa", ["--save"]],

@@ -9,7 +9,7 @@ interface ShellOptions {
   readonly columns: number;
   readonly rows: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** The entries of `.mcp.json` in the working directory: names of servers. */
+  /** The entries of the config file: names of servers. */
   readonly servers?: Readonly<Record<string, object>>;
 }
 
@@ -38,10 +38,16 @@ export class Shell {
   static async open({ columns, rows, env = {}, servers = {} }: ShellOptions): Promise<Shell> {
     const cwd = await folder();
     const profile = join(cwd, "profile");
-    await writeFile(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
+    const config = join(cwd, "mcp.json");
+    await writeFile(config, JSON.stringify({ mcpServers: servers }));
     await writeFile(profile, `PS1='[$?] $ '\nholdfast() { '${process.execPath}' '${program}' "$@"; }\n`);
     const PATH = `${root}node_modules/.bin:${process.env["PATH"]}`;
-    const pty = await Pty.shell(["-i"], { columns, rows, cwd, env: { PATH, ENV: profile, ...env } });
+    const pty = await Pty.shell(["-i"], {
+      columns,
+      rows,
+      cwd,
+      env: { PATH, ENV: profile, HOLDFAST_CONFIG: config, ...env },
+    });
     onTestFailed(() => console.log(pty.screen.text));
     const shell = new Shell(pty, columns);
     await shell.#asked();

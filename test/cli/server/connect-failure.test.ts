@@ -8,7 +8,10 @@ const server: FoundServer = {
   spec: { given: `${commandPrefix}serve --all`, cwd: "/" },
   target: { command: "serve" },
   name: "stdio:serve%20--all",
+  shown: `${commandPrefix}serve --all`,
   headers: {},
+  isTyped: true,
+  isUsers: true,
 };
 
 const explained = (cause: Error, log = ""): string => {

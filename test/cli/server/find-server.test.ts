@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { findServer, type FoundServer } from "../../../src/cli/server/find-server.ts";
+import { findServer, type FindServices, type FoundServer } from "../../../src/cli/server/find-server.ts";
 import { folder } from "../run-cli.ts";
 
 const mcpServers = {
@@ -12,11 +12,16 @@ const mcpServers = {
     cwd: "sub",
   },
   remote: { type: "http", url: "https://${HOST}/mcp", headers: { Authorization: "Bearer ${env:KEY}" } },
-  "with space": { url: "https://example.com/mcp" },
+  spaced: { url: "https://example.com/mcp" },
   old: { type: "sse", url: "https://example.com/sse" },
   neither: {},
   oddly: { command: "node", args: "server.js" },
 };
+
+/** A user who agrees to every folder. */
+const trust = { has: async () => true, require: async () => undefined };
+
+const services = (env: FindServices["env"]): FindServices => ({ env, trust });
 
 async function find(
   given: string,
@@ -25,20 +30,21 @@ async function find(
 ): Promise<FoundServer> {
   const cwd = await folder();
   await writeFile(join(cwd, ".mcp.json"), typeof config === "string" ? config : JSON.stringify(config));
-  return findServer({ given, cwd }, { HOME: cwd, ...env });
+  return findServer({ given, cwd }, services({ HOME: cwd, ...env }));
 }
 
 it.each([
   ["localhost:3000/mcp", "http://localhost:3000/mcp"],
-  ["127.0.0.1:3000", "http://127.0.0.1:3000"],
+  ["127.0.0.1:3000", "http://127.0.0.1:3000/mcp"],
+  ["127.0.0.1:3000/", "http://127.0.0.1:3000/"],
   ["[::1]:3000/mcp", "http://[::1]:3000/mcp"],
   ["reports.example.com:8443/mcp?a=b", "https://reports.example.com:8443/mcp?a=b"],
-  ["reports:80", "https://reports:80"],
+  ["reports:80", "https://reports:80/mcp"],
 ])("takes the address %s without scheme for %s", async (given, url) => {
   const found = await find(given, {}, { mcpServers: {} });
   expect(found).toMatchObject({ spec: { given: url }, target: new URL(url).href });
-  const named = await find(given, {}, { mcpServers: { [given]: { url: "https://example.com/mcp" } } });
-  expect(named.target).toBe("https://example.com/mcp");
+  const inFolder = await find(given, {}, { mcpServers: { [given]: { url: "https://example.com/mcp" } } });
+  expect(inFolder.target).toBe(new URL(url).href);
 });
 
 it.each([
@@ -49,7 +55,9 @@ it.each([
 ])("suggests what %s may mean beside %j", async (given, before, message) => {
   const cwd = await folder();
   await writeFile(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers }));
-  await expect(findServer({ given, cwd }, { HOME: cwd }, async () => before)).rejects.toThrow(message);
+  await expect(
+    findServer({ given, cwd }, { ...services({ HOME: cwd }), givenBefore: async () => before }),
+  ).rejects.toThrow(message);
 });
 
 it.each(["htp://127.0.0.1:3000/mcp", "ws://localhost:3000/mcp"])(
@@ -82,7 +90,7 @@ it.each([
   },
 );
 
-it("splits a command line as a shell does, and starts it in this folder, with all variables but the token", async () => {
+it("splits a command line as a shell does, and starts it in this folder, with all variables but ours", async () => {
   const found = await find(`./run "a b" 'c "d"' e\\ f`, { DEBUG: "1", HOLDFAST_TOKEN: "s3cret" });
   expect(found.target).toMatchObject({
     command: "./run",
@@ -115,7 +123,6 @@ it("expands variables in a config file, and keeps their values out of the name",
     headers: { Authorization: "Bearer s3cret" },
   });
   for (const { name, spec } of [local, remote]) expect(JSON.stringify([name, spec])).not.toContain("s3cret");
-  expect((await find("with space")).target).toBe("https://example.com/mcp");
   expect((await find("old")).target).toBe("https://example.com/sse");
 });
 
@@ -139,7 +146,7 @@ it("reads the given config file, or that of the working directory, or the user's
     JSON.stringify({ mcpServers: { mine: { url: "https://mine.example/" } } }),
   );
   const cwd = await folder();
-  const env = { HOME: home };
+  const env = services({ HOME: home });
   expect((await findServer({ given: "mine", cwd }, env)).target).toBe("https://mine.example/");
   await writeFile(
     join(cwd, "other.json"),
@@ -165,12 +172,12 @@ it("keeps our secrets from the server also where they are spelled otherwise, as 
 
 it("knows a folder of Windows by either case of its drive, and others by theirs", async () => {
   const nameIn = async (cwd: string): Promise<string> =>
-    (await findServer({ given: "stdio:./run", cwd }, {})).name;
+    (await findServer({ given: "stdio:./run", cwd }, services({}))).name;
   expect(await nameIn("c:\\work")).toBe(await nameIn("C:\\work"));
   expect(await nameIn("/work")).not.toBe(await nameIn("/Work"));
 });
 
 it("reads a config file with a byte order mark, as editors of Windows write it", async () => {
   const text = `\ufeff${JSON.stringify({ mcpServers })}`;
-  expect(await find("with space", {}, text)).toMatchObject({ target: "https://example.com/mcp" });
+  expect(await find("spaced", {}, text)).toMatchObject({ target: "https://example.com/mcp" });
 });

@@ -1,6 +1,6 @@
 import { spawn, type IPty } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
-import { folder, program } from "../run-cli.ts";
+import { environmentOfTests, folder, program } from "../run-cli.ts";
 import { Screen } from "./screen.ts";
 
 interface PtyOptions {
@@ -67,7 +67,7 @@ export class Pty {
       rows,
       ...(cwd !== undefined && { cwd }),
       env: {
-        ...process.env,
+        ...environmentOfTests(),
         HOLDFAST_STATE: state,
         HOLDFAST_TOKEN: "",
         HOLDFAST_KEYRING: "off",

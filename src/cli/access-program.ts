@@ -1,19 +1,33 @@
 import { InvalidArgumentError, type Command } from "commander";
 import type { LoginOptions } from "./command/login.ts";
+import { configHelp, jsonHelp, trustHelp } from "./common-options.ts";
+import type { LogoutOptions } from "./command/logout.ts";
+import type { TrustOptions } from "./command/trust.ts";
 import type { Context } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
 const serverForms = "a URL, or a name from a config file with mcpServers";
 
-/** `holdfast login SERVER` and `holdfast logout SERVER`. */
-export function addLoginCommands(program: Command, context: Context, end: (code: ExitCode) => void): void {
+/** `holdfast trust NAME`, `holdfast login SERVER` and `holdfast logout SERVER`. */
+export function addAccessCommands(program: Command, context: Context, end: (code: ExitCode) => void): void {
   const command = (name: string, description: string): Command =>
     program
       .command(name)
       .description(description)
       .argument("<server>", serverForms)
-      .option("--json", "print JSON; docs/cli.md describes it")
-      .option("--config <file>", "a config file to use instead of .mcp.json and your own");
+      .option("--json", jsonHelp)
+      .option("--config <file>", configHelp)
+      .option("--trust", trustHelp);
+
+  program
+    .command("trust")
+    .description("let commands use a server of the folder's .mcp.json")
+    .argument("<name>", "its name in .mcp.json")
+    .option("--revoke", "trust it no longer")
+    .option("--json", jsonHelp)
+    .action(async (name: string, options: TrustOptions) =>
+      end(await (await import("./command/trust.ts")).trust(context, { name, options })),
+    );
 
   command("login", "log in to a server, for all later commands")
     .option("--device", "log in on another device, with a code")
@@ -30,7 +44,7 @@ export function addLoginCommands(program: Command, context: Context, end: (code:
     );
 
   command("logout", "log out of a server and revoke its tokens").action(
-    async (server: string, options: { readonly config?: string }) =>
+    async (server: string, options: LogoutOptions) =>
       end(await (await import("./command/logout.ts")).logout(context, { server, options })),
   );
 }
