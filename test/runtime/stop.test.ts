@@ -209,3 +209,104 @@ describe("a stop runs no code of a handler that it drops", () => {
     expect([seen, first.errors]).toEqual([[], []]);
   });
 });
+
+describe("a handler that a stop meets before its first entry", () => {
+  const entries: Readonly<Record<string, Handler>> = {
+    step: (_, task) => task.step("s", () => text("done")),
+    sleep: async (_, task) => (await task.sleep("z", 0), text("done")),
+    question: async (_, task) => (await task.elicit("q", question), text("done")),
+    event: async (_, task) => (await task.waitForEvent("e", "paid"), text("done")),
+    call: async (_, task) => (await task.call("c", "other"), text("done")),
+    version: async (_, task) => (await task.version("v", 1), text("done")),
+  };
+
+  it.each(Object.keys(entries))("and that reaches its %s within the deadline runs again", async (kind) => {
+    const gate = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    const works = noting(seen, async (args, task) => {
+      if (task.attempt === 1) await gate.promise;
+      return entries[kind]!(args, task);
+    });
+    const tools = { works, other: () => text("called") };
+    const first = await Process.started({ tools });
+    const id = await first.callId("works");
+    await rest();
+    const stopping = first.restart({ tools });
+    await rest();
+    gate.resolve();
+    const second = await stopping;
+    if (kind === "question") {
+      await second.asked(id);
+      await second.answer(id, "q", yes);
+    }
+    if (kind === "event") await second.runtime.sendEvent(id, { name: "paid" });
+    if (kind === "sleep") await second.clock.advance(1);
+    expect(bodyOf(await second.ended(id))).toEqual(text("done"));
+    expect(seen).toEqual(secondOnly);
+  });
+
+  it("and that another process ended meanwhile holds the stop up no longer", async () => {
+    const gate = Promise.withResolvers<void>();
+    const works: Handler = async (_, task) => {
+      await gate.promise;
+      return task.step("s", () => text("done"));
+    };
+    const first = await Process.started({ tools: { works } });
+    const id = await first.callId("works");
+    await rest();
+    const stopping = first.restart({ tools: { works } });
+    await first.store.write({ type: "cancel", now: first.clock.now(), id });
+    gate.resolve();
+    const second = await stopping; // without the deadline
+    expect((await second.get(id)).task.state).toBe("cancelled");
+  });
+});
+
+describe("a handler whose step ends after a stop began sees nothing that ends later", () => {
+  const late: Readonly<Record<string, Handler>> = {
+    sleep: async (_, task) => (await task.sleep("limit", 1_000), text("too late")),
+    question: async (_, task) => (await task.elicit("q", question), text("too late")),
+    event: async (_, task) => (await task.waitForEvent("e", "gave up"), text("too late")),
+  };
+
+  it.each(["sleep", "question", "event"])("not even its %s", async (kind) => {
+    const [charged, mailed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const order: Handler = async (args, task) => {
+      const mail = task.step("mail", () => mailed.promise);
+      const charge = task.step("charge", async () => (await charged.promise, text("paid")));
+      const first = await Promise.race([charge, late[kind]!(args, task)]);
+      if (JSON.stringify(first).includes("paid")) await mail;
+      return first;
+    };
+    const first = await Process.started({ tools: { order } });
+    const id = await first.callId("order");
+    const key = { sleep: "limit", question: "q", event: "e" }[kind]!;
+    await first.journalHas(id, key);
+    const stopping = first.restart({ tools: { order } });
+    await rest();
+    charged.resolve();
+    await first.journalHas(id, "charge");
+    if (kind === "sleep") await first.clock.advance(1_000);
+    if (kind === "question") {
+      const value = JSON.stringify(yes);
+      const now = first.clock.now();
+      await first.store.write({ type: "answer_inputs", now, id, answers: [{ key, value }] });
+    }
+    if (kind === "event") {
+      const now = first.clock.now();
+      await first.store.write({
+        type: "send_event",
+        now,
+        id,
+        name: "gave up",
+        value: "null",
+        dedupeId: null,
+        limit: 10,
+      });
+    }
+    for (let turn = 0; turn < 20; turn++) await rest();
+    mailed.resolve();
+    const second = await stopping;
+    expect(bodyOf(await second.ended(id))).toEqual(text("paid"));
+  });
+});

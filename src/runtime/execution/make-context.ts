@@ -75,7 +75,7 @@ export function makeContext(
     params: object,
     options: QuestionOptions = {},
   ): Promise<T> =>
-    handled(
+    entry(
       outside(key, () => {
         assertOptions("A question", options, questionOptions);
         return effects.ask(key, method, params, options) as Promise<T>;
@@ -85,6 +85,7 @@ export function makeContext(
     assertOutsideStep(run, key);
     return begin();
   };
+  const entry = <T>(call: Promise<T>): Promise<T> => handled(run.reaching(call));
   // No promise of its own for each call: a handler may make very many of them.
   const update = (changes: HandlerChanges): Promise<void> => {
     try {
@@ -107,7 +108,7 @@ export function makeContext(
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third];
     if (fn === undefined) throw new TypeError("task.step needs a function");
     assertStepOptions(options);
-    return handled(runStep(run, effects, clock, key, options, fn));
+    return entry(runStep(run, effects, clock, key, options, fn));
   }
 
   function call<Args, Structured>(
@@ -117,7 +118,7 @@ export function makeContext(
   ): Promise<ToolResult<Structured>>;
   function call(key: JournalKey, tool: string, args?: object): Promise<CallToolResult>;
   function call(key: JournalKey, tool: ToolReference | string, args?: unknown): Promise<CallToolResult> {
-    return handled(outside(key, () => effects.call(key, nameOf(tool), args)));
+    return entry(outside(key, () => effects.call(key, nameOf(tool), args)));
   }
 
   function all<Tools extends readonly CalledTool[]>(
@@ -126,7 +127,7 @@ export function makeContext(
     options?: AllOptions,
   ): Promise<{ -readonly [Place in keyof Tools]: CallResult<Tools[Place]> }>;
   function all(key: JournalKey, calls: readonly ToolCall[], options: AllOptions = {}): Promise<unknown> {
-    return handled(outside(key, () => callAll(key, calls, options, (...one) => effects.call(...one))));
+    return entry(outside(key, () => callAll(key, calls, options, (...one) => effects.call(...one))));
   }
 
   return {
@@ -148,16 +149,16 @@ export function makeContext(
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
     call,
     all,
-    version: (key, since) => handled(taskVersion(run, effects, clock, key, since)),
+    version: (key, since) => entry(taskVersion(run, effects, clock, key, since)),
     waitForEvent: <T>(key: JournalKey, name: string, options: EventOptions = {}): Promise<T> =>
-      handled(
+      entry(
         outside(key, () => {
           assertEventName(name);
           assertOptions("A wait for an event", options, eventOptions);
           return effects.waitForEvent(key, name, options) as Promise<T>;
         }),
       ),
-    sleep: (key, ms) => handled(outside(key, () => effects.sleep(key, ms))),
+    sleep: (key, ms) => entry(outside(key, () => effects.sleep(key, ms))),
     status: (text) => update({ statusMessage: statusOf(text, maxStatusBytes) }),
     progress: (progress, total, message) => {
       const report = progressOf(progress, total, message, maxStatusBytes);

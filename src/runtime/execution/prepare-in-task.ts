@@ -56,7 +56,9 @@ function preparedOf({ value }: JournalEnd): string | null {
 function contextOf(run: Run, effects: Pick<ContextEffects, "ask">, caller: TaskCaller): PrepareContext {
   const keys = new ClaimedKeys();
   const put = <T>(key: JournalKey, method: InputMethod, params: object): Promise<T> => {
-    const asked = (async () => effects.ask([reserved, keys.claim(key)], method, params, {}) as Promise<T>)();
+    const ask = async (): Promise<T> =>
+      effects.ask([reserved, keys.claim(key)], method, params, {}) as Promise<T>;
+    const asked = run.reaching(ask());
     asked.catch(() => undefined); // nobody has to wait for a question that rejects
     return asked;
   };

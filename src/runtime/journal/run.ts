@@ -111,12 +111,19 @@ export class Run {
   /** Settles as `decode` does with an entry's end, in the order in which the entries first ended. */
   replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     if (this.#task === undefined) throw new HoldfastError("internal", "A run without a task has no journal.");
-    const { trace } = this;
-    if (trace === undefined) return this.#task.replayed(entry, decode);
     return this.#task.replayed(entry, (end) => {
-      trace.replayed(entry, end.error !== null);
+      this.trace?.replayed(entry, end.error !== null);
       return decode(end);
     });
+  }
+
+  /** Settles as the handler's call of an entry does, unless the server stops: then no end reaches the handler any more. */
+  async reaching<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } finally {
+      if (this.#reachesNothing) await this.#stopHere();
+    }
   }
 
   /**
@@ -124,11 +131,7 @@ export class Run {
    * stop for a failure.
    */
   async checkpoint(): Promise<void> {
-    const { state } = this.life;
-    // While a step of another branch runs, its end releases the task, with its result in the journal.
-    if (state === "draining" && !this.#slot.working) void this.#release();
-    // What comes next here is for the next run: the handler does not rest until something has come for it.
-    if (state === "draining" || state === "released") await this.#slot.whileBeginning(forEver);
+    if (this.#reachesNothing) await this.#stopHere();
     this.#assertGoesOn();
   }
 
@@ -263,6 +266,31 @@ export class Run {
     this.signal.throwIfAborted();
     if (this.life.state === "ended")
       throw new HoldfastError("fenced", "The handler of this task has returned.");
+  }
+
+  /**
+   * Whether no end reaches the handler any more, new or replayed. A later one must not either: with it, but without those before, the
+   * handler could take another branch than every replay, and return.
+   */
+  get #reachesNothing(): boolean {
+    return this.life.state === "draining" || this.life.state === "released";
+  }
+
+  /** Drops the handler here: what comes next is for the next run. */
+  async #stopHere(): Promise<void> {
+    // While a step of another branch runs, its end releases the task, with its result in the journal.
+    if (!this.#slot.working) void this.#releaseResumable();
+    await this.#slot.whileBeginning(forEver); // until something has come for the handler, it does not rest
+  }
+
+  /** The handler may not have begun any entry: that it ends here is no crash, so the next run begins again. */
+  async #releaseResumable(): Promise<void> {
+    try {
+      if (this.life.state === "draining") await this.#task?.mark();
+      await this.#release();
+    } catch {
+      this.life.drop(); // others have ended or taken the task, or the deadline of the stop has passed
+    }
   }
 
   #releaseWhereItWaits(): void {
