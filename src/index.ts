@@ -53,7 +53,14 @@ export type {
   TaskContext,
   ElicitParams,
 } from "./runtime/tool/task-context.ts";
-export type { OlderVersion, Prepare, ToolConfig, ToolHandler } from "./runtime/tool/tool.ts";
+export type {
+  HandlerReturn,
+  OlderVersion,
+  PlainData,
+  Prepare,
+  ToolConfig,
+  ToolHandler,
+} from "./runtime/tool/tool.ts";
 export type { StructuredContent, ToolArguments, ToolInput } from "./runtime/tool/schema.ts";
 export type { InputCapability, OnCrash, PlainPolicy, TaskMode } from "./runtime/tool/tool-options.ts";
 export type { ToolReference, ToolResult } from "./runtime/tool/task-context.ts";

@@ -52,7 +52,7 @@ export interface Tasks {
   >(
     name: string,
     config: ToolConfig<Input, Prepared, Older, Output>,
-    handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
+    handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>, NoInfer<Output>>,
   ): DurableTool<Input, Prepared, Older, Output>;
   /**
    * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and mounted handlers. The factory returns a new

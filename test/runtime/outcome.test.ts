@@ -1,6 +1,7 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import type { PlainData } from "../../src/index.ts";
 import { anonymous, bodyOf, nobody, Process, text } from "./harness.ts";
 
 const bob = { ...nobody, principal: "bob" };
@@ -81,6 +82,78 @@ describe("how a task ends", () => {
     expect(bodyOf(wrong)).toMatchObject({ isError: true });
     const right = await process.ended(await process.callId("right"));
     expect(bodyOf(right)).toEqual({ content: [], structuredContent: { n: 1 } });
+  });
+
+  it.each<[string, PlainData, string]>([
+    ["a text", "done", "done"],
+    ["a number", 7, "7"],
+    ["a list", ["a", null, { b: 1 }], '["a",null,{"b":1}]'],
+    ["an object", { rows: 2, left: undefined }, '{"rows":2}'],
+    ["an empty object", {}, "{}"],
+  ])("has as its text what a handler without an output schema returned: %s", async (_, returned, said) => {
+    const tools = { data: () => returned };
+    const process = await Process.started({ tools });
+    const ended = await process.ended(await process.callId("data"));
+    expect(bodyOf(ended)).toEqual(text(said));
+    expect((await process.runInline("data")).body).toBe(ended.outcome?.body);
+  });
+
+  it("has as its structured content, which is checked, what a handler with an output schema returned", async () => {
+    const object = { outputSchema: z.object({ n: z.number() }) };
+    const report = { outputSchema: z.object({ content: z.array(z.string()) }) };
+    const list = { outputSchema: z.array(z.string()) };
+    const process = await Process.started({
+      tools: {
+        right: { config: object, handler: () => ({ n: 1 }) },
+        wrong: { config: object, handler: () => ({ n: "one" }) },
+        content: { config: report, handler: () => ({ content: ["a"] }) as never },
+        list: { config: list, handler: () => ["a"] },
+      },
+    });
+    const endOf = async (tool: string): Promise<unknown> =>
+      bodyOf(await process.ended(await process.callId(tool)));
+    expect(await endOf("right")).toEqual({ ...text('{"n":1}'), structuredContent: { n: 1 } });
+    expect(await endOf("wrong")).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("Output validation error") as string }],
+    });
+    expect(await endOf("content")).toEqual({
+      ...text('{"content":["a"]}'),
+      structuredContent: { content: ["a"] },
+    });
+    expect(await endOf("list")).toEqual({ ...text('["a"]'), structuredContent: ["a"] });
+  });
+
+  it("is typed by the output schema, and is no tool result by accident", async () => {
+    const process = await Process.started({ tools: {} });
+    const { registry } = process.runtime;
+    const config = { outputSchema: z.object({ n: z.number() }) };
+    registry.add("right", config, () => ({ n: 1 }));
+    registry.add("result", config, () => ({ content: [], structuredContent: { n: 1 } }));
+    // @ts-expect-error -- the schema has a number there
+    registry.add("wrong", config, () => ({ n: "one" }));
+    // @ts-expect-error -- nothing is no result
+    registry.add("nothing", {}, async () => {});
+    // @ts-expect-error -- nor is an error
+    registry.add("error", {}, () => new Error("failed"));
+    // @ts-expect-error -- nor content that is none
+    registry.add("content", {}, () => ({ content: "text" }));
+    const kinds: unknown[] = [];
+    for (const tool of ["right", "result", "wrong", "nothing", "error", "content"])
+      kinds.push((await process.ended(await process.callId(tool))).outcome?.kind);
+    expect(kinds).toEqual(["result", "result", "error_result", "error", "error", "error"]);
+  });
+
+  it("is an error that says what a handler returned by mistake", async () => {
+    const handler = (() => new Error("failed")) as never;
+    const process = await Process.started({ tools: { odd: handler, nothing: (() => undefined) as never } });
+    const instead = "Return a tool result, which is an object with a content array, or a text or plain data.";
+    expect(bodyOf(await process.ended(await process.callId("odd")))).toMatchObject({
+      message: `Tool odd returned an error instead of throwing it (failed). ${instead}`,
+    });
+    expect(bodyOf(await process.ended(await process.callId("nothing")))).toMatchObject({
+      message: `Tool nothing returned nothing. ${instead}`,
+    });
   });
 
   it("refuses arguments over the size limit before there is a task", async () => {

@@ -64,8 +64,19 @@ const withThrowingGetters: readonly (readonly [string, unknown])[] = [
 const returned: readonly (readonly [string, unknown])[] = [
   ["nothing", undefined],
   ["null", null],
-  ["a string", "hello"],
-  ["a list", []],
+  ["an error", new Error("failed")],
+  ["a map", new Map([["content", [1]]])],
+  ["a date", new Date(0)],
+  ["a response", new Response("x")],
+  [
+    "an instance of a class",
+    new (class Report {
+      readonly rows = 1;
+    })(),
+  ],
+  ["a function", () => 1],
+  ["a number that JSON has not", Number.NaN],
+  ["data with a date in it", { at: new Date(0) }],
   ["content that is no list", { content: "x" }],
   ["a result that is nested too deeply", { content: [], structuredContent: { deep } }],
   ["a result that refers to itself", { content: [], structuredContent: { globalThis } }],

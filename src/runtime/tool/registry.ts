@@ -36,7 +36,7 @@ export class Registry {
   >(
     name: string,
     config: ToolConfig<Input, Prepared, Older, Output>,
-    handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>,
+    handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>, NoInfer<Output>>,
   ): DurableTool<Input, Prepared, Older, Output> {
     if (this.#entries.has(name))
       throw new HoldfastError("configuration", `Tool "${name}" is registered twice.`);
@@ -50,7 +50,7 @@ export class Registry {
   ): void {
     const raw = { raw: true, requires: [], task: "required", onCrash: "resume", version: 1 } as const;
     const olderVersions = new Map<number, Tool>();
-    this.#others.set(method, { ...raw, olderVersions, name: method, handler: handler as Tool["handler"] });
+    this.#others.set(method, { ...raw, olderVersions, name: method, handler });
   }
 
   /** Calls `listener` synchronously after each change of the tools. Returns a function that stops this. */
@@ -154,7 +154,7 @@ interface ToolParts {
     readonly prepare?: Prepare<never, unknown>;
     readonly olderVersions?: { readonly [version: string]: AnyOlderVersion };
   };
-  readonly handler: ToolHandler<never, never>;
+  readonly handler: ToolHandler<never, never, ToolSchema | undefined>;
 }
 
 /** The tool with its defaults. Throws `configuration` for an invalid one. */

@@ -121,7 +121,7 @@ export interface AnyOlderVersion {
   readonly inputSchema?: StandardSchemaV1;
   readonly outputSchema?: StandardSchemaV1;
   readonly prepare?: Prepare<never, unknown>;
-  readonly handler: ToolHandler<never, never>;
+  readonly handler: ToolHandler<never, never, ToolSchema | undefined>;
 }
 
 /** The earlier versions of a tool: each is the tool with that version's own parts. Throws `configuration` for invalid ones. */

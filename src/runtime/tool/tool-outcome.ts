@@ -3,7 +3,7 @@
  * becomes an error; the handler's own result is stored unchanged.
  */
 
-import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
+import { type CallToolResult, isSpecType, ProtocolError } from "@modelcontextprotocol/server";
 import {
   type Outcome,
   errorOutcome,
@@ -49,10 +49,7 @@ export async function runToEnd(
     const context = await contextFor(validated.args);
     hasBegun = true;
     // The registry paired this handler with the schema that has just accepted the arguments.
-    const handler = tool.handler as (
-      args: unknown,
-      task: TaskContext,
-    ) => CallToolResult | Promise<CallToolResult>;
+    const handler = tool.handler as (args: unknown, task: TaskContext) => unknown;
     const returned = await handler(validated.args, context);
     return { outcome: await outcomeOfReturn(tool, returned, maxBytes), threw: false };
   } catch (error) {
@@ -75,19 +72,14 @@ export async function validateArguments(
 }
 
 /** The outcome of a handler that returned: its result, checked against the tool's output schema and size limit. */
-async function outcomeOfReturn(tool: Tool, returned: CallToolResult, maxBytes: number): Promise<Outcome> {
+async function outcomeOfReturn(tool: Tool, returned: unknown, maxBytes: number): Promise<Outcome> {
   if (tool.raw === true)
     return sized(tool, "result", encodeJson(returned, `The result of ${tool.name}`), maxBytes);
-  if (!isToolResult(returned)) {
-    throw new HoldfastError(
-      "not_json",
-      `Tool ${tool.name} did not return a tool result: an object with a content array.`,
-    );
-  }
-  const problem = await outputProblem(tool, returned);
+  const result = resultOf(tool, returned);
+  const problem = await outputProblem(tool, result);
   if (problem !== undefined) return errorResult(`Output validation error: ${problem}`);
-  const body = encodeJson(withTextFallback(returned), `The result of tool ${tool.name}`);
-  return sized(tool, kindOfResult(returned), body, maxBytes);
+  const body = encodeJson(withTextFallback(result), `The result of tool ${tool.name}`);
+  return sized(tool, kindOfResult(result), body, maxBytes);
 }
 
 function sized({ name }: Tool, kind: OutcomeKind, body: string, maxBytes: number): Outcome {
@@ -123,11 +115,47 @@ function thrownOutcome(thrown: unknown): Outcome {
   return errorResult(message);
 }
 
-/** Handlers in JavaScript may return anything. */
-function isToolResult(returned: unknown): boolean {
+/**
+ * The tool result of what a handler returned: that itself, or a result with it as its structured content, if the tool has an output schema,
+ * or as its text. Throws `not_json` for what is neither a result nor plain data: it is a mistake, and no empty success.
+ */
+function resultOf(tool: Tool, returned: unknown): CallToolResult {
+  if (isToolResult(tool, returned)) return returned;
+  const hasSchema = tool.outputSchema !== undefined;
+  if (returned === undefined || (returned === null && !hasSchema)) {
+    throw noResult(tool, `returned ${returned === null ? "null" : "nothing"}`);
+  }
+  if (returned instanceof Error) {
+    throw noResult(tool, `returned an error instead of throwing it (${describeThrown(returned)})`);
+  }
+  if (!hasSchema && hasContent(returned)) throw noResult(tool, "returned content that is no array");
+  const json = encodeJson(returned, `What tool ${tool.name} returned`);
+  const text = typeof returned === "string" ? returned : json;
+  return { content: [{ type: "text", text }], ...(hasSchema && { structuredContent: returned }) };
+}
+
+function noResult({ name }: Tool, what: string): HoldfastError {
+  const instead = "Return a tool result, which is an object with a content array, or a text or plain data.";
+  return new HoldfastError("not_json", `Tool ${name} ${what}. ${instead}`);
+}
+
+/** Content that is none, in what a tool with an output schema returned, is part of its structured content. */
+function isToolResult({ outputSchema }: Tool, returned: unknown): returned is CallToolResult {
   if (typeof returned !== "object" || returned === null || Array.isArray(returned)) return false;
-  const content: unknown = "content" in returned ? returned.content : undefined;
-  return content === undefined || Array.isArray(content);
+  if ("structuredContent" in returned || "isError" in returned || "_meta" in returned) {
+    return !hasContent(returned) || Array.isArray(returned.content);
+  }
+  if (!hasContent(returned) || !Array.isArray(returned.content)) return false;
+  return outputSchema === undefined || returned.content.every((block) => isSpecType.ContentBlock(block));
+}
+
+function hasContent(returned: unknown): returned is { readonly content: unknown } {
+  return (
+    typeof returned === "object" &&
+    returned !== null &&
+    "content" in returned &&
+    returned.content !== undefined
+  );
 }
 
 async function outputProblem(tool: Tool, result: CallToolResult): Promise<string | undefined> {

@@ -54,10 +54,29 @@ type KnownArguments<Args> = unknown extends Args ? Record<string, unknown> : Arg
 
 export type Prepare<Args, Prepared> = (args: Args, ask: PrepareContext) => Prepared | Promise<Prepared>;
 
-export type ToolHandler<Args, Prepared = undefined> = (
+/** A handler of a tool, which has its output schema or none (`Output`). */
+export type ToolHandler<Args, Prepared = undefined, Output extends Schema = undefined> = (
   args: Args,
   task: TaskContext<Prepared>,
-) => CallToolResult | Promise<CallToolResult>;
+) => HandlerReturn<Output> | Promise<HandlerReturn<Output>>;
+
+/**
+ * What a handler returns: a tool result, or what becomes one. With an output schema that is the structured content, which is checked
+ * against the schema. Without one it is a text, or plain data, which becomes a text as JSON.
+ */
+export type HandlerReturn<Output extends Schema = undefined> =
+  CallToolResult | ([Output] extends [undefined] ? PlainData : StructuredContent<Output>);
+
+/** JSON data that cannot be taken for a tool result. */
+export type PlainData = string | number | boolean | readonly (PlainData | null)[] | PlainObject;
+
+interface PlainObject {
+  readonly [name: string]: PlainData | null | undefined;
+  readonly content?: never;
+  readonly structuredContent?: never;
+  readonly isError?: never;
+  readonly _meta?: never;
+}
 
 /** A registered tool, or an earlier version of one. */
 export interface Tool extends Omit<ToolConfig, "inputSchema" | "outputSchema" | "prepare" | "olderVersions"> {
@@ -70,7 +89,7 @@ export interface Tool extends Omit<ToolConfig, "inputSchema" | "outputSchema" | 
   readonly requires: readonly InputCapability[];
   readonly onCrash: OnCrash;
   readonly prepare?: Prepare<never, unknown>;
-  readonly handler: ToolHandler<never, never>;
+  readonly handler: ToolHandler<never, never, Schema>;
   /** The handler's return value is not a tool result, and is stored as it is. */
   readonly raw?: true;
 }
@@ -98,7 +117,7 @@ export type ToolChanges<
   Older = Record<never, never>,
   Output extends Schema = Schema,
 > = Partial<ToolConfig<Input, Prepared, Older, Output>> & {
-  readonly handler?: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>>;
+  readonly handler?: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>, NoInfer<Output>>;
 };
 
 /**
@@ -133,7 +152,7 @@ export interface DurableTool<
   >(
     changes: ToolChanges<NewInput, NewPrepared, NewOlder, NewOutput> & {
       readonly inputSchema: NewInput;
-      readonly handler: ToolHandler<ToolArguments<NewInput>, NoInfer<NewPrepared>>;
+      readonly handler: ToolHandler<ToolArguments<NewInput>, NoInfer<NewPrepared>, NoInfer<NewOutput>>;
     },
   ): void;
   /** Lists the tool to clients again, and accepts their calls. */
