@@ -144,8 +144,8 @@ class PostgresStore implements TaskStore {
 
   async renew(): Promise<Renewal> {
     const { owners } = this.#open();
-    const lost = await this.#nowEncrypted();
-    return lost === undefined ? owners.renew() : { held: false, gone: [], others: 0, lost };
+    const [renewal, lost] = await Promise.all([owners.renew(), this.#nowEncrypted()]);
+    return lost === undefined ? renewal : { held: false, gone: [], others: 0, lost };
   }
 
   async rejoin(): Promise<void> {
