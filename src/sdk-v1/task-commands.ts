@@ -8,6 +8,8 @@ import { taskId } from "../task/task-id.ts";
 import type { HandlerName } from "../task/queue.ts";
 import { errorOutcome } from "../task/outcome.ts";
 import { endingOf } from "../task/status-text.ts";
+import { cutBytes } from "../task/stored-text.ts";
+import { defaultSettings } from "../runtime/options.ts";
 
 /** The scope of records of SDK v1 servers. Their work runs outside Holdfast, so no runtime may claim them. */
 const scope = "sdk-v1";
@@ -126,7 +128,10 @@ export function statusCommand(
   now: number,
 ): TaskCommand<"update" | "settle" | "cancel"> {
   const about = { now, id, token };
-  const described = text === undefined || text === "" ? {} : { statusMessage: text };
+  const described =
+    text === undefined || text === ""
+      ? {}
+      : { statusMessage: cutBytes(text, defaultSettings.maxStatusBytes) };
   switch (status) {
     case "working":
     case "input_required":

@@ -111,15 +111,17 @@ function recordingOf(
   };
 }
 
-/** `json` parses the entry's raw JSON. */
+/** `json` parses the entry's raw JSON, and `decode` the value of a step or an event. */
 export function recordedEntry(
   { request, value, error, ...head }: JournalEntry,
   json: (text: string) => unknown,
+  decode = json,
 ): RecordedEntry {
+  const valueOf = head.kind === "step" || head.kind === "event" ? decode : json;
   return {
     ...head,
     ...(request !== null && { request: isName(head.kind) ? request : json(request) }),
-    ...(value !== null && { value: json(value) }),
+    ...(value !== null && { value: valueOf(value) }),
     ...(error !== null && { error: json(error) }),
   };
 }

@@ -5,6 +5,8 @@ import type { InputResult } from "../client/question/input-request.ts";
 import type { LogLine, OutputPart } from "../client/task/task-lines.ts";
 import type { RemoteTask } from "../client/task/remote-task.ts";
 import type { TaskHandle } from "../client/task/task-handle.ts";
+import { textOf } from "../runtime/execution/reported.ts";
+import { decodeValue } from "../runtime/journal/journalled.ts";
 import type { SendOptions } from "../server/tasks-options.ts";
 import type { Tasks } from "../server/tasks.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -38,7 +40,7 @@ function assertJournal(entries: readonly RecordedEntry[], expected: ExpectedJour
     assert.deepEqual(
       entry.value,
       value,
-      `"${key}" ended with ${JSON.stringify(entry.value)}, not with ${JSON.stringify(value)}.`,
+      `"${key}" ended with ${textOf(entry.value)}, not with ${textOf(value)}.`,
     );
   }
 }
@@ -138,7 +140,9 @@ export class TestTask {
 
   /** The steps, questions, sleeps, events and calls in the store, in the order in which they began. Also works while the server is down. */
   async journal(): Promise<readonly RecordedEntry[]> {
-    return (await this.#committed()).entries(this.id).map((entry) => recordedEntry(entry, JSON.parse));
+    return (await this.#committed())
+      .entries(this.id)
+      .map((entry) => recordedEntry(entry, JSON.parse, decodeValue));
   }
 
   /**

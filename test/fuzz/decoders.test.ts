@@ -5,7 +5,7 @@ import { TaskClientError } from "../../src/client/task-client-error.ts";
 import { readEvents, type ServerEvent } from "../../src/client/transport/server-sent-events.ts";
 import { encodeCursor, readCursor } from "../../src/generation/message.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { decodeError, encodeError } from "../../src/runtime/journal/journalled.ts";
+import { decodeError, decodeValue, encodeError } from "../../src/runtime/journal/journalled.ts";
 import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
 import { journalColumns, journalEntryOf, journalRowOf } from "../../src/store/journal-row.ts";
 import { readTask } from "../../src/store/sqlite/read-task.ts";
@@ -129,6 +129,38 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
         assertNothingPolluted();
       }),
       fuzzRuns(1_000),
+    );
+  });
+
+  it("read a damaged value of the journal as another, or not at all", () => {
+    const type = fc.oneof(
+      hostileJson,
+      fc.constantFrom<unknown>(
+        "map",
+        "set",
+        "Date",
+        "bigint",
+        "URL",
+        "regexp",
+        ["custom", "Error"],
+        ["custom", "object"],
+      ),
+    );
+    const types = fc.record({
+      values: fc.oneof(type, fc.array(type), fc.dictionary(hostileText, fc.oneof(type, fc.tuple(type)))),
+      referentialEqualities: fc.oneof(hostileJson, fc.dictionary(hostileText, fc.array(hostileText))),
+      v: fc.constantFrom(0, 1),
+    });
+    fc.assert(
+      fc.property(hostileJson, fc.oneof(hostileJson, types), (value, what) => {
+        try {
+          decodeValue(JSON.stringify({ "holdfast/value": value, types: what }));
+        } catch (error) {
+          expect(error).toBeInstanceOf(SyntaxError);
+        }
+        assertNothingPolluted();
+      }),
+      fuzzRuns(2_000),
     );
   });
 

@@ -40,6 +40,25 @@ describe("prepare inside a task", () => {
     expect(bodyOf(await process.ended(id))).toEqual(text('{"action":"accept"}'));
   });
 
+  it("returns what a step may return, and the handler finds a copy of it in each run", async () => {
+    const prepared = new Map([["at", new Date(0)]]);
+    const seen: unknown[] = [];
+    const asks: Handler = async (_, task) => {
+      seen.push(task.prepared);
+      return text((await task.elicit("q", question)).action);
+    };
+    const process = await Process.started({
+      ...setup(() => prepared, asks),
+      options: { maxParkedFrames: 0 },
+    });
+    const id = await process.callId("tool", inTask);
+    await process.asked(id);
+    await process.answer(id, "q", yes);
+    await process.ended(id);
+    expect(seen).toEqual([prepared, prepared]);
+    expect(seen[0]).not.toBe(prepared);
+  });
+
   it("keeps its keys apart from those of the handler", async () => {
     const { process, id } = await started(confirm, async (_, task) => {
       const { action } = await task.elicit("confirm", question);

@@ -96,6 +96,16 @@ it.each<[end: string, ends: (store: TaskStore, id: string) => Promise<void>, tex
   expect((await taskStore.getTask(taskId))?.statusMessage).toBe(text);
 });
 
+it("a text of more than 4 KiB is cut, with a mark, while the task works and when it ends", async () => {
+  const { create, taskStore } = await setUp();
+  const { taskId } = await create();
+  for (const status of ["working", "failed"] as const) {
+    await taskStore.updateTaskStatus(taskId, status, "s".repeat(5_000));
+    const { statusMessage } = (await taskStore.getTask(taskId)) ?? {};
+    expect(statusMessage).toMatch(/^s{4066}… \[934 more bytes\]$/);
+  }
+});
+
 it("a task without a stored result has no result", async () => {
   const { create, taskStore } = await setUp();
   const { taskId } = await create();

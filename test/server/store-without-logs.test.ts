@@ -27,6 +27,11 @@ async function served() {
         await task.log("info", "begins");
         return text("done");
       });
+      tasks.tool("reports", {}, async (_, task) => {
+        task.progress(Number.NaN);
+        await task.step("work", () => undefined);
+        return text("done");
+      });
       const copes = async (append: () => Promise<void>) => {
         try {
           await append();
@@ -52,6 +57,13 @@ it("fails a handler that appends and does not expect that, and says why", async 
   const { peer } = await served();
   const task = await peer.ended(await peer.start("fails"));
   expect(task).toMatchObject({ status: "failed", error: { code: -32_603, message: said } });
+});
+
+it("ends a task whose report had no place in a log either", async () => {
+  const { peer, errors } = await served();
+  const task = await peer.ended(await peer.start("reports"));
+  expect(task).toMatchObject({ status: "completed", result: text("done") });
+  expect(errors).toEqual([]);
 });
 
 it.each(["logs", "puts_out", "logs_early"])("lets a handler that does go on: %s", async (tool) => {

@@ -28,6 +28,19 @@ it("calls a tool through a real client", async () => {
   expect(task.runs("query")).toBe(1);
 });
 
+it("shows what steps returned, of any kind", async () => {
+  const sizes = new Map([["a", 1n]]);
+  await using t = await testTasks((tasks) => {
+    tasks.tool("measure", {}, async (_, task) => (await task.step("sizes", () => sizes)).size);
+  });
+  const task = await t.start("measure", {});
+  expect(await task.result()).toMatchObject({ content: [{ type: "text", text: "1" }] });
+  await task.assertJournal({ sizes });
+  await expect(task.assertJournal({ sizes: new Map([["a", 2n]]) })).rejects.toThrow(
+    '"sizes" ended with [["a","1n"]], not with [["a","2n"]].',
+  );
+});
+
 it("dies after a step was stored, which does not run again", async () => {
   await using t = await testTasks(addReport);
   const crashed = t.crash({ after: "query" });

@@ -132,8 +132,9 @@ export class TaskLines {
     this.#dropped.set(what, (this.#dropped.get(what) ?? 0) + 1);
   }
 
-  /** What this run could not keep, as a text; undefined if it kept everything. */
+  /** What this run could not keep, as a text for its log; undefined if it kept everything, or has no log. */
   get dropped(): string | undefined {
+    if (!this.#areKept) return undefined;
     const [log = 0, output = 0, progress = 0] = (["log", "output", "progress"] as const).map((what) =>
       this.#dropped.get(what),
     );
