@@ -42,8 +42,9 @@ it.each([
 it("says where a server often is that was given without a path", { timeout: 60_000 }, async () => {
   const url = await serve((_request, response) => response.writeHead(404).end("nothing here"));
   const { host } = new URL(url);
-  const refused = await runMain(["tools", host]);
-  expect(refused.stderr).toContain(`using http://${host}\n`);
+  const address = await runMain(["tools", host]);
+  expect(address.stderr).toContain(`using http://${host}/mcp\n`);
+  const refused = await runMain(["tools", `http://${host}`]);
   expect(refused.stderr).toContain(`Check the path. Many servers are at http://${host}/mcp.\n`);
 });
 

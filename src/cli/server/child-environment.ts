@@ -2,9 +2,9 @@ import { commandVariables, prefix } from "../../env/command-variables.ts";
 import type { Io } from "../io.ts";
 
 /**
- * What a server that is started by a typed command line gets of our own variables: none, whatever their names, but those
- * that the user passes by name. They are the keys, tokens and databases of our own servers and commands, and that server
- * may be anybody's. It gets all other variables, as from a shell.
+ * What a program of others that we start for the user, such as a server by its typed command line, gets of our own
+ * variables: none, whatever their names, but those that the user passes by name. They are the keys, tokens and databases of
+ * our own servers and commands. It gets all other variables, as from a shell.
  */
 export function typedEnvironment(
   env: Io["env"],

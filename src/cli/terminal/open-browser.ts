@@ -1,13 +1,18 @@
 import { spawn } from "node:child_process";
 import { systemProgram } from "../../client/transport/process-group.ts";
 import type { Io } from "../io.ts";
+import { typedEnvironment } from "../server/child-environment.ts";
 
 /** Opens a page in the user's browser. Resolves with whether there seems to be a browser; whether it has opened is unknown. */
 export async function openBrowser(url: URL, env: Io["env"], platform = process.platform): Promise<boolean> {
   const command = browserCommand(env, platform);
   if (command === undefined) return false;
   const [program = "", ...args] = command;
-  const browser = spawn(program, [...args, url.href], { stdio: "ignore", detached: true });
+  const browser = spawn(program, [...args, url.href], {
+    stdio: "ignore",
+    detached: true,
+    env: typedEnvironment(env).env,
+  });
   return new Promise((resolve) => {
     browser.once("error", () => resolve(false));
     browser.once("spawn", () => {
