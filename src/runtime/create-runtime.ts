@@ -8,6 +8,7 @@ import { errorResult, type Outcome } from "../task/outcome.ts";
 import type { TaskLine } from "../task/task-line.ts";
 import { shownTask } from "../task/expiry.ts";
 import { systemClock, type Clock } from "./clock.ts";
+import { Commits } from "./commits.ts";
 import { errorReporter } from "./error-reporter.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./options.ts";
@@ -61,8 +62,10 @@ export interface RuntimeSetup {
 export function createRuntime(setup: RuntimeSetup): Runtime {
   const onError = errorReporter(setup.onError);
   const { store, registry, clock = systemClock, onStepRun, events, counts, telemetry, webhooks } = setup;
+  const commits = new Commits(clock);
   return new LocalRuntime({
-    store: observedStore(store, { events, counts, telemetry }),
+    store: observedStore(store, { commits, events, counts, telemetry }),
+    commits,
     registry,
     options: runtimeSettings(setup.options ?? {}),
     clock,
@@ -354,17 +357,20 @@ export class Secrets {
 }
 
 export interface StoreObservers {
+  readonly commits: Commits;
   readonly events?: ServerEvents | undefined;
   readonly counts?: ProcessCounts | undefined;
   readonly telemetry?: ServerTelemetry | undefined;
 }
 
-/** The store with writes that are counted and measured, and emit events; the store itself if nothing listens. */
-export function observedStore(store: TaskStore, { events, counts, telemetry }: StoreObservers): TaskStore {
-  if (events === undefined && counts === undefined && telemetry === undefined) return store;
+/** The store with writes that are watched, counted and measured, and emit events. */
+export function observedStore(
+  store: TaskStore,
+  { commits, events, counts, telemetry }: StoreObservers,
+): TaskStore {
   const get: TaskStore["get"] = (id) => store.get(id);
-  const own: TaskStore["write"] = (command) => store.write(command);
-  const measured = telemetry === undefined ? own : measuredWrite(store, telemetry.metrics);
+  const own: TaskStore["write"] = (command) => commits.watch(store.write(command));
+  const measured = telemetry === undefined ? own : measuredWrite({ write: own }, telemetry.metrics);
   const counted = counts === undefined ? measured : countedWrite({ write: measured }, counts);
   const write = events === undefined ? counted : eventfulWrite({ write: counted, get }, events);
   // A store has parts of its own choice, and methods that need their own `this`.

@@ -4,7 +4,6 @@ import type { Parts } from "./parts.ts";
 import type { Services } from "./services.ts";
 import { stopping } from "./stopping.ts";
 import { observeRuntime } from "./telemetry/observe-runtime.ts";
-import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 
 /** The life of a runtime: its start, which takes over the store, and its stop, which has a deadline. */
@@ -53,7 +52,20 @@ export class RuntimeLifecycle {
   async ready(withinMs: number): Promise<boolean> {
     const { store, clock } = this.#services;
     const isOpen = this.#open && this.#parts.ownership.held && !this.#drained && this.#stopped === undefined;
-    return isOpen && (await storeAnswers(store, clock, withinMs));
+    if (!isOpen) return false;
+    return inTime(
+      () => Promise.all([store.nextSweepAt(clock.now()), this.#assertTakesWrites()]),
+      clock,
+      withinMs,
+    );
+  }
+
+  #assertTakesWrites(): Promise<void> {
+    const { store, clock, commits } = this.#services;
+    return commits.assertTaken(
+      () =>
+        this.#parts.reporter.report() ?? store.write({ type: "delete_expired", now: clock.now(), limit: 1 }),
+    );
   }
 
   /** Resolves once calls can be accepted; waits for a start in progress. */
@@ -161,16 +173,16 @@ export class RuntimeLifecycle {
   }
 }
 
-/** Whether `store` answers a small read within that many milliseconds. */
-export async function storeAnswers(store: TaskStore, clock: Clock, ms: number): Promise<boolean> {
+/** Whether `ask` resolves within that many milliseconds. */
+export async function inTime(ask: () => Promise<unknown>, clock: Clock, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const cancelTimer = clock.after(ms, () => late.resolve(false));
-  const read = store.nextSweepAt(clock.now()).then(
+  const answered = ask().then(
     () => true,
     () => false,
   );
   try {
-    return await Promise.race([read, late.promise]);
+    return await Promise.race([answered, late.promise]);
   } finally {
     cancelTimer();
   }

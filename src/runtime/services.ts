@@ -1,5 +1,6 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
+import type { Commits } from "./commits.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import type { OwnContext } from "./own-context.ts";
 import type { RuntimeSettings } from "./options.ts";
@@ -16,6 +17,8 @@ export type OnStepRun = (taskId: string, key: string) => void;
 /** What every part of the runtime gets. */
 export interface Services {
   readonly store: TaskStore;
+  /** What became of the writes of this process. */
+  readonly commits: Commits;
   readonly registry: Registry;
   readonly options: RuntimeSettings;
   readonly clock: Clock;

@@ -21,6 +21,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { Timers } from "../runtime/timers.ts";
 import { taskCaller, type TaskContext } from "../runtime/tool/task-context.ts";
 import { credentialsOf } from "../runtime/tool/received-request.ts";
+import { Commits } from "../runtime/commits.ts";
 import { ownContext } from "../runtime/own-context.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import { encodeJournalKey } from "../task/journal.ts";
@@ -207,6 +208,7 @@ async function replayHandler(
     registry,
     options,
     clock,
+    commits: new Commits(clock),
     inOwnContext,
     onError: ignore,
     unreadable: new UnreadableTasks(ignore),

@@ -5,6 +5,7 @@ import { Run } from "../../src/runtime/journal/run.ts";
 import { TaskLines } from "../../src/runtime/journal/task-lines.ts";
 import { defaultSettings } from "../../src/runtime/options.ts";
 import type { Services } from "../../src/runtime/services.ts";
+import { Commits } from "../../src/runtime/commits.ts";
 import { ownContext } from "../../src/runtime/own-context.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
@@ -33,6 +34,7 @@ async function services(): Promise<Services> {
     registry: new Registry(),
     options: defaultSettings,
     clock: new FakeClock(),
+    commits: new Commits(new FakeClock()),
     inOwnContext: ownContext(),
     onError,
     unreadable,

@@ -52,7 +52,7 @@ export class Reporter {
     if (counts === undefined || reports === undefined) return;
     this.#process = this.#readings();
     this.#startedAt = clock.now();
-    const report = (): void => this.#report(counts, reports);
+    const report = (): void => void this.#report(counts, reports);
     this.#cancelTimers = [clock.after(firstAfterMs, report), clock.every(everyMs, report)];
   }
 
@@ -67,10 +67,16 @@ export class Reporter {
     this.close();
   }
 
+  /** Sends a report now; rejects if the store does not accept it. Undefined if this process sends none. */
+  report(): Promise<void> | undefined {
+    const { counts, store } = this.#services;
+    if (this.#closed || counts === undefined || store.reports === undefined) return undefined;
+    return this.#report(counts, store.reports);
+  }
+
   async #last(counts: ProcessCounts, reports: NodeReports): Promise<void> {
-    await this.#writing;
-    this.#report(counts, reports);
-    await this.#writing;
+    await this.#writing?.catch(() => undefined);
+    await this.#report(counts, reports).catch(() => undefined);
   }
 
   /** Sends no more reports. */
@@ -85,22 +91,21 @@ export class Reporter {
     this.#cancelTimers = [];
   }
 
-  /** Skipped while the store has not accepted the previous report. */
-  #report(counts: ProcessCounts, reports: NodeReports): void {
-    const { onError } = this.#services;
-    this.#writing ??= this.#write(counts, reports)
-      .then(
-        () => {
-          this.#failed = false;
-        },
+  /** The previous report, if the store has not accepted that yet. */
+  #report(counts: ProcessCounts, reports: NodeReports): Promise<void> {
+    const { onError, commits } = this.#services;
+    if (this.#writing === undefined) {
+      const writing = commits.prove(this.#write(counts, reports)).finally(() => (this.#writing = undefined));
+      this.#writing = writing;
+      writing.then(
+        () => (this.#failed = false),
         (error: unknown) => {
           if (!this.#failed && !this.#closed) onError(error);
           this.#failed = true;
         },
-      )
-      .finally(() => {
-        this.#writing = undefined;
-      });
+      );
+    }
+    return this.#writing;
   }
 
   /** Nothing more is sent: the store may be closed, if a stop could not wait for the last report. */

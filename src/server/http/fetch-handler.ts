@@ -26,7 +26,7 @@ export interface FetchHandler {
 
 /**
  * Serves `server` on `options.path`. The first request starts the tasks, unless `tasks.start()` did; while they cannot start, requests get
- * 503. `GET /healthz` is 200 while the process lives. `GET /readyz` is 200 once the tasks have started and their store answers, otherwise
+ * 503. `GET /healthz` is 200 while the process lives. `GET /readyz` is 200 once the tasks have started and their store takes writes, otherwise
  * 503. Neither needs authentication. Throws `configuration` for options that contradict each other.
  *
  * ```ts

@@ -33,7 +33,7 @@ export type NextFunction = (error?: unknown) => void;
 
 /**
  * Serves `server` on `options.path`, which is the full path wherever the handler is mounted. Also serves `GET /healthz`, 200 while the
- * process lives, and `GET /readyz`, 200 once the tasks have started and their store answers, otherwise 503. The first request starts the
+ * process lives, and `GET /readyz`, 200 once the tasks have started and their store takes writes, otherwise 503. The first request starts the
  * tasks, unless `tasks.start()` did; while they cannot start, requests get 503. Throws `configuration` for options that contradict each
  * other.
  *

@@ -39,7 +39,7 @@ import { summedByTool, type QueueLength } from "../queue-length.ts";
 export interface OpenDatabase {
   readonly owner: string;
   readonly reader: SqliteReader;
-  readonly writer: Pick<Writer, "write">;
+  readonly writer: Pick<Writer, "write" | "dead">;
   /** Encrypts from now on. */
   encrypt(sealing: Sealing): void;
   readonly others: Pick<OtherOwners, "renew" | "living">;
@@ -136,7 +136,8 @@ export class StoreOnSqlite implements TaskStore {
   }
 
   async renew(): Promise<Renewal> {
-    const lost = (await this.#open().lost?.()) ?? (await this.#nowEncrypted());
+    const database = this.#open();
+    const lost = database.writer.dead ?? (await database.lost?.()) ?? (await this.#nowEncrypted());
     if (lost !== undefined) return { held: false, gone: [], others: 0, lost };
     return this.#read(() => this.#open().others.renew());
   }

@@ -101,6 +101,11 @@ export class Writer {
     });
   }
 
+  /** Why the thread has ended, if it has not been stopped: nothing more is written. */
+  get dead(): HoldfastError | undefined {
+    return this.#dead;
+  }
+
   /** Encrypts what is written from now on. */
   encrypt(sealing: Sealing): void {
     this.#send({ type: "encrypt", sealing });

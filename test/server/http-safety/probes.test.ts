@@ -3,8 +3,11 @@ import { createTasks } from "holdfast";
 import { createFetchHandler, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { storeAnswers } from "../../../src/runtime/runtime-lifecycle.ts";
+import { inTime } from "../../../src/runtime/runtime-lifecycle.ts";
 import { FakeClock } from "../../../src/testing/clocks.ts";
+import { text } from "../../kit/messages.ts";
+import { serve } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 import { Held, storeFailed, watchedStore, type BeforeCall } from "../../runtime/watched-store.ts";
 
 /** A handler behind a token, which nobody has here. */
@@ -49,6 +52,27 @@ it("is ready from its start to its stop, as far as its store answers, and health
   expect([await probe("/healthz"), (await probe("/readyz"))[0]]).toEqual([[200, "ok"], 503]);
 });
 
+it("is not ready while its store takes no writes, although it answers reads", async () => {
+  let isFull = false;
+  const { http } = await serve({
+    tools: (tasks) => tasks.tool("greet", {}, () => text("Hello")),
+    options: {
+      store: watchedStore(memoryStore(), (call) => {
+        if (isFull && (call === "create" || call === "delete_expired")) throw storeFailed();
+      }),
+    },
+  });
+  const client = new StatelessClient(http.url);
+  const ready = async (): Promise<number> => (await fetch(new URL("/readyz", http.url))).status;
+  expect(await ready()).toBe(200);
+  isFull = true;
+  expect((await client.call("greet")).error).toMatchObject({ code: -32_603 });
+  expect([await ready(), await ready()]).toEqual([503, 503]);
+  isFull = false;
+  expect([await ready(), await ready()]).toEqual([200, 200]);
+  expect((await client.call("greet")).error).toBeUndefined();
+});
+
 it("answers HEAD, names no cause, and leaves other methods to the protocol's path", async () => {
   const { tasks, handler, probe } = setup(() => undefined);
   onTestFinished(() => handler.close());
@@ -87,7 +111,7 @@ it("looks at the store once for all who ask at a time", async () => {
 it("does not wait for a store that does not answer", async () => {
   const clock = new FakeClock();
   const held = new Held("nextSweepAt");
-  const answers = storeAnswers(watchedStore(memoryStore(), held.before), clock, 2_000);
+  const answers = inTime(async () => held.before("nextSweepAt", undefined), clock, 2_000);
   await clock.advance(2_000);
   expect(await answers).toBe(false);
 });
