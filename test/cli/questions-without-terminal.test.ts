@@ -73,9 +73,8 @@ it("leaves a task that asks whose server nobody else can reach", { timeout: 60_0
   const env = { HOLDFAST_STATE: state, HOLDFAST_STORE: `sqlite:${join(state, "tasks.db")}` };
   const run = async (...args: string[]): Promise<Run> => runMain(args, { env });
   const server = `${process.execPath} ${root}examples/everything/main.ts --stdio`;
-  const asked = await run(
-    ...["call", server, "confirm_delete", "filename=a.txt", "--pass-env", "HOLDFAST_STORE"],
-  );
+  const passes = ["--pass-env", "HOLDFAST_STORE"];
+  const asked = await run("call", server, "confirm_delete", "filename=a.txt", ...passes);
   // The commands below start the server with the same variable.
   expect(asked).toMatchObject({ code: 8, stdout: "" });
   const [, id = ""] = /holdfast answer (\S+)\n {2}confirm: Delete a\.txt\?/.exec(asked.stderr) ?? [];

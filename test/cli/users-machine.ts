@@ -44,7 +44,7 @@ export async function usersMachine(own: Entries = {}) {
     env,
     config,
     /** A folder with that `.mcp.json`. */
-    async project(entries: Entries): Promise<string> {
+    project: async (entries: Entries): Promise<string> => {
       const path = await folder();
       await writeFile(join(path, ".mcp.json"), JSON.stringify({ mcpServers: entries }));
       return path;
