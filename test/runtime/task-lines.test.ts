@@ -276,7 +276,7 @@ describe("a log and an output", () => {
     const full = "The output of this task is full. What came later was not kept.";
     expect(await linesOf(second, id, "output")).toEqual(["block 1", "block 2", full]);
     expect(await linesOf(second, id)).toEqual([
-      "This task could not keep 3 of its output blocks (maxOutputBlocks or maxOutputBytes was reached), 1 of its progress reports (they had no finite number).",
+      "Some of what this task reported was not kept: 3 output blocks beyond maxOutputBlocks or maxOutputBytes, 1 progress report without a finite number.",
     ]);
   });
 

@@ -295,3 +295,33 @@ it("reports progress, and says what a task cannot do", async () => {
     expect.stringContaining("ctx.mcpReq.elicitInput does not take signal in a task"),
   ]);
 });
+
+it("takes whatever a handler reports through the SDK's context, and no Error for a result", async () => {
+  const cycle: Record<string, unknown> = { n: 1n };
+  cycle["self"] = cycle;
+  const { peer, errors } = await serveDurable(
+    making((server) => {
+      server.registerTool("report", { task: "optional" }, async (ctx) => {
+        await ctx.mcpReq.log("error", cycle);
+        await ctx.mcpReq.log("error", new Error("refused"), "net");
+        const params = { progressToken: "p", progress: Number.NaN };
+        await ctx.mcpReq.notify({ method: "notifications/progress", params });
+        return text("done");
+      });
+      server.registerTool("fails", { task: "optional" }, (() => new Error("failed")) as never);
+    }),
+  );
+  const id = await peer.start("report");
+  expect(await peer.ended(id)).toMatchObject({ status: "completed", result: text("done") });
+  const uri = `task://${id}/log`;
+  const read = await peer.result("resources/read", { uri }, { headers: { "Mcp-Name": uri } });
+  const { contents } = read as { contents: [{ text: string }] };
+  const lines = contents[0].text.split("\n").filter((line) => line !== "");
+  expect(lines.map((line) => (JSON.parse(line) as { text: unknown }).text)).toEqual([
+    '{"n":"1n","self":"[circular]"}',
+    "net: Error: refused",
+    "Some of what this task reported was not kept: 1 progress report without a finite number.",
+  ]);
+  expect(await peer.ended(await peer.start("fails"))).toMatchObject({ status: "failed" });
+  expect(errors).toEqual([]);
+});

@@ -33,6 +33,13 @@ export interface LinesSetup {
 /** What a handler reports, by kind. */
 type Reported = LineList | "progress";
 
+/** What is said of reports that were not kept: of one, of several, and why. */
+const droppedWords: Readonly<Record<Reported, readonly [one: string, many: string, why: string]>> = {
+  log: ["log line", "log lines", "larger than maxLogBytes"],
+  output: ["output block", "output blocks", "beyond maxOutputBlocks or maxOutputBytes"],
+  progress: ["progress report", "progress reports", "without a finite number"],
+};
+
 /** Readers of an output that is full see that something is missing. */
 const outputEnd = JSON.stringify({
   type: "text",
@@ -135,15 +142,12 @@ export class TaskLines {
   /** What this run could not keep, as a text for its log; undefined if it kept everything, or has no log. */
   get dropped(): string | undefined {
     if (!this.#areKept) return undefined;
-    const [log = 0, output = 0, progress = 0] = (["log", "output", "progress"] as const).map((what) =>
-      this.#dropped.get(what),
-    );
-    const parts = [
-      log > 0 && `${log} of its log lines (maxLogBytes is too small for them)`,
-      output > 0 && `${output} of its output blocks (maxOutputBlocks or maxOutputBytes was reached)`,
-      progress > 0 && `${progress} of its progress reports (they had no finite number)`,
-    ].filter((part) => part !== false);
-    return parts.length === 0 ? undefined : `This task could not keep ${parts.join(", ")}.`;
+    const missing = Array.from(this.#dropped, ([what, count]) => {
+      const [one, many, why] = droppedWords[what];
+      return `${count} ${count === 1 ? one : many} ${why}`;
+    });
+    if (missing.length === 0) return undefined;
+    return `Some of what this task reported was not kept: ${missing.join(", ")}.`;
   }
 
   /** The number of the last line of a list, written or not. A repeated line has none. */
