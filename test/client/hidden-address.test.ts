@@ -26,6 +26,11 @@ it("hides the query's values in references and errors, and still finds the task"
   expect(await (await second.resume(reference)).result()).toMatchObject({ content: [{ text: "published" }] });
   const other = await at("key=other&region=eu", ["region"]);
   await expect(other.resume(reference)).rejects.toMatchObject({ code: "reference" });
+  const before = { server: `${http.url}?key=s3cret`, generation: "2026-07-28", taskId: "1" };
+  const foreign: unknown = await other.resume(before).catch((error: unknown) => error);
+  expect(String(foreign)).toContain("The task belongs to");
+  expect(String(foreign)).not.toContain("s3cret");
+  await expect(connect("example.com/mcp?key=s3cret")).rejects.toThrow('not "example.com/mcp?***"');
   const refused: unknown = await connect("http://127.0.0.1:9/mcp?key=s3cret").catch(
     (error: unknown) => error,
   );

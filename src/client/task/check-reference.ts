@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../generation/message.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import { redacted } from "../transport/server-name.ts";
 import type { TaskReference } from "./task-reference.ts";
 
 /** Checks that the reference belongs to this server, so that its id is not sent to another one. */
@@ -16,7 +17,7 @@ export function checkReference(value: unknown, server: string, generation: strin
   if (value.server !== server || value.generation !== generation) {
     throw new TaskClientError(
       "reference",
-      `The task belongs to ${value.server} (${value.generation}), but this client is connected to ${server} (${generation})`,
+      `The task belongs to ${redacted(value.server)} (${value.generation}), but this client is connected to ${server} (${generation})`,
       { reference: value },
     );
   }

@@ -3,7 +3,7 @@
  * to the task, so keep it like a password.
  */
 export interface TaskReference {
-  /** The server that holds the task: its URL, or another name from `connect`; see `serverName`. */
+  /** The server that holds the task: its URL without the values of its query, or another name from `connect`; see `serverName`. */
   readonly server: string;
   /** The form of the Tasks protocol that created the task. Others cannot see it. */
   readonly generation: string;

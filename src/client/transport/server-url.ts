@@ -7,8 +7,8 @@ export const targets =
 export function httpUrl(target: string | URL): URL {
   const url = target instanceof URL ? target : URL.parse(target);
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  // Keeps a password out of logs.
-  const named = String(target).replace(/^.*@/su, "");
+  // Keeps passwords and keys out of logs.
+  const named = String(target).replace(/\?.*$/su, "?***").replace(/^.*@/su, "");
   throw new TypeError(`connect takes ${targets}, not ${JSON.stringify(named)}.`);
 }
 
