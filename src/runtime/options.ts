@@ -126,6 +126,8 @@ export class DeclaredRuntimeOptions {
     default: 1_000,
     variable: "HOLDFAST_MAX_INPUTS_PER_TASK",
   });
+  /** Maximum number of tasks above a task whose handler calls another tool (`task.call`). A deeper call rejects. Default 16. */
+  readonly maxCallDepth?: number = number({ min: 1, default: 16, variable: "HOLDFAST_MAX_CALL_DEPTH" });
   /** Maximum number of events stored for one task until its handler takes them. Sending one more is refused. Default 1,000. */
   readonly maxEventsPerTask?: number = number({
     min: 1,

@@ -31,6 +31,8 @@ export type FaultCode =
   | "not_json"
   | "replay_mismatch"
   | "step_timeout"
+  // a step failed after its handler had returned, which did not wait for it
+  | "step_not_awaited"
   // an attempt worked longer without a break than its tool's `timeoutMs` allows
   | "attempt_timeout"
   | "input_timeout"

@@ -145,10 +145,19 @@ describe("a call of another tool", () => {
     expect(await unfinished(process)).toEqual([]);
   });
 
-  it("cannot go deeper than sixteen", async () => {
-    const process = await Process.started({ tools: { root: calls("root") }, options: dropping });
+  it.each([
+    ["sixteen", {}, 16],
+    ["maxCallDepth", { maxCallDepth: 3 }, 3],
+  ])("cannot go deeper than %s", async (_, options, depth) => {
+    let runs = 0;
+    const root: Handler = (args, task) => {
+      runs++;
+      return calls("root")(args, task);
+    };
+    const process = await Process.started({ tools: { root }, options: { concurrency: 64, ...options } });
     const id = await process.callId("root");
-    expect(JSON.stringify(bodyOf(await process.ended(id)))).toContain("16 levels deep");
+    expect(JSON.stringify(bodyOf(await process.ended(id)))).toContain(`${depth} levels deep`);
+    expect(runs).toBe(depth + 1);
     expect(await unfinished(process)).toEqual([]);
   });
 });

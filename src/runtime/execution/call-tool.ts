@@ -16,10 +16,7 @@ import { callErrorOf } from "../tool/tool-errors.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
 import type { Tool } from "../tool/tool.ts";
 
-/** Maximum number of tasks above a task. */
-const deepest = 16;
-
-/** Maximum number of its calls running at the same time. */
+/** Maximum number of calls of a task running at the same time. */
 const mostOpen = 1_000;
 
 export interface CallsSetup {
@@ -84,10 +81,11 @@ export class Calls {
     if (tool === undefined) throw wrong(`this server has no tool "${name}"`);
     assertCallable(tool, { origin, generation: record.generation });
     const depth = (origin.depth ?? 0) + 1;
-    if (depth > deepest) {
+    const { maxCallDepth } = services.options;
+    if (depth > maxCallDepth) {
       throw new HoldfastError(
         "limit_reached",
-        `Calls between tools can be nested at most ${deepest} levels deep.`,
+        `Calls between tools can be nested at most ${maxCallDepth} levels deep (maxCallDepth).`,
       );
     }
     const validated = await validateArguments(tool, args ?? {});

@@ -7,7 +7,7 @@ import { deadlineAfter } from "../duration.ts";
 import { decodeError, encodeError, encodeValue } from "../journal/journalled.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
-import { isNonRetryable } from "../tool/tool-errors.ts";
+import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
 import { ruleAllows, type Report } from "../tool/tool.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
@@ -46,11 +46,12 @@ const smallErrorBytes = 4_096;
  * ended.
  */
 export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number): Promise<TryEnd> {
-  const { run, key } = step;
+  const { run, effects, key } = step;
   let returned: T;
   try {
     returned = await (run.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step));
   } catch (thrown) {
+    if (run.life.hasReturned) effects.report(failedLate(step, thrown));
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
     if (run.signal.aborted || isFault(thrown)) return { thrown };
     const until = await nextTry(step, tries + 1, thrown);
@@ -67,6 +68,16 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
   } catch (refusal) {
     return recordRefusal(step, refusal, begunAt);
   }
+}
+
+/** The handler did not wait for the step, so that nobody else hears of it. */
+function failedLate<T>({ run, key }: Step<T>, cause: unknown): HoldfastError {
+  return new HoldfastError(
+    "step_not_awaited",
+    `Step "${key}" of task ${run.taskId} failed after its handler had returned: ${describeThrown(cause)}. ` +
+      "Its outcome does not show that. Await steps before the handler returns.",
+    { cause },
+  );
 }
 
 async function recordThrown<T>(step: Step<T>, thrown: unknown, begunAt: number): Promise<TryEnd> {

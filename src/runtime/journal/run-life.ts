@@ -20,6 +20,11 @@ export class RunLife {
     return this.#state;
   }
 
+  /** Whether the handler has returned or thrown, so that it learns of nothing any more. */
+  get hasReturned(): boolean {
+    return this.#state === "ended" || (this.#state === "fenced" && !this.signal.aborted);
+  }
+
   /** Aborts when the handler should end. */
   get signal(): AbortSignal {
     return this.#abort.signal;

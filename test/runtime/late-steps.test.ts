@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { rest } from "../../src/testing/clocks.ts";
+import { bodyOf, Process, text, type Handler } from "./harness.ts";
+
+/** Fails a step once the handler has returned, which did not wait for it. */
+function leaving(gate: Promise<void>, options = {}): Handler {
+  return async (_, task) => {
+    void task.step("send mail", options, async () => {
+      await gate;
+      throw new Error("SMTP down");
+    });
+    await task.step("note", () => "noted");
+    return text("mail sent");
+  };
+}
+
+const told = {
+  code: "step_not_awaited",
+  message: expect.stringMatching(
+    /^Step "send mail" of task .* after its handler had returned: SMTP down\./,
+  ) as string,
+  cause: expect.objectContaining({ message: "SMTP down" }) as Error,
+};
+
+async function calm(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await rest();
+}
+
+it.each([{}, { retries: 3 }])(
+  "tells onError of a step that fails after its handler has returned, once, with %o",
+  async (options) => {
+    const gate = Promise.withResolvers<void>();
+    const process = await Process.started({ tools: { order: leaving(gate.promise, options) } });
+    const id = await process.callId("order");
+    expect(bodyOf(await process.ended(id))).toEqual(text("mail sent"));
+    expect(process.errors).toEqual([]);
+    gate.resolve();
+    await calm();
+    expect(process.errors).toEqual([expect.objectContaining(told)]);
+    expect(bodyOf(await process.get(id))).toEqual(text("mail sent"));
+  },
+);
+
+it("tells it of a call that was answered directly, too", async () => {
+  const gate = Promise.withResolvers<void>();
+  const process = await Process.started({ tools: { order: leaving(gate.promise) } });
+  expect(JSON.parse((await process.runInline("order")).body)).toEqual(text("mail sent"));
+  gate.resolve();
+  await calm();
+  expect(process.errors).toEqual([expect.objectContaining(told)]);
+});
+
+it("tells nothing of a step that fails because its task was cancelled, or where the handler hears of it", async () => {
+  const waits: Handler = (_, task) =>
+    task.step("wait", ({ signal }) => {
+      const { promise, reject } = Promise.withResolvers<never>();
+      signal.addEventListener("abort", () => reject(signal.reason as Error));
+      return promise;
+    });
+  const fails: Handler = async (_, task) => {
+    await task.step("fail", () => Promise.reject(new Error("no")));
+    return text("never");
+  };
+  const process = await Process.started({ tools: { waits, fails } });
+  await process.ended(await process.callId("fails"));
+  const id = await process.callId("waits");
+  await rest();
+  await process.cancel(id);
+  await process.ended(id);
+  await calm();
+  expect(process.errors).toEqual([]);
+});
