@@ -1,3 +1,4 @@
+import { HoldfastError } from "../../src/task/fault.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
@@ -152,7 +153,8 @@ export class UnsteadyServer {
   }
 
   errors(): readonly unknown[] {
-    return [...this.#errors, ...(this.#life.over ? [] : this.#process.errors)];
+    const errors = [...this.#errors, ...(this.#life.over ? [] : this.#process.errors)];
+    return errors.filter((error) => !isOfLateStep(error));
   }
 
   #next(): Process {
@@ -301,4 +303,9 @@ export class UnsteadyServer {
 
 function newLife(): Life {
   return { over: false, underWay: 0, end: Promise.withResolvers() };
+}
+
+/** Handlers return while other branches of theirs run. */
+function isOfLateStep(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "step_not_awaited";
 }
