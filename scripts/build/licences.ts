@@ -20,12 +20,12 @@ interface Package {
   readonly license?: unknown;
 }
 
-/** The names, versions and licences of all packages in the bundle. Rejects if one has no permissive licence. */
+/** The names, versions, licences and notices of all packages in the bundle. Rejects if one has no permissive licence. */
 export async function licencesOf(chunks: readonly OutputChunk[]): Promise<string> {
   const ids = chunks.flatMap(({ moduleIds }) => moduleIds);
   const folders = new Set(ids.flatMap((id) => folderOf(id)));
   const texts = await Promise.all([...folders].sort().map((folder) => licenceIn(folder)));
-  const title = "The files of this folder contain code of these packages, each under its own licence.";
+  const title = "These files contain code of the following packages, each under its own licence.";
   return `${[title, ...texts].join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
 }
 
@@ -40,8 +40,12 @@ async function licenceIn(folder: string): Promise<string> {
   ) as Package;
   if (!permissive.has(license))
     throw new Error(`${name} is bundled, and its licence is ${JSON.stringify(license)}.`);
-  const file = (await readdir(folder)).find((each) => /^licen[cs]e(?:\.\w+)?$/i.test(each));
+  const files = await readdir(folder);
+  const file = files.find((each) => /^licen[cs]e(?:\.\w+)?$/i.test(each));
   if (file === undefined)
     throw new Error(`${name} is bundled, and ${dirname(folder)} has no text of its licence.`);
-  return `${name} ${version} (${String(license)})\n\n${(await readFile(join(folder, file), "utf8")).trim()}`;
+  // Apache-2.0 wants the notices of a package passed on too.
+  const texts = [file, ...files.filter((each) => /^notice(?:\.\w+)?$/i.test(each))];
+  const read = texts.map(async (each) => (await readFile(join(folder, each), "utf8")).trim());
+  return `${name} ${version} (${String(license)})\n\n${(await Promise.all(read)).join("\n\n")}`;
 }

@@ -150,7 +150,7 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .command("init")
     .description("write a starter project: a server, a client, a test and a Dockerfile")
     .argument("[dir]", "the project's folder", ".")
-    .option("--tarball <file>", "a packed Holdfast to copy into the project, instead of npm's")
+    .option("--tarball <file>", "a packed Holdfast to copy into the project")
     .option("--json", jsonHelp)
     .action(async (dir: string, options: InitOptions) =>
       end(await (await import("./command/init.ts")).init(context, { dir, options })),

@@ -137,6 +137,12 @@ class DeclaredConnectOptions {
     { secret: true }, // may be a token by mistake
   );
   /**
+   * Which addresses the requests of `auth` may use, to read metadata and to get tokens. Servers name these addresses, so a program that
+   * connects to servers of others, such as a hosted platform, sets `public`: only the public internet is reached, without proxies and without
+   * `fetch`, and any other address rejects with `unauthorized`. The requests to the server itself are not limited. Default `any`.
+   */
+  readonly addresses?: "any" | "public" = choice(["any", "public"], { default: "any" });
+  /**
    * Sends the HTTP requests. With the global `fetch` a call fails when its server sends nothing for 300 seconds. Default: Node's HTTP
    * client, without time limits.
    */

@@ -53,10 +53,14 @@ it("writes a project that passes its own tests", { timeout: 180_000 }, async () 
   const made = await holdfast(["init", "My Reports"], { cwd });
   expect(made).toMatchObject({ code: 0, stderr: "" });
   expect(made.stdout).toMatch(
-    /\n {2}src\/server\.ts\n[^]*Next:\n {2}cd 'My Reports'\n {2}npm install\n {2}npm test\n {2}npm start\n$/,
+    /\n {2}src\/server\.ts\n[^]*Next:\n {2}cd 'My Reports'\n {2}npm pack \S+ --ignore-scripts\n {2}npm install\n {2}npm test\n {2}npm start\n$/,
   );
   const project = join(cwd, "My Reports");
   expect(await filesIn(project)).toEqual(names);
+  const { dependencies } = JSON.parse(await readFile(join(project, "package.json"), "utf8")) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  expect(dependencies["holdfast"]).toMatch(/^file:holdfast-[\d.]+\.tgz$/);
   await install(project);
   const tested = await node(project, ["--import", "holdfast", "--test", "--test-reporter=tap"]);
   expect(tested.stdout).toMatch(/^# pass 2$/m);

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { connect, TaskClientError, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
-import { fetchWithoutTimeout } from "../../src/client/transport/server-connection.ts";
+import { fetchWithoutTimeout } from "../../src/client/transport/node-fetch.ts";
 
 const mib = 2 ** 20;
 const protocolVersion = "2025-06-18";

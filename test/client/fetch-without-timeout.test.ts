@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectWith } from "../../src/client/connect.ts";
-import { fetchWithoutTimeout } from "../../src/client/transport/server-connection.ts";
+import { fetchWithoutTimeout } from "../../src/client/transport/node-fetch.ts";
 import { sent } from "./answers.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ScriptedServer } from "./scripted-server.ts";

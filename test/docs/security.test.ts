@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { connectOptions } from "../../src/client/connect-options.ts";
 import type { Table } from "../../src/options/options.ts";
 import { httpOptions } from "../../src/server/http/http-options.ts";
 import { rateOptions } from "../../src/server/rates/rate-options.ts";
@@ -39,11 +40,13 @@ it("names the limits that there are, with their defaults", () => {
   const ofTasks = numbersOf(tasksOptions);
   const ofHttp = numbersOf(httpOptions).filter(([name]) => name !== "port");
   const ofRates = numbersOf(rateOptions, "rates.");
-  const defaults = new Map([...ofTasks, ...ofHttp, ...ofRates]);
+  const ofClients = numbersOf(connectOptions).filter(([name]) => name.startsWith("max"));
+  const defaults = new Map([...ofTasks, ...ofHttp, ...ofRates, ...ofClients]);
   const named = limitsOf(page);
   for (const [name, value] of named) expect([name, value]).toEqual([name, defaults.get(name)]);
   const limits = ofTasks.filter(([name]) => name.startsWith("max") && !name.includes("Crash"));
-  for (const [name] of [...limits, ...ofHttp, ...ofRates]) expect([...named.keys()]).toContain(name);
+  for (const [name] of [...limits, ...ofHttp, ...ofRates, ...ofClients])
+    expect([...named.keys()]).toContain(name);
 });
 
 it("names options of HTTP that there are", () => {

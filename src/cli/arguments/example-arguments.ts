@@ -65,22 +65,24 @@ function exampleObject(schema: JsonObject, root: JsonObject, depth: number): Jso
   );
 }
 
-const texts: Readonly<Record<string, string>> = {
-  date: "2026-11-23",
-  "date-time": "2026-11-23T12:00:00Z",
-  time: "12:00:00Z",
-  email: "ann@example.com",
-  uri: "https://example.com/",
-  url: "https://example.com/",
-  uuid: "123e4567-e89b-42d3-a456-426614174000",
-  hostname: "example.com",
-  ipv4: "192.0.2.1",
-  ipv6: "2001:db8::1",
-};
+const texts: ReadonlyMap<unknown, string> = new Map(
+  Object.entries({
+    date: "2026-11-23",
+    "date-time": "2026-11-23T12:00:00Z",
+    time: "12:00:00Z",
+    email: "ann@example.com",
+    uri: "https://example.com/",
+    url: "https://example.com/",
+    uuid: "123e4567-e89b-42d3-a456-426614174000",
+    hostname: "example.com",
+    ipv4: "192.0.2.1",
+    ipv6: "2001:db8::1",
+  }),
+);
 
 /** Text of unknown form becomes three dots, to be filled in. */
 function exampleText({ format, minLength }: JsonObject, key: string): string {
-  const known = typeof format === "string" ? texts[format] : undefined;
+  const known = texts.get(format);
   if (known !== undefined) return known;
   const text = /name$/i.test(key) ? "Ada" : "...";
   return typeof minLength === "number" && minLength > text.length && minLength <= 100

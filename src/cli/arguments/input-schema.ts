@@ -51,7 +51,10 @@ export function follow(schema: unknown, root: JsonObject): JsonObject {
       .slice(2)
       .split("/")
       .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-      .reduce<unknown>((value, part) => (isJsonObject(value) ? value[part] : undefined), root);
+      .reduce<unknown>(
+        (value, part) => (isJsonObject(value) && Object.hasOwn(value, part) ? value[part] : undefined),
+        root,
+      );
   }
   return {};
 }

@@ -26,11 +26,10 @@ export function parseArguments(pairs: readonly Pair[], schema: InputSchema, give
  */
 export function completeArguments(given: JsonObject, schema: InputSchema): JsonObject {
   const { properties, required, root } = schema;
-  const args = { ...given };
-  for (const key of required) {
-    const fallback = properties.get(key)?.["default"];
-    if (!Object.hasOwn(args, key) && fallback !== undefined) args[key] = fallback;
-  }
+  const defaults = required
+    .map((key) => [key, properties.get(key)?.["default"]] as const)
+    .filter(([key, fallback]) => !Object.hasOwn(given, key) && fallback !== undefined);
+  const args: JsonObject = { ...given, ...Object.fromEntries(defaults) };
   const missing = required.filter((key) => !Object.hasOwn(args, key));
   if (missing.length > 0)
     throw new UsageError(`Missing: ${missing.join(", ")}. ${describeArguments(schema)}`);

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../generation/message.ts";
+import { shownAddress } from "../../generation/web-address.ts";
 import type { OpenQuestion } from "../../client/task/remote-task.ts";
 import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 
@@ -7,7 +8,7 @@ export function describeQuestion(key: string, { method, params }: OpenQuestion):
   const { message, requestedSchema, url } = params;
   if (method !== "elicitation/create") return `${key}: ${method}`;
   const text = typeof message === "string" ? message : "";
-  if (typeof url === "string") return `${key}: ${text} ${url}`;
+  if (typeof url === "string") return `${key}: ${text} ${shownAddress(url)}`;
   if (!isJsonObject(requestedSchema)) return `${key}: ${text}`;
   const { properties, required, root } = readInputSchema(requestedSchema);
   const fields = [...properties].map(

@@ -1,5 +1,6 @@
 import { copyFile, lstat, mkdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { quoteWord } from "../arguments/shell-words.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
@@ -55,7 +56,12 @@ export async function init(
     return exitCodes.done;
   }
   const path = relative(io.cwd, folder);
-  const next = [...(path === "" ? [] : [`cd ${quoteWord(path)}`]), "npm install", "npm test", "npm start"];
+  const next = [
+    ...(path === "" ? [] : [`cd ${quoteWord(path)}`]),
+    // It packs the Holdfast that runs.
+    ...(copied === undefined ? [`npm pack ${quoteWord(fileURLToPath(own))} --ignore-scripts`] : []),
+    ...["npm install", "npm test", "npm start"],
+  ];
   const list = (lines: readonly string[]): string => lines.map((line) => `  ${line}\n`).join("");
   await output.print(`Wrote to ${folder}:\n${list(names)}\nNext:\n${list(next)}`);
   return exitCodes.done;
@@ -80,7 +86,8 @@ async function packageJson(folder: string, tarball: string | undefined): Promise
     // The SDK's exact version that Holdfast depends on: a second copy of the SDK would have another McpServer class.
     dependencies: {
       "@modelcontextprotocol/server": dependencies["@modelcontextprotocol/server"],
-      holdfast: tarball === undefined ? version : `file:${tarball}`,
+      // Never by its name alone: on npm, that is not ours.
+      holdfast: `file:${tarball ?? `holdfast-${version}.tgz`}`,
       zod: devDependencies["zod"],
     },
     devDependencies: {

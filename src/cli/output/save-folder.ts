@@ -64,41 +64,46 @@ async function writeNew(path: string, content: string | Uint8Array): Promise<voi
 }
 
 /** The file extensions of a type; new files get the first one. */
-const endings: Readonly<Record<string, readonly string[]>> = {
-  "application/gzip": ["gz", "tgz"],
-  "application/json": ["json"],
-  "application/pdf": ["pdf"],
-  "application/xml": ["xml"],
-  "application/yaml": ["yaml", "yml"],
-  "application/zip": ["zip"],
-  "audio/aac": ["aac"],
-  "audio/flac": ["flac"],
-  "audio/mp4": ["m4a", "mp4"],
-  "audio/mpeg": ["mp3"],
-  "audio/ogg": ["ogg", "oga", "opus"],
-  "audio/wav": ["wav"],
-  "audio/webm": ["webm"],
-  "audio/x-wav": ["wav"],
-  "image/avif": ["avif"],
-  "image/bmp": ["bmp"],
-  "image/gif": ["gif"],
-  "image/jpeg": ["jpg", "jpeg"],
-  "image/png": ["png"],
-  "image/svg+xml": ["svg"],
-  "image/tiff": ["tiff", "tif"],
-  "image/webp": ["webp"],
-  "text/css": ["css"],
-  "text/csv": ["csv"],
-  "text/html": ["html", "htm"],
-  "text/javascript": ["js", "mjs"],
-  "text/markdown": ["md", "markdown"],
-  "text/xml": ["xml"],
-  "video/mp4": ["mp4", "m4v"],
-  "video/webm": ["webm"],
-};
+const endings: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    "application/gzip": ["gz", "tgz"],
+    "application/json": ["json"],
+    "application/pdf": ["pdf"],
+    "application/xml": ["xml"],
+    "application/yaml": ["yaml", "yml"],
+    "application/zip": ["zip"],
+    "audio/aac": ["aac"],
+    "audio/flac": ["flac"],
+    "audio/mp4": ["m4a", "mp4"],
+    "audio/mpeg": ["mp3"],
+    "audio/ogg": ["ogg", "oga", "opus"],
+    "audio/wav": ["wav"],
+    "audio/webm": ["webm"],
+    "audio/x-wav": ["wav"],
+    "image/avif": ["avif"],
+    "image/bmp": ["bmp"],
+    "image/gif": ["gif"],
+    "image/jpeg": ["jpg", "jpeg"],
+    "image/png": ["png"],
+    "image/svg+xml": ["svg"],
+    "image/tiff": ["tiff", "tif"],
+    "image/webp": ["webp"],
+    "text/css": ["css"],
+    "text/csv": ["csv"],
+    "text/html": ["html", "htm"],
+    "text/javascript": ["js", "mjs"],
+    "text/markdown": ["md", "markdown"],
+    "text/xml": ["xml"],
+    "video/mp4": ["mp4", "m4v"],
+    "video/webm": ["webm"],
+  }),
+);
 
 /** Generic types: a file keeps its own extension. */
-const vague: Readonly<Record<string, string>> = { "text/plain": "txt", "application/octet-stream": "bin" };
+const vague: ReadonlyMap<string, string> = new Map([
+  ["text/plain", "txt"],
+  ["application/octet-stream", "bin"],
+]);
 
 /** Longer names are cut: file systems allow 255 bytes, and a number may follow. */
 const longest = 60;
@@ -120,13 +125,13 @@ export function fileName(
     stem: last,
   };
   const type = (mimeType ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
-  const usual = endings[type] ?? [];
+  const usual = endings.get(type) ?? [];
   const isFitting = usual.length === 0 ? ending !== "" : usual.includes(ending.toLowerCase());
   const whole = isFitting || ending === "" ? stem : last;
   const base = whole.slice(0, longest).toWellFormed() || kind;
   return {
     stem: devices.test(base) ? `_${base}` : base,
-    ending: isFitting ? ending : (usual[0] ?? vague[type] ?? ""),
+    ending: isFitting ? ending : (usual[0] ?? vague.get(type) ?? ""),
   };
 }
 

@@ -67,12 +67,19 @@ function shownRows(rows: readonly Row[], columns: number): ShownResult {
 function rowTable(rows: readonly Row[], columns: number): string {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const titles = keys.map((key) => {
-    const values = rows.map((row) => row[key]).filter((value) => value !== undefined && value !== null);
+    const values = rows
+      .map((row) => ownValue(row, key))
+      .filter((value) => value !== undefined && value !== null);
     const isNumber = values.length > 0 && values.every((value) => typeof value === "number");
     return { title: sanitizeLine(key), least: 4, ...(isNumber && { isNumber: true as const }) };
   });
-  const cells = rows.map((row) => keys.map((key) => cell(row[key]) ?? ""));
+  const cells = rows.map((row) => keys.map((key) => cell(ownValue(row, key)) ?? ""));
   return fittedTable(titles, cells, columns);
+}
+
+/** A key is foreign, and may be that of a member that every object inherits. */
+function ownValue(row: Row, key: string): unknown {
+  return Object.hasOwn(row, key) ? row[key] : undefined;
 }
 
 /** One line for each key of a flat object; undefined for others, and for a value that a server wrapped in `result`. */

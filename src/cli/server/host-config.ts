@@ -149,7 +149,7 @@ export function expandVariables(
   where: string,
 ): string {
   return text.replace(reference, (_, name: string, otherwise: string | undefined) => {
-    const value = env[name];
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (value !== undefined && (value !== "" || otherwise === undefined)) return value;
     if (otherwise !== undefined) return otherwise;
     throw new UsageError(`${where} needs the environment variable ${name}, which is not set.`);

@@ -3,7 +3,7 @@ import type { ClientClock } from "../clock.ts";
 import { authorizedFetch } from "./authorized-fetch.ts";
 import type { LoginStore } from "./login.ts";
 import { LoginTokens } from "./login-tokens.ts";
-import { oauthFetch } from "./oauth-fetch.ts";
+import { oauthFetch, type OAuthRequests } from "./oauth-fetch.ts";
 import { ProviderTokens } from "./provider-tokens.ts";
 
 interface FetchWithAuthOptions {
@@ -11,8 +11,8 @@ interface FetchWithAuthOptions {
   readonly server: URL;
   /** Sends the requests to the server. */
   readonly fetch: FetchLike;
-  /** Sends those to authorization servers. Default: the global `fetch`. */
-  readonly given: FetchLike | undefined;
+  /** How those to authorization servers are sent. */
+  readonly requests: OAuthRequests;
   readonly clock: ClientClock;
 }
 
@@ -21,10 +21,10 @@ export function fetchWithAuth({
   auth,
   server,
   fetch: fetchIt,
-  given,
+  requests,
   clock,
 }: FetchWithAuthOptions): FetchLike {
-  const oauth = oauthFetch(given, clock);
+  const oauth = oauthFetch(requests, clock);
   if (!isProvider(auth)) {
     return authorizedFetch(fetchIt, server, new LoginTokens({ store: auth, server, fetch: oauth, clock }));
   }

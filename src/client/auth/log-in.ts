@@ -29,7 +29,7 @@ export async function logInBy(clock: ClientClock, server: URL, options: LogInOpt
   const { store, flow = "browser", timeoutMs = 600_000 } = options;
   const deadline = clock.deadline(timeoutMs);
   const signal = AbortSignal.any([deadline.signal, ...(options.signal ? [options.signal] : [])]);
-  const fetchIt = oauthFetch(options.fetch, clock, signal);
+  const fetchIt = oauthFetch(options, clock, signal);
   try {
     const authority = await findAuthority(server, fetchIt);
     assertIssuer(authority.issuer, options.issuer);

@@ -13,6 +13,8 @@ export interface LogOutOptions {
   readonly store: LoginStore;
   /** Sends the HTTP requests. Default: the global `fetch`. */
   readonly fetch?: FetchLike;
+  /** As in `logIn`. */
+  readonly addresses?: "any" | "public";
   readonly signal?: AbortSignal;
 }
 
@@ -26,7 +28,7 @@ export type LogOutResult = "none" | "revoked" | "deleted";
 export async function logOut(server: string | URL, options: LogOutOptions): Promise<LogOutResult> {
   const { store, signal } = options;
   const name = loginName(new URL(server));
-  const fetchIt = oauthFetch(options.fetch, systemClock, signal);
+  const fetchIt = oauthFetch(options, systemClock, signal);
   return store.exclusively(name, async () => {
     // Log out even if the login cannot be read or the server does not answer.
     const login = await store.load(name).catch(() => null);

@@ -36,6 +36,12 @@ export interface LogInOptions {
   readonly issuer?: string;
   /** Sends the HTTP requests. Default: the global `fetch`. */
   readonly fetch?: FetchLike;
+  /**
+   * Which addresses the login may use. Servers name the metadata to read and the authorization server, so a program that connects to
+   * servers of others, such as a hosted platform, sets `public`: only the public internet is reached, checked on the address that is
+   * connected to, without proxies and without `fetch`; any other address rejects with `unauthorized`. Default `any`.
+   */
+  readonly addresses?: "any" | "public";
   readonly signal?: AbortSignal;
   /** How long to wait for the user, in milliseconds. Default 10 minutes. */
   readonly timeoutMs?: number;

@@ -7,13 +7,21 @@ const answerMs = 30_000;
 
 const answerBytes = 4 * 2 ** 20;
 
+/** How the requests of log-ins are sent. */
+export interface OAuthRequests {
+  /** Default: the global `fetch`. */
+  readonly fetch?: FetchLike | undefined;
+  /** With `public` they reach only the public internet, and do not go through `fetch`. */
+  readonly addresses?: "any" | "public" | undefined;
+}
+
 /** A fetch with limits of time and size, for requests to authorization servers. The SDK follows their redirects itself, within one origin. */
 export function oauthFetch(
-  given: FetchLike | undefined,
+  { fetch: given, addresses }: OAuthRequests,
   clock: ClientClock,
   signal?: AbortSignal,
 ): FetchLike {
-  const fetchIt: FetchLike = given ?? fetch;
+  const fetchIt: FetchLike = addresses === "public" ? fetchPublic : (given ?? fetch);
   return async (url, init = {}) => {
     const deadline = clock.deadline(answerMs);
     const signals = [deadline.signal, signal, init.signal].filter((each) => each != null);
@@ -28,6 +36,10 @@ export function oauthFetch(
     }
   };
 }
+
+/** Loaded when it is needed. */
+const fetchPublic: FetchLike = async (url, init) =>
+  (await import("./public-fetch.ts")).publicFetch(url, init);
 
 async function wholeBody(body: ReadableStream<Uint8Array>, server: string): Promise<Buffer<ArrayBuffer>> {
   const parts: Uint8Array[] = [];

@@ -1,7 +1,3 @@
-import { request as requestHttp, type IncomingMessage } from "node:http";
-import { request as requestHttps } from "node:https";
-import { Readable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Transport, StreamableHTTPClientTransport, type FetchLike } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
@@ -17,6 +13,7 @@ import { fetchWithAuth } from "../auth/fetch-with-auth.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { SseTransport } from "./sse-transport.ts";
 import { StandaloneStream } from "./standalone-stream.ts";
+import { fetchWithoutTimeout } from "./node-fetch.ts";
 import { ProcessTransport } from "./process-transport.ts";
 
 /** What `connect` connects to: a URL, a process to start, or a transport of the SDK that is not started yet. */
@@ -104,7 +101,10 @@ const maxResumptions = 5;
 /** How long the DELETE that ends the session may take. */
 const endSessionTimeoutMs = 1_000;
 
-export interface HttpOptions extends Pick<ConnectOptions, "auth" | "fetch" | "headers" | "token"> {
+export interface HttpOptions extends Pick<
+  ConnectOptions,
+  "addresses" | "auth" | "fetch" | "headers" | "token"
+> {
   /** Wraps what sends requests to the server; the requests have their tokens by then. */
   readonly wrapFetch?: (fetchIt: FetchLike) => FetchLike;
 }
@@ -193,7 +193,9 @@ export function sseConnection(
 function fetchFor(server: URL, options: HttpOptions, clock: ClientClock): FetchLike {
   const { fetch: given, wrapFetch = (fetchIt) => fetchIt, auth } = options;
   const fetchIt = wrapFetch(given ?? fetchWithoutTimeout);
-  return auth === undefined ? fetchIt : fetchWithAuth({ auth, server, fetch: fetchIt, given, clock });
+  return auth === undefined
+    ? fetchIt
+    : fetchWithAuth({ auth, server, fetch: fetchIt, requests: options, clock });
 }
 
 async function readToken(token: Token): Promise<string | undefined> {
@@ -208,59 +210,4 @@ async function readFrom(token: Exclude<Token, string>): Promise<string | undefin
   } catch (cause) {
     throw new TaskClientError("unauthorized", "The token option threw an error", { cause });
   }
-}
-
-/** Statuses whose responses have no body, as `Response` wants them. */
-const withoutBody = new Set([204, 205, 304]);
-
-/**
- * A fetch without time limits, with the features that the client's transport uses. Node's `fetch` fails when the
- * server sends nothing for 300 seconds, and a tool may take longer. Redirects are not followed.
- */
-export const fetchWithoutTimeout: FetchLike = async (url, { method = "GET", headers, body, signal } = {}) => {
-  if (body !== undefined && body !== null && typeof body !== "string")
-    throw new TypeError("The body of a request must be a string");
-  // A request on a keep-alive connection that the server has just closed would be lost: one turn of the event loop
-  // reads the close, the next one drops the connection.
-  await nextTurn();
-  await nextTurn();
-  signal?.throwIfAborted();
-  const target = new URL(url);
-  const given = new Headers(headers);
-  if (!given.has("accept-encoding")) given.set("accept-encoding", "gzip, deflate");
-  const { promise, resolve, reject } = Promise.withResolvers<Response>();
-  const send = target.protocol === "https:" ? requestHttps : requestHttp;
-  const options = { method, headers: Object.fromEntries(given), ...(signal && { signal }) };
-  const request = send(target, options, (response) => {
-    try {
-      resolve(toResponse(response));
-    } catch (error) {
-      response.destroy();
-      reject(error);
-    }
-  });
-  // An error after the response also fails its body, and this reject does nothing.
-  request.on("error", (cause) =>
-    reject(signal?.aborted === true ? (signal.reason as Error) : new TypeError("fetch failed", { cause })),
-  );
-  request.end(body ?? undefined);
-  return promise;
-};
-
-function toResponse(message: IncomingMessage): Response {
-  const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = message;
-  const headers = new Headers();
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
-  if (withoutBody.has(status)) {
-    message.resume();
-    return new Response(null, { status, statusText, headers });
-  }
-  const body = Readable.toWeb(message) as ReadableStream<Uint8Array<ArrayBuffer>>;
-  const encoding = headers.get("content-encoding")?.toLowerCase();
-  const plain =
-    encoding === "gzip" || encoding === "deflate"
-      ? body.pipeThrough(new DecompressionStream(encoding))
-      : body;
-  return new Response(plain, { status, statusText, headers });
 }

@@ -13,7 +13,7 @@ import {
 } from "../../options/options.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { DeliveryEvent } from "../../task/delivery.ts";
-import { allowedAddresses, isAllowable, refusalOfHost, type AllowedAddresses } from "./allowed-addresses.ts";
+import { allowedAddresses, isAllowable, refusalOfHost, type AllowedAddresses } from "../allowed-addresses.ts";
 import { isSecret, secretKey } from "./signature.ts";
 
 /** What a webhook can report: that a task was created, that its status changed, or that it was deleted early. */
@@ -123,7 +123,7 @@ function urlOf(
   if (url.username !== "" || url.password !== "" || url.hash !== "")
     throw wrong(`${what}: url must not contain a user, a password or a fragment`);
   const refusal = refusalOfHost(url.hostname, allowed);
-  if (refusal !== undefined) throw wrong(`${what}: ${refusal}`);
+  if (refusal !== undefined) throw wrong(`${what}: ${refusal}. To allow it, list it in allowPrivate`);
   return url;
 }
 

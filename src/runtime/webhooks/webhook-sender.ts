@@ -3,7 +3,7 @@ import type { Outbox } from "../../store/outbox.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
 import { retryPause } from "../backoff.ts";
 import type { Services } from "../services.ts";
-import { checkedLookup } from "./allowed-addresses.ts";
+import { checkedLookup } from "../allowed-addresses.ts";
 import { messageOf } from "./message.ts";
 import type { Poster, PostAnswer } from "./post.ts";
 import type { Webhook } from "./webhook-options.ts";

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { shownAddress } from "../../generation/web-address.ts";
 import type { InputAnswer, InputRequest } from "../../task/journal.ts";
 
 /** Answers that refuse a question. */
@@ -38,7 +39,7 @@ export function describeQuestion({ method, params }: InputRequest): DescribedQue
       const fields = fieldsOf(asked["requestedSchema"]);
       const lines = [
         `Question: ${message}`,
-        ...(url === undefined ? [] : [`The user has to open this link: ${url}`]),
+        ...(url === undefined ? [] : [`The user has to open this link: ${shownAddress(url)}`]),
         ...fieldLines(fields),
       ];
       const form = 'an object with the fields above, or "decline" or "cancel"';

@@ -111,3 +111,12 @@ async function sentBytes(cookies: ReadonlyMap<string, string>, url: string): Pro
     }).on("error", reject);
   });
 }
+
+it("serves the licences of what is in its script, with it", async () => {
+  const { browser } = await shown();
+  await browser.logIn("token-of-ann");
+  const script = await (await browser.ask("/holdfast/app.js")).text();
+  const notices = /^\/\*!\n([^]*?)\*\//.exec(script)?.[1] ?? "";
+  expect(notices).toMatch(/^preact [\d.]+ \(MIT\)\n\n[^]*Copyright \(c\)/m);
+  expect(notices).toMatch(/^eventsource-parser [\d.]+ \(MIT\)$/m);
+});

@@ -84,19 +84,19 @@ describe.skipIf(process.platform === "win32")("the files of a store", () => {
 
   it("may stand in a folder that others can change, with one warning, unless that is refused", async () => {
     const said = warnings();
-    const open = await folder();
-    chmodSync(open, 0o1777);
-    const path = join(open, "t.db");
+    const shared = await folder();
+    chmodSync(shared, 0o1777);
+    const path = join(shared, "t.db");
     const strict = sqliteStore(path, { strictFiles: true });
     await expect(strict.open({ id: "a", handlers: [] })).rejects.toMatchObject({
       code: "store_unusable",
-      message: expect.stringContaining(`everybody can change the folder ${open}`),
+      message: expect.stringContaining(`everybody can change the folder ${shared}`),
     });
-    expect(readdirSync(open)).toEqual([]);
+    expect(readdirSync(shared)).toEqual([]);
     const store = sqliteStore(path);
     await store.open({ id: "a", handlers: [] });
     await store.close();
-    expect(said).toEqual([expect.stringContaining(`everybody can change the folder ${open}`)]);
+    expect(said).toEqual([expect.stringContaining(`everybody can change the folder ${shared}`)]);
     const { stdout, code } = await runMain(["doctor", `sqlite:${path}`]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^files +no +everybody can change the folder /);

@@ -4,7 +4,7 @@ import { useServices } from "../../api/services.ts";
 import { useNow } from "../../live/use-now.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Ago, durationText, Time } from "../../parts/time.tsx";
-import { traceUrlOf } from "../../routing/http-url.ts";
+import { traceUrlOf } from "../../routing/trace-url.ts";
 import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 import { OuterLink } from "../../routing/outer-link.tsx";

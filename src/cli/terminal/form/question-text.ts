@@ -1,5 +1,6 @@
 import { sanitizeLine, sanitizeText } from "../sanitize.ts";
 import type { FormField, Choice } from "./form-field.ts";
+import { webAddress } from "../../../generation/web-address.ts";
 import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
 
 /** An elicitation, as the user sees it. */
@@ -46,8 +47,8 @@ export function questionOf(params: ElicitationParams): Question {
  * Shows the URL as a browser parses it, so that a host in look-alike letters shows as punycode. It is never opened.
  */
 function address(message: readonly string[], given: unknown): Pick<Question, "lines" | "obstacle"> {
-  const url = typeof given === "string" ? URL.parse(given) : null;
-  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
+  const url = webAddress(given);
+  if (url === undefined) {
     const shown = sanitizeLine(typeof given === "string" ? given : "", 2_000);
     return {
       lines: [...message, "", `Its address: ${shown === "" ? "none" : shown}`],

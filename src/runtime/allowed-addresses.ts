@@ -45,6 +45,11 @@ function rangeOf(text: string): Range | undefined {
   }
 }
 
+/** A name leads to an address that may not be reached. */
+export class RefusedAddress extends Error {
+  override readonly name = "RefusedAddress";
+}
+
 /** Why a URL's host is refused, if it is an address. `URL` normalizes every notation. */
 export function refusalOfHost(hostname: string, allowed: AllowedAddresses): string | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
@@ -66,7 +71,7 @@ export function checkedLookup(allowed: AllowedAddresses, resolve: Resolve = reso
       }
       const isNamed = allowed.hosts.has(host.toLowerCase());
       const refused = isNamed ? undefined : addresses.find(({ address }) => !mayReach(address, allowed));
-      if (refused !== undefined) done(new Error(notPublic(refused.address)), "");
+      if (refused !== undefined) done(new RefusedAddress(notPublic(refused.address)), "");
       else if (options.all === true) done(null, [...addresses]);
       else done(null, first.address, first.family);
     });
@@ -85,7 +90,11 @@ function mayReach(text: string, { ranges }: AllowedAddresses): boolean {
 
 const globalUnicast: Range = ipaddr.parseCIDR("2000::/3");
 
+/** Public by its number, but what answers there is the host of the virtual machine: Azure's metadata and agents. */
+const hosts: ReadonlySet<string> = new Set(["168.63.129.16"]);
+
 function isPublic(address: Address): boolean {
+  if (hosts.has(address.toString())) return false;
   if (address.range() !== "unicast") return false;
   return address instanceof ipaddr.IPv4 || isIn(address, globalUnicast);
 }
@@ -96,5 +105,5 @@ function isIn(address: Address, [range, bits]: Range): boolean {
 }
 
 function notPublic(address: string): string {
-  return `${address} is not a public internet address: to allow it, list it in allowPrivate`;
+  return `${address} is not a public internet address`;
 }
