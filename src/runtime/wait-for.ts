@@ -23,3 +23,15 @@ export function whenAborted(signal: AbortSignal, run: () => void): () => void {
   else signal.addEventListener("abort", run, { once: true });
   return () => signal.removeEventListener("abort", run);
 }
+
+/**
+ * A controller whose signal also aborts when `signal` does, until `release`. For signals that authors get, in place of `AbortSignal.any`:
+ * with a listener that is left on it, Node keeps that for good, and all that the listener holds.
+ */
+export function followerOf(signal: AbortSignal): {
+  readonly controller: AbortController;
+  readonly release: () => void;
+} {
+  const controller = new AbortController();
+  return { controller, release: whenAborted(signal, () => controller.abort(signal.reason)) };
+}

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { waitFor } from "../../src/runtime/wait-for.ts";
+import { followerOf, waitFor } from "../../src/runtime/wait-for.ts";
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 
@@ -43,4 +43,17 @@ describe("a wait", () => {
     await expect(late).rejects.toBe("over");
     expect(seen).toEqual(["cancelled"]);
   });
+});
+
+it("a follower aborts with its signal until it is released, and leaves no listener there", () => {
+  const followed = new AbortController();
+  const { controller, release } = followerOf(followed.signal);
+  const released = followerOf(followed.signal);
+  released.release();
+  followed.abort("over");
+  expect([controller.signal.aborted, controller.signal.reason]).toEqual([true, "over"]);
+  expect(released.controller.signal.aborted).toBe(false);
+  release();
+  expect(listeners(followed.signal)).toBe(0);
+  expect(followerOf(followed.signal).controller.signal.aborted).toBe(true);
 });

@@ -1,3 +1,4 @@
+import { followerOf } from "../../runtime/wait-for.ts";
 import type { OwnContext } from "../../runtime/own-context.ts";
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import type { InputFailure, InputRequest, InputResult, OnInput, OnInputError } from "./input-request.ts";
@@ -68,13 +69,19 @@ async function ask(
   { onInput, declares, events, tracing }: UserCallbacks,
   signal: AbortSignal,
 ): Promise<InputResult> {
-  const request = toRequest(question, signal);
-  if (onInput === undefined) throw new Error("The client has no onInput to answer the question");
-  if (!declares(question))
-    throw new Error(`This client did not declare that it can answer this kind of ${question.method}`);
-  events.emit({ type: "question_asked", ...aboutOf(question) });
-  const answering = inTrace(tracing, question.trace ?? traceOf(question.params), () => onInput(request));
-  return checkResult(question.method, await unlessAborted(answering, signal));
+  const { controller, release } = followerOf(signal);
+  try {
+    const request = toRequest(question, controller.signal);
+    if (onInput === undefined) throw new Error("The client has no onInput to answer the question");
+    if (!declares(question))
+      throw new Error(`This client did not declare that it can answer this kind of ${question.method}`);
+    events.emit({ type: "question_asked", ...aboutOf(question) });
+    const trace = question.trace ?? traceOf(question.params);
+    const answering = inTrace(tracing, trace, () => onInput(request));
+    return checkResult(question.method, await unlessAborted(answering, signal));
+  } finally {
+    release();
+  }
 }
 
 /** The fields of a question for events, without its content. */

@@ -9,6 +9,7 @@ import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
 import { ruleAllows, type Report } from "../tool/tool.ts";
+import { followerOf } from "../wait-for.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { FailedTry, StepPauses } from "./step-pauses.ts";
@@ -122,18 +123,21 @@ async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn
     inStep(run, { step: key, ...(limit && { limit }) }, async () => fn({ idempotencyKey, signal }));
   if (timeoutMs === undefined) return once(run.signal);
 
+  const { controller: over, release } = followerOf(run.signal);
   const timeout = new AbortController();
   const error = new HoldfastError("step_timeout", `Step "${key}" took longer than ${timeoutMs} ms.`);
   let stopTimer = (): void => undefined;
   const late = new Promise<never>((_, reject) => {
     stopTimer = clock.after(timeoutMs, () => {
       timeout.abort(error);
+      over.abort(error);
       reject(error);
     });
   });
   try {
-    return await Promise.race([once(AbortSignal.any([run.signal, timeout.signal]), timeout.signal), late]);
+    return await Promise.race([once(over.signal, timeout.signal), late]);
   } finally {
+    release();
     stopTimer();
   }
 }
