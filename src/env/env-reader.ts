@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { HoldfastError } from "../task/fault.ts";
 import { mustBe, shown, type Row, type Table } from "../options/options.ts";
 import { didYouMean } from "../task/option-names.ts";
-import { prefix } from "./command-variables.ts";
+import { prefix } from "../options/command-variables.ts";
 import { fileNameOf, knownNames, serverVariables } from "./variables.ts";
 
 /** Environment variables by their names, such as `process.env`. */

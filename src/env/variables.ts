@@ -1,4 +1,4 @@
-import { commandVariables } from "./command-variables.ts";
+import { commandVariables } from "../options/command-variables.ts";
 import { orKind, textKind } from "../options/kind.ts";
 import { row, tableOf, text, type Row, type Table } from "../options/options.ts";
 import { webhookOptions } from "../runtime/webhooks/webhook-options.ts";

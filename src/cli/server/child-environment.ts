@@ -1,4 +1,4 @@
-import { commandVariables, prefix } from "../../env/command-variables.ts";
+import { commandVariables, prefix } from "../../options/command-variables.ts";
 import type { Io } from "../io.ts";
 
 /**

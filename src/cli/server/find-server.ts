@@ -7,7 +7,7 @@ import { quoteWord, splitWords } from "../arguments/shell-words.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";
 import { typedEnvironment } from "./child-environment.ts";
-import type { FolderTrust } from "./folder-trust.ts";
+import type { FolderTrust } from "./folder-entry.ts";
 import {
   entryOf,
   expandVariables,
@@ -124,7 +124,7 @@ export async function findServer(spec: ServerSpec, services: FindServices): Prom
     throw new UsageError(await unknownName(spec, [folders, users], services));
   const read = (): FoundServer => ofEntry({ spec, entry, config: folders, isUsers: false }, env);
   services.check?.(read().name);
-  await services.trust.require({ path: folders.path, name: given, entry });
+  await services.trust.assert({ path: folders.path, name: given, entry });
   return read();
 }
 

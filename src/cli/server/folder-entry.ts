@@ -40,3 +40,11 @@ function visible(text: string): string {
     return `\\u{${code}}`;
   });
 }
+
+/** Whether the user agrees to an entry of the working directory's file. */
+export interface FolderTrust {
+  /** Whether they have agreed to it as it is now. */
+  has(entry: FolderEntry): Promise<boolean>;
+  /** Resolves once they have agreed. Throws a UsageError if they do not, or cannot be asked. */
+  assert(entry: FolderEntry): Promise<void>;
+}

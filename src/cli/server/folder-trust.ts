@@ -3,17 +3,9 @@ import { Stopped, UsageError } from "../errors.ts";
 import { interruptedBy } from "../exit-code.ts";
 import { quoteWord } from "../arguments/shell-words.ts";
 import { movesCursor } from "../terminal/moves-cursor.ts";
-import { describeEntry, type FolderEntry } from "./folder-entry.ts";
+import { describeEntry, type FolderEntry, type FolderTrust } from "./folder-entry.ts";
 import { isOurVariable } from "./child-environment.ts";
 import { variablesOf } from "./host-config.ts";
-
-/** Whether the user agrees to an entry of the working directory's file. */
-export interface FolderTrust {
-  /** Whether they have agreed to it as it is now. */
-  has(entry: FolderEntry): Promise<boolean>;
-  /** Resolves once they have agreed. Throws a UsageError if they do not, or cannot be asked. */
-  require(entry: FolderEntry): Promise<void>;
-}
 
 /**
  * The trust of one command: what `--trust` or `holdfast trust` said, else the user on the terminal. `asks`: false for a
@@ -33,7 +25,7 @@ export function folderTrust(
       refuseOurVariables(entry);
       return true;
     },
-    async require(entry) {
+    async assert(entry) {
       refuseOurVariables(entry);
       const trust = trustsAll ? "trusted" : await state.trusted.read(entry);
       if (trust === "trusted") return;
