@@ -60,7 +60,9 @@ export async function init(
     ...(path === "" ? [] : [`cd ${quoteWord(path)}`]),
     // It packs the Holdfast that runs.
     ...(copied === undefined ? [`npm pack ${quoteWord(fileURLToPath(own))} --ignore-scripts`] : []),
-    ...["npm install", "npm test", "npm start"],
+    "npm install",
+    "npm test",
+    "npm start",
   ];
   const list = (lines: readonly string[]): string => lines.map((line) => `  ${line}\n`).join("");
   await output.print(`Wrote to ${folder}:\n${list(names)}\nNext:\n${list(next)}`);
