@@ -220,30 +220,33 @@ describe("a handler that a stop meets before its first entry", () => {
     version: async (_, task) => (await task.version("v", 1), text("done")),
   };
 
-  it.each(Object.keys(entries))("and that reaches its %s within the deadline runs again", async (kind) => {
-    const gate = Promise.withResolvers<void>();
-    const seen: string[] = [];
-    const works = noting(seen, async (args, task) => {
-      if (task.attempt === 1) await gate.promise;
-      return entries[kind]!(args, task);
-    });
-    const tools = { works, other: () => text("called") };
-    const first = await Process.started({ tools });
-    const id = await first.callId("works");
-    await rest();
-    const stopping = first.restart({ tools });
-    await rest();
-    gate.resolve();
-    const second = await stopping;
-    if (kind === "question") {
-      await second.asked(id);
-      await second.answer(id, "q", yes);
-    }
-    if (kind === "event") await second.runtime.sendEvent(id, { name: "paid" });
-    if (kind === "sleep") await second.clock.advance(1);
-    expect(bodyOf(await second.ended(id))).toEqual(text("done"));
-    expect(seen).toEqual(secondOnly);
-  });
+  it.each(Object.entries(entries))(
+    "and that reaches its %s within the deadline runs again",
+    async (kind, reach) => {
+      const gate = Promise.withResolvers<void>();
+      const seen: string[] = [];
+      const works = noting(seen, async (args, task) => {
+        if (task.attempt === 1) await gate.promise;
+        return reach(args, task);
+      });
+      const tools = { works, other: () => text("called") };
+      const first = await Process.started({ tools });
+      const id = await first.callId("works");
+      await rest();
+      const stopping = first.restart({ tools });
+      await rest();
+      gate.resolve();
+      const second = await stopping;
+      if (kind === "question") {
+        await second.asked(id);
+        await second.answer(id, "q", yes);
+      }
+      if (kind === "event") await second.runtime.sendEvent(id, { name: "paid" });
+      if (kind === "sleep") await second.clock.advance(1);
+      expect(bodyOf(await second.ended(id))).toEqual(text("done"));
+      expect(seen).toEqual(secondOnly);
+    },
+  );
 
   it("and that another process ended meanwhile holds the stop up no longer", async () => {
     const gate = Promise.withResolvers<void>();
@@ -263,24 +266,23 @@ describe("a handler that a stop meets before its first entry", () => {
 });
 
 describe("a handler whose step ends after a stop began sees nothing that ends later", () => {
-  const late: Readonly<Record<string, Handler>> = {
-    sleep: async (_, task) => (await task.sleep("limit", 1_000), text("too late")),
-    question: async (_, task) => (await task.elicit("q", question), text("too late")),
-    event: async (_, task) => (await task.waitForEvent("e", "gave up"), text("too late")),
-  };
+  const late: readonly (readonly [kind: string, key: string, handler: Handler])[] = [
+    ["sleep", "limit", async (_, task) => (await task.sleep("limit", 1_000), text("too late"))],
+    ["question", "q", async (_, task) => (await task.elicit("q", question), text("too late"))],
+    ["event", "e", async (_, task) => (await task.waitForEvent("e", "gave up"), text("too late"))],
+  ];
 
-  it.each(["sleep", "question", "event"])("not even its %s", async (kind) => {
+  it.each(late)("not even its %s", async (kind, key, waits) => {
     const [charged, mailed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const order: Handler = async (args, task) => {
       const mail = task.step("mail", () => mailed.promise);
       const charge = task.step("charge", async () => (await charged.promise, text("paid")));
-      const first = await Promise.race([charge, late[kind]!(args, task)]);
+      const first = await Promise.race([charge, waits(args, task)]);
       if (JSON.stringify(first).includes("paid")) await mail;
       return first;
     };
     const first = await Process.started({ tools: { order } });
     const id = await first.callId("order");
-    const key = { sleep: "limit", question: "q", event: "e" }[kind]!;
     await first.journalHas(id, key);
     const stopping = first.restart({ tools: { order } });
     await rest();

@@ -19,7 +19,7 @@ const mcpServers = {
 };
 
 /** A user who agrees to every folder. */
-const trust = { has: async () => true, require: async () => undefined };
+const trust = { has: async () => true, assert: async () => undefined };
 
 const services = (env: FindServices["env"]): FindServices => ({ env, trust });
 
