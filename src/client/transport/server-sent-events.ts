@@ -71,25 +71,32 @@ export class EventSize {
 
   /** The size of the largest event that ends or goes on in this chunk. */
   after(chunk: Uint8Array): number {
-    if (!chunk.includes(lf) && !chunk.includes(cr)) {
-      this.#isLineEmpty &&= chunk.length === 0;
-      this.#isAfterCr = false;
-      return (this.#bytes += chunk.length);
-    }
     let largest = 0;
-    for (const byte of chunk) {
-      this.#bytes += 1;
+    let [nextCr, nextLf] = [placeOf(cr, chunk, 0), placeOf(lf, chunk, 0)];
+    for (let at = 0; at < chunk.length;) {
+      const end = Math.min(nextCr, nextLf);
+      if (end > at) this.#isLineEmpty = this.#isAfterCr = false;
+      this.#bytes += Math.min(end + 1, chunk.length) - at;
       largest = Math.max(largest, this.#bytes);
-      this.#add(byte);
+      if (end < chunk.length) this.#endLine(end === nextCr);
+      at = end + 1;
+      if (end === nextCr) nextCr = placeOf(cr, chunk, at);
+      else nextLf = placeOf(lf, chunk, at);
     }
     return largest;
   }
 
-  #add(byte: number): void {
-    const endsLine = byte === cr || (byte === lf && !this.#isAfterCr);
-    if (endsLine && this.#isLineEmpty) this.#bytes = 0;
-    if (endsLine) this.#isLineEmpty = true;
-    else if (byte !== lf) this.#isLineEmpty = false;
-    this.#isAfterCr = byte === cr;
+  /** An LF after a CR belongs to it. */
+  #endLine(isCr: boolean): void {
+    const ends = isCr || !this.#isAfterCr;
+    if (ends && this.#isLineEmpty) this.#bytes = 0;
+    this.#isLineEmpty = true;
+    this.#isAfterCr = isCr;
   }
+}
+
+/** The end of the chunk, if it is not there. */
+function placeOf(byte: number, chunk: Uint8Array, from: number): number {
+  const place = chunk.indexOf(byte, from);
+  return place === -1 ? chunk.length : place;
 }
