@@ -27,7 +27,7 @@ class MissingKeyError extends DecryptionError {}
 
 /** The codec of an encrypted store. */
 export function codecOf(sealing: Sealing): Codec {
-  return sealing.keys.length === 0 ? withoutKeys : new Cipher(sealing);
+  return sealing.keys.length === 0 ? withoutKeys(sealing) : new Cipher(sealing);
 }
 
 /**
@@ -89,8 +89,9 @@ export class Cipher implements Codec {
     }
   };
 
+  /** What another key has encrypted stays. Words that only look so, of whoever wrote them, are never taken for ours. */
   readonly sealWords = (text: string, place: Place): string =>
-    isSealed(text) ? text : this.seal(text, place);
+    isSealed(text) && !this.#keys.has(keyIdOf(text)) ? text : this.seal(text, place);
 
   readonly openWords = (text: string, place: Place): string => {
     try {
@@ -103,10 +104,10 @@ export class Cipher implements Codec {
 
   readonly proofOf = (place: Place): string => this.seal("", place);
 
-  readonly prove = (proof: string | null, place: Place): void => {
-    if (proof !== null) this.openWords(proof, place);
-    else if (this.#isStrict)
-      throw new DecryptionError("it is stored in clear, which this store does not allow");
+  readonly prove = (proof: string | null, place: Place): boolean => {
+    if (proof !== null) return this.openWords(proof, place) === "";
+    if (this.#isStrict) throw new DecryptionError("it is stored in clear, which this store does not allow");
+    return true;
   };
 
   #key(id: string): KeyObject {
@@ -122,7 +123,7 @@ export class Cipher implements Codec {
 }
 
 /** Encrypted texts stay as they are, and no new ones are stored: a copy of one could not be opened at its new place. */
-const withoutKeys: Codec = {
+const withoutKeys = ({ isStrict }: Sealing): Codec => ({
   ...inClear,
   seal() {
     throw new HoldfastError(
@@ -130,8 +131,8 @@ const withoutKeys: Codec = {
       "This store is encrypted. To store new data in it, set HOLDFAST_ENCRYPTION_KEYS to its keys.",
     );
   },
-  sealWords: (text) => (isSealed(text) ? text : null),
-};
+  sealWords: (text) => (isSealed(text) || !isStrict ? text : null),
+});
 
 /** The codecs of an open store: in clear, unless it is encrypted. */
 export class Codecs {
@@ -152,7 +153,7 @@ export function readingCodecOf(sealing: Sealing): Codec {
     ...codec,
     openWords(text, place) {
       const words = codec.openWords(text, place);
-      return isSealed(words) ? replacement : words;
+      return words === text && isSealed(words) ? replacement : words;
     },
   };
 }

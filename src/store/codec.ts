@@ -24,8 +24,8 @@ export interface Codec {
   readonly openWords: (stored: string, place: Place) => string;
   /** A sealed value without content, which shows that what it is bound to has not changed. Null if nothing is encrypted. */
   readonly proofOf: (place: Place) => string | null;
-  /** Throws `DecryptionError` if something did change. */
-  readonly prove: (proof: string | null, place: Place) => void;
+  /** False if it cannot be known, for lack of the key. Throws `DecryptionError` if something did change. */
+  readonly prove: (proof: string | null, place: Place) => boolean;
 }
 
 const same = (text: string): string => text;
@@ -37,7 +37,7 @@ export const inClear: Codec = {
   sealWords: same,
   openWords: same,
   proofOf: () => null,
-  prove: () => undefined,
+  prove: () => true,
 };
 
 /** How a task ended. */

@@ -11,9 +11,10 @@ import type { KeyRing } from "./encryption-keys.ts";
 /**
  * Whether a store is encrypted, and who may open it.
  * - A store has a random id, to which its encrypted values are bound: those of another store cannot be opened here, even with the same key.
- * - A mark says that it is encrypted. Without its keys no server opens it: it would store in clear what others expect to be encrypted.
- * - The mark itself is encrypted, so that only who has a key can make one, and it says whether texts in clear are refused. They are in a
- *   store that was encrypted before its first task.
+ * - The id is also the mark that it is encrypted. Without keys no server opens it: it would store in clear what others expect to be
+ *   encrypted.
+ * - The id says whether texts in clear are refused. They are in a store that was encrypted before its first task. Whoever changes or deletes
+ *   the id makes everything unreadable.
  */
 
 /** The secrets of an open store, as stored. */
@@ -26,7 +27,12 @@ export interface StoredSecrets {
 type KeepSecret = Omit<TaskCommand<"keep_secret">, "type">;
 
 const storeId = "holdfast/store";
-const mark = "holdfast/encryption";
+
+/** How the id of a strict store begins. */
+const strict = "strict:";
+
+/** A secret that shows which keys belong to the store. */
+const check = "holdfast/encryption";
 
 /** The secret key of the hashes. */
 const hashSecret = "holdfast/request-hash";
@@ -56,32 +62,37 @@ export class Protection {
    * is encrypted and there are no keys, and with `configuration` if they are not its keys.
    */
   async start(stored: StoredSecrets): Promise<Sealing | undefined> {
-    const isMarked = (await stored.keep({ now: 0, name: mark, value: null })) !== null;
+    const known = await stored.keep({ now: 0, name: storeId, value: null });
     if (this.#keys === undefined) {
-      if (!isMarked) return undefined;
+      if (known === null) return undefined;
       if (this.#by === "server") throw encrypted();
       this.#isEncrypted = true;
-      return { keys: [], store: "", isStrict: false };
+      return { keys: [], store: known, isStrict: isStrict(known) };
     }
-    if (!isMarked && this.#by === "operator") return undefined;
-    const store = (await stored.keep({ now: 0, name: storeId, value: randomUUID() })) ?? "";
+    if (known === null && this.#by === "operator") return undefined;
+    const made = `${(await stored.hasTasks()) ? "" : strict}${randomUUID()}`;
+    const store = known ?? (await stored.keep({ now: 0, name: storeId, value: made })) ?? made;
     const keys = [...this.#keys].map(([id, key]) => ({ id, key: key.export() }));
-    const sealing = { keys, store, isStrict: false };
-    const secrets = new KeptSecrets(stored, new Cipher(sealing));
-    const isStrict = await this.#isStrict(secrets, stored);
-    this.#secrets = new KeptSecrets(stored, new Cipher({ ...sealing, isStrict }));
-    const made = randomBytes(hashKeyBytes).toString("base64url");
-    const hashKey = await this.#secrets.keep({ now: 0, name: hashSecret, value: made });
-    this.#hashKey = Buffer.from(hashKey ?? made, "base64url");
+    const sealing = { keys, store, isStrict: isStrict(store) };
+    this.#secrets = new KeptSecrets(stored, new Cipher(sealing));
+    const checked = this.#by === "operator" ? null : "belongs";
+    if ((await this.#secrets.keep({ now: 0, name: check, value: checked })) === null)
+      throw new HoldfastError(
+        "configuration",
+        "The keys in HOLDFAST_ENCRYPTION_KEYS do not belong to this store. Use the keys of its servers, or unset the variable to see only what is not encrypted.",
+      );
+    const hashKey = randomBytes(hashKeyBytes).toString("base64url");
+    const kept = await this.#secrets.keep({ now: 0, name: hashSecret, value: hashKey });
+    this.#hashKey = Buffer.from(kept ?? hashKey, "base64url");
     this.#isEncrypted = true;
-    return { ...sealing, isStrict };
+    return sealing;
   }
 
   /** Why this process must not go on: the store is encrypted by now, and this process stores in clear. */
   async lost(stored: Pick<StoredSecrets, "keep">): Promise<HoldfastError | undefined> {
     if (this.#isEncrypted) return undefined;
-    const isMarked = (await stored.keep({ now: 0, name: mark, value: null })) !== null;
-    return isMarked ? new HoldfastError("store_lost", encrypted().message) : undefined;
+    const known = await stored.keep({ now: 0, name: storeId, value: null });
+    return known !== null ? new HoldfastError("store_lost", encrypted().message) : undefined;
   }
 
   /** Undefined if secrets are stored in clear. */
@@ -99,20 +110,10 @@ export class Protection {
     const replacement = this.#keys === undefined ? encryptedText : undecryptedWords;
     return { ...result, task: shownRecord(result.task as TaskRecord, replacement) };
   }
+}
 
-  async #isStrict(secrets: KeptSecrets, stored: StoredSecrets): Promise<boolean> {
-    const kept = await secrets.keep({ now: 0, name: mark, value: null });
-    if (kept === null && this.#by === "operator")
-      throw new HoldfastError(
-        "configuration",
-        "The keys in HOLDFAST_ENCRYPTION_KEYS do not belong to this store. Use the keys of its servers, or unset the variable to see only what is not encrypted.",
-      );
-    const made = JSON.stringify({ strict: !(await stored.hasTasks()) });
-    const { strict } = JSON.parse(
-      kept ?? (await secrets.keep({ now: 0, name: mark, value: made })) ?? made,
-    ) as { readonly strict: boolean };
-    return strict;
-  }
+function isStrict(store: string): boolean {
+  return store.startsWith(strict);
 }
 
 /** How the texts are stored of a store that is only read, by an operator. */
@@ -178,9 +179,8 @@ class KeptSecrets {
     return { ...command, name, value: this.#cipher.seal(value, secretPlace(name), keyId) };
   }
 
-  /** A mark in clear is nobody's. */
   #opened(name: string, text: string | null): string | undefined {
-    if (text === null || (name === mark && !isSealed(text))) return undefined;
+    if (text === null || (name === check && !isSealed(text))) return undefined;
     try {
       return this.#cipher.open(text, secretPlace(name));
     } catch (error) {

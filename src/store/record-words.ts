@@ -1,12 +1,14 @@
 import type { TaskAttempt } from "../task/attempts.ts";
 import type { Progress, TaskRecord } from "../task/record.ts";
-import { isSealed } from "../task/stored-text.ts";
+import { DecryptionError, isSealed } from "../task/stored-text.ts";
 import { inClear, type Codec, type Place } from "./codec.ts";
 
 /**
  * The texts of a task's record, which other people's words may be in, and the proof that its row is still that of the same caller.
  * - Statements search by the rest of the record, so it is stored in clear.
- * - Who changes the principal, the scope, the ids or the tool of a row makes it unreadable.
+ * - Who changes the principal, the scopes, the ids, the tool or the parent of a row makes it unreadable.
+ * - The proof is written once, with the row. Where its key is missing, the record can be listed and ended, but whose it is is not known:
+ *   nothing else of the task may be read for a caller.
  */
 export interface StoredWords {
   readonly task: TaskRecord;
@@ -33,8 +35,18 @@ export function sealedRecord(task: TaskRecord, codec: Codec): TaskRecord {
 /** The record of stored words. Throws `DecryptionError`. Words whose key is missing stay as they are stored. */
 export function openedRecord({ task, proof }: StoredWords, codec: Codec): TaskRecord {
   if (codec === inClear) return task;
-  codec.prove(proof, proofPlace(task));
-  return withWords(task, (text, column, key) => codec.openWords(text, place(task.id, column, key)));
+  const isProven = codec.prove(proof, proofPlace(task));
+  const opened = withWords(task, (text, column, key) => codec.openWords(text, place(task.id, column, key)));
+  if (!isProven) unproven.add(opened);
+  return opened;
+}
+
+const unproven = new WeakSet<TaskRecord>();
+
+/** Throws `DecryptionError` if it is not known whose the record is, which was read from a row. */
+export function assertProven(task: TaskRecord): void {
+  if (unproven.has(task))
+    throw new DecryptionError("it is encrypted with a key that this process does not have");
 }
 
 /** What shows later that a row is still that of the same caller. */
@@ -42,8 +54,11 @@ export function proofOf(task: TaskRecord, codec: Codec): string | null {
   return codec.proofOf(proofPlace(task));
 }
 
-function proofPlace({ id, principal, generation, scope, wireId, method, tool }: TaskRecord): Place {
-  return place(id, "proof", JSON.stringify([principal, generation, scope, wireId, method, tool]));
+function proofPlace(task: TaskRecord): Place {
+  const { id, principal, generation, scope, wireId, method, tool, parent, requiredScopes } = task;
+  const above = parent && [parent.id, parent.key, parent.root];
+  const fixed = [principal, generation, scope, wireId, method, tool, above, requiredScopes];
+  return place(id, "proof", JSON.stringify(fixed));
 }
 
 type Convert = (text: string, column: Columns, key?: number) => string | null;

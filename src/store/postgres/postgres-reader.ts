@@ -3,7 +3,8 @@ import { type HandlerName, compareNames, hasHandler, lanesFrom, noTurns } from "
 import type { TaskRecord, TaskRequest, TaskSnapshot, QueueLane } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { latestTime, storable } from "../../task/time.ts";
-import { outcomePlace, unlessUndecrypted, type Codec } from "../codec.ts";
+import { assertProven } from "../record-words.ts";
+import { inClear, outcomePlace, unlessUndecrypted, type Codec } from "../codec.ts";
 import { requestOf } from "../request-row.ts";
 import { openedRequest, journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
 import { lineOf } from "../line-row.ts";
@@ -105,8 +106,12 @@ export class PostgresReader {
   }
 
   async lines(id: string, list: LineList, after: number, limit: number): Promise<readonly TaskLine[]> {
+    const task = this.#codec === inClear ? undefined : await this.get(id);
     const rows = await this.#database.read(this.#sql.lines, [toStored(id), list, after, limit]);
-    return readTask(id, () => rows.map((row) => lineOf(id, row, this.#codec)));
+    return readTask(id, () => {
+      if (task !== undefined) assertProven(task);
+      return rows.map((row) => lineOf(id, row, this.#codec));
+    });
   }
 
   async list(
@@ -200,6 +205,8 @@ export function snapshotOf(
 ): TaskSnapshot | undefined {
   const task = recordOf(first, codec);
   if (!isVisible(task)) return undefined;
+  // A task without its key ends with an error of the server, which whoever has its id may know.
+  if ((task.outcomeKind ?? "error") !== "error" || task.openInputs > 0) assertProven(task);
   const inputs = task.openInputs === 0 ? [] : inputsOf(task.id, rows, codec);
   return { task, inputs, outcome: outcomeOf(task, first, codec) };
 }
@@ -217,7 +224,7 @@ function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[
     if (isNull(row, at.asker)) return inputOf(id, key, row, codec);
     // If the asking task is unreadable, it is unknown which scopes an answer needs, and it could not accept one.
     const asker = recordIfReadable([row[at.asker.place] ?? null, row[at.asker_record.place] ?? null], codec);
-    if (asker === undefined || asker.openInputs === 0) return [];
+    if (asker?.parent?.root !== id || asker.openInputs === 0) return [];
     const own = unlessUndecrypted(() => inputOf(asker.id, key, row, codec));
     if (own === undefined) return [];
     const input = { ...own, key: childInputKey({ taskId: asker.id, key }) };

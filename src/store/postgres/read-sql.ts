@@ -3,7 +3,7 @@ import { lineColumns } from "../line-row.ts";
 import type { Names } from "./names.ts";
 import { finished, unfinished } from "./task-sql.ts";
 import { isReady, isWaiting, withQueuedHandlers } from "./queue-handlers.ts";
-import { recordColumns } from "./task-row.ts";
+import { recordColumns, storedRecord } from "./task-row.ts";
 
 /**
  * The statements that read tasks, except those for commands. Conditions repeat those of the partial indexes. To find each distinct value
@@ -38,7 +38,7 @@ export function readStatements(names: Names) {
         WHERE task.${unfinished} AND own.task_id = task.id AND own.kind = 'input' AND own.done_at IS NULL
         UNION ALL
         SELECT below.id, asked.key, asked.method, asked.request, below.record, asked.seq FROM (
-          SELECT asker.id, asker.record FROM ${child} JOIN ${task} AS asker ON asker.id = child.id
+          SELECT asker.id, ${storedRecord("asker")} AS record FROM ${child} JOIN ${task} AS asker ON asker.id = child.id
           WHERE task.${unfinished} AND child.root = task.id AND asker.${unfinished} OFFSET 0) AS below
         CROSS JOIN LATERAL (
           SELECT key, method, request, seq FROM ${journal}
@@ -107,7 +107,7 @@ export function readStatements(names: Names) {
       FROM (SELECT principal, lane FROM unnest($4::text[]) AS principal CROSS JOIN unnest($5::text[]) AS lane) AS line
       CROSS JOIN LATERAL (
         SELECT of_owner.* FROM unnest($3::text[]) AS owned (owner) CROSS JOIN LATERAL (
-          SELECT id, record, run_after FROM ${task}
+          SELECT id, ${storedRecord("task")} AS record, run_after FROM ${task}
           WHERE ${isReady} AND owner = owned.owner AND method = $1 AND tool = $2
             AND coalesce(principal, '') = line.principal AND lane = line.lane
           ORDER BY run_after, id LIMIT $6) AS of_owner

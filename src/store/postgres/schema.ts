@@ -39,7 +39,8 @@ CREATE TABLE ${names.task} (
   limited smallint NOT NULL,
   outcome_kind text COLLATE "C",
   asks smallint,
-  record text COLLATE "C" NOT NULL
+  record text COLLATE "C" NOT NULL,
+  proof text COLLATE "C"
 ) WITH (fillfactor = 80);
 
 CREATE UNIQUE INDEX task_wire_id ON ${names.task} (generation, scope, wire_id) WHERE wire_id IS NOT NULL;

@@ -46,9 +46,8 @@ export const columns: readonly TaskColumn[] = [
   changing("limited", ({ limited }) => Number(limited), "smallint"),
   changing("outcome_kind", ({ outcomeKind }) => outcomeKind),
   changing("asks", ({ state, openInputs }) => (openInputs > 0 && !isTerminal(state) ? 1 : null), "smallint"),
-  changing("record", (task, codec) =>
-    JSON.stringify({ ...sealedRecord(task, codec), ...proofMember(task, codec) }),
-  ),
+  changing("record", (task, codec) => JSON.stringify(sealedRecord(task, codec))),
+  fixed("proof", proofOf),
 ];
 
 /** For `unnest`: the values of all records, by column. */
@@ -60,30 +59,57 @@ export function arraysOf(
   return of.map(({ value }) => tasks.map((task) => value(task, codec)));
 }
 
-function proofMember(task: TaskRecord, codec: Codec): { readonly proof?: string } {
-  const proof = proofOf(task, codec);
-  return proof === null ? {} : { proof };
+/** The columns of a task that `recordOf` needs. */
+export const recordColumns = `task.id, ${storedRecord("task")}`;
+
+/**
+ * The record in the table `task`. Of an encrypted one, after the proof, a line with what statements search by: whoever changes these
+ * columns alone would show the task to others.
+ */
+export function storedRecord(task: string): string {
+  const searched = ["principal", "scope", "tool"].map((column) => `${task}.${column}`).join(", ");
+  return `CASE WHEN ${task}.proof IS NULL THEN ${task}.record
+    ELSE ${task}.proof || E'\\n' || json_build_array(${searched})::text || E'\\n' || ${task}.record END`;
 }
 
-/** The columns of a task that `recordOf` needs. */
-export const recordColumns = "task.id, task.record";
-
 /** The record of a row that begins with `recordColumns`. Throws `task_unreadable` if the row is no valid record. */
-export function recordOf([id, json]: Row, codec: Codec): TaskRecord {
-  let task: unknown;
-  try {
-    task = typeof json === "string" ? JSON.parse(json) : undefined;
-  } catch {
-    task = undefined;
-  }
+export function recordOf([id, stored]: Row, codec: Codec): TaskRecord {
+  const { proof, searched, json } = partsOf(String(stored));
+  const task = parsed(json);
   if (!isRecord(task) || toStored(task.id) !== id) throw unreadable(String(id), "its record is damaged");
-  const { proof = null, ...record } = task;
   try {
-    return openedRecord({ task: record, proof }, codec);
+    if (searched !== null && !isSame(parsed(searched), task))
+      throw new DecryptionError("its row was changed");
+    return openedRecord({ task, proof }, codec);
   } catch (error) {
     if (error instanceof DecryptionError) throw unreadable(task.id, error.message, error);
     throw error;
   }
+}
+
+interface Parts {
+  readonly proof: string | null;
+  readonly searched: string | null;
+  readonly json: string;
+}
+
+/** JSON has no line breaks. */
+function partsOf(stored: string): Parts {
+  const [proof = "", searched = "", json] = stored.split("\n");
+  return json === undefined ? { proof: null, searched: null, json: stored } : { proof, searched, json };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(searched: unknown, task: TaskRecord): boolean {
+  const { principal, scope, tool } = task;
+  return JSON.stringify(searched) === JSON.stringify([stored(principal), toStored(scope), toStored(tool)]);
 }
 
 function unreadable(id: string, problem: string, cause?: unknown): HoldfastError {
@@ -91,7 +117,7 @@ function unreadable(id: string, problem: string, cause?: unknown): HoldfastError
 }
 
 /** If the parts that decisions depend on are valid, so is the rest: nothing else writes it. */
-function isRecord(value: unknown): value is TaskRecord & { readonly proof?: string } {
+function isRecord(value: unknown): value is TaskRecord {
   if (typeof value !== "object" || value === null) return false;
   const {
     id,

@@ -37,8 +37,7 @@ export const selectTaskWithInputs = `
 
 /** The open inputs of the tasks below a root, for each task in the order of the index. */
 export const selectChildInputs = `
-  SELECT child.id AS task_id, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params,
-    task.required_scopes AS input_scopes
+  SELECT ${allOfTask}, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
   FROM child INDEXED BY child_root JOIN task ON task.id = child.id
   JOIN journal INDEXED BY journal_open_input ON journal.task_id = child.id
     AND journal.kind = 'input' AND journal.done_at IS NULL

@@ -1,6 +1,7 @@
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
 import type { SQLInputValue } from "node:sqlite";
-import { outcomePlace, unlessUndecrypted, type Codec } from "../codec.ts";
+import { inClear, outcomePlace, unlessUndecrypted, type Codec } from "../codec.ts";
+import { assertProven } from "../record-words.ts";
 import { readingCodecOf, type Sealing } from "../cipher.ts";
 import { requestOf } from "../request-row.ts";
 import { type ClaimingHandler, compareNames, type HandlerName, noTurns } from "../../task/queue.ts";
@@ -14,9 +15,9 @@ import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
 import { openedRequest, journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
 import { lineOf } from "../line-row.ts";
-import { recordOf, taskColumns, words } from "./record-row.ts";
+import { recordOf, taskColumns } from "./record-row.ts";
 import { OtherOwners } from "./other-owners.ts";
-import { behindAllTexts, readablePage } from "./readable-rows.ts";
+import { behindAllTexts, readablePage, readableTask } from "./readable-rows.ts";
 import { Statements } from "./statements.ts";
 import { columnsOf, idOf, integerOrNull, text, textOrNull, isNull, type Row } from "../row.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
@@ -83,7 +84,8 @@ export class SqliteReader {
     const below =
       task.childInputs === 0
         ? []
-        : childInputsOf(this.#sql.all(sql.selectChildInputs, toStored(id)), this.#sql.codec);
+        : childInputsOf(id, this.#sql.all(sql.selectChildInputs, toStored(id)), this.#sql.codec);
+    assertProven(task);
     return { task, inputs: [...inputsOf(id, rows, this.#sql.codec), ...below], outcome: null };
   }
 
@@ -102,6 +104,8 @@ export class SqliteReader {
     if (kind === null) return { task, inputs: [], outcome: null };
     const row = this.#sql.get(sql.selectOutcomeBody, toStored(id));
     if (row !== undefined) {
+      // A task without its key ends with an error of the server, which whoever has its id may know.
+      if (kind !== "error") assertProven(task);
       const body = this.#sql.codec.open(text(row, outcomeAt.body), outcomePlace(id));
       return { task, inputs: [], outcome: { kind, body } };
     }
@@ -151,6 +155,7 @@ export class SqliteReader {
   }
 
   lines(id: string, list: LineList, after: number, limit: number): TaskLine[] {
+    if (this.#sql.codec !== inClear) this.#assertProven(id);
     return this.#sql
       .all(sql.selectLines, toStored(id), list, after, limit)
       .map((row) => lineOf(id, row, this.#sql.codec));
@@ -183,6 +188,11 @@ export class SqliteReader {
     return this.#page(toStored(after), limit, (start, count) =>
       this.#sql.all(sql.selectUnfinished, start, count),
     );
+  }
+
+  #assertProven(id: string): void {
+    const task = this.task(id);
+    if (task !== undefined) assertProven(task);
   }
 
   #page(
@@ -264,8 +274,6 @@ export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
 
 const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_params"]);
 
-const childInputAt = columnsOf(["task_id", "input_key", "input_method", "input_params", "input_scopes"]);
-
 /** The open questions of a task, from rows of the task joined with them. */
 export function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[] {
   return rows
@@ -281,21 +289,15 @@ export function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputR
     });
 }
 
-/** The open questions of the tasks below it. */
-export function childInputsOf(rows: readonly Row[], codec: Codec): InputRequest[] {
+/** The open questions of the tasks below it. An unreadable one is left out: nobody could answer it. */
+export function childInputsOf(root: string, rows: readonly Row[], codec: Codec): InputRequest[] {
   return rows.flatMap((row) => {
-    const requiredScopes = words(text(row, childInputAt.input_scopes));
-    const [taskId, key] = [text(row, childInputAt.task_id), text(row, childInputAt.input_key)];
-    const stored = textOrNull(row, childInputAt.input_params);
-    // Nobody could answer it, and what is wrong with one task is no fault of the tasks above it.
-    const params =
-      stored === null ? "{}" : unlessUndecrypted(() => openedRequest(taskId, key, stored, codec));
-    if (params === undefined) return [];
-    return {
-      key: childInputKey({ taskId, key }),
-      method: inputMethodOf(row, childInputAt.input_method),
-      params,
-      ...(requiredScopes.length > 0 && { requiredScopes }),
-    };
+    const asker = readableTask(row, [], codec);
+    if (asker?.parent?.root !== root) return [];
+    const [asked] = unlessUndecrypted(() => inputsOf(asker.id, [row], codec)) ?? [];
+    if (asked === undefined) return [];
+    const { id: taskId, requiredScopes } = asker;
+    const key = childInputKey({ taskId, key: asked.key });
+    return { ...asked, key, ...(requiredScopes.length > 0 && { requiredScopes }) };
   });
 }

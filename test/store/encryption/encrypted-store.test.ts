@@ -156,7 +156,7 @@ describe("an encrypted store", () => {
     expect(await store.renew()).toMatchObject({ held: true });
   });
 
-  test("is not opened by a key alone: a mark in clear is nobody's", async () => {
+  test("is strict whatever is put in place of the secret that shows which keys belong to it", async () => {
     const database = memoryDatabase();
     const plain = await inClear(database);
     const forged = {

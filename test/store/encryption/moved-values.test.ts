@@ -181,21 +181,84 @@ test("a value that is moved to any other row, column, task or store cannot be re
   expect(await readAll(store, "bob")).toEqual(before.bob);
 });
 
-test("a row of which the principal or the tool was changed cannot be read", async () => {
+async function oneStore() {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-moved-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const { store, path } = await openedIn(folder, "one");
-  await live(store, "ann");
   const db = new DatabaseSync(path, { timeout: 20_000 });
   onTestFinished(() => db.close());
-  for (const column of ["principal", "tool", "scope"]) {
-    const [{ was } = { was: "" }] = db
-      .prepare(`SELECT ${column} AS was FROM task WHERE id = 'task-ann'`)
-      .all();
-    const change = db.prepare(`UPDATE task SET ${column} = ? WHERE id = 'task-ann'`);
-    change.run("bob");
-    await expect(store.get("task-ann")).rejects.toMatchObject({ code: "task_unreadable" });
-    change.run(was ?? null);
-    expect(await store.get("task-ann")).toBeDefined();
+  return { folder, store, path, db };
+}
+
+const unreadable = { code: "task_unreadable" };
+
+test.each([
+  ["principal", "bob"],
+  ["tool", "other"],
+  ["scope", "other"],
+  ["required_scopes", "none"],
+  ["parent", '{"id":"task-bob","key":"call","root":"task-bob","cancelGraceMs":0}'],
+  ["proof", null],
+])("a row of which the %s was changed cannot be read", async (column, value) => {
+  const { store, db } = await oneStore();
+  await live(store, "ann");
+  db.prepare(`UPDATE task SET ${column} = ? WHERE id = 'task-ann'`).run(value);
+  await expect(store.get("task-ann")).rejects.toMatchObject(unreadable);
+  await expect(store.snapshot("task-ann")).rejects.toMatchObject(unreadable);
+});
+
+test("a request whose session or scopes of tools were changed cannot be read", async () => {
+  const { store, db } = await oneStore();
+  await live(store, "ann");
+  for (const change of ["'$.session', 'bobs'", "'$.toolScopes', json('{}')"]) {
+    db.exec(`UPDATE request SET origin = json_set(origin, ${change}) WHERE task_id = 'task-ann'`);
+    await expect(store.request("task-ann")).rejects.toMatchObject(unreadable);
+    db.exec("UPDATE request SET origin = json_remove(origin, '$.session', '$.toolScopes')");
+    expect(await store.request("task-ann")).toBeDefined();
   }
+});
+
+test("nothing of a task is read for others whose proof needs a key that nobody has", async () => {
+  const { store, db } = await oneStore();
+  await live(store, "ann");
+  const forged = `enc2:zz:${"A".repeat(60)}`;
+  db.prepare("UPDATE task SET principal = 'bob', proof = ? WHERE id LIKE 'task-ann%'").run(forged);
+  for (const id of ["task-ann", "task-ann-ended"])
+    await expect(store.snapshot(id)).rejects.toMatchObject(unreadable);
+  await expect(store.logs?.read("task-ann", "log", 0, 9)).rejects.toMatchObject(unreadable);
+});
+
+test("the question of a task is not shown to those to whom it was made to belong", async () => {
+  const { store, db } = await oneStore();
+  for (const name of ["ann", "bob"]) await live(store, name);
+  db.exec("INSERT INTO child (id, parent, root) VALUES ('task-ann', 'task-bob', 'task-bob')");
+  db.exec("UPDATE task SET child_inputs = 1 WHERE id = 'task-bob'");
+  const snapshot = await store.snapshot("task-bob");
+  expect(snapshot?.inputs.map(({ key }) => key)).toEqual(["ask"]);
+});
+
+test("a status text that looks encrypted is one like any other", async () => {
+  const { store } = await oneStore();
+  await live(store, "ann");
+  const statusMessage = `enc2:k1:${"A".repeat(60)}`;
+  await store.write({ type: "update", now: noon, id: "task-ann", token: "t1", changes: { statusMessage } });
+  expect(await store.get("task-ann")).toMatchObject({ statusMessage });
+});
+
+test("whoever deletes the secrets of a store makes all of it unreadable", async () => {
+  const { store, path, db } = await oneStore();
+  await live(store, "ann");
+  db.exec("DELETE FROM secret WHERE name LIKE 'holdfast/encryption%'");
+  const without = sqliteStore(path);
+  await expect(without.open({ id: "plain", handlers: [] })).rejects.toMatchObject({ code: "store_unusable" });
+  const again = encryptedStore(sqliteStore(path), { keys });
+  await again.open({ id: "again", handlers: [] });
+  onTestFinished(() => again.close());
+  db.exec("UPDATE outcome SET body = '\"forged\"'");
+  await expect(again.snapshot("task-ann-ended")).rejects.toMatchObject(unreadable);
+  db.exec("DELETE FROM secret");
+  const later = encryptedStore(sqliteStore(path), { keys });
+  await later.open({ id: "later", handlers: [] });
+  onTestFinished(() => later.close());
+  await expect(later.get("task-ann")).rejects.toMatchObject(unreadable);
 });

@@ -142,8 +142,9 @@ describe("a snapshot", () => {
 
   test("shows the questions of tasks below, with their scopes, but for tasks that have ended or cannot be read", async () => {
     await schema.put(named("a", { openInputs: 2, childInputs: 2 }));
-    await schema.put(named("b", { openInputs: 1, requiredScopes: ["pay"] }), named("c", { openInputs: 1 }));
-    await schema.put(settled("d"), named("e", { openInputs: 1 }));
+    const asks = { openInputs: 1, parent: { id: "task-a", key: "call", root: "task-a", cancelGraceMs: 0 } };
+    await schema.put(named("b", { ...asks, requiredScopes: ["pay"] }), named("c", asks));
+    await schema.put(settled("d"), named("e", asks));
     for (const name of ["e", "d", "c", "b"]) {
       const row = [`task-${name}`, "task-a", `call-${name}`];
       await schema.run(`INSERT INTO ${schema.names.child} VALUES ($1, $2, $2, $3)`, row);

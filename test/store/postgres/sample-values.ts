@@ -44,6 +44,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
     all("tools/call"),
     all("tool-3"),
     ...changed,
+    all(null),
   ],
   "write.insertRequests": [["new-1"], ["{}"], ["{}"], [null], ["s"], ["1"]],
   "write.insertChildren": [["new-1"], ["new-2"], ["new-3"], ["k"]],
