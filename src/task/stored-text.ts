@@ -82,12 +82,12 @@ export function cutText(text: string, longest = line): string {
 export function cutBytes(text: string, maxBytes: number): string {
   // a code unit has at most three bytes
   if (text.length * 3 <= maxBytes) return text;
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= maxBytes) return text;
-  const room = Math.max(0, maxBytes - longestMark);
-  const begun = Buffer.from(text.slice(0, room)).subarray(0, room);
+  const encoder = new TextEncoder();
+  const bytes = encoder.encode(text);
+  if (bytes.length <= maxBytes) return text;
+  const begun = bytes.subarray(0, Math.max(0, maxBytes - longestMark));
   const kept = new TextDecoder().decode(begun, { stream: true }); // without the part of a character at its end
-  return `${kept}… [${bytes - Buffer.byteLength(kept)} more bytes]`.slice(0, maxBytes);
+  return `${kept}… [${bytes.length - encoder.encode(kept).length} more bytes]`.slice(0, maxBytes);
 }
 
 /** In bytes, of such a mark for a text of up to a terabyte. */

@@ -73,8 +73,8 @@ export function storedRecord(task: string): string {
 }
 
 /** The record of a row that begins with `recordColumns`. Throws `task_unreadable` if the row is no valid record. */
-export function recordOf([id, stored]: Row, codec: Codec): TaskRecord {
-  const { proof, searched, json } = partsOf(String(stored));
+export function recordOf([id, whole]: Row, codec: Codec): TaskRecord {
+  const { proof, searched, json } = partsOf(String(whole));
   const task = parsed(json);
   if (!isRecord(task) || toStored(task.id) !== id) throw unreadable(String(id), "its record is damaged");
   try {
@@ -94,9 +94,9 @@ interface Parts {
 }
 
 /** JSON has no line breaks. */
-function partsOf(stored: string): Parts {
-  const [proof = "", searched = "", json] = stored.split("\n");
-  return json === undefined ? { proof: null, searched: null, json: stored } : { proof, searched, json };
+function partsOf(whole: string): Parts {
+  const [proof = "", searched = "", json] = whole.split("\n");
+  return json === undefined ? { proof: null, searched: null, json: whole } : { proof, searched, json };
 }
 
 function parsed(json: string): unknown {
