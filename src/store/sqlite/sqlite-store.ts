@@ -44,8 +44,8 @@ async function openFile(
 ): Promise<OpenDatabase> {
   const { fileMode } = settings;
   const path = settings.migrate ? databasePath(given, fileMode) : existingDatabase(given);
-  checkFiles(path, settings);
   refuseForeignFile(path, settings.migrate);
+  checkFiles(path, settings);
   const { lock, joined } = await openDatabase(path, owner, () => join(path, settings, owner, publisher), {
     fileMode,
   });
