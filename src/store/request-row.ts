@@ -1,6 +1,6 @@
 import type { CallerDetails, Origin, TaskRequest } from "../task/record.ts";
 import { isSealed } from "../task/stored-text.ts";
-import type { Codec, Place } from "./codec.ts";
+import { inClear, type Codec, type Place } from "./codec.ts";
 import { columnsOf, text, textOrNull, type Row } from "./row.ts";
 import { toStored } from "./stored-text.ts";
 
@@ -44,39 +44,40 @@ export function requestOf(of: string, row: Row, codec: Codec): TaskRequest {
   };
 }
 
-/** Statements search by the rest. */
 function sealedOrigin(of: string, origin: Origin, codec: Codec): Origin {
-  const { caller, trace } = origin;
-  return {
-    ...origin,
-    ...(caller !== undefined && { caller: sealedCaller(of, origin, caller, codec) }),
-    ...(trace?.baggage !== undefined && {
-      trace: { ...trace, baggage: codec.seal(trace.baggage, place(of, "baggage", origin)) },
-    }),
-  };
+  if (codec === inClear) return origin;
+  return originWith(
+    origin,
+    // It is still an object.
+    (caller) => ({ claims: { sealed: codec.seal(JSON.stringify(caller), place(of, "caller", origin)) } }),
+    (baggage) => codec.seal(baggage, place(of, "baggage", origin)),
+  );
 }
 
 function openedOrigin(of: string, origin: Origin, codec: Codec): Origin {
+  if (codec === inClear) return origin;
+  return originWith(
+    origin,
+    (caller) => {
+      const sealed = caller.claims?.["sealed"];
+      const stored = typeof sealed === "string" && isSealed(sealed) ? sealed : JSON.stringify(caller);
+      const opened = codec.open(stored, place(of, "caller", origin));
+      return isSealed(opened) ? caller : (JSON.parse(opened) as CallerDetails);
+    },
+    (baggage) => codec.open(baggage, place(of, "baggage", origin)),
+  );
+}
+
+/** Statements search by the rest. */
+function originWith(
+  origin: Origin,
+  callerOf: (caller: CallerDetails) => CallerDetails,
+  baggageOf: (baggage: string) => string,
+): Origin {
   const { caller, trace } = origin;
   return {
     ...origin,
-    ...(caller !== undefined && { caller: openedCaller(of, origin, caller, codec) }),
-    ...(trace?.baggage !== undefined && {
-      trace: { ...trace, baggage: codec.open(trace.baggage, place(of, "baggage", origin)) },
-    }),
+    ...(caller !== undefined && { caller: callerOf(caller) }),
+    ...(trace?.baggage !== undefined && { trace: { ...trace, baggage: baggageOf(trace.baggage) } }),
   };
-}
-
-/** The result is still an object. In a store in clear it is the caller itself. */
-function sealedCaller(of: string, origin: Origin, caller: CallerDetails, codec: Codec): CallerDetails {
-  const json = JSON.stringify(caller);
-  const sealed = codec.seal(json, place(of, "caller", origin));
-  return sealed === json ? caller : { claims: { sealed } };
-}
-
-function openedCaller(of: string, origin: Origin, caller: CallerDetails, codec: Codec): CallerDetails {
-  const sealed = caller.claims?.["sealed"];
-  const stored = typeof sealed === "string" && isSealed(sealed) ? sealed : JSON.stringify(caller);
-  const opened = codec.open(stored, place(of, "caller", origin));
-  return isSealed(opened) ? caller : (JSON.parse(opened) as CallerDetails);
 }
