@@ -180,6 +180,7 @@ export function createTaskServer({
     legacyErrorCodes,
     dispatcher,
     identity,
+    secret: (name) => runtime.secret(name),
     sessionStore: runtime.sessions,
     declaresHeaders(name) {
       const tool = registry.get(String(name));

@@ -38,6 +38,8 @@ export interface TaskServer {
   readonly legacyErrorCodes: boolean;
   /** Answers requests of protocol 2026-07-28 that Holdfast handles. */
   readonly dispatcher: Dispatcher;
+  /** The key of that name in the store, the same in all its processes. Rejects with the store's errors. */
+  readonly secret: (name: string) => Promise<Uint8Array>;
   /** Undefined if the store keeps no sessions. */
   readonly sessionStore: SessionStore | undefined;
   /** The name and version of the author's server. */

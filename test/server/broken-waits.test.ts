@@ -12,6 +12,7 @@ import { InMemorySession } from "../kit/in-memory-session.ts";
 import { startServer } from "../kit/server.ts";
 import { SessionClient } from "../kit/session-client.ts";
 import { Job } from "./plain/job.ts";
+import { admitted } from "./admitted.ts";
 
 const minute = 60_000;
 const url = "http://reports.example/mcp";
@@ -34,9 +35,7 @@ async function sessions(tools: (tasks: Tasks) => void, principal: string | null 
   const fetch = async (to: string, init: RequestInit): Promise<Response> => {
     const request = new Request(to, init);
     const body: unknown = request.method === "POST" ? await request.json() : undefined;
-    return responseOf(
-      await all.fetch({ request, body, owner: { principal }, needed: [], refusal: () => undefined }),
-    );
+    return responseOf(await all.fetch({ request, body, owner: { principal }, ...admitted }));
   };
   return {
     clock,

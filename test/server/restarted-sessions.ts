@@ -2,11 +2,15 @@ import { McpServer } from "@modelcontextprotocol/server";
 import type { Tasks, TasksOptions } from "holdfast";
 import { memoryDatabase, memoryStore } from "holdfast/memory";
 import { isJsonObject } from "../../src/generation/message.ts";
+import { Admission, type Respond } from "../../src/server/http/admission.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
+import type { ProtectedResource } from "../../src/server/http/http-options.ts";
+import { EventIds, type OpenCall } from "../../src/server/http/sessions/event-id.ts";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { calledTool } from "../../src/server/request.ts";
+import type { TaskServer } from "../../src/server/task-server.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 import { startServer } from "../kit/server.ts";
@@ -14,6 +18,13 @@ import { SessionClient, type SessionOptions } from "../kit/session-client.ts";
 import { authorsOwn } from "./session-server.ts";
 
 export const minute = 60_000;
+
+/** What of a server stands between a request and its session. */
+interface Serving {
+  readonly server: TaskServer;
+  readonly sessions: Sessions;
+  readonly admission: Admission;
+}
 
 interface Setup {
   readonly tools?: (tasks: Tasks) => void;
@@ -43,9 +54,23 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
     return mcp;
   };
   const clock = new FakeClock();
-  const start = (most = maxSessions, of = tasks): Sessions =>
-    new Sessions({
-      server: of.server(makeServer), // which knows nothing of what others wait for
+  const neededFor = (tool: string): readonly string[] => scopes[tool] ?? [];
+  const resource: ProtectedResource = {
+    document: () => undefined,
+    authenticate: () => Promise.reject(new Error("The sender is known.")),
+    needed: (body) =>
+      [body]
+        .flat()
+        .flatMap((message) => neededFor(calledTool(isJsonObject(message) ? message["params"] : undefined))),
+    refusal: ({ authInfo }, needed) =>
+      [...needed].every((scope) => authInfo?.scopes.includes(scope) ?? true)
+        ? undefined
+        : new Response(null, { status: 403 }),
+  };
+  const start = (most = maxSessions, of = tasks): Serving => {
+    const server = of.server(makeServer); // which knows nothing of what others wait for
+    const sessions = new Sessions({
+      server,
       clock,
       unread: new UnreadBytes(Infinity),
       sessionIdleMs: 40 * minute,
@@ -56,13 +81,14 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
       maxOpenRequestsPerSession: 500,
       maxOpenRequestsPerPrincipal: 1_000,
     });
-  let sessions = start();
+    return { server, sessions, admission: new Admission(server, {}, resource) };
+  };
+  let current = start();
   const fetchAs =
-    (principal: string | null, granted?: readonly string[], serving = (): Sessions => sessions) =>
+    (principal: string | null, granted?: readonly string[], serving = (): Serving => current) =>
     async (url: string, init: RequestInit): Promise<Response> => {
       const request = new Request(url, init);
       const body: unknown = request.method === "POST" ? await request.json() : undefined;
-      const neededFor = (tool: string): readonly string[] => scopes[tool] ?? [];
       const owner = {
         principal,
         ...(granted && {
@@ -70,13 +96,13 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
           authInfo: { token: "", clientId: "desk", scopes: [...granted] },
         }),
       };
-      const needed = neededFor(calledTool(isJsonObject(body) ? body["params"] : undefined));
-      const refusal = (more: readonly string[]): Response | undefined =>
-        granted === undefined || [...needed, ...more].every((scope) => granted.includes(scope))
-          ? undefined
-          : new Response(null, { status: 403 });
-      return responseOf(await serving().fetch({ request, body, owner, needed, refusal }));
+      const { sessions, admission } = serving();
+      const arrived = { isGet: body === undefined, body, sender: owner, left: () => request.signal };
+      const respond: Respond = (admitted) => sessions.fetch({ request, body, owner, ...admitted });
+      return responseOf(await admission.admit(arrived, respond));
     };
+  const idsOf = async ({ sessionId = "" }: SessionClient): Promise<EventIds> =>
+    new EventIds(sessionKey(sessionId), await current.server.secret("session-events"));
   const keys: string[] = [];
   const url = "http://reports.example/mcp";
   const records = store.sessions;
@@ -86,18 +112,22 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
     made,
     errors,
     records,
-    size: () => sessions.size,
+    size: () => current.sessions.size,
     /** The tasks of a request of the sessions that were opened. */
     tasksOf: async (requestId: string | number) => {
       const found = await Promise.all(keys.map((key) => records.tasksOf(key, 10, requestId)));
       const all = await Promise.all(found.flat().map((id) => store.get(id)));
       return all.flatMap((task) => task ?? []);
     },
+    idsOf,
+    /** The id of an event of another process, with these calls unanswered. */
+    eventOf: async (peer: SessionClient, ...calls: readonly OpenCall[]) =>
+      `00000000-1-1${(await idsOf(peer)).formatCalls(calls)}`,
     /** Nothing of the process is left but what it has stored. */
-    kill: () => void (sessions = start()),
+    kill: () => void (current = start()),
     stop: async () => {
-      await sessions.close();
-      sessions = start();
+      await current.sessions.close();
+      current = start();
     },
     open: async (
       options: SessionOptions = {},
@@ -115,7 +145,7 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
       const others = await startServer(tools, { store: wrap(memoryStore(database)), rates });
       const other = start(most, others.tasks);
       return {
-        size: () => other.size,
+        size: () => other.sessions.size,
         errors: others.errors,
         /** The client of a session that was opened elsewhere, as it reaches this process. */
         peer: (

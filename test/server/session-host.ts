@@ -8,6 +8,7 @@ import type { TaskServer } from "../../src/server/task-server.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 import { SessionClient, type SessionOptions } from "../kit/session-client.ts";
 import { authorsOwn } from "./session-server.ts";
+import { admitted } from "./admitted.ts";
 
 interface HostOptions {
   readonly sessionIdleMs?: number;
@@ -86,7 +87,6 @@ export class SessionHost {
   async #fetchAs(principal: string | null, url: string, init: RequestInit): Promise<Response> {
     const request = new Request(url, init);
     const body: unknown = request.method === "POST" ? await request.json() : undefined;
-    const scopes = { needed: [], refusal: () => undefined };
-    return responseOf(await this.sessions.fetch({ request, body, owner: { principal }, ...scopes }));
+    return responseOf(await this.sessions.fetch({ request, body, owner: { principal }, ...admitted }));
   }
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { rest } from "../../src/testing/clocks.ts";
 import { text } from "../kit/messages.ts";
 import { EventStream, type SessionClient } from "../kit/session-client.ts";
-import { Job } from "./plain/job.ts";
+import { Job, ticketOf } from "./plain/job.ts";
 import { processes } from "./restarted-sessions.ts";
 
 const job = { name: "job", arguments: {} };
@@ -65,4 +65,25 @@ it("tells a token for less nothing of a restored session's tasks that was said o
   while (told !== undefined && (told as { status?: string }).status !== "completed");
   expect(told).toBeDefined();
   expect((await resume(weak, "00000000-0-0")).status).toBe(403);
+});
+
+it("repeats a request after a restart only for a token that may send it", async () => {
+  const work = new Job();
+  const run = await processes({
+    tools: (tasks) => work.add(tasks, { plain: "ticket", plainDeadlineMs: 0 }),
+    scopes: { task_result: ["results"] },
+  });
+  const ann = await run.open({}, "ann", ["results"]);
+  const ticket = await ann.begin("tools/call", job);
+  const { reference } = ticketOf((await ticket.rest()).at(-1)?.["result"] as Record<string, unknown>);
+  const waits = { name: "task_result", arguments: { reference } };
+  const stream = new EventStream(await ann.post({ id: "waits", method: "tools/call", params: waits }));
+  const event = (await stream.any())?.id ?? "";
+  run.kill();
+  expect((await resume(run.peer(ann.sessionId, "ann", []), event)).status).toBe(403);
+  work.end();
+  expect((await (await ann.listen(event)).rest()).at(-1)).toMatchObject({
+    id: "waits",
+    result: text("run 1"),
+  });
 });

@@ -1,3 +1,4 @@
+import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import type { TaskServer } from "../task-server.ts";
 import type { Outgoing } from "./exchange.ts";
 import type { FetchHandlerOptions, ProtectedResource } from "./http-options.ts";
@@ -20,12 +21,17 @@ export interface Arrived {
   readonly left: () => AbortSignal;
 }
 
-/** What a request that was let in may need besides. */
+/** Answers a request that was let in. */
+export type Respond = (admitted: Admitted) => Promise<Outgoing>;
+
+/** A request that was let in. Only `Admission` makes one. */
 export interface Admitted {
   /** The scopes that it needed of its sender's token. */
   readonly needed: readonly string[];
   /** The refusal of it, if it needs these scopes too. */
   readonly refusal: (more?: readonly string[]) => Response | undefined;
+  /** Admits messages that the request stands for, as if its sender had sent them. */
+  readonly admit: (messages: readonly JSONRPCRequest[], respond: Respond) => Promise<Outgoing>;
 }
 
 /** What is asked of each request once its sender and body are known: scopes, then rates, then room for it. */
@@ -41,7 +47,7 @@ export class Admission {
   }
 
   /** What `respond` answers, or the refusal. The request counts as open until its answer has gone out. */
-  async admit(arrived: Arrived, respond: (admitted: Admitted) => Promise<Outgoing>): Promise<Outgoing> {
+  async admit(arrived: Arrived, respond: Respond): Promise<Outgoing> {
     const { body, sender } = arrived;
     const { principal } = sender;
     const needed = [...(this.#resource?.needed(body, this.#server.isPollingTool) ?? [])];
@@ -53,7 +59,9 @@ export class Admission {
       if (sender.access !== undefined) needed.push(...(await this.#server.scopesOfTasks(body, principal)));
       const refusal = (more: readonly string[] = []): Response | undefined =>
         this.#resource?.refusal(sender, [...needed, ...more]);
-      return refusal() ?? respond({ needed, refusal });
+      const admit: Admitted["admit"] = (messages, answer) =>
+        this.admit({ ...arrived, isGet: false, body: messages }, answer);
+      return refusal() ?? respond({ needed, refusal, admit });
     });
   }
 }

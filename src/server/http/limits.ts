@@ -7,7 +7,6 @@ import {
   type HttpOptions,
   type NodeHandlerOptions,
 } from "./http-options.ts";
-import type { SessionsSetup } from "./sessions/sessions.ts";
 
 /** What an HTTP server allows its connections; times in milliseconds. */
 export interface ConnectionLimits {
@@ -23,6 +22,19 @@ export interface ConnectionLimits {
 export interface NodeRequestLimits {
   readonly stallTimeoutMs: number;
   readonly maxHeaders: number;
+}
+
+/** What sessions are allowed; times in milliseconds. */
+export interface SessionLimits {
+  readonly sessionIdleMs: number;
+  /** How long a session may be idle if it was never used, or if another session needs its slot. */
+  readonly unusedSessionMs: number;
+  readonly maxSessions: number;
+  readonly maxSessionsPerPrincipal: number;
+  /** How long a client whose connection broke may take to resume. */
+  readonly resumeMs: number;
+  readonly maxOpenRequestsPerSession: number;
+  readonly maxOpenRequestsPerPrincipal: number;
 }
 
 /** What one principal may have open. */
@@ -53,9 +65,7 @@ export function bodyReadLimits(
   };
 }
 
-export function sessionLimits(
-  options: FetchHandlerOptions,
-): Omit<SessionsSetup, "server" | "clock" | "unread" | "answerForm" | "hooks" | "limits" | "memoryBytes"> {
+export function sessionLimits(options: FetchHandlerOptions): SessionLimits {
   const { sessionIdleMs, unusedSessionMs, resumeMs, ...others } = httpSettings(options);
   const { maxSessions, maxSessionsPerPrincipal } = others;
   const { maxOpenRequestsPerSession, maxOpenRequestsPerPrincipal } = others;

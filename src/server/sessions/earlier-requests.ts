@@ -34,13 +34,10 @@ export class EarlierRequests {
    */
   async answer(request: ToolRequest, joined?: string): Promise<Answer> {
     const { core: session, sep } = this.#context;
-    const { calls, rates, runtime } = this.#services;
+    const { calls, runtime } = this.#services;
     const { scopes } = request.access ?? {};
     const found = await this.#find(request.id, joined, scopes);
-    if (found === undefined) {
-      if (joined !== undefined) rates.missed(session.connection.principal);
-      throw lost();
-    }
+    if (found === undefined) throw lost();
     const { snapshot, origin } = found;
     const { task } = snapshot;
     session.connection.streams.needs?.(task.requiredScopes, request.id);

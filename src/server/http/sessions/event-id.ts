@@ -1,5 +1,13 @@
+/**
+ * The ids of events on the streams of sessions. A client hands them back, perhaps to another process, which learns from them what it has to
+ * answer. What an id says of requests is sealed:
+ *
+ * - A client cannot write such a part itself, nor change it, nor use that of another session.
+ * - Without a key, ids say nothing of requests, so that only the process that wrote them can resume their streams.
+ */
+
+import { createHmac, timingSafeEqual } from "node:crypto";
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../../../generation/message.ts";
 
 /** What the next process has to know of a request to answer it. */
 export interface OpenCall {
@@ -26,47 +34,51 @@ export interface EventId {
 const mostChars = 2_048;
 const mostCalls = 50;
 
-/** What an id contains about calls: in full, only their ids, or nothing, depending on the space. */
-export function formatCalls(calls: readonly OpenCall[]): string {
-  if (calls.length === 0 || calls.length > mostCalls) return "";
-  for (const each of [calls, calls.map(({ id }) => ({ id }))]) {
-    const text = Buffer.from(JSON.stringify(each)).toString("base64url");
-    if (text.length <= mostChars) return `-${text}`;
+const sealBytes = 16;
+
+/** Writes and reads the ids of one session. */
+export class EventIds {
+  readonly #session: string;
+  readonly #key: Uint8Array | undefined;
+
+  /** `session`: its name in the store. `key`: the same in all processes. */
+  constructor(session: string, key: Uint8Array | undefined) {
+    this.#session = session;
+    this.#key = key;
   }
-  return "";
-}
 
-/** Undefined for an invalid event id. */
-export function parseEventId(text: string): EventId | undefined {
-  const [, log, stream, event, calls] =
-    /^(\w{8})-(\d{1,15})-(\d{1,15})(?:-([\w-]{1,2048}))?$/.exec(text) ?? [];
-  const parsed = calls === undefined ? [] : parseCalls(calls);
-  if (log === undefined || parsed === undefined) return undefined;
-  return { log, stream: Number(stream), event: Number(event), calls: parsed };
-}
-
-function parseCalls(text: string): OpenCall[] | undefined {
-  let calls: unknown;
-  try {
-    calls = JSON.parse(Buffer.from(text, "base64url").toString());
-  } catch {
-    return undefined;
+  /** What an id says of calls: in full, only their ids, or nothing, depending on the space. */
+  formatCalls(calls: readonly OpenCall[]): string {
+    if (this.#key === undefined || calls.length === 0 || calls.length > mostCalls) return "";
+    for (const each of [calls, calls.map(({ id }) => ({ id }))]) {
+      const json = Buffer.from(JSON.stringify(each));
+      const text = Buffer.concat([this.#seal(json, this.#key), json]).toString("base64url");
+      if (text.length <= mostChars) return `-${text}`;
+    }
+    return "";
   }
-  return Array.isArray(calls) && calls.length <= mostCalls && calls.every(isCall) ? calls : undefined;
-}
 
-function isCall(value: unknown): value is OpenCall {
-  if (!isJsonObject(value)) return false;
-  const { id, task, request } = value;
-  return (
-    (typeof id === "string" || typeof id === "number") &&
-    (task === undefined || typeof task === "string") &&
-    (request === undefined || isRequest(request))
-  );
-}
+  /** Undefined for an id that no process of this session wrote. */
+  parse(text: string): EventId | undefined {
+    const [, log, stream, event, calls] =
+      /^(\w{8})-(\d{1,15})-(\d{1,15})(?:-([\w-]{1,2048}))?$/.exec(text) ?? [];
+    const parsed = calls === undefined ? [] : this.#open(Buffer.from(calls, "base64url"));
+    if (log === undefined || parsed === undefined) return undefined;
+    return { log, stream: Number(stream), event: Number(event), calls: parsed };
+  }
 
-function isRequest(value: unknown): boolean {
-  if (!isJsonObject(value)) return false;
-  const { method, params } = value;
-  return typeof method === "string" && (params === undefined || isJsonObject(params));
+  #open(sealed: Buffer): OpenCall[] | undefined {
+    if (this.#key === undefined || sealed.length <= sealBytes) return undefined;
+    const json = sealed.subarray(sealBytes);
+    const isOurs = timingSafeEqual(this.#seal(json, this.#key), sealed.subarray(0, sealBytes));
+    return isOurs ? (JSON.parse(json.toString()) as OpenCall[]) : undefined;
+  }
+
+  #seal(json: Uint8Array, key: Uint8Array): Buffer {
+    return createHmac("sha256", key)
+      .update(`${this.#session}\n`)
+      .update(json)
+      .digest()
+      .subarray(0, sealBytes);
+  }
 }

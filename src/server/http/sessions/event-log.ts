@@ -1,4 +1,5 @@
 import type { Principal } from "../../per-principal.ts";
+import type { EventIds } from "./event-id.ts";
 import type { EventMemory, SharingLog } from "./event-memory.ts";
 
 /** How much is stored to resume streams. */
@@ -24,6 +25,7 @@ export interface LoggedEvent {
 export class EventLog implements SharingLog {
   /** For the ids of its events. */
   readonly name: string;
+  readonly ids: EventIds;
   readonly #limits: EventLimits;
   readonly #memory: EventMemory;
   readonly #principal: Principal;
@@ -34,8 +36,9 @@ export class EventLog implements SharingLog {
   #over = false;
 
   /** `name`: eight letters or digits, another one for each log. */
-  constructor(name: string, limits: EventLimits, memory: EventMemory, principal: Principal) {
+  constructor(name: string, ids: EventIds, limits: EventLimits, memory: EventMemory, principal: Principal) {
     this.name = name;
+    this.ids = ids;
     this.#limits = limits;
     this.#memory = memory;
     this.#principal = principal;

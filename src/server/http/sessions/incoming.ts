@@ -1,18 +1,15 @@
 import type { AuthInfo, JSONRPCRequest, McpRequestContext } from "@modelcontextprotocol/server";
 import type { MessageContext } from "../../request.ts";
+import type { Admitted } from "../admission.ts";
 import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 
-/** An authorized request of an earlier revision. */
-export interface Incoming {
+/** An admitted request of an earlier revision. */
+export interface Incoming extends Admitted {
   readonly request: Request;
   /** The parsed JSON of a POST; undefined for other methods. */
   readonly body: unknown;
   readonly owner: Sender;
-  /** The scopes that it needed. */
-  readonly needed: readonly string[];
-  /** The refusal of it, if it needs these scopes too. */
-  readonly refusal: (more: readonly string[]) => Response | undefined;
 }
 
 /** A session that answers requests about tasks without a stream. */

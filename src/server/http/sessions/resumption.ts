@@ -1,11 +1,10 @@
-import { isJSONRPCRequest } from "@modelcontextprotocol/server";
+import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
 import type { Principal } from "../../per-principal.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import type { Outgoing } from "../exchange.ts";
-import { tooFastRequests } from "../too-many-requests.ts";
-import { parseEventId, type EventId, type OpenCall } from "./event-id.ts";
+import type { EventId, OpenCall } from "./event-id.ts";
 import type { EventLog } from "./event-log.ts";
 import { extraInfo, type Incoming } from "./incoming.ts";
 import { methodNotAllowed, notAcceptable, sessionNotFound, tooManyOpen } from "./refusals.ts";
@@ -42,7 +41,7 @@ export class Resumption {
       return notAcceptable("Client must accept text/event-stream");
     }
     const eventId = headers.get("last-event-id") || null; // an empty one is none
-    const last = eventId === null ? undefined : parseEventId(eventId);
+    const last = eventId === null ? undefined : log.ids.parse(eventId);
     if (eventId !== null && last === undefined) return nothingToResume();
     const refused =
       (await transport.refusal(incoming)) ?? incoming.refusal(last === undefined ? [] : [...streams.needed]);
@@ -76,40 +75,28 @@ export class Resumption {
   /** Answers requests that came to an earlier process, on a stream of this one. */
   async #resumeEarlier(calls: readonly OpenCall[], incoming: Incoming): Promise<Outgoing> {
     const { server, principal, streams, transport, maxOpenRequests } = this.#parts;
-    // The client may have written the id, and anything into it.
-    const repeated = calls.flatMap(({ id, request }) =>
-      request ? [{ ...request, jsonrpc: "2.0" as const, id }] : [],
-    );
-    const areRequests = repeated.every(
-      (request) => isJSONRPCRequest(request) && server.isRepeatable(request),
-    );
-    if (calls.length === 0 || !areRequests) return nothingToResume();
-    // A call that names a task is held to what `tasks/result` is held to.
-    const named = calls.flatMap(({ task }) =>
-      task === undefined ? [] : [{ method: "tasks/result", params: { taskId: task } }],
-    );
-    const limited = await server.rates.refusal([...repeated, ...named], principal);
-    if (limited !== undefined) return tooFastRequests(undefined, server.errorOf(limited));
-    const needed = await server.scopesOfTasks([...repeated, ...named], principal);
-    const refused = incoming.refusal([...needed]);
-    if (refused !== undefined) return refused;
-    if (transport.isClosed) return sessionNotFound();
-    // The client has come back for them before, and lost that connection too.
-    const known = calls.map(({ id }) => streams.of(id)).find((stream) => stream !== undefined);
-    if (known !== undefined) return this.#resume(known, 0, incoming);
-    if (streams.unanswered + calls.length > maxOpenRequests) {
-      return tooManyOpen(undefined, "session", maxOpenRequests);
-    }
-    const extra = extraInfo(incoming);
-    const session = this.#parts.session();
-    const stream = streams.begin(calls, [...incoming.needed, ...needed]);
-    const response = this.#resume(stream, undefined, incoming);
-    transport.receive(repeated, extra);
-    for (const { id, task, request } of calls) {
-      const handle = request ? undefined : session?.dispatcher.resume(id, task, extra);
-      if (handle !== undefined) session?.answer(id, handle, extra);
-    }
-    return response;
+    if (calls.length === 0) return nothingToResume();
+    return incoming.admit(calls.map(messageOf), async (admitted) => {
+      const needed = [...admitted.needed, ...(await server.scopesOfTasks(calls.map(joinedBy), principal))];
+      const refused = admitted.refusal(needed);
+      if (refused !== undefined) return refused;
+      if (transport.isClosed) return sessionNotFound();
+      // The client has come back for them before, and lost that connection too.
+      const known = calls.map(({ id }) => streams.of(id)).find((stream) => stream !== undefined);
+      if (known !== undefined) return this.#resume(known, 0, incoming);
+      if (streams.unanswered + calls.length > maxOpenRequests) {
+        return tooManyOpen(undefined, "session", maxOpenRequests);
+      }
+      const extra = extraInfo(incoming);
+      const session = this.#parts.session();
+      const stream = streams.begin(calls, [...incoming.needed, ...needed]);
+      const response = this.#resume(stream, undefined, incoming);
+      for (const call of calls) {
+        if (call.request !== undefined) transport.receive([messageOf(call)], extra);
+        else session?.answer(call.id, session.dispatcher.resume(call.id, call.task, extra), extra);
+      }
+      return response;
+    });
   }
 
   /** The stream of an event of this process; undefined if nothing can follow on it. */
@@ -119,6 +106,16 @@ export class Resumption {
     const missed = log.after(event, stream).length > 0;
     return streams.numbered(stream) ?? (missed ? new SessionStream(stream, [], log) : undefined);
   }
+}
+
+/** A call as its client sent it; of one that cannot be repeated, nothing but its id is known. */
+function messageOf({ id, request }: OpenCall): JSONRPCRequest {
+  return { method: "resumed", ...request, jsonrpc: "2.0", id };
+}
+
+/** A message that names the task which a call has joined. */
+function joinedBy({ task }: OpenCall): object {
+  return { method: "tasks/result", params: { taskId: task } };
 }
 
 /** Else the stream would end at once, and the client would resume it again and again. */

@@ -15,6 +15,15 @@ export interface SessionEnd {
   readonly endsAt: number;
 }
 
+export interface SessionRecordsSetup {
+  readonly store: SessionStore;
+  /** The key of that name in the store. */
+  readonly secret: (name: string) => Promise<Uint8Array>;
+  readonly clock: Clock;
+  readonly room: SessionRoom;
+  readonly onError: OnError;
+}
+
 /** The name of a session in the store and in the records of its tasks. Only its client knows its id. */
 export function sessionKey(id: string): string {
   return createHash("sha256").update(id).digest("base64url");
@@ -26,17 +35,28 @@ export function sessionKey(id: string): string {
  */
 export class SessionRecords {
   readonly #store: SessionStore;
+  readonly #secret: SessionRecordsSetup["secret"];
   readonly #clock: Clock;
   readonly #room: SessionRoom;
   readonly #onError: OnError;
   /** Keys of sessions that have ended and are still in the store. */
   readonly #ended = new Set<string>();
 
-  constructor(store: SessionStore, clock: Clock, room: SessionRoom, onError: OnError) {
+  constructor({ store, secret, clock, room, onError }: SessionRecordsSetup) {
     this.#store = store;
+    this.#secret = secret;
     this.#clock = clock;
     this.#room = room;
     this.#onError = onError;
+  }
+
+  /** The key that seals what the ids of events say; undefined if the store cannot be read. */
+  async eventKey(): Promise<Uint8Array | undefined> {
+    let key: Uint8Array | undefined;
+    await this.#written(async () => {
+      key = await this.#secret("session-events");
+    });
+    return key;
   }
 
   /** The principal's session; undefined for one that has ended, and for another principal's. Rejects if the store does. */

@@ -1,7 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { OutgoingStream } from "../outgoing-stream.ts";
 import { messageEvent, primingEvent } from "../sse.ts";
-import { formatCalls, type OpenCall } from "./event-id.ts";
+import type { OpenCall } from "./event-id.ts";
 import type { EventLog } from "./event-log.ts";
 
 /** The number of the stream that belongs to no request. */
@@ -85,7 +85,7 @@ export class SessionStream {
   }
 
   #idOf(event: number): string {
-    this.#suffix ??= formatCalls([...this.#calls.values()]);
-    return `${this.#log?.name}-${this.number}-${event}${this.#suffix}`;
+    this.#suffix ??= this.#log?.ids.formatCalls([...this.#calls.values()]);
+    return `${this.#log?.name}-${this.number}-${event}${this.#suffix ?? ""}`;
   }
 }

@@ -14,6 +14,7 @@ import type { Sender } from "../identify.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
 import type { BrokenRequests } from "./broken-requests.ts";
 import { DurableState } from "./durable-state.ts";
+import { EventIds } from "./event-id.ts";
 import { EventLog, type EventLimits } from "./event-log.ts";
 import type { EventMemory } from "./event-memory.ts";
 import { authInfoOf, extraInfo, factoryContext, type Incoming, type PolledSession } from "./incoming.ts";
@@ -73,7 +74,12 @@ export class Session implements PolledSession {
   #isClosing = false;
   #ended = false;
 
-  private constructor(id: string, principal: string | null, setup: SessionSetup, isRestored: boolean) {
+  private constructor(
+    id: string,
+    principal: string | null,
+    setup: SessionSetup,
+    { eventKey, isRestored }: { readonly eventKey: Uint8Array | undefined; readonly isRestored: boolean },
+  ) {
     this.id = id;
     this.key = sessionKey(id);
     this.principal = principal;
@@ -92,7 +98,7 @@ export class Session implements PolledSession {
     const name = setup.clock.uniqueName().slice(0, 8);
     const ids = new ServerRequestIds(name, isRestored);
     this.#forwarded = new ForwardedMessages({ key: this.key, name, ids, isRestored, onError }, setup.records);
-    this.#log = new EventLog(name, setup.limits, setup.memory, principal);
+    this.#log = new EventLog(name, new EventIds(this.key, eventKey), setup.limits, setup.memory, principal);
     this.#streams = new SessionStreams(
       this.key,
       this.#log,
@@ -133,7 +139,8 @@ export class Session implements PolledSession {
     isRestored = false,
   ): Promise<Session> {
     const { owner } = incoming;
-    const session = new Session(id, owner.principal, setup, isRestored);
+    const eventKey = await setup.records?.eventKey();
+    const session = new Session(id, owner.principal, setup, { eventKey, isRestored });
     session.#session = await setup.server.openSession(factoryContext(incoming), owner, session.#streams);
     await session.#session.connect(session.#transport).catch((error: unknown) => {
       setup.server.onError(error);

@@ -4,6 +4,7 @@ import type { SessionNews } from "../../../store/session-store.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { responseOf, type Outgoing } from "../exchange.ts";
+import type { SessionLimits } from "../limits.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
 import { BrokenRequests } from "./broken-requests.ts";
 import type { EventLimits } from "./event-log.ts";
@@ -27,7 +28,7 @@ import { storedUses } from "./session-use.ts";
 import { Session, type SessionSetup } from "./session.ts";
 import { PerPrincipal, type Principal } from "../../per-principal.ts";
 
-export interface SessionsSetup {
+export interface SessionsSetup extends SessionLimits {
   readonly server: TaskServer;
   readonly clock: Clock;
   readonly unread: UnreadBytes;
@@ -35,15 +36,6 @@ export interface SessionsSetup {
   readonly answerForm?: AnswerForm | undefined;
   /** Left out if nobody is told. */
   readonly hooks?: SessionHooks;
-  readonly sessionIdleMs: number;
-  /** How long a session may be idle if it was never used, or if another session needs its slot. */
-  readonly unusedSessionMs: number;
-  readonly maxSessions: number;
-  readonly maxSessionsPerPrincipal: number;
-  /** How long a client whose connection broke may take to resume. */
-  readonly resumeMs: number;
-  readonly maxOpenRequestsPerSession: number;
-  readonly maxOpenRequestsPerPrincipal: number;
   readonly limits?: EventLimits;
   /** For the messages that all sessions store to resume streams, in characters of JSON. */
   readonly memoryBytes?: number;
@@ -102,7 +94,8 @@ export class Sessions implements EarlierRevisions {
     };
     this.#slots = new SessionSlots({ ...setup, evict });
     if (server.sessionStore !== undefined) {
-      this.#records = new SessionRecords(server.sessionStore, clock, { total, ofPrincipal }, server.onError);
+      const { sessionStore: store, secret, onError } = server;
+      this.#records = new SessionRecords({ store, secret, clock, room: { total, ofPrincipal }, onError });
       this.#unsubscribe = this.#records.subscribe((news) => this.#onNews(news));
     }
   }
