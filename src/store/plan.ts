@@ -176,23 +176,26 @@ function isSame(before: TaskRecord, after: TaskRecord): boolean {
 }
 
 /** For clients that know its id, the finished task does not change; callers that wait with the same call are notified. */
-function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task }: Facts): Plan {
-  if (task === undefined) return refused("unknown");
-  if (!isTerminal(task.state)) return refused("state");
-  const until = deleteBy === undefined || task.promised ? null : storable(deleteBy);
-  const { version } = task;
+function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task: before }: Facts): Plan {
+  if (before === undefined) return refused("unknown");
+  if (!isTerminal(before.state)) return refused("state");
+  const until = deleteBy === undefined || before.promised ? Infinity : storable(deleteBy);
+  const first = Math.min(before.sweepAt ?? Infinity, until);
+  const sweepAt = first === Infinity ? null : first;
+  const version = before.version + 1;
+  const task = { ...before, idempotencyKey: null, awaitedBy: [], sweepAt, version };
   return {
     result: { ok: true },
-    writes: [{ do: "release_key", id, deleteBy: until }],
+    writes: [{ do: "save", before, task, journal: [], outcome: null }],
     changes: [{ id, version }],
   };
 }
 
-/** An audit of the task, and no change of it. */
+/** An audit of the task, of which nobody is notified. */
 function retrieve({ via, now }: TaskCommand<"retrieve">, { task: before }: Facts): Plan {
   if (before === undefined) return refused("unknown");
   if (before.outcomeKind === null || before.retrieved !== undefined) return refused("state");
-  const task = { ...before, retrieved: { at: now, via } };
+  const task = { ...before, retrieved: { at: now, via }, version: before.version + 1 };
   return {
     result: { ok: true, task },
     writes: [{ do: "save", before, task, journal: [], outcome: null }],
@@ -302,14 +305,19 @@ export function sendEvent(
   }
   if (wait === undefined && count >= command.limit) return refused("quota");
   const { id: taskId, name, value, dedupeId } = command;
-  const { task } = decision;
   const taken = wait !== undefined;
-  const { writes, changes } = taken ? saving([decision]) : { writes: [], changes: [] };
   const keep: TableWrite = { do: "keep_event", taskId, name, value, dedupeId, taken };
-  const isKept = !taken || dedupeId !== null;
+  if (!taken) {
+    const version = decision.task.version + 1;
+    const task = { ...decision.task, version };
+    const save = { do: "save", before: decision.task, task, journal: [], outcome: null } as const;
+    const changes = [{ id: taskId, version }];
+    return { result: { ok: true, task, isNew: true, ended: null }, writes: [save, keep], changes };
+  }
+  const { writes, changes } = saving([decision]);
   return {
-    result: { ok: true, task, isNew: true, ended: wait?.key ?? null },
-    writes: isKept ? [...writes, keep] : writes,
+    result: { ok: true, task: decision.task, isNew: true, ended: wait.key },
+    writes: dedupeId === null ? writes : [...writes, keep],
     changes,
   };
 }

@@ -28,11 +28,6 @@ export type TableWrite =
       readonly lines: readonly TaskLine[];
       readonly forget: readonly number[];
     }
-  /**
-   * Removes the idempotency key of a finished task for which no caller waits any more, and deletes the task at `deleteBy`, if not null, or
-   * earlier.
-   */
-  | { readonly do: "release_key"; readonly id: string; readonly deleteBy: number | null }
   /** Removes a task with everything that belongs to it. */
   | { readonly do: "remove"; readonly id: string; readonly isChild?: true }
   /** An event of a task; `taken`: a wait has already taken it, and only its `dedupeId` is kept. */

@@ -238,12 +238,12 @@ export interface TaskCommands extends DeliveryCommands {
   /**
    * Removes a finished task's idempotency key, if it has one, so that the same call is a new one from now on. Refused as `state` before its
    * end. No caller waits for it any more. With `deleteBy` (epoch ms) it is deleted by then, unless a caller was told how to come back for
-   * it. Nothing else about the task changes.
+   * it. Nothing else about the task changes but its version.
    */
   release_key: { readonly id: string; readonly deleteBy?: number };
   /**
    * The result of a task goes to its requestor, by the method or polling tool `via`. Refused as `state` for a task without a result, and if
-   * this is not the first time. Nothing else about the task changes, and nobody is notified.
+   * this is not the first time. Nothing else about the task changes but its version, and nobody is notified.
    */
   retrieve: { readonly id: string; readonly via: string };
   /** The task may run, and is kept, until `until` (epoch ms; `null`: no end). Refused as `state` while it runs under a lost owner. */

@@ -194,14 +194,17 @@ export const createCases = storeCases("create", {
     assert.deepEqual(await store.write(sweep), { ok: true, deleted: ["task-b", "task-a", "task-c"] });
   },
 
-  "a finished task can release its idempotency key without other changes": async ({ store }) => {
+  "a finished task can release its idempotency key, and only its version changes with it": async ({
+    store,
+  }) => {
     await store.write(createRunning("a", { idempotencyKey: "i" }));
     const release = { type: "release_key", now: noon, id: "task-a" } as const;
     assert.deepEqual(await store.write(release), { ok: false, reason: "state" });
     await store.write({ type: "cancel", now: noon, id: "task-a" });
     const before = await store.get("task-a");
     for (let i = 0; i < 2; i += 1) assert.deepEqual(await store.write(release), { ok: true });
-    assert.deepEqual(await store.get("task-a"), { ...before, idempotencyKey: null });
+    const version = (before?.version ?? 0) + 2;
+    assert.deepEqual(await store.get("task-a"), { ...before, idempotencyKey: null, version });
     assertMembers(await store.write(createQueued("b", { idempotencyKey: "i" })), { created: true });
     const unknown = { ...release, id: "task-x" };
     assert.deepEqual(await store.write(unknown), { ok: false, reason: "unknown" });

@@ -71,7 +71,9 @@ export const settleCases = storeCases("settle", {
     assertMembers(expired, { task: { outcomeKind: "error" } });
   },
 
-  "the first retrieval of a result is recorded, and nothing else changes": async ({ store }) => {
+  "the first retrieval of a result is recorded, and nothing else but the version changes": async ({
+    store,
+  }) => {
     const retrieve = (via: string, now = noon + 9) => store.write({ type: "retrieve", now, id, via });
     assert.deepEqual(await retrieve("early"), { ok: false, reason: "unknown" });
     await store.write(createRunning("a"));
@@ -80,7 +82,8 @@ export const settleCases = storeCases("settle", {
     const before = await store.snapshot(id);
     const heard = changesOf(store);
     const [first, second] = await Promise.all([retrieve("tasks/get"), retrieve("task_result")]);
-    const task = before && { ...before.task, retrieved: { at: noon + 9, via: "tasks/get" } };
+    const version = (before?.task.version ?? 0) + 1;
+    const task = before && { ...before.task, version, retrieved: { at: noon + 9, via: "tasks/get" } };
     assert.deepEqual(
       [first, second],
       [

@@ -31,7 +31,7 @@ function toldOf(task: TaskRecord | undefined): TaskRecord | null {
   if (task === undefined) return null;
   if (task.finishedAt === null) return task;
   const { retrieved: _untold, ...told } = task;
-  return { ...told, idempotencyKey: null, sweepAt: null };
+  return { ...told, idempotencyKey: null, sweepAt: null, version: 0 };
 }
 
 /**

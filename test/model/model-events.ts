@@ -24,8 +24,9 @@ export function sendEvent(
   );
   if (wait === undefined) {
     if (events.filter((event) => event.value !== null).length >= limit) return refuse(model, "quota");
-    const kept = { ...old, events: [...events, { name, value, dedupeId }] };
-    return unchanged(put(model, kept), { ok: true, task, isNew: true, ended: null });
+    const raised = { ...task, version: task.version + 1 };
+    const kept = { ...old, task: raised, events: [...events, { name, value, dedupeId }] };
+    return step(put(model, kept), { ok: true, task: raised, isNew: true, ended: null }, id);
   }
   const next = changed(old, {
     task: { ...goesOn(task, now), openWaits: task.openWaits - 1, crashes: 0 },

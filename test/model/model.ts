@@ -42,14 +42,16 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       const deleteBy = old.task.promised ? Infinity : (command.deleteBy ?? Infinity);
       const first = Math.min(old.task.sweepAt ?? Infinity, deleteBy);
       const sweepAt = first === Infinity ? null : first;
-      const task = { ...old.task, idempotencyKey: null, awaitedBy: [], sweepAt };
+      const version = old.task.version + 1;
+      const task = { ...old.task, idempotencyKey: null, awaitedBy: [], sweepAt, version };
       return step(put(model, { ...old, task }), { ok: true }, command.id);
     }
     case "retrieve": {
       const old = model.tasks.get(command.id);
       if (old === undefined) return refuse(model, "unknown");
       if (old.outcome === null || old.task.retrieved !== undefined) return refuse(model, "state");
-      const task = { ...old.task, retrieved: { at: command.now, via: command.via } };
+      const version = old.task.version + 1;
+      const task = { ...old.task, retrieved: { at: command.now, via: command.via }, version };
       return unchanged(put(model, { ...old, task }), { ok: true, task });
     }
     case "delete": {

@@ -108,9 +108,6 @@ export class GroupTables implements TaskTables {
       case "append_lines":
         this.writes.append(write);
         return true;
-      case "release_key":
-        this.#releaseKey(write.id, write.deleteBy);
-        return true;
       case "remove":
         this.#remove(write.id);
         return true;
@@ -151,10 +148,11 @@ export class GroupTables implements TaskTables {
     return true;
   }
 
-  #save({ task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
-    const { tasks, entries } = this.#facts;
-    const before = tasks.get(task.id);
-    if (before !== undefined && !(before instanceof Error)) this.deltas.replaced(before, task);
+  #save({ before, task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
+    const { tasks, entries, keyed } = this.#facts;
+    if (tasks.has(task.id)) this.deltas.replaced(before, task);
+    if (before.idempotencyKey !== null && task.idempotencyKey === null)
+      keyed.delete(keyName(before.principal, before.idempotencyKey));
     tasks.set(task.id, task);
     this.writes.save(task);
     const known = entries.get(task.id) ?? new Map<string, JournalEntry | Error>();
@@ -166,18 +164,6 @@ export class GroupTables implements TaskTables {
     for (const entry of journal) known.set(entry.key, entry);
     this.writes.journal(task.id, journal);
     if (outcome !== null) this.writes.outcome(task.id, outcome);
-  }
-
-  #releaseKey(id: string, deleteBy: number | null): void {
-    const task = this.task(id);
-    if (task === undefined) return;
-    if (task.idempotencyKey !== null) this.#facts.keyed.delete(keyName(task.principal, task.idempotencyKey));
-    const { sweepAt } = task;
-    const sooner =
-      deleteBy === null || sweepAt === null ? (sweepAt ?? deleteBy) : Math.min(sweepAt, deleteBy);
-    const released = { ...task, idempotencyKey: null, awaitedBy: [], sweepAt: sooner };
-    this.#facts.tasks.set(id, released);
-    this.writes.save(released);
   }
 
   #remove(id: string): void {

@@ -66,7 +66,7 @@ const columns = [
   fixed("method", (task) => task.method),
   fixed("tool", (task) => toStored(task.tool)),
   fixed("parent", (task) => (task.parent === null ? null : toStored(JSON.stringify(task.parent)))),
-  fixed("idempotency_key", (task) => stored(task.idempotencyKey)),
+  changing("idempotency_key", (task) => task.idempotencyKey, stored),
   fixed("request_hash", (task) => toStored(task.requestHash)),
   fixed("required_scopes", (task) => task.requiredScopes.join(" ")),
   fixed("notifies", (task) => (task.notifies ?? []).join(" ")),

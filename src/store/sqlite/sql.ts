@@ -280,10 +280,6 @@ export const countTasksOf = `
   SELECT count(*) FILTER (WHERE ${unfinished}) AS unfinished, count(*) AS retained FROM task INDEXED BY task_owner
   WHERE generation IN (${generationNames.map((name) => `'${name}'`).join(", ")}) AND principal = ? AND parent IS NULL`;
 
-/** `min` is null if one of its values is. */
-export const updateKeyReleased = `
-  UPDATE task SET idempotency_key = NULL, awaited_by = '', sweep_at = coalesce(min(sweep_at, ?), sweep_at, ?) WHERE id = ?`;
-
 export const selectIdByWireId = `
   SELECT id FROM task INDEXED BY task_wire_id WHERE wire_id IS NOT NULL AND generation = ?1 AND scope = ?2 AND wire_id = ?3
   UNION ALL SELECT id FROM task WHERE id = ?3 AND wire_id IS NULL AND generation = ?1 AND scope = ?2 LIMIT 1`;

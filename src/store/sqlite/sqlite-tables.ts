@@ -149,10 +149,6 @@ export class SqliteTables implements TaskTables {
       case "append_lines":
         this.#lines.append(write.id, write.lines, write.forget);
         return true;
-      case "release_key":
-        this.#records.forget(write.id);
-        this.#sql.run(sql.updateKeyReleased, write.deleteBy, write.deleteBy, toStored(write.id));
-        return true;
       case "remove":
         this.#records.forget(write.id);
         for (const statement of deletes) this.#sql.run(statement, toStored(write.id));

@@ -129,7 +129,6 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectUnfinished: ["task INDEX task_unfinished (id>?)"],
   selectUsage: ["usage PRIMARY KEY (owner=?)"],
   updateHandlers: ["owner PRIMARY KEY (id=?)"],
-  updateKeyReleased: ["task PRIMARY KEY (id=?)"],
   updateSession: ["session PRIMARY KEY (id=?)"],
   updateTask: ["task PRIMARY KEY (id=?)"],
   upsertJournal: [],

@@ -115,7 +115,6 @@ describe("a record as a row", () => {
       "method",
       "tool",
       "parent",
-      "idempotency_key",
       "request_hash",
       "required_scopes",
       "notifies",
@@ -124,14 +123,8 @@ describe("a record as a row", () => {
     const { names, values } = changesOf(full, sparse, inClear);
     expect(names.filter((name) => fixed.has(name))).toEqual([]);
     const updated = { ...named(taskColumns, rowOf(full, inClear)), ...named(names, values) };
-    const { principal, parent, idempotencyKey, requiredScopes } = full;
-    expect(recordOf(row(updated), inClear)).toEqual({
-      ...sparse,
-      principal,
-      parent,
-      idempotencyKey,
-      requiredScopes,
-    });
+    const { principal, parent, requiredScopes } = full;
+    expect(recordOf(row(updated), inClear)).toEqual({ ...sparse, principal, parent, requiredScopes });
   });
 
   test("an update writes only what differs", () => {
