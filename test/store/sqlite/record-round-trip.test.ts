@@ -150,9 +150,9 @@ test("an update leaves what is fixed at creation and changes all else", () => {
     const { names: columns, values } = changesOf(before, after, inClear);
     db.prepare(updateTask(columns)).run(...values, toStored(before.id));
     const { id, wireId, generation, scope, principal, method, tool, parent } = before;
-    const { idempotencyKey, requestHash, requiredScopes, createdAt } = before;
+    const { requestHash, requiredScopes, createdAt } = before;
     const names = { id, wireId, generation, scope, principal, method, tool, parent };
-    const call = { idempotencyKey, requestHash, requiredScopes, createdAt };
+    const call = { requestHash, requiredScopes, createdAt };
     const { notifies: _ignored, ...changed } = after;
     const told = before.notifies && { notifies: before.notifies };
     expect(read(id)).toStrictEqual({ ...changed, ...names, ...call, ...told });
