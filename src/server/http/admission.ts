@@ -1,5 +1,6 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import type { TaskServer } from "../task-server.ts";
+import { AnswerTurns } from "./answer-turns.ts";
 import type { Outgoing } from "./exchange.ts";
 import type { FetchHandlerOptions, ProtectedResource } from "./http-options.ts";
 import type { Sender } from "./identify.ts";
@@ -39,6 +40,7 @@ export class Admission {
   readonly #server: TaskServer;
   readonly #resource: ProtectedResource | undefined;
   readonly #openRequests: OpenRequests;
+  readonly #turns = new AnswerTurns();
 
   constructor(server: TaskServer, options: FetchHandlerOptions, resource: ProtectedResource | undefined) {
     this.#server = server;
@@ -48,6 +50,8 @@ export class Admission {
 
   /** What `respond` answers, or the refusal. The request counts as open until its answer has gone out. */
   async admit(arrived: Arrived, respond: Respond): Promise<Outgoing> {
+    const turn = this.#turns.take();
+    if (turn !== undefined) await turn;
     const { body, sender } = arrived;
     const { principal } = sender;
     const needed = [...(this.#resource?.needed(body, this.#server.isPollingTool) ?? [])];

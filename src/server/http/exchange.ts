@@ -3,6 +3,7 @@ import type { ExactMessage } from "../2026-07-28/exact-message.ts";
 import type { RequestStream } from "../2026-07-28/request-stream.ts";
 import type { AnswerEnd } from "../dispatch/after-answers.ts";
 import { legacyMissingCapability } from "../faults.ts";
+import { shareOf } from "../per-principal.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Sender } from "./identify.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
@@ -144,12 +145,13 @@ export class TaskRequests {
   /** Begins to answer `message`. The server's identity must be known. The caller reports when the client disconnects. */
   begin(
     { id, method, params }: ExactMessage,
-    { principal, access, auth, authInfo }: Sender,
+    sender: Sender,
     http: () => Request | undefined,
     accept: string | null,
   ): Exchange {
     const { dispatcher, identity, legacyErrorCodes, tracing } = this.#server;
-    const exchange = new Exchange((cut) => this.#unread.open(principal, cut), acceptedForm(accept));
+    const { principal, access, auth, authInfo } = sender;
+    const exchange = new Exchange((cut) => this.#unread.open(shareOf(sender), cut), acceptedForm(accept));
     this.#open.add(exchange);
     if (method === "tools/call") exchange.keepAlive(); // the others are answered at once
     const trace = tracing?.begin({ id, method, params }, "http");

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { generation } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { messageFault, nodeFault } from "../message-limits.ts";
-import type { Principal } from "../per-principal.ts";
+import { shareOf, type Share } from "../per-principal.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Admission, Admitted } from "./admission.ts";
 import type { AllowedNames } from "./allowed-names.ts";
@@ -40,9 +40,9 @@ export interface OrdinaryPath {
   readonly upstream: Upstream;
   /** Answers the request; `body` is its body, if already read, and `sender` its sender, if known. */
   respond(body?: Uint8Array, sender?: Sender): void;
-  send(response: Response, principal: Principal): void;
+  send(response: Response, share: Share): void;
   /** Ends the response with `body`, of that many bytes, after the head that was written. */
-  sendText(body: string, bytes: number, principal: Principal): void;
+  sendText(body: string, bytes: number, share: Share): void;
 }
 
 /** A request that may be answered here. */
@@ -64,8 +64,6 @@ export class FastPath {
   readonly #maxBytes: number;
   /** Of each JSON answer. */
   readonly #headers: Readonly<Record<string, string>>;
-  /** The sender of requests without authentication. */
-  readonly #anonymous: Sender | undefined;
   readonly #bodies = new PromptBodies();
 
   constructor(setup: FastPathSetup) {
@@ -73,8 +71,6 @@ export class FastPath {
     this.#path = setup.options.path ?? "/mcp";
     this.#maxBytes = Math.min(mostBytes, setup.maxBytes);
     this.#headers = jsonHeaders(setup.cors);
-    const { authenticate } = setup.options;
-    this.#anonymous = authenticate === undefined ? senderFrom({}, setup.options) : undefined;
   }
 
   /** Whether it takes the request: then it answers it, or hands it to `ordinary` when it knows more of it. */
@@ -97,11 +93,11 @@ export class FastPath {
       return false;
     }
     const request = { incoming, outgoing, length, ordinary };
-    if (this.#anonymous !== undefined && ordinary.upstream.auth === undefined) {
-      this.#receive(request, this.#anonymous);
-    } else {
-      this.#authenticate(request).catch(this.#setup.failed);
-    }
+    const { options } = this.#setup;
+    const isAnonymous = options.authenticate === undefined && ordinary.upstream.auth === undefined;
+    const sender = isAnonymous ? senderFrom(ordinary.upstream, options) : undefined;
+    if (sender === undefined) this.#authenticate(request).catch(this.#setup.failed);
+    else this.#receive(request, sender);
     return true;
   }
 
@@ -115,7 +111,7 @@ export class FastPath {
       return;
     }
     const sender = await identify(request, ordinary.upstream, options, server.onError).catch(failed);
-    if (sender instanceof Response) this.#send(sender, null, received);
+    if (sender instanceof Response) this.#send(sender, { principal: null }, received);
     else this.#receive(received, sender);
   }
 
@@ -130,7 +126,7 @@ export class FastPath {
       }
       respond()
         .catch(this.#setup.failed)
-        .then((answer) => this.#send(answer, sender.principal, received))
+        .then((answer) => this.#send(answer, sender, received))
         .catch(this.#setup.failed);
     });
   }
@@ -189,13 +185,14 @@ export class FastPath {
     return isJsonObject(body) && messageFault(body, maxNesting) === undefined ? body : undefined;
   }
 
-  #send(answer: Outgoing, principal: Principal, { incoming, outgoing, ordinary }: Received): void {
+  #send(answer: Outgoing, sender: Sender, { incoming, outgoing, ordinary }: Received): void {
     const { events } = this.#setup.server;
     if (events !== undefined && isHttpRefusal(answer)) {
+      const { principal } = sender;
       reportHttpRefusal(events, answer, { principal, method: incoming.headers["mcp-method"]?.toString() });
     }
     if (answer === undefined || answer instanceof Response) {
-      ordinary.send(withAnswerHeaders(responseOf(answer), null, this.#setup.cors), principal);
+      ordinary.send(withAnswerHeaders(responseOf(answer), null, this.#setup.cors), shareOf(sender));
       return;
     }
     const { status, json, sessionId } = answer;
@@ -203,7 +200,7 @@ export class FastPath {
     const bytes = Buffer.byteLength(json);
     // Not as a list, which middleware that looks at headers takes for something else.
     outgoing.writeHead(status, { ...this.#headers, ...session, "Content-Length": bytes });
-    ordinary.sendText(json, bytes, principal);
+    ordinary.sendText(json, bytes, shareOf(sender));
   }
 }
 

@@ -2,7 +2,7 @@ import type { ServerNotifier } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { systemClock, type Clock } from "../../runtime/clock.ts";
 import type { TaskServer } from "../task-server.ts";
-import type { Principal } from "../per-principal.ts";
+import { shareOf, type Share } from "../per-principal.ts";
 import { Admission } from "./admission.ts";
 import { AllowedNames } from "./allowed-names.ts";
 import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
@@ -50,8 +50,8 @@ export interface Handler {
   readonly fastPath: FastPath;
   /** What waits for clients. */
   readonly unread: UnreadBytes;
-  /** The sender of a request; null if unknown. */
-  holderOf(request: Request): Principal;
+  /** Whose share of what is limited the answer to a request takes. */
+  shareOf(request: Request): Share;
   /** Ends what is in flight, and answers 503 from now on. */
   close(): Promise<void>;
 }
@@ -71,7 +71,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const messages = new Messages(server, options, limits.maxBytes, unread);
   const names = new AllowedNames(options, cors);
   const plainHeaders = jsonHeaders(cors);
-  const holders = new WeakMap<Request, Principal>();
+  const senders = new WeakMap<Request, Sender>();
   const start = new TaskStart(server, systemClock);
   const closing = Promise.withResolvers<string>();
   let started = false;
@@ -101,7 +101,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     if (preflight !== undefined) return preflight;
     const sender = arrival.sender ?? (await identify(request, arrival.upstream, options, server.onError));
     if (sender instanceof Response) return sender;
-    holders.set(request, sender.principal);
+    senders.set(request, sender);
     // Before its body, which takes no memory as long as it is not read.
     const fault = started ? undefined : await Promise.race([start.fault(), closing.promise]);
     if (fault !== undefined || closed) return unavailable(fault ?? stopping);
@@ -125,7 +125,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     void answered.then((outgoing) => {
       if (events === undefined || !isHttpRefusal(outgoing)) return;
       const method = request.headers.get("mcp-method") ?? undefined;
-      reportHttpRefusal(events, outgoing, { principal: holders.get(request) ?? null, method });
+      reportHttpRefusal(events, outgoing, { principal: senders.get(request)?.principal ?? null, method });
     });
     return answered; // itself: nobody waits longer for what is told
   };
@@ -164,7 +164,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     },
     fastPath: new FastPath(head),
     unread,
-    holderOf: (request) => holders.get(request) ?? null,
+    shareOf: (request) => shareOf(senders.get(request) ?? { principal: null }),
     fetch: async (request, arrival = {}) => response(request, await answer(request, arrival)),
     answer,
     response,

@@ -9,6 +9,8 @@ import { refuse } from "./refuse.ts";
 
 /** The owner of what a request creates, with what the SDK hands to the author's own tools. */
 export interface Sender extends Owner {
+  /** Where the request came from, if known: what callers without a principal are told apart by where something is limited. */
+  readonly address?: string | undefined;
   readonly authInfo?: AuthInfo;
 }
 
@@ -23,11 +25,14 @@ export function protectedResource({
   return authenticate;
 }
 
-/** The sender of all requests if no authentication is required; undefined if it is. */
-function anonymousSender(anonymous: FetchHandlerOptions["anonymous"] = "isolated"): Sender | undefined {
+/** The sender of requests if no authentication is required; undefined if it is. */
+function anonymousSender(
+  anonymous: FetchHandlerOptions["anonymous"] = "isolated",
+  address?: string,
+): Sender | undefined {
   switch (anonymous) {
     case "isolated":
-      return { principal: null };
+      return { principal: null, address };
     case "shared":
       return { principal: everyone };
     case "refused":
@@ -87,8 +92,10 @@ export function senderOf({ principal, authInfo, access, claims, credentials }: I
  * The sender if we do not authenticate: the one that earlier authentication found, or an anonymous one; undefined if that is refused.
  * Throws `configuration` for one without a subject: the client of an OAuth token is shared by all of its users.
  */
-export function senderFrom({ auth }: Upstream, { anonymous }: IdentifyOptions): Sender | undefined {
-  if (auth === undefined || auth === null) return anonymousSender(anonymous);
+export function senderFrom({ auth, incoming }: Upstream, { anonymous }: IdentifyOptions): Sender | undefined {
+  if (auth === undefined || auth === null) {
+    return anonymousSender(anonymous, incoming?.socket.remoteAddress);
+  }
   const subject = isAuthInfo(auth) ? subjectOf(auth) : undefined;
   if (isAuthInfo(auth) && subject !== undefined) return senderOf({ ...subject, authInfo: auth });
   throw new HoldfastError(

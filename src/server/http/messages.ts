@@ -13,6 +13,7 @@ import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/202
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/exact-message.ts";
+import { shareOf } from "../per-principal.ts";
 import type { Owner } from "../request.ts";
 import { identityOf, type AuthorIdentity } from "../server-identity.ts";
 import type { TaskServer } from "../task-server.ts";
@@ -162,7 +163,7 @@ export class Messages {
   #counted(response: Response, { request, owner }: Incoming): Response {
     const { body, status, headers } = response;
     if (body === null || !isStream(response)) return response;
-    const count = (cut: () => void): Backlog => this.#unread.open(owner.principal, cut);
+    const count = (cut: () => void): Backlog => this.#unread.open(shareOf(owner), cut);
     const stream = new OutgoingStream({ signal: request.signal, count });
     return new Response(stream.relay(body), { status, headers });
   }

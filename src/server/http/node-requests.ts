@@ -7,13 +7,13 @@ import type { NodeRequestLimits } from "./limits.ts";
 import { fromNode, type ReceivedMessage } from "./node-request.ts";
 import type { ParsedBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
-import type { Principal } from "../per-principal.ts";
+import type { Share } from "../per-principal.ts";
 import { UnreadError, type Backlog, type UnreadBytes } from "./unread-bytes.ts";
 
 export interface NodeRequestsSetup {
   /** Tried before `handler.fetch`. */
   readonly fastPath: Pick<FastPath, "takes">;
-  readonly handler: Pick<Handler, "fetch" | "holderOf" | "unread">;
+  readonly handler: Pick<Handler, "fetch" | "shareOf" | "unread">;
   readonly limits: NodeRequestLimits;
   readonly onError: OnError;
   /** Told of each response before it is begun. */
@@ -35,11 +35,15 @@ const hangUpAfter: readonly number[] = [408, 503];
 /** Clients send requests one after another on a connection. If a client sends this many at once, none is answered. */
 const maxPipelined = 100;
 
+/** The requests of a connection that wait until the one before is answered. */
+type Waiting = (() => void)[];
+
 /** Answers requests of `node:http`, and does not let their clients be slow, large or many without bounds. */
 export class NodeRequests {
   readonly #setup: NodeRequestsSetup;
   readonly #sender: ResponseSender;
-  readonly #underWay = new WeakMap<Socket, number>();
+  /** By connection, as long as a request of it is being answered. */
+  readonly #waiting = new WeakMap<Socket, Waiting>();
 
   constructor(setup: NodeRequestsSetup) {
     this.#setup = setup;
@@ -50,11 +54,24 @@ export class NodeRequests {
     // Its client is gone, or somebody else has answered.
     if (outgoing.destroyed || outgoing.headersSent) return;
     const { socket } = incoming;
-    if (this.#count(socket, 1) > maxPipelined) {
+    const waiting = this.#waiting.get(socket);
+    if (waiting === undefined) {
+      this.#waiting.set(socket, []);
+      this.#begin(incoming, outgoing, context);
+    } else if (waiting.push(() => this.#begin(incoming, outgoing, context)) >= maxPipelined) {
+      waiting.length = 0;
       socket.destroy();
-      return;
     }
-    outgoing.once("close", () => this.#count(socket, -1));
+  }
+
+  /** One at a time on each connection: Node would keep the answers to later ones in memory, whether the client reads or not. */
+  #begin(incoming: ReceivedMessage, outgoing: ServerResponse, context: NodeRequestContext): void {
+    const { socket } = incoming;
+    outgoing.once("close", () => {
+      const next = socket.destroyed ? undefined : this.#waiting.get(socket)?.shift();
+      if (next === undefined) this.#waiting.delete(socket);
+      else next();
+    });
     const { fastPath, onError, onResponse } = this.#setup;
     onResponse(outgoing);
     const failed = (error: unknown): void => {
@@ -66,9 +83,9 @@ export class NodeRequests {
       upstream: arrival.upstream,
       respond: (received, sender) =>
         void this.#respond(incoming, outgoing, { ...arrival, sender }, received).catch(failed),
-      send: (response, principal) => void this.#sender.send(response, outgoing, principal).catch(failed),
-      sendText: (body, bytes, principal) =>
-        void this.#sender.sendText(body, bytes, outgoing, principal).catch(failed),
+      send: (response, share) => void this.#sender.send(response, outgoing, share).catch(failed),
+      sendText: (body, bytes, share) =>
+        void this.#sender.sendText(body, bytes, outgoing, share).catch(failed),
     };
     const isPlain = context.parsed === undefined && this.#refusal(incoming) === undefined;
     if (!isPlain || !fastPath.takes(incoming, outgoing, ordinary)) ordinary.respond();
@@ -97,7 +114,7 @@ export class NodeRequests {
     if (!incoming.complete && hangUpAfter.includes(response.status)) {
       outgoing.setHeader("Connection", "close");
     }
-    await this.#sender.send(response, outgoing, request === undefined ? null : handler.holderOf(request));
+    await this.#sender.send(response, outgoing, request === undefined ? null : handler.shareOf(request));
     sent = true;
   }
 
@@ -113,12 +130,6 @@ export class NodeRequests {
     return repeated === undefined
       ? undefined
       : refuse(400, `The request has more than one ${repeated} header.`);
-  }
-
-  #count(socket: Socket, more: 1 | -1): number {
-    const requests = (this.#underWay.get(socket) ?? 0) + more;
-    this.#underWay.set(socket, requests);
-    return requests;
   }
 }
 
@@ -156,11 +167,10 @@ export class ResponseSender {
   }
 
   /**
-   * Ends `to`, whose head was written, with `body`, of that many bytes; resolves when all was passed on, or its client disconnected. Not
-   * async, which would hold the text for as long as that takes.
+   * Ends `to`, whose head was written, with `body`, of that many bytes; resolves when all was passed on, or its client disconnected.
    */
-  sendText(body: string, bytes: number, to: ServerResponse, holder: Principal): Promise<void> {
-    if (body.length > pieceChars) return this.#begin(to, holder).writeAll(piecesOf(Buffer.from(body)));
+  sendText(body: string, bytes: number, to: ServerResponse, holder: Share): Promise<void> {
+    if (body.length > pieceChars) return this.#begin(to, holder).writeAll(encodedPieces(body), bytes);
     // One byte for each character is ASCII, which Node writes without looking at each.
     to.end(body, bytes === body.length ? "latin1" : "utf8");
     if (to.writableLength > 0) this.#begin(to, holder).ended();
@@ -168,7 +178,7 @@ export class ResponseSender {
   }
 
   /** Sends all of `response`; resolves as `sendText` does, and rejects if the body does. */
-  async send(response: Response, to: ServerResponse, holder: Principal): Promise<void> {
+  async send(response: Response, to: ServerResponse, holder: Share): Promise<void> {
     to.statusCode = response.status;
     for (const [name, value] of response.headers) {
       // A framework may have set some before: only of these there are several.
@@ -181,7 +191,7 @@ export class ResponseSender {
     delivery.end();
   }
 
-  #begin(to: ServerResponse, holder: Principal): Delivery {
+  #begin(to: ServerResponse, holder: Share): Delivery {
     // What the system has taken for a client that does not read is dropped with the rest.
     const backlog = this.#unread.open(holder, () => to.req.socket.resetAndDestroy());
     return new Delivery(to, backlog, this.#stallMs);
@@ -203,19 +213,21 @@ class Delivery {
     to.once("close", () => backlog.end());
   }
 
-  async writeAll(pieces: Uint8Array[]): Promise<void> {
-    await this.write(pieces);
+  async writeAll(pieces: Iterable<Uint8Array>, bytes: number): Promise<void> {
+    await this.write(pieces, bytes);
     this.end();
   }
 
-  /** Takes `pieces`, and resolves when more may come, or the client is gone. */
-  async write(pieces: Uint8Array[]): Promise<void> {
+  /** Takes `pieces` of that many bytes together, and resolves when more may come, or the client is gone. */
+  async write(pieces: Iterable<Uint8Array>, bytes: number): Promise<void> {
     const to = this.#to;
-    this.#ahead = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    this.#ahead = bytes;
     this.#count();
-    for (let piece = pieces.shift(); piece !== undefined && !to.destroyed; piece = pieces.shift()) {
+    if (to.destroyed) return;
+    for (const piece of pieces) {
       this.#ahead -= piece.byteLength;
       if (!to.write(piece, this.#count)) await this.#drained();
+      if (to.destroyed) return;
     }
   }
 
@@ -272,8 +284,8 @@ async function relay(reader: Reader, to: ServerResponse, delivery: Delivery): Pr
   // A reader that is not reading would notice only later that nothing more comes.
   reader.closed.catch(() => to.destroy());
   try {
-    for (let pieces = await nextPieces(reader); pieces !== undefined; pieces = await nextPieces(reader)) {
-      await delivery.write(pieces);
+    for (let chunk = await nextChunk(reader); chunk !== undefined; chunk = await nextChunk(reader)) {
+      await delivery.write(chunk.pieces, chunk.bytes);
     }
   } catch (error) {
     if (!(error instanceof UnreadError)) throw error;
@@ -282,17 +294,34 @@ async function relay(reader: Reader, to: ServerResponse, delivery: Delivery): Pr
   }
 }
 
-/** In a function of its own, for a loop would hold the chunk until the client took the last of its pieces. */
-async function nextPieces(reader: Reader): Promise<Uint8Array[] | undefined> {
+async function nextChunk(
+  reader: Reader,
+): Promise<{ pieces: Iterable<Uint8Array>; bytes: number } | undefined> {
   const { done, value } = await reader.read();
-  return done ? undefined : piecesOf(value);
+  return done ? undefined : { pieces: piecesOf(value), bytes: value.byteLength };
 }
 
-function piecesOf(chunk: Uint8Array): Uint8Array[] {
-  if (chunk.byteLength <= pieceBytes) return [chunk];
-  const pieces: Uint8Array[] = [];
-  for (let at = 0; at < chunk.byteLength; at += pieceBytes) {
-    pieces.push(new Uint8Array(chunk.subarray(at, at + pieceBytes))); // copied, which slice() of a Buffer is not
+/** The pieces of a text, each made when the client has taken the one before: a client that reads nothing costs no copy. */
+function* encodedPieces(text: string): Generator<Uint8Array> {
+  for (let from = 0; from < text.length;) {
+    let end = Math.min(from + pieceChars, text.length);
+    if (isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length) end -= 1;
+    yield Buffer.from(text.slice(from, end));
+    from = end;
   }
-  return pieces;
+}
+
+/** The first half of a character that takes two. */
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00;
+}
+
+function* piecesOf(chunk: Uint8Array): Generator<Uint8Array> {
+  if (chunk.byteLength <= pieceBytes) {
+    yield chunk;
+    return;
+  }
+  for (let at = 0; at < chunk.byteLength; at += pieceBytes) {
+    yield new Uint8Array(chunk.subarray(at, at + pieceBytes)); // copied, which slice() of a Buffer is not
+  }
 }

@@ -40,7 +40,7 @@ export function operatorEndpoint(requests: OperatorRequests, onError: OnError): 
     handler: {
       fetch: (request, { parsed, upstream } = {}) =>
         requests.fetch(request, parsed, upstream?.incoming?.socket.remoteAddress),
-      holderOf: () => null,
+      shareOf: () => null,
       unread: new UnreadBytes(httpSettings({}).maxOutgoingBytes),
     },
     limits: nodeRequestLimits({}),

@@ -10,10 +10,10 @@ import {
 import { readCapabilities } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { Owner } from "../request.ts";
+import type { Sender } from "./identify.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
-import { PerPrincipal, type Principal } from "../per-principal.ts";
+import { PerPrincipal, shareOf, type Share } from "../per-principal.ts";
 import { type UnreadBytes, UnreadError, type Backlog } from "./unread-bytes.ts";
 import { isStream, messageEvent, keepAliveComment, keepAliveMs, sseEvents } from "./sse.ts";
 import { watchedStream } from "./watched-stream.ts";
@@ -55,7 +55,7 @@ export class TaskListeners {
   }
 
   /** `forward` has the SDK answer the same request with another body. */
-  async serve(request: Request, owner: Owner, body: unknown, forward: Forward): Promise<Response> {
+  async serve(request: Request, owner: Sender, body: unknown, forward: Forward): Promise<Response> {
     const listening = isJsonObject(body) ? taskListening(body["params"]) : undefined;
     if (!isJsonObject(body) || listening === undefined) {
       return this.#watched(await forward(body), request, owner, body);
@@ -85,13 +85,13 @@ export class TaskListeners {
 
   async #listen({ request, owner, listening: asked, body, response, sdk }: Accepted): Promise<Response> {
     const { signal } = request;
-    const { principal } = owner;
+    const share = shareOf(owner);
     const listening = await this.#server.listen(asked, owner);
     if (this.#closed) {
       listening.close();
       throw new HoldfastError("stopping", "The server is stopping.");
     }
-    if (!this.#hasRoom(principal)) {
+    if (!this.#hasRoom(share)) {
       listening.close();
       await sdk.cancel();
       return full(body);
@@ -99,12 +99,12 @@ export class TaskListeners {
     const { errorOf } = this.#server;
     const onEnd = (): void => {
       this.#ofTasks.delete(stream);
-      this.#streams.remove(principal, stream);
+      this.#streams.remove(share, stream);
     };
-    const counted = { unread: this.#unread, holder: principal };
+    const counted = { unread: this.#unread, holder: share };
     const stream = new TaskStream({ sdk, listening, id: idOf(body), ...counted, signal, errorOf, onEnd });
     this.#ofTasks.add(stream);
-    this.#streams.add(principal, stream);
+    this.#streams.add(share, stream);
     stream.start();
     return new Response(stream.readable, { status: response.status, headers: response.headers });
   }
@@ -113,18 +113,19 @@ export class TaskListeners {
   async #watched(
     response: Response,
     { signal }: Request,
-    { principal }: Owner,
+    sender: Sender,
     request: unknown,
   ): Promise<Response> {
     const { body, status, headers } = response;
     if (body === null || !isStream(response) || !isJsonObject(request)) return response;
-    if (!this.#hasRoom(principal)) {
+    const share = shareOf(sender);
+    if (!this.#hasRoom(share)) {
       await body.cancel();
       return full(request);
     }
     const ending: Ending = { end: () => watched.end(messageEvent(listenEnd(idOf(request)))) };
-    this.#streams.add(principal, ending);
-    const watched = watchedStream(body, signal, () => this.#streams.remove(principal, ending));
+    this.#streams.add(share, ending);
+    const watched = watchedStream(body, signal, () => this.#streams.remove(share, ending));
     return new Response(watched.readable, { status, headers });
   }
 
@@ -132,10 +133,10 @@ export class TaskListeners {
    * Whether there is a place, if necessary that of another. A client that loses its place is notified that the stream ended, and may listen
    * again.
    */
-  #hasRoom(principal: string | null): boolean {
+  #hasRoom(share: Share): boolean {
     if (this.#streams.size < this.#max) return true;
     const { largest } = this.#streams;
-    if (largest.size <= this.#streams.count(principal) + 1) return false;
+    if (largest.size <= this.#streams.count(share) + 1) return false;
     const [oldest] = largest;
     oldest?.end();
     return true;
@@ -144,7 +145,7 @@ export class TaskListeners {
 
 interface Accepted {
   readonly request: Request;
-  readonly owner: Owner;
+  readonly owner: Sender;
   readonly listening: TaskListening;
   readonly body: JsonObject;
   readonly response: Response;
@@ -170,7 +171,7 @@ export interface TaskStreamSetup {
   readonly listening: Listening;
   readonly id: SubscriptionId;
   readonly unread: UnreadBytes;
-  readonly holder: Principal;
+  readonly holder: Share;
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
   readonly errorOf: ErrorOf;

@@ -1,4 +1,4 @@
-import type { Principal } from "../per-principal.ts";
+import type { Share } from "../per-principal.ts";
 
 /** What waits for one client, of one answer or stream. */
 export interface Backlog {
@@ -21,7 +21,7 @@ interface Entry {
   over: boolean;
 }
 
-interface Share {
+interface Held {
   bytes: number;
   /** Clients that have read nothing for longest come first. */
   readonly entries: Set<Entry>;
@@ -34,7 +34,7 @@ interface Share {
  */
 export class UnreadBytes {
   readonly #maxBytes: number;
-  readonly #shares = new Map<Principal, Share>();
+  readonly #shares = new Map<Share, Held>();
   #bytes = 0;
 
   constructor(maxBytes: number) {
@@ -45,12 +45,12 @@ export class UnreadBytes {
     return this.#bytes;
   }
 
-  of(holder: Principal): number {
+  of(holder: Share): number {
     return this.#shares.get(holder)?.bytes ?? 0;
   }
 
   /** `cut` must drop everything that waits; it is called at most once, and not after the end. */
-  open(holder: Principal, cut: () => void): Backlog {
+  open(holder: Share, cut: () => void): Backlog {
     const entry: Entry = { cut, bytes: 0, over: false };
     return {
       hold: (bytes) => this.#resize(holder, entry, bytes),
@@ -61,7 +61,7 @@ export class UnreadBytes {
     };
   }
 
-  #resize(holder: Principal, entry: Entry, waiting: number): void {
+  #resize(holder: Share, entry: Entry, waiting: number): void {
     if (entry.over) return;
     const bytes = Math.min(waiting, this.#maxBytes / 2);
     if (bytes > entry.bytes) this.#makeRoom(holder, bytes - entry.bytes);
@@ -69,7 +69,7 @@ export class UnreadBytes {
     if (!entry.over) this.#set(holder, entry, bytes);
   }
 
-  #set(holder: Principal, entry: Entry, bytes: number): void {
+  #set(holder: Share, entry: Entry, bytes: number): void {
     const share = this.#shares.get(holder) ?? { bytes: 0, entries: new Set() };
     this.#shares.set(holder, share);
     const more = bytes - entry.bytes;
@@ -81,7 +81,7 @@ export class UnreadBytes {
     if (share.entries.size === 0) this.#shares.delete(holder);
   }
 
-  #makeRoom(asking: Principal, bytes: number): void {
+  #makeRoom(asking: Share, bytes: number): void {
     while (this.#bytes + bytes > this.#maxBytes) {
       const holder = this.#largest(asking, bytes);
       const [entry] = this.#shares.get(holder)?.entries ?? [];
@@ -95,8 +95,8 @@ export class UnreadBytes {
   /**
    * The principal that holds most waiting bytes, counting `bytes` to come: a principal that holds as much as another takes nothing from it.
    */
-  #largest(asking: Principal, bytes: number): Principal {
-    let largest: Principal = null;
+  #largest(asking: Share, bytes: number): Share {
+    let largest: Share = null;
     let most = 0;
     for (const [holder, share] of this.#shares) {
       const all = share.bytes + (holder === asking ? bytes : 0);

@@ -68,7 +68,7 @@ it.each([
   ["in a response", (text: string) => new Response(text)],
 ])("sends a large answer %s in pieces, and counts those that are left", async (_, bodyOf) => {
   const { unread, socket, response, sender } = begun();
-  const text = "€".repeat(60_000);
+  const text = `${"€".repeat(40_000)}${"😀".repeat(15_000)}`;
   const body = bodyOf(text);
   const sending =
     typeof body === "string"

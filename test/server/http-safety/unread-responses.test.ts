@@ -26,7 +26,7 @@ async function sized(maxBytes: number) {
     fastPath: { takes: () => false },
     handler: {
       fetch: async ({ url }) => new Response("x".repeat(Number(new URL(url).pathname.slice(1)))),
-      holderOf: ({ headers }) => headers.get("authorization"),
+      shareOf: ({ headers }) => headers.get("authorization"),
       unread,
     },
     limits: nodeRequestLimits({}),
@@ -163,4 +163,16 @@ it("breaks off a call that says more than its client reads", async () => {
   }
   await ended.promise;
   expect(errors).toEqual([]);
+});
+
+it("begins with the next request of a connection when its client has read the answer before", async () => {
+  const { responses, ask, read } = await sized(256 * mebibyte);
+  const raw = await ask(large, "ann");
+  for (let times = 0; times < 5; times++) {
+    raw.send("GET /10 HTTP/1.1\r\nHost: localhost\r\nAuthorization: ann\r\n\r\n");
+  }
+  expect(await read(large, "bob")).toBe(large);
+  expect(responses).toHaveLength(2); // that of ann, and that of bob
+  raw.socket.resume();
+  await until(() => responses.length === 7 && responses.every((response) => response.writableFinished));
 });

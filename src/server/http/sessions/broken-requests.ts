@@ -1,5 +1,5 @@
 import type { Clock } from "../../../runtime/clock.ts";
-import { PerPrincipal, type Principal } from "../../per-principal.ts";
+import { isPrincipal, PerPrincipal, type Share } from "../../per-principal.ts";
 
 /** Of all principals together; beyond it, the principal with most loses its oldest early. */
 const mostBroken = 10_000;
@@ -31,11 +31,11 @@ export class BrokenRequests {
   }
 
   /** Calls `lost` once if the client does not resume in time; returns a function that ends the wait. */
-  add(principal: Principal, lost: () => void): () => void {
+  add(share: Share, lost: () => void): () => void {
     const { clock, resumeMs, maxPerPrincipal, max = mostBroken } = this.#setup;
     const end = (): void => {
       cancelTimer();
-      this.#broken.remove(principal, broken);
+      this.#broken.remove(share, broken);
     };
     const lose = (): void => {
       end();
@@ -43,9 +43,9 @@ export class BrokenRequests {
     };
     const cancelTimer = clock.after(resumeMs, lose);
     const broken: Broken = { lose };
-    this.#broken.add(principal, broken);
-    const own = this.#broken.of(principal);
-    const tooMany = principal !== null && own.size > maxPerPrincipal ? own : undefined;
+    this.#broken.add(share, broken);
+    const own = this.#broken.of(share);
+    const tooMany = isPrincipal(share) && own.size > maxPerPrincipal ? own : undefined;
     const [oldest] = tooMany ?? (this.#broken.size > max ? this.#broken.largest : []);
     oldest?.lose();
     return end;

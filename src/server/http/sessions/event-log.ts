@@ -1,4 +1,4 @@
-import type { Principal } from "../../per-principal.ts";
+import type { Share } from "../../per-principal.ts";
 import type { EventIds } from "./event-id.ts";
 import type { EventMemory, SharingLog } from "./event-memory.ts";
 
@@ -28,7 +28,7 @@ export class EventLog implements SharingLog {
   readonly ids: EventIds;
   readonly #limits: EventLimits;
   readonly #memory: EventMemory;
-  readonly #principal: Principal;
+  readonly #share: Share;
   /** Oldest first, by number. */
   readonly #events = new Map<number, LoggedEvent>();
   #bytes = 0;
@@ -36,12 +36,12 @@ export class EventLog implements SharingLog {
   #over = false;
 
   /** `name`: eight letters or digits, another one for each log. */
-  constructor(name: string, ids: EventIds, limits: EventLimits, memory: EventMemory, principal: Principal) {
+  constructor(name: string, ids: EventIds, limits: EventLimits, memory: EventMemory, share: Share) {
     this.name = name;
     this.ids = ids;
     this.#limits = limits;
     this.#memory = memory;
-    this.#principal = principal;
+    this.#share = share;
   }
 
   get bytes(): number {
@@ -93,6 +93,6 @@ export class EventLog implements SharingLog {
 
   #resize(by: number): void {
     this.#bytes += by;
-    this.#memory.changed(this.#principal, this, by);
+    this.#memory.changed(this.#share, this, by);
   }
 }

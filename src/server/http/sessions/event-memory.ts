@@ -1,4 +1,4 @@
-import type { Principal } from "../../per-principal.ts";
+import type { Share } from "../../per-principal.ts";
 
 /** A log in the memory that all logs usage. */
 export interface SharingLog {
@@ -18,7 +18,7 @@ const slackPart = 1 / 256;
 /** Limits the memory of all event logs. When it is full, the principal that uses most of it loses its oldest events. */
 export class EventMemory {
   readonly #maxBytes: number;
-  readonly #usage = new Map<Principal, Usage>();
+  readonly #usage = new Map<Share, Usage>();
   #bytes = 0;
 
   constructor(maxBytes: number) {
@@ -42,14 +42,14 @@ export class EventMemory {
   }
 
   /** The log of the principal grew or shrank by this many bytes. */
-  changed(principal: Principal, log: SharingLog, by: number): void {
-    const usage = this.#usage.get(principal) ?? { bytes: 0, logs: new Set() };
-    this.#usage.set(principal, usage);
+  changed(share: Share, log: SharingLog, by: number): void {
+    const usage = this.#usage.get(share) ?? { bytes: 0, logs: new Set() };
+    this.#usage.set(share, usage);
     usage.bytes += by;
     this.#bytes += by;
     if (log.bytes > 0) usage.logs.add(log);
     else usage.logs.delete(log);
-    if (usage.logs.size === 0) this.#usage.delete(principal);
+    if (usage.logs.size === 0) this.#usage.delete(share);
   }
 
   #largestLog(): SharingLog | undefined {

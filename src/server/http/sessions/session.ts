@@ -11,6 +11,7 @@ import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
+import { shareOf, type Share } from "../../per-principal.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
 import type { BrokenRequests } from "./broken-requests.ts";
 import { DurableState } from "./durable-state.ts";
@@ -62,6 +63,8 @@ export class Session implements PolledSession {
   readonly key: string;
   /** The principal that opened it; others cannot find it. */
   readonly principal: string | null;
+  /** Who shares what is limited. */
+  readonly share: Share;
   readonly #setup: SessionSetup;
   readonly #state: DurableState;
   readonly #forwarded: ForwardedMessages;
@@ -76,13 +79,16 @@ export class Session implements PolledSession {
 
   private constructor(
     id: string,
-    principal: string | null,
+    owner: Sender,
     setup: SessionSetup,
     { eventKey, isRestored }: { readonly eventKey: Uint8Array | undefined; readonly isRestored: boolean },
   ) {
     this.id = id;
     this.key = sessionKey(id);
+    const { principal } = owner;
+    const share = shareOf(owner);
     this.principal = principal;
+    this.share = share;
     this.#setup = setup;
     const { clock, idleMs, unusedMs, onIdle, server } = setup;
     const { onError } = server;
@@ -98,18 +104,18 @@ export class Session implements PolledSession {
     const name = setup.clock.uniqueName().slice(0, 8);
     const ids = new ServerRequestIds(name, isRestored);
     this.#forwarded = new ForwardedMessages({ key: this.key, name, ids, isRestored, onError }, setup.records);
-    this.#log = new EventLog(name, new EventIds(this.key, eventKey), setup.limits, setup.memory, principal);
+    this.#log = new EventLog(name, new EventIds(this.key, eventKey), setup.limits, setup.memory, share);
     this.#streams = new SessionStreams(
       this.key,
       this.#log,
-      (lost) => setup.broken.add(principal, lost),
+      (lost) => setup.broken.add(share, lost),
       async () => void (await this.#state.catchUp()),
     );
     this.#transport = new SessionTransport({
       sessionId: id,
       streams: this.#streams,
       answerForm: setup.answerForm,
-      count: (cut) => setup.unread.open(principal, cut),
+      count: (cut) => setup.unread.open(share, cut),
       maxBacklog,
       onConnection: (connection) => {
         this.#use.enter();
@@ -140,7 +146,7 @@ export class Session implements PolledSession {
   ): Promise<Session> {
     const { owner } = incoming;
     const eventKey = await setup.records?.eventKey();
-    const session = new Session(id, owner.principal, setup, { eventKey, isRestored });
+    const session = new Session(id, owner, setup, { eventKey, isRestored });
     session.#session = await setup.server.openSession(factoryContext(incoming), owner, session.#streams);
     await session.#session.connect(session.#transport).catch((error: unknown) => {
       setup.server.onError(error);

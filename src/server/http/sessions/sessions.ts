@@ -26,7 +26,7 @@ import { SessionRecords, sessionKey } from "./session-records.ts";
 import type { StoredState } from "./session-state.ts";
 import { storedUses } from "./session-use.ts";
 import { Session, type SessionSetup } from "./session.ts";
-import { PerPrincipal, type Principal } from "../../per-principal.ts";
+import { isPrincipal, PerPrincipal, shareOf, type Share } from "../../per-principal.ts";
 
 export interface SessionsSetup extends SessionLimits {
   readonly server: TaskServer;
@@ -199,7 +199,7 @@ export class Sessions implements EarlierRevisions {
   ): Promise<Session | Refuse | undefined> {
     const { maxSessionsPerPrincipal } = this.#setup;
     const full = (): Response => tooManySessions(idToAnswer(body));
-    const slot = this.#slots.acquire(id, owner.principal);
+    const slot = this.#slots.acquire(id, shareOf(owner));
     if (slot === "server is full") return full;
     if (slot === "principal is full") return () => tooManyOfOne(body, maxSessionsPerPrincipal);
     let session: Session;
@@ -314,7 +314,7 @@ export interface SessionSlotsSetup {
 export class SessionSlots {
   readonly #setup: SessionSlotsSetup;
   readonly #sessions = new PerPrincipal<string>();
-  readonly #principals = new Map<string, Principal>();
+  readonly #shares = new Map<string, Share>();
   /** Since when sessions are idle; the longest first. */
   readonly #idle = new Map<string, number>();
 
@@ -323,39 +323,39 @@ export class SessionSlots {
   }
 
   /** Acquires a slot for a session, if necessary that of another session; otherwise says which limit is reached. */
-  acquire(id: string, principal: Principal): "acquired" | "server is full" | "principal is full" {
+  acquire(id: string, share: Share): "acquired" | "server is full" | "principal is full" {
     const { maxSessions, maxSessionsPerPrincipal } = this.#setup;
-    const own = this.#sessions.count(principal);
-    if (principal !== null && own >= maxSessionsPerPrincipal) {
-      if (!this.#evict(this.#longestIdle((other) => other === principal))) return "principal is full";
+    const own = this.#sessions.count(share);
+    if (isPrincipal(share) && own >= maxSessionsPerPrincipal) {
+      if (!this.#evict(this.#longestIdle((other) => other === share))) return "principal is full";
     } else if (this.#sessions.size >= maxSessions) {
-      if (!this.#evict(this.#ofLargest(own) ?? this.#longestIdle(this.#hasAsMany(principal)))) {
+      if (!this.#evict(this.#ofLargest(own) ?? this.#longestIdle(this.#hasAsMany(share)))) {
         return "server is full";
       }
     }
-    this.#sessions.add(principal, id);
-    this.#principals.set(id, principal);
+    this.#sessions.add(share, id);
+    this.#shares.set(id, share);
     return "acquired";
   }
 
   /** Whether the session still has its slot. */
   has(id: string): boolean {
-    return this.#principals.has(id);
+    return this.#shares.has(id);
   }
 
   /** The session has ended. */
   release(id: string): void {
     this.#idle.delete(id);
-    const principal = this.#principals.get(id);
-    if (principal === undefined) return;
-    this.#principals.delete(id);
-    this.#sessions.remove(principal, id);
+    const share = this.#shares.get(id);
+    if (share === undefined) return;
+    this.#shares.delete(id);
+    this.#sessions.remove(share, id);
   }
 
   /** The session became idle, or is used again. */
   idle(id: string, idle: boolean): void {
     this.#idle.delete(id);
-    if (idle && this.#principals.has(id)) this.#idle.set(id, this.#setup.clock.now());
+    if (idle && this.#shares.has(id)) this.#idle.set(id, this.#setup.clock.now());
   }
 
   #evict(id: string | undefined): boolean {
@@ -374,16 +374,16 @@ export class SessionSlots {
     return oldest;
   }
 
-  #hasAsMany(principal: Principal): (other: Principal) => boolean {
-    const own = this.#sessions.count(principal);
-    return (other) => other === principal || this.#sessions.count(other) > own;
+  #hasAsMany(share: Share): (other: Share) => boolean {
+    const own = this.#sessions.count(share);
+    return (other) => other === share || this.#sessions.count(other) > own;
   }
 
-  #longestIdle(isOf: (principal: Principal) => boolean): string | undefined {
+  #longestIdle(isOf: (share: Share) => boolean): string | undefined {
     const { clock, unusedSessionMs } = this.#setup;
     for (const [id, since] of this.#idle) {
       if (clock.now() - since < unusedSessionMs) return undefined;
-      if (isOf(this.#principals.get(id) ?? null)) return id;
+      if (isOf(this.#shares.get(id) ?? null)) return id;
     }
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { SUPPORTED_PROTOCOL_VERSIONS, isJSONRPCRequest } from "@modelcontextprotocol/server";
 import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
+import { shareOf } from "../../per-principal.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { answerText, type Outgoing } from "../exchange.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
@@ -50,7 +51,7 @@ export class SingleRequests implements EarlierRevisions {
     const transport = new SessionTransport({
       streams: new SessionStreams(),
       answerForm: this.#answerForm,
-      count: (cut) => this.#unread.open(owner.principal, cut),
+      count: (cut) => this.#unread.open(shareOf(owner), cut),
       onConnection: (connection) => {
         carried = true;
         connection.whenEnded(end);

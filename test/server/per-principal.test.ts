@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { isPrincipal, shareOf } from "../../src/server/per-principal.ts";
+
+it("tells callers without a principal apart by their addresses, where something is shared", () => {
+  const of = (address?: string) => shareOf({ principal: null, address });
+  expect(of("10.0.0.1")).not.toBe(of("10.0.0.2"));
+  expect(of("::ffff:10.0.0.1")).not.toBe(of("::ffff:10.0.0.2"));
+  expect(of("2001:db8:1:2::3")).toBe(of("2001:db8:1:2:9::4"));
+  expect(of("2001:db8:1:2::3")).not.toBe(of("2001:db8:1:3::3"));
+  expect(of()).toBe(null);
+  expect(shareOf({ principal: "ann", address: "10.0.0.1" })).toBe("ann");
+  expect([of("10.0.0.1"), of(), "ann"].map(isPrincipal)).toEqual([false, false, true]);
+});
