@@ -1,5 +1,8 @@
 import { expect, it } from "vitest";
-import { rest } from "../../src/testing/clocks.ts";
+import type { TaskStore } from "../../src/store/store.ts";
+import type { TaskCommand } from "../../src/task/command.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
+import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 
 /** Fails a step once the handler has returned, which did not wait for it. */
@@ -69,4 +72,49 @@ it("tells nothing of a step that fails because its task was cancelled, or where 
   await process.ended(id);
   await calm();
   expect(process.errors).toEqual([]);
+});
+
+/** A process hears of what it has written before its write is answered. */
+function slowToAnswer(inner: TaskStore): TaskStore {
+  return new Proxy(inner, {
+    get: (target, name: keyof TaskStore) => {
+      const member: unknown = target[name];
+      if (typeof member !== "function") return member;
+      if (name !== "write") return member.bind(target) as unknown;
+      return async (command: TaskCommand) => {
+        const result = await target.write(command);
+        await rest();
+        return result;
+      };
+    },
+  });
+}
+
+it("nothing of a handler that has returned tries a step again, or reports", async () => {
+  let tries = 0;
+  const attempts = Promise.withResolvers<void>();
+  const order: Handler = async (_, task) => {
+    const mail = task.step("mail", { retries: 3, backoff: { firstMs: 1_000, maxMs: 1_000 } }, async () => {
+      tries++;
+      throw new Error("SMTP down");
+    });
+    mail
+      .catch(async () => {
+        await task.log("info", "The mail was not sent.");
+      })
+      .then(attempts.resolve, attempts.resolve);
+    await task.sleep("pause", 500);
+    return text("ordered");
+  };
+  const process = new Process({ tools: { order } }, new FakeClock(), new CrashableStore(slowToAnswer));
+  await process.runtime.start();
+  const id = await process.callId("order");
+  for (const key of ["mail", "pause"]) await process.journalHas(id, key);
+  await calm();
+  await process.clock.advance(500);
+  await process.ended(id);
+  await process.clock.advance(10_000);
+  await attempts.promise;
+  expect(tries).toBe(1);
+  expect(await process.store.logs?.read(id, "log", 0, 10)).toEqual([]);
 });

@@ -36,6 +36,7 @@ export type Happening =
   | { readonly kind: "fail"; readonly by: number; readonly calls: number };
 
 interface Member extends Life {
+  over: boolean;
   readonly store: CrashableStore;
   /** How many of the next calls of its store fail. */
   failing: number;

@@ -3,7 +3,7 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../src/task
 
 /** A process, until it crashes or is stopped. What its handlers do after that counts for nothing. */
 export interface Life {
-  over: boolean;
+  readonly over: boolean;
 }
 
 /** Watches the steps of all processes of a database, and what the processes write there. */

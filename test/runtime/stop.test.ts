@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
+import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
@@ -6,6 +8,7 @@ import { Held } from "./watched-store.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 const yes = { action: "accept", content: {} };
+const never = new Promise<never>(() => undefined);
 
 /** A handler that notes what its own code goes on with after `call`; a dropped one notes nothing. */
 function noting(seen: string[], call: Handler): Handler {
@@ -310,5 +313,73 @@ describe("a handler whose step ends after a stop began sees nothing that ends la
     mailed.resolve();
     const second = await stopping;
     expect(bodyOf(await second.ended(id))).toEqual(text("paid"));
+  });
+});
+
+describe("an attempt from whose handler a stop has held an end back", () => {
+  /** A handler whose charge ends after a stop began, while a step of another branch runs. */
+  async function heldBack(
+    other: (task: TaskContext, gaveUp: Promise<void>) => Promise<unknown>,
+    config: ToolConfig<undefined> = {},
+  ) {
+    const gates = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
+    const [charged, mailed, gaveUp] = gates.map(({ promise }) => promise) as [
+      Promise<void>,
+      Promise<void>,
+      Promise<void>,
+    ];
+    const handler: Handler = async (_, task) => {
+      const mail = task.step("mail", () => mailed);
+      const charge = task.step("charge", async () => (await charged, "paid"));
+      const end = await Promise.race([charge, other(task, gaveUp)]);
+      await mail;
+      return text(String(end));
+    };
+    const tools = { order: { config, handler } };
+    const first = await Process.started({ tools });
+    const id = await first.callId("order");
+    await rest();
+    const stopping = first.restart({ tools });
+    await rest();
+    gates[0]?.resolve();
+    await first.journalHas(id, "charge");
+    await rest();
+    return { first, id, gates, stopping };
+  }
+
+  async function paid(stopping: Promise<Process>, id: string): Promise<void> {
+    const second = await stopping;
+    expect(bodyOf(await second.ended(id))).toEqual(text("paid"));
+    expect((await second.get(id)).task).toMatchObject({ failures: 0, statusMessage: null });
+    expect(await second.store.logs?.read(id, "log", 0, 10)).toEqual([]);
+  }
+
+  it("stores nothing that the handler returns or throws after that, or reports", async () => {
+    for (const ends of [() => "nothing was charged", () => Promise.reject(new Error("no"))]) {
+      const retry = { attempts: 2 };
+      const other = async (task: TaskContext, gaveUp: Promise<void>): Promise<unknown> => {
+        await (task.attempt === 1 ? gaveUp : never);
+        void task.status("It gave up.");
+        task.progress(1);
+        void task.log("info", "It gave up.");
+        return ends();
+      };
+      const { id, gates, stopping } = await heldBack(other, { retry });
+      gates[2]?.resolve();
+      await rest();
+      gates[1]?.resolve();
+      await paid(stopping, id);
+    }
+  });
+
+  it("does not fail of its time limit", async () => {
+    const { first, id, gates, stopping } = await heldBack(() => never, { timeoutMs: 2_000 });
+    await first.clock.advance(3_000);
+    gates[1]?.resolve();
+    await paid(stopping, id);
   });
 });

@@ -1,5 +1,5 @@
 import type { ListedEntry } from "../../src/store/store.ts";
-import type { JournalEntry } from "../../src/task/journal.ts";
+import type { JournalEnd, JournalEntry } from "../../src/task/journal.ts";
 import type { Outcome } from "../../src/task/outcome.ts";
 import { text } from "./harness.ts";
 import { play, type Calls, type Program } from "./random-handlers.ts";
@@ -26,19 +26,25 @@ interface End {
   readonly release: () => void;
 }
 
+/** Ends an entry of a handler as the journal says, when it is its turn; never if the journal has no end of it. */
+export type EndEntry = (key: string, kind: JournalEntry["kind"]) => Promise<JournalEnd>;
+
 /**
  * Runs a handler once, from its start, in memory that is never lost: what it begins ends as the journal says, in the order of the
  * commits. The journal says how races were decided, be it by an answer, a deadline, or a crash that made a step run again, so that no
  * other run of the same events could: this is the run that was never dropped.
  */
-export async function undropped(program: Program, journal: WholeJournal): Promise<Undropped> {
+export async function runUndropped(
+  journal: WholeJournal,
+  run: (end: EndEntry, ended: (end: string) => void) => Promise<string>,
+): Promise<Undropped> {
   const ends: string[] = [];
   const begun = new Set<string>();
   const open = new Map<string, JournalEntry["kind"]>();
   const ready: End[] = [];
   let body: string | undefined;
 
-  const end = async (key: string, kind: JournalEntry["kind"]): Promise<unknown> => {
+  const end: EndEntry = async (key, kind) => {
     begun.add(key);
     const entry = journal.get(key);
     if (entry === undefined || entry.doneAt === null) {
@@ -46,19 +52,9 @@ export async function undropped(program: Program, journal: WholeJournal): Promis
       return new Promise(() => undefined);
     }
     await new Promise<void>((release) => ready.push({ entry, release }));
-    if (entry.error !== null) throw new Error((JSON.parse(entry.error) as Error).message);
-    return entry.value === null ? undefined : JSON.parse(entry.value);
+    return entry;
   };
-  const calls: Calls = {
-    signal: new AbortController().signal,
-    step: (key) => end(key, "step") as Promise<string>,
-    sleep: async (key) => void (await end(key, "sleep")),
-    elicit: (key) => end(key, "input") as Promise<{ content?: unknown }>,
-    waitForEvent: (key) => end(key, "event"),
-    status: () => Promise.resolve(),
-  };
-  const ended = (_: string, what: string): void => void ends.push(what);
-  void play(program, calls, { ended, ran: () => Promise.reject(new Error("It is in the journal.")) }).then(
+  void run(end, (what) => void ends.push(what)).then(
     (value) => (body = JSON.stringify(text(value))),
     ({ message }: Error) => (body = JSON.stringify({ ...text(message), isError: true })),
   );
@@ -71,6 +67,27 @@ export async function undropped(program: Program, journal: WholeJournal): Promis
     idle = 0;
   }
   return { body, ends, open, begun };
+}
+
+/** The same for a random program. */
+export function undropped(program: Program, journal: WholeJournal): Promise<Undropped> {
+  return runUndropped(journal, (endEntry, ended) => {
+    const end = async (key: string, kind: JournalEntry["kind"]): Promise<unknown> => {
+      const { value, error } = await endEntry(key, kind);
+      if (error !== null) throw new Error((JSON.parse(error) as Error).message);
+      return value === null ? undefined : JSON.parse(value);
+    };
+    const calls: Calls = {
+      signal: new AbortController().signal,
+      step: (key: string) => end(key, "step") as Promise<string>,
+      sleep: async (key) => void (await end(key, "sleep")),
+      elicit: (key) => end(key, "input") as Promise<{ content?: unknown }>,
+      waitForEvent: (key) => end(key, "event"),
+      status: () => Promise.resolve(),
+    };
+    const ran = (): Promise<never> => Promise.reject(new Error("It is in the journal."));
+    return play(program, calls, { ended: (_, what) => ended(what), ran });
+  });
 }
 
 function compare(a: Place, b: Place): number {

@@ -149,6 +149,7 @@ export class HeldRun {
     const { run } = this;
     const { events } = this.#setup.services;
     const { token } = this.#setup.record;
+    if (run.life.state === "doomed") await run.life.gone; // what it returned counts for nothing
     const retry = this.#retryAfter(end);
     if (retry !== undefined) await this.#endRemaining(gone);
     run.end();

@@ -86,10 +86,16 @@ export function makeContext(
     return begin();
   };
   const entry = <T>(call: Promise<T>): Promise<T> => handled(run.reaching(call));
+  /** What a report comes to that is not stored; undefined for others, and those of a step, which last as long as its end. */
+  const unstored = (): Promise<void> | undefined => {
+    const unstoredReport = lineSource(run) === run.lineSource ? run.unstored() : undefined;
+    return unstoredReport && handled(unstoredReport);
+  };
   // No promise of its own for each call: a handler may make very many of them.
   const update = (changes: HandlerChanges): Promise<void> => {
     try {
-      return effects.update(checkedChanges(changes));
+      const checked = checkedChanges(changes);
+      return unstored() ?? effects.update(checked);
     } catch (error) {
       return handled(Promise.reject(error as Error));
     }
@@ -99,7 +105,8 @@ export function makeContext(
   // Never throws: a handler also reports from listeners, where nobody would catch it.
   const append = async (list: LineList, bodies: readonly string[]): Promise<void> => {
     const source = lineSource(run);
-    await Promise.all(bodies.map((body) => effects.append(source, list, clock.now(), body)));
+    const appended = unstored() ?? bodies.map((body) => effects.append(source, list, clock.now(), body));
+    await (Array.isArray(appended) ? Promise.all(appended) : appended);
   };
 
   function step<T>(key: JournalKey, fn: StepFn<T>): Promise<T>;
@@ -163,7 +170,7 @@ export function makeContext(
     progress: (progress, total, message) => {
       const report = progressOf(progress, total, message, maxStatusBytes);
       if (report === undefined) run.lines.drop("progress");
-      else effects.progress(report);
+      else if (unstored() === undefined) effects.progress(report);
     },
     log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),
     output: (content) => handled(append("output", outputBodies(content, maxOutputBytes))),

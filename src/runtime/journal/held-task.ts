@@ -78,7 +78,7 @@ export class HeldTask {
 
   /** Whether a record of this version is newer than what was seen. */
   isBehind(version: number): boolean {
-    return version > this.#seen && this.#life.state !== "released";
+    return version > this.#seen && !this.#life.stops("write");
   }
 
   /** Reacts to others' changes of the task, by its record alone; undefined: it was deleted. */
@@ -108,10 +108,10 @@ export class HeldTask {
   async replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     try {
       const end = await this.journal.replayed(entry, decode);
-      return this.#life.state === "released" ? await forEver() : end;
+      return this.#life.stops("write") ? await forEver() : end;
     } catch (error) {
       if (isUnreadable(error)) await this.#failUnreadable(error);
-      if (this.#life.state === "released") await forEver();
+      if (this.#life.stops("write")) await forEver();
       if (this.#life.state === "fenced") throw this.#life.over.reason;
       throw error;
     }
@@ -129,17 +129,17 @@ export class HeldTask {
     const full = { ...command, type, now: clock.now(), id: this.id, token: this.#token };
     // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
     const pending = full as unknown as TaskCommand<N>;
-    if (this.#life.state === "released") await forEver();
+    if (this.#life.stops("write")) await forEver();
     if (this.#life.state === "fenced") throw this.#life.over.reason;
     const result = await this.persist(() => store.write<N & TaskCommandName>(pending)).catch(
       async (error: unknown) => {
-        if (this.#life.state === "released") await forEver(); // the store may be closed by now
+        if (this.#life.stops("write")) await forEver(); // the store may be closed by now
         throw error;
       },
     );
     if (result.ok && type !== "settle") this.saw(result.task);
     if (result.ok || result.reason === "duplicate" || result.reason === "state") return result;
-    if (this.#life.state === "released") await forEver();
+    if (this.#life.stops("write")) await forEver();
     const fenced = this.#fenced("is no longer held by this attempt");
     this.#life.fence(fenced);
     throw fenced;

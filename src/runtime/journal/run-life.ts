@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { OwnContext } from "../own-context.ts";
+import { nextRunState, verdictOn, type Asked, type RunEvent, type RunState } from "./scheduler.ts";
 
 /** The state of a run, and its signals. */
 export class RunLife {
@@ -45,6 +46,25 @@ export class RunLife {
     return this.#cancelRequested;
   }
 
+  /** Whether a call, or an end, stops here for good: the next run comes to it again. */
+  stops(asked: Asked): boolean {
+    return verdictOn(asked, this.#state) === "stops";
+  }
+
+  /** Throws if the handler should end, or what is asked about is over for it. */
+  assertGoesOn(asked: Asked): void {
+    this.signal.throwIfAborted();
+    const refusal = this.refusal(asked);
+    if (refusal !== undefined) throw refusal;
+  }
+
+  /** Why what is asked about is over for the handler; undefined if it is not. */
+  refusal(asked: Asked): Error | undefined {
+    if (verdictOn(asked, this.#state) !== "rejects") return undefined;
+    if (this.hasReturned) return new HoldfastError("fenced", "The handler of this task has returned.");
+    return this.over.reason as Error;
+  }
+
   /** The only place that changes the state; false if the event changes nothing. */
   change(event: RunEvent): boolean {
     const next = nextRunState(this.#state, event);
@@ -58,17 +78,18 @@ export class RunLife {
     this.#tellToEnd(new DOMException("The task was cancelled.", "AbortError"));
   }
 
-  /** The handler should end with its attempt, unless it has already been asked to. */
+  /** The handler should end with its attempt, unless it has ended, or its attempt counts for nothing. */
   endAttempt(reason: unknown): void {
-    if (this.#state !== "ended") this.#tellToEnd(reason);
+    if (this.#state !== "ended" && this.#state !== "doomed") this.#tellToEnd(reason);
   }
 
   /** Nothing of the run can be stored any more. Tells its handler, unless it has ended. */
   fence(reason: unknown): void {
-    const ended = this.#state === "ended";
+    const was = this.#state;
     if (!this.change("fence")) return;
     this.#over.abort(reason);
-    if (!ended) this.#tellToEnd(reason);
+    if (was !== "ended") this.#tellToEnd(reason);
+    if (was === "doomed") this.setGone(); // nobody else waits for its handler
   }
 
   /** Keeps a function that cancels a timer, which would hold the handler in memory; returns a function that cancels or forgets the timer. */
@@ -111,59 +132,4 @@ export class RunLife {
  */
 export function forEver(): Promise<never> {
   return new Promise(() => undefined);
-}
-
-/** The state of one run of a handler regarding its task. The last two are final. */
-export type RunState = "direct" | "running" | "draining" | "ended" | "released" | "fenced";
-
-interface Transition {
-  /** States in which the event applies; in other states it changes nothing. */
-  readonly from: readonly RunState[];
-  readonly to: RunState;
-  readonly meaning: string;
-}
-
-/** The state machine of a run, as data; `RunLife` applies it in one place. A request to cancel changes no state. */
-export const runTransitions = {
-  hold: {
-    from: ["direct"],
-    to: "running",
-    meaning: "the run holds a task: the one it was started for, or one created from its call",
-  },
-  drain: {
-    from: ["running"],
-    to: "draining",
-    meaning:
-      "the server stops: the task is released when the handler reaches its next journalled call, or waits",
-  },
-  end: {
-    from: ["direct", "running", "draining"],
-    to: "ended",
-    meaning: "the handler has returned or thrown, and its outcome is to be stored, or answered",
-  },
-  release: {
-    from: ["running", "draining", "ended"],
-    to: "released",
-    meaning: "the task goes back to the queue, and whatever the handler still does is discarded",
-  },
-  park: {
-    from: ["running"],
-    to: "released",
-    meaning:
-      "the handler waits, and its frame is dropped: the task is given back until something arrives for it",
-  },
-  fence: {
-    from: ["direct", "running", "draining", "ended"],
-    to: "fenced",
-    meaning:
-      "others have ended or taken the task, or the caller left before there was one: nothing more can be stored",
-  },
-} as const satisfies Record<string, Transition>;
-
-export type RunEvent = keyof typeof runTransitions;
-
-/** The state after `event`, or undefined if the event changes nothing. */
-export function nextRunState(state: RunState, event: RunEvent): RunState | undefined {
-  const { from, to }: Transition = runTransitions[event];
-  return from.includes(state) ? to : undefined;
 }

@@ -122,8 +122,15 @@ export class Run {
     try {
       return await call;
     } finally {
-      if (this.#reachesNothing) await this.#stopHere();
+      if (this.life.stops("see")) await this.#stopHere();
     }
+  }
+
+  /** What a report of the handler comes to that is not stored; undefined for one that is. */
+  unstored(): Promise<void> | undefined {
+    if (this.life.stops("report")) return forEver();
+    const refusal = this.life.refusal("report");
+    return refusal && Promise.reject(refusal);
   }
 
   /**
@@ -131,8 +138,8 @@ export class Run {
    * stop for a failure.
    */
   async checkpoint(): Promise<void> {
-    if (this.#reachesNothing) await this.#stopHere();
-    this.#assertGoesOn();
+    if (this.life.stops("begin")) await this.#stopHere();
+    this.life.assertGoesOn("begin");
   }
 
   /**
@@ -160,8 +167,8 @@ export class Run {
   beginPause(): Promise<void> {
     return this.#slot.whileBeginning(async () => {
       await nextTurn();
-      if (this.life.state === "released") await forEver();
-      this.#assertGoesOn();
+      if (this.life.stops("try")) await forEver();
+      this.life.assertGoesOn("try");
     });
   }
 
@@ -169,8 +176,8 @@ export class Run {
   working<T>(work: () => Promise<T>): Promise<T> {
     const rests = this.#task?.rests;
     const begun = (): Promise<T> => {
-      if (this.life.state === "released") return forEver();
-      this.#assertGoesOn();
+      if (this.life.stops("try")) return forEver();
+      this.life.assertGoesOn("try");
       return work();
     };
     return this.#slot.whileWorking(
@@ -201,7 +208,7 @@ export class Run {
     try {
       return await waiting;
     } finally {
-      if (this.life.state === "released") await forEver();
+      if (this.life.stops("write")) await forEver();
     }
   }
 
@@ -262,31 +269,18 @@ export class Run {
     await this.#task.mark();
   }
 
-  #assertGoesOn(): void {
-    this.signal.throwIfAborted();
-    if (this.life.state === "ended")
-      throw new HoldfastError("fenced", "The handler of this task has returned.");
-  }
-
-  /**
-   * Whether no end reaches the handler any more, new or replayed. A later one must not either: with it, but without those before, the
-   * handler could take another branch than every replay, and return.
-   */
-  get #reachesNothing(): boolean {
-    return this.life.state === "draining" || this.life.state === "released";
-  }
-
   /** Drops the handler here: what comes next is for the next run. */
-  async #stopHere(): Promise<void> {
+  async #stopHere(): Promise<never> {
+    this.life.change("withhold");
     // While a step of another branch runs, its end releases the task, with its result in the journal.
     if (!this.#slot.working) void this.#releaseResumable();
-    await this.#slot.whileBeginning(forEver); // until something has come for the handler, it does not rest
+    return this.#slot.whileBeginning(forEver); // until something has come for the handler, it does not rest
   }
 
   /** The handler may not have begun any entry: that it ends here is no crash, so the next run begins again. */
   async #releaseResumable(): Promise<void> {
     try {
-      if (this.life.state === "draining") await this.#task?.mark();
+      if (this.life.state === "doomed") await this.#task?.mark();
       await this.#release();
     } catch {
       this.life.drop(); // others have ended or taken the task, or the deadline of the stop has passed
@@ -294,7 +288,9 @@ export class Run {
   }
 
   #releaseWhereItWaits(): void {
-    if (this.life.state === "draining" && this.#slot.waiting && !this.#slot.working) void this.#release();
+    const { state } = this.life;
+    const ends = state === "draining" || state === "doomed";
+    if (ends && this.#slot.waiting && !this.#slot.working) void this.#release();
   }
 
   /** False if there is nothing to return any more. */

@@ -69,10 +69,10 @@ export class SlotHolder {
   }
 
   /** Something is about to begin, so not everything waits. */
-  async whileBeginning(begin: () => Promise<void>): Promise<void> {
+  async whileBeginning<T>(begin: () => Promise<T>): Promise<T> {
     this.#beginnings++;
     try {
-      await begin();
+      return await begin();
     } finally {
       this.#beginnings--;
       this.giveWhenIdle();

@@ -1,0 +1,137 @@
+/**
+ * Decides what the handler of a run may see and do next. Pure: in go the ends of its entries, with the version of their commit, and what
+ * happens to the run. Whoever runs it asks here, and nowhere else, before an end reaches the handler, before an entry or a try of a step
+ * begins, and before what the handler reports or returns is stored. What always holds:
+ *
+ * 1. Ends reach the handler in the order of their commits, so that what it has seen is a prefix of what any later run of it is shown.
+ * 2. Once one end was held back, none reaches it any more, and nothing that it still does has an effect: another branch of it could have
+ *    gone another way than every replay. Steps that run are journalled, and then the task is released.
+ * 3. After the handler has returned, its other branches begin, try again and report nothing.
+ */
+
+/** The state of one run of a handler regarding its task. The last two are final. */
+export type RunState = "direct" | "running" | "draining" | "doomed" | "ended" | "released" | "fenced";
+
+interface Transition {
+  /** States in which the event applies; in other states it changes nothing. */
+  readonly from: readonly RunState[];
+  readonly to: RunState;
+  readonly meaning: string;
+}
+
+/** The state machine of a run, as data; the scheduler applies it in one place. A request to cancel changes no state. */
+export const runTransitions = {
+  hold: {
+    from: ["direct"],
+    to: "running",
+    meaning: "the run holds a task: the one it was started for, or one created from its call",
+  },
+  drain: {
+    from: ["running"],
+    to: "draining",
+    meaning:
+      "the server stops: the task is released when the handler reaches its next journalled call, or waits",
+  },
+  withhold: {
+    from: ["draining"],
+    to: "doomed",
+    meaning:
+      "an end, or the begin of an entry, was held back: what the handler still does counts for nothing",
+  },
+  end: {
+    from: ["direct", "running", "draining"],
+    to: "ended",
+    meaning: "the handler has returned or thrown, and its outcome is to be stored, or answered",
+  },
+  release: {
+    from: ["running", "draining", "doomed", "ended"],
+    to: "released",
+    meaning: "the task goes back to the queue, and whatever the handler still does is discarded",
+  },
+  park: {
+    from: ["running"],
+    to: "released",
+    meaning:
+      "the handler waits, and its frame is dropped: the task is given back until something arrives for it",
+  },
+  fence: {
+    from: ["direct", "running", "draining", "doomed", "ended"],
+    to: "fenced",
+    meaning:
+      "others have ended or taken the task, or the caller left before there was one: nothing more can be stored",
+  },
+} as const satisfies Record<string, Transition>;
+
+export type RunEvent = keyof typeof runTransitions;
+
+/** The state after `event`, or undefined if the event changes nothing. */
+export function nextRunState(state: RunState, event: RunEvent): RunState | undefined {
+  const { from, to }: Transition = runTransitions[event];
+  return from.includes(state) ? to : undefined;
+}
+
+/**
+ * What comes of a call of the handler, or of an end for it: it goes on; it stops there for good, without an error, and the next run comes to
+ * it again; or it rejects.
+ */
+export type Verdict = "goes on" | "stops" | "rejects";
+
+/** What is asked about, by state. */
+const verdicts = {
+  /** An end reaches the handler. */
+  see: {
+    direct: "goes on",
+    running: "goes on",
+    draining: "stops",
+    doomed: "stops",
+    ended: "goes on",
+    released: "stops",
+    fenced: "goes on",
+  },
+  /** An entry begins. */
+  begin: {
+    direct: "goes on",
+    running: "goes on",
+    draining: "stops",
+    doomed: "stops",
+    ended: "rejects",
+    released: "stops",
+    fenced: "rejects",
+  },
+  /** A step that has begun gets its slot and runs, or its failed try is journalled: a stop lets it, so that the next run has what came of it. */
+  try: {
+    direct: "goes on",
+    running: "goes on",
+    draining: "goes on",
+    doomed: "goes on",
+    ended: "rejects",
+    released: "stops",
+    fenced: "rejects",
+  },
+  /** What the handler reports, or changes of its task, is stored. What its steps report always is, as long as their ends are. */
+  report: {
+    direct: "goes on",
+    running: "goes on",
+    draining: "goes on",
+    doomed: "stops",
+    ended: "rejects",
+    released: "stops",
+    fenced: "rejects",
+  },
+  /** Something is written under the token. */
+  write: {
+    direct: "goes on",
+    running: "goes on",
+    draining: "goes on",
+    doomed: "goes on",
+    ended: "goes on",
+    released: "stops",
+    fenced: "rejects",
+  },
+} as const satisfies Record<string, Record<RunState, Verdict>>;
+
+export type Asked = keyof typeof verdicts;
+
+export function verdictOn(asked: Asked, state: RunState): Verdict {
+  return verdicts[asked][state];
+}
