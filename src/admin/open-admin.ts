@@ -1,4 +1,4 @@
-import { systemClock } from "../runtime/clock.ts";
+import { StoreClock, systemClock } from "../runtime/clock.ts";
 import { defaultSettings } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { Admin } from "./admin.ts";
@@ -11,6 +11,8 @@ const renewEveryMs = 1_000;
 export interface OpenAdmin {
   readonly admin: Admin;
   readonly store?: TaskStore;
+  /** How far the store's clock is ahead of this machine's (ms). */
+  readonly offsetMs: () => number;
   close(): Promise<void>;
 }
 
@@ -19,12 +21,14 @@ export interface OpenAdmin {
  * store open. Rejects as the store's `open` does.
  */
 export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
-  const clock = systemClock;
+  const clock = new StoreClock(systemClock);
   await store.open({ id: clock.uniqueName(), handlers: [] });
-  const stop = clock.every(renewEveryMs, () => void renew(store));
+  await renew(store, clock); // from here on it has the store's time
+  const stop = clock.every(renewEveryMs, () => void renew(store, clock));
   const { maxBodyBytes } = defaultSettings;
   return {
     store,
+    offsetMs: () => clock.offsetMs,
     admin: createAdmin({
       store,
       now: () => clock.now(),
@@ -40,9 +44,11 @@ export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
 }
 
 /** In the meantime, requests fail because the store does not answer. */
-async function renew(store: TaskStore): Promise<void> {
+async function renew(store: TaskStore, clock: StoreClock): Promise<void> {
   try {
-    const { held } = await store.renew();
+    const askedAt = clock.elapsed();
+    const { held, now } = await store.renew();
+    clock.look(now, askedAt);
     if (!held) await store.rejoin?.();
   } catch {
     // The next renewal tries again.

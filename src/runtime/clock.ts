@@ -1,12 +1,27 @@
+/**
+ * Time, by three rules:
+ *
+ * 1. A span within one life of a process is measured by `elapsed`, `after` and `every`: setting a clock neither shortens nor lengthens it.
+ * 2. A point in time that is stored is made and judged by one clock for all processes on a store, `StoreClock.now`: that of the database if
+ *    it has one, as on Postgres, and else that of the machine, as on SQLite, whose processes are all on one machine.
+ * 3. What waits for such a point looks again as soon as that clock jumps.
+ */
+
 import { randomFillSync, randomUUID } from "node:crypto";
+import { uptime } from "node:os";
 
 /** Time and randomness as arguments, so that tests control them. */
 export interface Clock {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds. People and time servers set it: two of these are no span. */
   now(): number;
   /**
+   * Milliseconds since some point, which nobody sets. Includes the time for which the machine was suspended, from a second after it
+   * continues.
+   */
+  elapsed(): number;
+  /**
    * Calls `run` once after `ms` milliseconds, of any length; returns a function that cancels it. Keeps the process alive only with `"keep
-   * alive"`.
+   * alive"`. The time for which the machine is suspended does not count.
    */
   after(ms: number, run: () => void, keepAlive?: "keep alive"): () => void;
   /**
@@ -19,11 +34,97 @@ export interface Clock {
   uniqueName(): string;
 }
 
+/** How far the machine's clock may be from the store's before operators should know (ms). */
+export const toleratedOffsetMs = 5_000;
+
+/** A change of a clock against the passing of time that is no correction of its pace (ms). */
+const jumpMs = 1_000;
+
+/** A pause between two looks in which timers may have stood still (ms). */
+const gapMs = 5_000;
+
+/** The clock of a store, for one process on it. */
+export class StoreClock implements Clock {
+  readonly #machine: Clock;
+  /** The store's time when nothing had elapsed; undefined while the machine's clock is the store's. */
+  #zero: number | undefined;
+  /** The same, by whichever clock it was, at the last look. */
+  #zeroBefore: number | undefined;
+  /** By `elapsed`. */
+  #lookedAt: number | undefined;
+  readonly #onJump = new Set<() => void>();
+
+  constructor(machine: Clock) {
+    this.#machine = machine;
+  }
+
+  /** The clock itself if it is that of a store already. */
+  static of(clock: Clock): StoreClock {
+    return clock instanceof StoreClock ? clock : new StoreClock(clock);
+  }
+
+  now(): number {
+    return this.#zero === undefined ? this.#machine.now() : Math.floor(this.#zero + this.elapsed());
+  }
+
+  elapsed(): number {
+    return this.#machine.elapsed();
+  }
+
+  after(ms: number, run: () => void, keepAlive?: "keep alive"): () => void {
+    return this.#machine.after(ms, run, keepAlive);
+  }
+
+  every(ms: number, run: () => void): () => void {
+    return this.#machine.every(ms, run);
+  }
+
+  randomBytes(size: number): Uint8Array {
+    return this.#machine.randomBytes(size);
+  }
+
+  uniqueName(): string {
+    return this.#machine.uniqueName();
+  }
+
+  /** How far the store's clock is ahead of the machine's (ms). */
+  get offsetMs(): number {
+    return this.#zero === undefined ? 0 : this.now() - this.#machine.now();
+  }
+
+  /**
+   * Calls `listener` after the clock has jumped, either way, or time has passed without the timers. Returns a function that ends this.
+   */
+  onJump(listener: () => void): () => void {
+    this.#onJump.add(listener);
+    return () => this.#onJump.delete(listener);
+  }
+
+  /**
+   * Call it about once a second. `told` is the time (epoch ms) that the store's own clock had at some moment since `askedAt`, by
+   * `elapsed`; undefined if it has none.
+   */
+  look(told: number | undefined, askedAt: number): void {
+    const at = this.elapsed();
+    if (told !== undefined) {
+      const known = this.#zero ?? this.#machine.now() - at;
+      this.#zero = Math.min(Math.max(known, told - at), told - askedAt);
+    }
+    const zero = this.#zero ?? this.#machine.now() - at;
+    const jumped = Math.abs(zero - (this.#zeroBefore ?? zero)) >= jumpMs;
+    const slept = at - (this.#lookedAt ?? at) >= gapMs;
+    this.#zeroBefore = zero;
+    this.#lookedAt = at;
+    if (jumped || slept) for (const listener of this.#onJump) listener();
+  }
+}
+
 /** Node treats a longer timer as one of a millisecond. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed,
   after(ms, run, keepAlive) {
     let timer: NodeJS.Timeout;
     const arm = (left: number): void => {
@@ -41,6 +142,24 @@ export const systemClock: Clock = {
   randomBytes,
   uniqueName: () => randomUUID(),
 };
+
+/** The monotonic clock of Node stands still while the machine is suspended; the time since the machine started does not. */
+let suspendedMs = 0;
+let lookedAt = 0;
+const startedAt = uptime() * 1_000 - performance.now();
+
+/** The time since the start of the machine is rounded to up to a second. */
+const shortestSuspensionMs = 2_000;
+
+function elapsed(): number {
+  const running = performance.now();
+  if (running - lookedAt >= 1_000) {
+    lookedAt = running;
+    const suspended = uptime() * 1_000 - running - startedAt;
+    if (suspended >= suspendedMs + shortestSuspensionMs) suspendedMs = suspended;
+  }
+  return running + suspendedMs;
+}
 
 /** Read from the system in advance, since each read is a system call. */
 let pool = new Uint8Array();

@@ -9,11 +9,11 @@ const freshMs = 10_000;
  * nothing, nor do commands that change nothing: on a full disk, and after the end of SQLite's writer thread, they go on.
  */
 export class Commits {
-  readonly #clock: Pick<Clock, "now">;
-  /** When the last small write ended (epoch ms); undefined if a write has failed since. */
+  readonly #clock: Pick<Clock, "elapsed">;
+  /** When the last small write ended, by the time elapsed; undefined if a write has failed since. */
   #provenAt: number | undefined;
 
-  constructor(clock: Pick<Clock, "now">) {
+  constructor(clock: Pick<Clock, "elapsed">) {
     this.#clock = clock;
   }
 
@@ -28,12 +28,12 @@ export class Commits {
   /** The write changes something, whatever the store has. */
   async prove(write: Promise<unknown>): Promise<void> {
     await this.watch(write);
-    this.#provenAt = this.#clock.now();
+    this.#provenAt = this.#clock.elapsed();
   }
 
   /** Rejects if the store takes no writes; `probe` makes a small one, if that has to be found out. */
   async assertTaken(probe: () => Promise<unknown>): Promise<void> {
-    const ago = this.#clock.now() - (this.#provenAt ?? -Infinity);
-    if (ago < 0 || ago >= freshMs) await this.prove(probe());
+    const ago = this.#clock.elapsed() - (this.#provenAt ?? -Infinity);
+    if (ago >= freshMs) await this.prove(probe());
   }
 }

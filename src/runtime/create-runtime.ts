@@ -7,7 +7,7 @@ import type { InputAnswer } from "../task/journal.ts";
 import { errorResult, type Outcome } from "../task/outcome.ts";
 import type { TaskLine } from "../task/task-line.ts";
 import { shownTask } from "../task/expiry.ts";
-import { systemClock, type Clock } from "./clock.ts";
+import { StoreClock, systemClock, type Clock } from "./clock.ts";
 import { Commits } from "./commits.ts";
 import { errorReporter } from "./error-reporter.ts";
 import type { ServerEvents } from "./events/server-events.ts";
@@ -61,7 +61,8 @@ export interface RuntimeSetup {
 /** A runtime on one store; `start` opens it. */
 export function createRuntime(setup: RuntimeSetup): Runtime {
   const onError = errorReporter(setup.onError);
-  const { store, registry, clock = systemClock, onStepRun, events, counts, telemetry, webhooks } = setup;
+  const { store, registry, onStepRun, events, counts, telemetry, webhooks } = setup;
+  const clock = StoreClock.of(setup.clock ?? systemClock);
   const commits = new Commits(clock);
   return new LocalRuntime({
     store: observedStore(store, { commits, events, counts, telemetry }),
@@ -85,7 +86,7 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
 class LocalRuntime implements Runtime {
   readonly registry: Registry;
   readonly options: RuntimeSettings;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly store: TaskStore;
   readonly sessions: SessionStore | undefined;
   readonly telemetry: ServerTelemetry | undefined;

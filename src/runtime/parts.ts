@@ -72,6 +72,12 @@ export function makeParts(services: Services): Parts {
     onChange: () => dispatcher.wake(),
     onStored: () => orphans.onOthers(),
   });
+  const webhooks = new Webhooks(services);
+  services.clock.onJump(() => {
+    timers.look();
+    sweeper.look();
+    webhooks.look();
+  });
   return {
     slots,
     leaked,
@@ -88,7 +94,7 @@ export function makeParts(services: Services): Parts {
     paused,
     creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher, credentials }),
     watchers: new Watchers(),
-    webhooks: new Webhooks(services),
+    webhooks,
     reporter: new Reporter(services, { slots, attempts, leaked }),
     retrievals: new Retrievals(services),
   };

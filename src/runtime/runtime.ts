@@ -4,7 +4,7 @@ import type { LineList, TaskLine } from "../task/task-line.ts";
 import type { TaskSnapshot, GenerationName, Origin, TaskMethod, TaskRecord } from "../task/record.ts";
 import type { InputAnswer } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
-import type { Clock } from "./clock.ts";
+import type { StoreClock } from "./clock.ts";
 import type { RuntimeSettings } from "./options.ts";
 import type { CallExtras } from "./tool/received-request.ts";
 import type { TaskTraces } from "./telemetry/task-traces.ts";
@@ -126,7 +126,7 @@ export interface Runtime {
   /** Write to it only through this object; changes made past it are not reported here. */
   readonly store: TaskStore;
   readonly options: RuntimeSettings;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   /** The store's sessions, if it has them. Use them between `start` and `stop`. */
   readonly sessions: SessionStore | undefined;
   /** Undefined if nothing is traced and measured. */

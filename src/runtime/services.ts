@@ -1,5 +1,5 @@
 import type { TaskStore } from "../store/store.ts";
-import type { Clock } from "./clock.ts";
+import type { StoreClock } from "./clock.ts";
 import type { Commits } from "./commits.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import type { OwnContext } from "./own-context.ts";
@@ -21,7 +21,7 @@ export interface Services {
   readonly commits: Commits;
   readonly registry: Registry;
   readonly options: RuntimeSettings;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   /** Where handlers begin, and learn that they should end. */
   readonly inOwnContext: OwnContext;
   /** Receives faults that no caller sees. */

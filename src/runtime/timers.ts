@@ -2,15 +2,19 @@ import type { Clock } from "./clock.ts";
 import { waitFor } from "./wait-for.ts";
 
 interface Timer {
+  /** By the time elapsed. */
   readonly at: number;
   /** Undefined once it was cancelled or has run, so that it keeps nothing in memory. */
   run: (() => void) | undefined;
 }
 
-/** Maximum length of a timer, because clocks jump, laptops sleep, and Node fires a timer of 25 days at once. */
+/** Maximum length of a timer of the system, which does not run while the machine is suspended. */
 const longestMs = 60_000;
 
-/** Calls back at given times, however far away, with one timer for all of them. Notices a clock that jumps ahead within a minute. */
+/**
+ * Calls back after given spans, however long, with one timer for all of them. The waits of handlers use it: once it is known how long one
+ * lasts, setting a clock does not change that.
+ */
 export class Timers {
   readonly #clock: Clock;
   /** A binary heap, earliest first. Cancelled timers stay until they come up or are the majority. */
@@ -24,9 +28,14 @@ export class Timers {
     this.#clock = clock;
   }
 
-  /** Calls `run` once the clock shows `at` (epoch ms) or later; returns a function that cancels it. */
+  /** Calls `run` at the time `at` (epoch ms), by what the clock shows now; returns a function that cancels it. */
   at(at: number, run: () => void): () => void {
-    const timer: Timer = { at, run };
+    return this.after(at - this.#clock.now(), run);
+  }
+
+  /** Calls `run` after `ms` milliseconds; returns a function that cancels it. */
+  after(ms: number, run: () => void): () => void {
+    const timer: Timer = { at: this.#clock.elapsed() + ms, run };
     this.#push(timer);
     this.#arm();
     return () => {
@@ -37,9 +46,15 @@ export class Timers {
     };
   }
 
-  /** Resolves once the clock shows `at`; rejects with the signal's reason if it aborts before. */
-  until(at: number, signal: AbortSignal): Promise<void> {
-    return waitFor((done) => this.at(at, done), signal);
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason if it aborts before. */
+  pause(ms: number, signal: AbortSignal): Promise<void> {
+    return waitFor((done) => this.after(ms, done), signal);
+  }
+
+  /** Time has passed without the system's timers. */
+  look(): void {
+    this.#armedFor = Number.POSITIVE_INFINITY;
+    this.#arm();
   }
 
   close(): void {
@@ -53,7 +68,7 @@ export class Timers {
     if (this.#closed || first === undefined || first.at >= this.#armedFor) return;
     this.#disarm();
     this.#armedFor = first.at;
-    const ms = Math.min(Math.max(0, first.at - this.#clock.now()), longestMs);
+    const ms = Math.min(Math.max(0, first.at - this.#clock.elapsed()), longestMs);
     this.#disarm = this.#clock.after(ms, () => {
       this.#armedFor = Number.POSITIVE_INFINITY;
       this.#runDue();
@@ -62,7 +77,7 @@ export class Timers {
   }
 
   #runDue(): void {
-    const now = this.#clock.now();
+    const now = this.#clock.elapsed();
     for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
       this.#pop();
       const { run } = first;

@@ -3,7 +3,7 @@ import type {
   TaskStore,
   QueuedMessage,
 } from "@modelcontextprotocol/sdk/experimental/tasks";
-import { systemClock, type Clock } from "../runtime/clock.ts";
+import { StoreClock, systemClock, type Clock } from "../runtime/clock.ts";
 import { Ownership } from "../runtime/dispatch/ownership.ts";
 import { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { defaultSettings } from "../runtime/options.ts";
@@ -26,12 +26,14 @@ export interface SdkV1Tasks {
 }
 
 /** Opens the store. Until it is closed, takes over the tasks of lost processes, and deletes expired tasks. */
-export async function openTasks(given: SdkV1Options, clock: Clock = systemClock): Promise<SdkV1Tasks> {
+export async function openTasks(given: SdkV1Options, machine: Clock = systemClock): Promise<SdkV1Tasks> {
+  const clock = new StoreClock(machine);
   const options = resolveSdkV1Options(given);
   const { store, onError } = options;
   const messages = queuesOf(store);
   const unreadable = new UnreadableTasks(onError);
   const sweeper = new Sweeper({ store, clock, unreadable, onError, options: defaultSettings });
+  clock.onJump(() => sweeper.look());
   const inheritance = new Inheritance({ store, clock, sweeper, unreadable, onError }, options.onRestart);
   const ownership = new Ownership(
     { store, clock, unreadable, onError, options: defaultSettings },

@@ -100,7 +100,7 @@ export function createTaskServer({
   const rates = new Rates({
     rates: rateOptions,
     pollIntervalMs: options.pollIntervalMs,
-    loopDelay: loopDelay(() => clock.now()),
+    loopDelay: loopDelay(() => clock.elapsed()),
     pollingTool: (name) => policies.pollingTool(name),
     finds: (message, principal) => findsAll(runtime, message, principal, isPollingTool),
   });
@@ -169,6 +169,7 @@ export function createTaskServer({
     return new DispatchedServer(mcp, pipe, onConnected, open).server;
   };
   return {
+    clock,
     options,
     admin,
     rates,

@@ -7,6 +7,7 @@ import type {
 import type { Admin } from "../admin/admin.ts";
 import type { TaskListening } from "../generation/2026-07-28-listen.ts";
 import { HoldfastError } from "../task/fault.ts";
+import type { StoreClock } from "../runtime/clock.ts";
 import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { RuntimeSettings } from "../runtime/options.ts";
 import type { SessionStore } from "../store/session-store.ts";
@@ -25,6 +26,8 @@ import type { RequestTracing } from "./tracing/request-tracing.ts";
 
 /** Your servers with the task tools added, for `serveHttp`, `serveStdio` and mounted handlers. */
 export interface TaskServer {
+  /** By which stored times are judged. */
+  readonly clock: StoreClock;
   readonly options: RuntimeSettings;
   /** The operators' actions, for an endpoint that authenticates operators. */
   readonly admin: Admin;

@@ -4,7 +4,7 @@ import { createAdmin } from "../admin/create-admin.ts";
 import { assertOptions, settingsOf } from "../options/options.ts";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
 import { inThisContext } from "../runtime/own-context.ts";
-import { systemClock, type Clock } from "../runtime/clock.ts";
+import { StoreClock, systemClock, type Clock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -138,7 +138,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
   const { legacyErrorCodes, requireTasks, listRequiredTools } = settings;
   const { maxListensPerPrincipal, maxIdsPerListen } = settings;
   const onError = errorReporter(report);
-  const { clock = systemClock } = testedBy;
+  const clock = StoreClock.of(testedBy.clock ?? systemClock);
   const { events, served, counts } = observersOf({ onEvent, telemetry, clock, onError });
   const registry = new Registry();
   const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, plainGraceMs, pollingTools });
@@ -162,6 +162,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     telemetry,
     webhooks,
     ...testedBy,
+    clock,
   });
   const admin = createAdmin({
     store: runtime.store,

@@ -55,6 +55,11 @@ export interface Renewal {
   readonly gone: readonly string[];
   /** The number of other living owners. */
   readonly others: number;
+  /**
+   * What the store's own clock showed during the renewal (epoch ms). Owners on other machines judge by it what is due. Left out if that is
+   * the machine's clock.
+   */
+  readonly now?: number;
   /** Tools whose tasks this owner must not start; left out if there are none. */
   readonly paused?: readonly string[];
 }

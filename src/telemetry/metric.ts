@@ -188,6 +188,12 @@ export const metric = {
     unit: "s",
     description: "Longest time that a ready task has waited for an attempt, in the whole store.",
   },
+  clockOffset: {
+    name: "holdfast.clock.offset",
+    kind: "gauge",
+    unit: "s",
+    description: "How far the database's clock is ahead of this machine's; negative: behind.",
+  },
   loopDelayMin: {
     name: "nodejs.eventloop.delay.min",
     kind: "gauge",

@@ -269,6 +269,7 @@ class ServerGauges {
   readonly #leaked: ByTool;
   readonly #queues: Readonly<Record<QueueReadings["lengths"][number]["state"], ByTool>>;
   readonly #age: ObservableGauge;
+  readonly #clockOffset: ObservableGauge;
   readonly #delays: Readonly<Record<"min" | "max" | "mean" | "p50" | "p90" | "p99", ObservableGauge>>;
 
   static of(meter: Meter): ServerGauges {
@@ -287,6 +288,7 @@ class ServerGauges {
     const length = gaugeOf(meter, metric.queueLength);
     this.#queues = { ready: new ByTool(length), parked: new ByTool(length) };
     this.#age = gaugeOf(meter, metric.queueAge);
+    this.#clockOffset = gaugeOf(meter, metric.clockOffset);
     this.#delays = {
       min: gaugeOf(meter, metric.loopDelayMin),
       max: gaugeOf(meter, metric.loopDelayMax),
@@ -322,6 +324,7 @@ class ServerGauges {
       this.#active.instrument,
       this.#waiting,
       this.#leaked.instrument,
+      this.#clockOffset,
       ...Object.values(this.#delays),
     ];
   }
@@ -339,6 +342,9 @@ class ServerGauges {
     result.observe(this.#waiting, sum(servers.map((server) => server.waitingHandlers())));
     this.#active.observe(result, byTool(servers.map((server) => server.activeHandlers())));
     this.#leaked.observe(result, byTool(servers.map((server) => server.leakedHandlers())));
+    const offsets = servers.map((server) => server.clockOffset());
+    const furthest = offsets.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
+    result.observe(this.#clockOffset, furthest / 1_000);
     const [delay] = servers.map((server) => server.loopDelay()).filter((read) => read !== undefined); // there is one loop
     if (delay === undefined) return;
     for (const each of ["min", "max", "mean", "p50", "p90", "p99"] as const)

@@ -9,7 +9,7 @@ import type { CommittedTasks } from "./committed-tasks.ts";
 import type { TaskRecord } from "../task/record.ts";
 
 interface Timer {
-  at: number;
+  readonly at: number;
   readonly run: () => void;
 }
 
@@ -21,23 +21,31 @@ interface Interval {
 
 /** A clock that stands still until a test moves it. */
 export class FakeClock implements Clock {
-  #now: number;
+  /** What the clock showed when nothing had elapsed. */
+  #zero: number;
+  /** How long the machine has run, which is what timers wait for. */
+  #running = 0;
+  #suspended = 0;
   readonly #timers = new Set<Timer>();
   readonly #intervals = new Set<Interval>();
   readonly #settled: () => Promise<void>;
 
   /** `settled` resolves when running code can do no more without time passing. */
   constructor(now = Date.UTC(2026, 0, 1), settled = rest) {
-    this.#now = now;
+    this.#zero = now;
     this.#settled = settled;
   }
 
   now(): number {
-    return this.#now;
+    return this.#zero + this.elapsed();
+  }
+
+  elapsed(): number {
+    return this.#running + this.#suspended;
   }
 
   after(ms: number, run: () => void): () => void {
-    const timer = { at: this.#now + ms, run };
+    const timer = { at: this.#running + ms, run };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }
@@ -56,10 +64,14 @@ export class FakeClock implements Clock {
     return randomUUID();
   }
 
-  /** Shows another time from now on, as a clock that is set does. Timers wait as long as before. */
+  /** Shows another time from now on, as a clock that is set does: no time passes by that. */
   jump(ms: number): void {
-    this.#now += ms;
-    for (const timer of this.#timers) timer.at += ms;
+    this.#zero += ms;
+  }
+
+  /** Time passes, but not for the timers, as on a machine that is suspended. */
+  suspend(ms: number): void {
+    this.#suspended += ms;
   }
 
   get armed(): number {
@@ -69,17 +81,17 @@ export class FakeClock implements Clock {
   /** Moves time forward, timer by timer, and lets what each one started settle. */
   async advance(ms: number): Promise<void> {
     await this.#settled(); // running code may still set a timer
-    const end = this.#now + ms;
+    const end = this.#running + ms;
     for (;;) {
       const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
       const [next] = due;
       if (next === undefined) break;
       this.#timers.delete(next);
-      this.#now = Math.max(this.#now, next.at);
+      this.#running = Math.max(this.#running, next.at);
       next.run();
       await this.#settled();
     }
-    this.#now = end;
+    this.#running = end;
     await this.#settled();
     for (const interval of this.#intervals) {
       interval.elapsed += ms;
@@ -108,6 +120,10 @@ export class ProcessClock implements Clock {
 
   now(): number {
     return this.#clock.now();
+  }
+
+  elapsed(): number {
+    return this.#clock.elapsed();
   }
 
   after(ms: number, run: () => void, keepAlive?: "keep alive"): () => void {

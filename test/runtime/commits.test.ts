@@ -3,6 +3,8 @@ import { Commits } from "../../src/runtime/commits.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 
+const day = 24 * 3_600_000;
+
 it("asks for a small write only where none is recent, or a write has failed", async () => {
   const clock = new FakeClock();
   const commits = new Commits(clock);
@@ -18,7 +20,7 @@ it("asks for a small write only where none is recent, or a write has failed", as
   await look();
   await look();
   expect(probes).toBe(1);
-  clock.jump(10_000);
+  await clock.advance(10_000);
   await look();
   expect(probes).toBe(2);
   await fails("too_large");
@@ -34,7 +36,11 @@ it("asks for a small write only where none is recent, or a write has failed", as
   await look();
   await look();
   expect(probes).toBe(5);
-  clock.jump(-60_000);
+  clock.jump(-day);
+  await clock.advance(9_999);
+  await look();
+  expect(probes).toBe(5);
+  await clock.advance(1);
   await look();
   expect(probes).toBe(6);
 });

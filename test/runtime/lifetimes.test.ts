@@ -30,7 +30,7 @@ const callOf = (ms: number | undefined, more: Partial<TaskCall> = {}): Partial<T
 
 /** Lets `ms` pass, of which only the last minute is lived through. */
 async function pass(process: Process, ms: number): Promise<void> {
-  process.clock.jump(ms - minute);
+  process.clock.suspend(ms - minute);
   await process.clock.advance(minute);
 }
 

@@ -12,6 +12,7 @@ import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { createRunning } from "../contract/sample-task.ts";
+import { StoreClock } from "../../src/runtime/clock.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
 
 const names = {
@@ -33,7 +34,7 @@ async function services(): Promise<Services> {
     store,
     registry: new Registry(),
     options: defaultSettings,
-    clock: new FakeClock(),
+    clock: new StoreClock(new FakeClock()),
     commits: new Commits(new FakeClock()),
     inOwnContext: ownContext(),
     onError,

@@ -53,24 +53,6 @@ describe("sleep", () => {
     expect(bodyOf(await second.ended(id))).toEqual(text("woke in attempt 2"));
   });
 
-  it("notices a clock that jumps ahead within a minute, and one that jumps back waits for its time", async () => {
-    const process = await Process.started({ tools: { nap: nap(10 * day) }, options: { ttlMs: 40 * day } });
-    const ahead = await process.callId("nap");
-    await process.until(ahead, ({ task }) => task.waiting);
-    process.clock.jump(10 * day);
-    await process.clock.advance(60_000);
-    await process.ended(ahead);
-    const back = await process.callId("nap");
-    await process.until(back, ({ task }) => task.waiting);
-    process.clock.jump(-day);
-    process.clock.jump(10 * day);
-    await process.clock.advance(60_000);
-    expect((await process.get(back)).task.finishedAt).toBeNull();
-    process.clock.jump(day);
-    await process.clock.advance(60_000);
-    await process.ended(back);
-  });
-
   it("ends with a cancel", async () => {
     const process = await Process.started({ tools: { nap: nap(5_000) } });
     const id = await process.callId("nap");

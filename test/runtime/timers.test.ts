@@ -49,7 +49,7 @@ describe("timers", () => {
         const begun = clock.now();
         const ran: number[] = [];
         for (const after of times) timers.at(begun + after, () => ran.push(after));
-        clock.jump(100_000);
+        clock.suspend(100_000);
         await clock.advance(60_000);
         expect(ran).toEqual(times.toSorted((a, b) => a - b));
       }),
@@ -91,7 +91,7 @@ describe("timers", () => {
     await rest(); // what a WeakRef was made for lives until the end of the turn
     collectGarbage();
     expect(held.filter((each) => each.deref() !== undefined).length).toBeLessThan(20);
-    clock.jump(11 * day);
+    clock.suspend(11 * day);
     await clock.advance(60_000);
     expect(ran).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
@@ -119,18 +119,18 @@ describe("timers", () => {
   });
 });
 
-describe("until", () => {
+describe("a pause", () => {
   it("resolves in time, and rejects with the reason of an abort before, with no timer left", async () => {
     const clock = new FakeClock();
     const timers = new Timers(clock);
     const abort = new AbortController();
-    const inTime = timers.until(clock.now() + 10, abort.signal);
-    const late = timers.until(clock.now() + 20, abort.signal);
+    const inTime = timers.pause(10, abort.signal);
+    const late = timers.pause(20, abort.signal);
     await clock.advance(10);
     await inTime;
     abort.abort(new Error("enough"));
     await expect(late).rejects.toThrow("enough");
-    await expect(timers.until(clock.now(), abort.signal)).rejects.toThrow("enough");
+    await expect(timers.pause(0, abort.signal)).rejects.toThrow("enough");
     await clock.advance(60_000);
     expect(clock.armed).toBe(0);
   });

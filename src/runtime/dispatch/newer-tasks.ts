@@ -11,7 +11,7 @@ const latelyMs = 2 * longestMs;
 /** A handler that must learn of a cancel has little time left. */
 const cancelledMs = 1_000;
 
-/** When tasks of a tool and a version were met, the first and the last time (epoch ms). */
+/** When tasks of a tool and a version were met, the first and the last time, by the time elapsed. */
 interface Met {
   readonly since: number;
   readonly last: number;
@@ -29,12 +29,13 @@ export class NewerTasks {
 
   /** Whether such tasks were met recently, so that a newer process may be running and should come first. */
   get yields(): boolean {
-    return this.#services.clock.now() - this.#lastMet < latelyMs;
+    return this.#services.clock.elapsed() - this.#lastMet < latelyMs;
   }
 
   /** Until when such a task pauses (epoch ms). Each tool and version is reported once. */
   pauseUntil(task: TaskRecord, tool: Tool): number {
-    const now = this.#services.clock.now();
+    const { clock } = this.#services;
+    const now = clock.elapsed();
     this.#lastMet = now;
     const version = versionOf(task);
     const name = JSON.stringify([tool.name, version]);
@@ -42,8 +43,8 @@ export class NewerTasks {
     const since = met !== undefined && now - met.last < latelyMs ? met.since : now;
     this.#met.set(name, { since, last: now });
     if (met === undefined) this.#services.onError(newerVersion(tool, version));
-    if (task.cancelRequestedAt !== null) return now + cancelledMs;
-    return now + Math.min(Math.max(now - since, shortestMs), longestMs);
+    if (task.cancelRequestedAt !== null) return clock.now() + cancelledMs;
+    return clock.now() + Math.min(Math.max(now - since, shortestMs), longestMs);
   }
 }
 

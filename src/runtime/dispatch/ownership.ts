@@ -1,6 +1,7 @@
 import type { CommandResult } from "../../task/command.ts";
 import { isPassing } from "../../store/lost-store.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { toleratedOffsetMs, type StoreClock } from "../clock.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
@@ -14,10 +15,8 @@ const renewEveryMs = 1_000;
 const reclaimPage = 5_000;
 
 /** The services that it needs, so that others can hold a store too. */
-export interface OwnershipServices extends Pick<
-  Services,
-  "store" | "clock" | "onError" | "unreadable" | "events"
-> {
+export interface OwnershipServices extends Pick<Services, "store" | "onError" | "unreadable" | "events"> {
+  readonly clock: StoreClock;
   readonly options: Pick<RuntimeSettings, "crashBackoffMs" | "maxCrashBackoffMs" | "maxCrashes">;
 }
 
@@ -35,6 +34,8 @@ export class Ownership {
   #held = true;
   #renewing = false;
   #failing = false;
+  /** Whether the machine's clock was too far from the store's at the last renewal. */
+  #isOff = false;
 
   constructor(services: OwnershipServices, sweeper: Sweeper, onOthers: () => void, paused?: PausedTools) {
     this.#services = services;
@@ -78,7 +79,9 @@ export class Ownership {
 
   async #renew(isStart = false): Promise<void> {
     const { store, clock } = this.#services;
-    const { held, lost: why, gone, others, paused = [] } = await store.renew();
+    const askedAt = clock.elapsed();
+    const { held, lost: why, gone, others, paused = [], now } = await store.renew();
+    this.#compareClocks(now, askedAt);
     this.#paused?.set(paused);
     // A rejoin that failed may have been completed in the store, but nobody here was notified of a gap.
     if (!held || !this.#held) return this.#lost(why);
@@ -96,6 +99,15 @@ export class Ownership {
     // Others notify us of what they queue and schedule, but notifications can be lost.
     this.#onOthers();
     this.#sweeper.consider(await store.nextSweepAt(clock.now() - 2 * renewEveryMs));
+  }
+
+  #compareClocks(now: number | undefined, askedAt: number): void {
+    const { clock, events } = this.#services;
+    clock.look(now, askedAt);
+    const { offsetMs } = clock;
+    const isOff = Math.abs(offsetMs) > toleratedOffsetMs;
+    if (isOff !== this.#isOff) events?.emit({ type: isOff ? "clock.off" : "clock.right", offsetMs });
+    this.#isOff = isOff;
   }
 
   /** Tasks taken from this process stay with others. If the store allows it, the process continues with the rest. */

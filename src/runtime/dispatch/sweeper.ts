@@ -8,7 +8,7 @@ import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 
 const batch = 200;
-/** Maximum length of a timer, because clocks jump and laptops sleep. */
+/** Maximum length of a timer, in case a jump of the clock was not noticed. */
 const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
 /** How long a due task is left to other processes if they should come first. */
@@ -64,6 +64,11 @@ export class Sweeper {
     if (at === null || at >= this.#armedFor) return;
     if (this.#sweeping === undefined) this.#arm(at);
     else this.#armedFor = at;
+  }
+
+  /** The clock has jumped: what was due late may be due now. */
+  look(): void {
+    if (this.#sweeping === undefined) this.#arm(this.#armedFor);
   }
 
   /** The task, ended if it has expired and no sweep has ended it yet. */

@@ -25,7 +25,8 @@ interface Redaction {
 /**
  * Makes an `onEvent` that writes each event as a line of a pino logger: its type as `event`, its error as `err`, and the rest unchanged.
  * Errors: a task that failed with an error or cannot be read, a lost listener or store, and a webhook that failed or stopped. Warnings:
- * retries, refusals, expiries, leaked handlers, lost processes and dropped messages. Debug: finished steps and delivered messages. pino's
+ * retries, refusals, expiries, leaked handlers, lost processes, dropped messages
+ * and a clock that is off. Debug: finished steps and delivered messages. pino's
  * own `redact` works on these lines too.
  *
  * ```ts
@@ -55,6 +56,7 @@ function levelOf(event: ServerEvent): Level {
     case "owner.lost":
     case "webhook.retried":
     case "webhook.dropped":
+    case "clock.off":
       return "warn";
     case "webhook.delivered":
       return "debug";

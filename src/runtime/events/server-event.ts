@@ -154,6 +154,13 @@ type ProcessEvent =
   /** The store no longer notifies this process of others' changes, so it polls until `listener.regained`. */
   | { readonly type: "listener.lost" }
   | { readonly type: "listener.regained" }
+  /**
+   * This machine's clock and that of the database are more than five seconds apart. Tasks follow that of the database, which is this much
+   * ahead (ms; negative: behind).
+   */
+  | { readonly type: "clock.off"; readonly offsetMs: number }
+  /** They are close to each other again. */
+  | { readonly type: "clock.right"; readonly offsetMs: number }
   /** Other processes considered this one dead, and run its tasks. */
   | { readonly type: "store.lost" }
   /** This process continues with the tasks that were left to it. */

@@ -105,7 +105,7 @@ export class Attempts implements TaskHolder {
     const { inOwnContext, options } = this.#services;
     const { maxBodyBytes } = options;
     const { slots, leaked, timers } = this.#setup;
-    const limit = workLimitOf(tool, this.#services.clock, timers);
+    const limit = workLimitOf(tool, timers);
     const versions = runVersions(tool, task);
     // Nobody asks for one below another, and one that was made just now is known.
     if (task.parent === null && request === undefined) this.#services.traces?.keep(taskId, origin.trace);
@@ -277,7 +277,7 @@ export interface ParkingSetup {
 /** The waiting handlers. Above a number, and after a while, they are dropped from memory; then only their rows remain. */
 export class Parking {
   readonly #setup: ParkingSetup;
-  /** When each of them began to rest (epoch ms), longest first. */
+  /** When each of them began to rest, by the time elapsed, longest first. */
   readonly #resting = new Map<HeldRun, number>();
   /** Cancels the timers of those of a tool with a limit. */
   readonly #atLimit = new Map<HeldRun, () => void>();
@@ -299,14 +299,13 @@ export class Parking {
     if (this.#closing.signal.aborted) return;
     const { services, timers } = this.#setup;
     if (isAtLimit && !this.#atLimit.has(held)) {
-      const until = services.clock.now() + longestAtLimitMs;
       this.#atLimit.set(
         held,
-        timers.at(until, () => this.#drop(held)),
+        timers.after(longestAtLimitMs, () => this.#drop(held)),
       );
     }
     this.#resting.delete(held); // else it would keep its place
-    this.#resting.set(held, services.clock.now());
+    this.#resting.set(held, services.clock.elapsed());
     if (this.#resting.size > services.options.maxParkedFrames) this.#dropFirst();
     this.#arm();
   }
@@ -329,7 +328,8 @@ export class Parking {
   #arm(): void {
     const [since] = this.#resting.values();
     if (since === undefined || this.#cancelTimer !== undefined) return;
-    this.#cancelTimer = this.#setup.timers.at(since + longestMs, () => {
+    const { services, timers } = this.#setup;
+    this.#cancelTimer = timers.after(since + longestMs - services.clock.elapsed(), () => {
       this.#cancelTimer = undefined;
       this.#dropOld();
       this.#arm();
@@ -337,7 +337,7 @@ export class Parking {
   }
 
   #dropOld(): void {
-    const now = this.#setup.services.clock.now();
+    const now = this.#setup.services.clock.elapsed();
     for (const [held, since] of this.#resting) {
       if (since + longestMs > now) break;
       this.#drop(held);

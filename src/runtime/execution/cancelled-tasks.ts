@@ -104,8 +104,7 @@ export class CancelledTasks {
     const leak = Promise.withResolvers<void>();
     const unwatch = leaked.watch(run, tool, leak.resolve);
     const cancelled = new HoldfastError("fenced", `Task ${taskId} was cancelled.`);
-    const until = services.clock.now() + services.options.cancelGraceMs;
-    const cancelTimer = timers.at(until, () => run.life.fence(cancelled));
+    const cancelTimer = timers.after(services.options.cancelGraceMs, () => run.life.fence(cancelled));
     const running = run.start(() => runHandler(run, held, tool, loaded, call, services));
     const ended = running.then(() => {
       cancelTimer();

@@ -1,6 +1,5 @@
 import { furthest } from "../../task/decide.ts";
 import type { Progress } from "../../task/record.ts";
-import type { Clock } from "../clock.ts";
 import type { Timers } from "../timers.ts";
 
 /** The shortest time between two durable writes of progress, since handlers may report as often as they like. */
@@ -82,20 +81,13 @@ export class HandlerUpdates {
 export class ProgressReports {
   readonly #write: (progress: Progress) => Promise<unknown>;
   readonly #timers: Timers;
-  readonly #clock: Clock;
   readonly #signal: AbortSignal;
   #latest: Progress | undefined;
   #writing = false;
 
-  constructor(
-    write: (progress: Progress) => Promise<unknown>,
-    timers: Timers,
-    clock: Clock,
-    signal: AbortSignal,
-  ) {
+  constructor(write: (progress: Progress) => Promise<unknown>, timers: Timers, signal: AbortSignal) {
     this.#write = write;
     this.#timers = timers;
-    this.#clock = clock;
     this.#signal = signal;
   }
 
@@ -113,7 +105,7 @@ export class ProgressReports {
         const progress = this.#latest;
         this.#latest = undefined;
         await this.#write(progress);
-        await this.#timers.until(this.#clock.now() + pauseMs, this.#signal);
+        await this.#timers.pause(pauseMs, this.#signal);
       }
     } finally {
       this.#writing = false;

@@ -84,12 +84,7 @@ export class HeldRun {
     run.lines.writeWith(async (lines, forget) => {
       if (!this.#storesNothing) await this.task.write("append", { lines, forget });
     });
-    const reports = new ProgressReports(
-      (progress) => this.#write({ progress }),
-      timers,
-      services.clock,
-      run.signal,
-    );
+    const reports = new ProgressReports((progress) => this.#write({ progress }), timers, run.signal);
     const { clock } = services;
     this.#waits = new OutsideWaits({ run, task: this.task, limit: this.#limit, clock, timers });
     const questions = this.#questions();

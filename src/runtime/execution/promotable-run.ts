@@ -71,22 +71,22 @@ export class PromotableRun {
   #earlyProgress: Progress | undefined;
 
   constructor(setup: PromotableSetup) {
-    const { id, tool, maxBodyBytes, inOwnContext, lines, slots, clock, timers, trace } = setup;
+    const { id, tool, maxBodyBytes, inOwnContext, lines, slots, timers, trace } = setup;
     this.#setup = setup;
     const promote = (): Promise<unknown> => this.#promoteForHandler();
-    const limit = workLimitOf(tool, clock, timers);
+    const limit = workLimitOf(tool, timers);
     const ids = { taskId: id, wireId: id, attempt: 1, versions: runVersions(tool) };
     this.run = new Run({ ...ids, maxBodyBytes, inOwnContext, lines, slots, limit, trace, promote });
   }
 
   /** Resolves with the direct answer, or as soon as there is a task. */
   async start(): Promise<PromotableEnd> {
-    const { signal, clock, timers, promoteAfterMs } = this.#setup;
+    const { signal, timers, promoteAfterMs } = this.#setup;
     const stopListening = whenAborted(signal, () => {
       // Nobody would know the task; one that is being created continues without its caller.
       if (this.#promotion === undefined) this.run.life.fence(signal.reason);
     });
-    const cancelTimer = timers.at(clock.now() + promoteAfterMs, () => void this.promoteInTime());
+    const cancelTimer = timers.after(promoteAfterMs, () => void this.promoteInTime());
     try {
       return await Promise.race([this.#runHandler(), this.#promoted.promise]);
     } finally {

@@ -53,7 +53,7 @@ export async function runInline(
   timers: Timers,
 ): Promise<Outcome> {
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
-  const limit = workLimitOf(call.tool, clock, timers);
+  const limit = workLimitOf(call.tool, timers);
   const { maxBodyBytes } = limits;
   const lines = new TaskLines({ limits });
   const versions = runVersions(call.tool);
@@ -86,7 +86,7 @@ export async function runInline(
       assertDuration(ms);
       run.claim(key);
       const until = clock.now() + ms;
-      await run.whileWaiting(() => timers.until(until, run.signal), until);
+      await run.whileWaiting(() => timers.pause(ms, run.signal), until);
     },
     update: async () => undefined,
     progress: (reported) => report(call, reported),

@@ -2,6 +2,7 @@ import type { HeldTask } from "../journal/held-task.ts";
 import type { LifeLimit } from "../journal/life-limit.ts";
 import type { Run } from "../journal/run.ts";
 import type { Timers } from "../timers.ts";
+import { waitFor } from "../wait-for.ts";
 import { waitUntil } from "./sleep.ts";
 
 /** A failed try of a step that will be retried. */
@@ -42,6 +43,7 @@ export function durablePauses(run: Run, task: HeldTask, limit: LifeLimit, timers
 export function passingPauses(run: Run, timers: Timers): StepPauses {
   return {
     reaches: async () => true,
-    pause: (_key, until) => run.whileWaiting(() => timers.until(until, run.signal), until),
+    pause: (_key, until) =>
+      run.whileWaiting(() => waitFor((done) => timers.at(until, done), run.signal), until),
   };
 }

@@ -1,4 +1,3 @@
-import type { Clock } from "../clock.ts";
 import { isAttemptTimeout, type WorkLimitSetup } from "../journal/work-limit.ts";
 import type { Run } from "../journal/run.ts";
 import { threwEnd, type HandlerEnd } from "../tool/tool-outcome.ts";
@@ -7,8 +6,8 @@ import type { Timers } from "../timers.ts";
 import { whenAborted } from "../wait-for.ts";
 
 /** How long runs of the tool may work without a break. */
-export function workLimitOf({ timeoutMs }: Tool, clock: Clock, timers: Timers): WorkLimitSetup | undefined {
-  return timeoutMs === undefined ? undefined : { ms: timeoutMs, clock, timers };
+export function workLimitOf({ timeoutMs }: Tool, timers: Timers): WorkLimitSetup | undefined {
+  return timeoutMs === undefined ? undefined : { ms: timeoutMs, timers };
 }
 
 /** How an attempt ends: like its handler, or when it has worked for too long, even if the handler continues. */

@@ -1,10 +1,8 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { Clock } from "../clock.ts";
 import type { Timers } from "../timers.ts";
 
 export interface WorkLimitSetup {
   readonly ms: number;
-  readonly clock: Pick<Clock, "now">;
   readonly timers: Timers;
 }
 
@@ -24,8 +22,8 @@ export class WorkLimit {
 
   /** The handler begins to work. */
   begin(): void {
-    const { ms, clock, timers } = this.#setup;
-    this.#cancelTimer ??= timers.at(clock.now() + ms, () => this.#onOver(attemptTimeout(ms)));
+    const { ms, timers } = this.#setup;
+    this.#cancelTimer ??= timers.after(ms, () => this.#onOver(attemptTimeout(ms)));
   }
 
   /** Everything waits, or the run is over. */

@@ -29,6 +29,8 @@ export interface ServerReadings {
   waitingHandlers(): number;
   /** Handlers that keep running although their task has ended, by tool. */
   leakedHandlers(): ReadonlyMap<string, number>;
+  /** How far the database's clock is ahead of this machine's (ms); 0 if the machine's is the store's. */
+  clockOffset(): number;
   /** The event loop delay since the last reading; undefined if nothing has been measured yet. */
   loopDelay(): LoopDelay | undefined;
   /** The queues of the whole store; undefined if it does not report them. */

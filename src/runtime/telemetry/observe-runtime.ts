@@ -17,7 +17,7 @@ export interface ObservedParts {
 
 /** Lets a runtime's current values be read until the returned function is called. Does nothing if nothing is measured. */
 export function observeRuntime(services: Services, { slots, attempts, leaked }: ObservedParts): () => void {
-  const { telemetry } = services;
+  const { telemetry, clock } = services;
   if (telemetry === undefined) return () => undefined;
   const delays = new LoopDelays();
   const queues = new QueueReads(services);
@@ -26,6 +26,7 @@ export function observeRuntime(services: Services, { slots, attempts, leaked }: 
     activeHandlers: () => attempts.active(),
     waitingHandlers: () => attempts.waiting,
     leakedHandlers: () => leaked.counts,
+    clockOffset: () => clock.offsetMs,
     loopDelay: () => delays.read(),
     queues: () => queues.read(),
   });
@@ -98,8 +99,7 @@ export class QueueReads {
   /** Undefined if the store has no part for operators, fails, or does not answer in time. It is asked again later. */
   async read(): Promise<QueueReadings | undefined> {
     const { clock } = this.#setup;
-    const age = clock.now() - this.#readAt;
-    const isFresh = age >= 0 && age < this.#freshMs; // clocks are set back
+    const isFresh = clock.elapsed() - this.#readAt < this.#freshMs;
     if (this.#reading === undefined || (!this.#isUnderWay && !isFresh)) this.#reading = this.#ask();
     const lengths = await this.#inTime(this.#reading);
     if (lengths === undefined) return undefined;
@@ -116,13 +116,13 @@ export class QueueReads {
 
   async #ask(): Promise<readonly QueueLength[]> {
     const { store, clock } = this.#setup;
-    const begunAt = clock.now();
+    const begunAt = clock.elapsed();
     this.#isUnderWay = true;
     try {
       return (await store.admin?.queues(mostTasks)) ?? [];
     } finally {
       this.#isUnderWay = false;
-      this.#readAt = clock.now();
+      this.#readAt = clock.elapsed();
       this.#freshMs = Math.min(Math.max((this.#readAt - begunAt) * pause, freshMs.least), freshMs.most);
     }
   }

@@ -11,7 +11,7 @@ import { whatNext } from "./what-next.ts";
 
 /** How long after a message's time limit others may send it. */
 const leaseBeyondMs = 10_000;
-/** Maximum length of a timer, because clocks jump and laptops sleep. */
+/** Maximum length of a timer, in case a jump of the clock was not noticed. */
 const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
 /** Pauses between messages while a webhook fails, so that waiting messages do not flood it. */
@@ -35,7 +35,8 @@ export class WebhookSender {
   #ends = false;
   /** In a row. */
   #failures = 0;
-  #notBefore = 0;
+  /** When the pause of a webhook that fails ends, by the time elapsed. */
+  #pausedUntil = 0;
   #cancelTimer: () => void = () => undefined;
 
   constructor(hook: Webhook, outbox: Outbox, services: SenderServices) {
@@ -82,7 +83,7 @@ export class WebhookSender {
       }
     } catch (error) {
       if (!isLost(error)) this.#services.onError(error); // which is said once, and not here
-      this.#lookAt(this.#services.clock.now() + pauseAfterErrorMs);
+      this.#lookAfter(pauseAfterErrorMs);
     } finally {
       this.#looking = undefined;
     }
@@ -96,14 +97,15 @@ export class WebhookSender {
     const due = await this.#outbox.nextDueAt(hook);
     const now = clock.now();
     if (due === null) return;
-    if (Math.max(due, this.#notBefore) > now) return this.#lookAt(Math.max(due, this.#notBefore));
+    const wait = Math.max(due - now, this.#pausedUntil - clock.elapsed());
+    if (wait > 0) return this.#lookAfter(wait);
     if (this.#ends) return;
     const until = now + timeoutMs + leaseBeyondMs;
     const claim = { type: "claim_deliveries", now, hook, limit: room, until } as const;
     const { deliveries } = await store.write<"claim_deliveries">(claim);
     for (const delivery of deliveries) this.#track(this.#deliver(delivery));
     if (deliveries.length > 0) this.#looksAgain = true;
-    else this.#lookAt(now + pauseAfterErrorMs); // others have it, or it cannot be read
+    else this.#lookAfter(pauseAfterErrorMs); // others have it, or it cannot be read
   }
 
   #track(work: Promise<void>): void {
@@ -114,11 +116,10 @@ export class WebhookSender {
     this.#underWay.add(tracked);
   }
 
-  #lookAt(at: number): void {
+  #lookAfter(ms: number): void {
     this.#cancelTimer();
     if (this.#ends) return;
-    const ms = Math.min(Math.max(0, at - this.#services.clock.now()), longestTimerMs);
-    this.#cancelTimer = this.#services.clock.after(ms, () => this.look());
+    this.#cancelTimer = this.#services.clock.after(Math.min(ms, longestTimerMs), () => this.look());
   }
 
   /** Never rejects: a message whose result is not stored is sent again when its claim expires. */
@@ -149,7 +150,7 @@ export class WebhookSender {
       return;
     }
     this.#failures++;
-    this.#notBefore = clock.now() + retryPause(this.#failures, clock, failingPause);
+    this.#pausedUntil = clock.elapsed() + retryPause(this.#failures, clock, failingPause);
     const { problem, at } = next;
     if (next.is === "stopped" && !this.#ends) {
       this.drain(); // before others see what it has

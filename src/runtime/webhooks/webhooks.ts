@@ -50,8 +50,13 @@ export class Webhooks {
     if (this.#senders.length === 0 || this.#cancelLook !== undefined || this.#ends) return;
     this.#cancelLook = this.#services.clock.after(lookAfterMs, () => {
       this.#cancelLook = undefined;
-      for (const sender of this.#senders) sender.look();
+      this.look();
     });
+  }
+
+  /** Messages may be due. */
+  look(): void {
+    for (const sender of this.#senders) sender.look();
   }
 
   /** Takes no more messages. */
@@ -69,7 +74,7 @@ export class Webhooks {
   }
 
   #tidy(): void {
-    for (const sender of this.#senders) sender.look();
+    this.look();
     this.#tidying = this.#tidying.then(() => this.#drop());
   }
 

@@ -16,7 +16,7 @@ export function plainCall(
 ): PlainCall {
   const { params, signal } = request;
   const progressToken = progressTokenOf(params);
-  const arrivedAt = runtime.clock.now();
+  const arrivedAt = runtime.clock.elapsed();
   return {
     request,
     owner: { principal, session: undefined, scopes: request.access?.scopes },
@@ -35,7 +35,7 @@ export function plainCall(
     departure() {
       if (!signal.aborted || stream.leftBy === undefined) return undefined;
       return stream.leftBy === "closing"
-        ? departureAfter(runtime.clock.now() - arrivedAt)
+        ? departureAfter(runtime.clock.elapsed() - arrivedAt)
         : departureByReason(signal.reason);
     },
   };

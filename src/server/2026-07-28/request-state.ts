@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
+import type { Clock } from "../../runtime/clock.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
 
@@ -13,7 +14,7 @@ const tagBytes = 16;
 /** What a state is good for. One that was sealed for anything else cannot be opened. */
 export type Binding = readonly unknown[];
 
-type Sealer = Pick<Runtime, "secret" | "clock">;
+type Sealer = Pick<Runtime, "secret"> & { readonly clock: Pick<Clock, "now" | "randomBytes"> };
 
 /**
  * Seals what the server wants back with the next call, so that it has to keep nothing itself. The client can neither

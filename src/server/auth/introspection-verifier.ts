@@ -155,7 +155,7 @@ export class Introspection implements TokenVerifier {
   }
 
   #remembered(key: string): Verdict | undefined {
-    const now = this.#setup.clock.now();
+    const now = this.#setup.clock.elapsed();
     const claims = this.#good.get(key, now);
     if (claims !== undefined) return { claims };
     const refused = this.#refused.get(key, now);
@@ -166,7 +166,7 @@ export class Introspection implements TokenVerifier {
     const asked = this.#knownAsked.get(key) ?? this.#unknownAsked.get(key);
     if (asked !== undefined) return asked;
     const { clock, maxConcurrent } = this.#setup;
-    const isKnown = this.#known.get(key, clock.now()) === true;
+    const isKnown = this.#known.get(key, clock.elapsed()) === true;
     const places = isKnown ? this.#knownAsked : this.#unknownAsked;
     if (places.size >= maxConcurrent) {
       return Promise.reject(undecided("Too many tokens are being verified."));
@@ -186,15 +186,15 @@ export class Introspection implements TokenVerifier {
       headers: { Accept: "application/json", Authorization: await credentials },
       body: new URLSearchParams({ token, token_type_hint: "access_token" }),
     });
-    const now = clock.now();
-    const refused = this.#reasonAgainst(answer, now);
+    const refused = this.#reasonAgainst(answer, clock.now());
+    const now = clock.elapsed();
     if (refused !== undefined) {
       this.#refused.set(key, refused, now, now + refusedMaxAgeMs);
       this.#known.delete(key);
       return { refused };
     }
     const { exp } = answer;
-    const end = typeof exp === "number" ? exp * 1_000 : Infinity;
+    const end = typeof exp === "number" ? now + exp * 1_000 - clock.now() : Infinity;
     this.#good.set(key, answer, now, Math.min(now + maxAgeMs, end));
     this.#known.set(key, true, now, Math.min(now + knownMs, end));
     return { claims: answer };

@@ -256,10 +256,8 @@ export class RemoteKeys {
     return this.#pending !== undefined || this.#since(this.#triedAt) >= pause;
   }
 
-  /** Milliseconds since then; infinite if the clock was set back, so that keys are not used longer. */
   #since(then: number): number {
-    const passed = this.#setup.clock.now() - then;
-    return passed < 0 ? Infinity : passed;
+    return this.#setup.clock.elapsed() - then;
   }
 
   /** Resolves on success and failure. Concurrent callers share one request. */
@@ -272,13 +270,13 @@ export class RemoteKeys {
 
   async #fetch(): Promise<void> {
     const { endpoint, clock } = this.#setup;
-    this.#triedAt = clock.now();
+    this.#triedAt = clock.elapsed();
     const read = ++this.#reads;
     try {
       const found = await endpoint.ask({ headers: { Accept: "application/jwk-set+json, application/json" } });
       this.#known = {
         find: createLocalJWKSet(found as unknown as JSONWebKeySet),
-        at: clock.now(),
+        at: clock.elapsed(),
         read,
         missing: new Set(),
       };

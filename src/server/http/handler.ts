@@ -1,6 +1,6 @@
 import type { ServerNotifier } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import { systemClock, type Clock } from "../../runtime/clock.ts";
+import { systemClock, toleratedOffsetMs, type Clock, type StoreClock } from "../../runtime/clock.ts";
 import type { TaskServer } from "../task-server.ts";
 import { shareOf, type Share } from "../per-principal.ts";
 import { Admission } from "./admission.ts";
@@ -76,11 +76,12 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const closing = Promise.withResolvers<string>();
   let started = false;
   let closed = false;
-  const probes = new Probes(async () => {
+  const ready = async (): Promise<boolean> => {
     if (closed) return false;
     void start.fault(); // a load balancer may send no request before it is told that there is a server
     return server.ready();
-  });
+  };
+  const probes = new Probes(ready, server.clock);
 
   async function admit(request: Request, arrival: Arrival): Promise<Outgoing> {
     const pathname = pathOf(request);
@@ -195,10 +196,12 @@ function unavailable(message: string): Response {
  */
 export class Probes {
   readonly #ready: () => Promise<boolean>;
+  readonly #clock: Pick<StoreClock, "offsetMs">;
   #looking: Promise<boolean> | undefined;
 
-  constructor(ready: () => Promise<boolean>) {
+  constructor(ready: () => Promise<boolean>, clock: Pick<StoreClock, "offsetMs">) {
     this.#ready = ready;
+    this.#clock = clock;
   }
 
   /** Whether `answer` answers such a request. */
@@ -210,7 +213,7 @@ export class Probes {
     if (!this.has(method, pathname)) return undefined;
     if (pathname === "/healthz") return new Response("ok");
     return (await this.#look())
-      ? new Response("ready")
+      ? new Response(readyText(this.#clock.offsetMs))
       : refuse(503, "The server cannot accept requests right now.", { "Retry-After": "1" });
   }
 
@@ -223,6 +226,12 @@ export class Probes {
       this.#looking = undefined;
     }
   }
+}
+
+function readyText(offsetMs: number): string {
+  if (Math.abs(offsetMs) <= toleratedOffsetMs) return "ready";
+  const seconds = Math.round(Math.abs(offsetMs) / 1_000);
+  return `ready, but this machine's clock is ${seconds} s ${offsetMs > 0 ? "behind" : "ahead of"} that of the database`;
 }
 
 /** How long a start that failed is not tried again, in ms: each attempt opens the store. */

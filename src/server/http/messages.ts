@@ -11,7 +11,6 @@ import {
 import { hasSessions } from "../../generation/generations.ts";
 import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28-listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { systemClock } from "../../runtime/clock.ts";
 import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/exact-message.ts";
 import { shareOf } from "../per-principal.ts";
 import type { Owner } from "../request.ts";
@@ -80,7 +79,7 @@ export class Messages {
         ? new SingleRequests(server, unread, answerForm)
         : new Sessions({
             server,
-            clock: systemClock,
+            clock: server.clock,
             unread,
             answerForm,
             hooks: new SessionHooks(options, server.onError),

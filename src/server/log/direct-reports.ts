@@ -30,7 +30,7 @@ export class DirectReports {
   #lines = 0;
   /** Progress has to grow with each notification. */
   #last: number | undefined;
-  /** How many notifications may go out now, as of `#countedAt`. */
+  /** How many notifications may go out now, as of `#countedAt`, by the time elapsed. */
   #allowed = burst;
   #countedAt: number;
   #cancelTimer: (() => void) | undefined;
@@ -38,7 +38,7 @@ export class DirectReports {
 
   constructor(call: DirectCall) {
     this.#call = call;
-    this.#countedAt = call.clock.now();
+    this.#countedAt = call.clock.elapsed();
   }
 
   readonly progress = (report: Progress): void => {
@@ -87,10 +87,8 @@ export class DirectReports {
   }
 
   #refill(): void {
-    const now = this.#call.clock.now();
-    // A clock that is set back allows no more, and takes nothing away.
-    const passed = Math.max(0, now - this.#countedAt);
-    this.#allowed = Math.min(burst, this.#allowed + passed / pauseMs);
+    const now = this.#call.clock.elapsed();
+    this.#allowed = Math.min(burst, this.#allowed + (now - this.#countedAt) / pauseMs);
     this.#countedAt = now;
   }
 }

@@ -261,13 +261,14 @@ export class KeyClaims {
    */
   async #hasLeft(ids: readonly string[], { owner }: PlainCall, { awaited }: Tried): Promise<boolean> {
     const { clock } = this.#runtime;
-    const before = clock.now() - overtakenMs;
+    const hasWaited = (ms: number): boolean => ms >= overtakenMs;
+    const [now, elapsed] = [clock.now(), clock.elapsed()];
     const here = ids.filter((id) =>
       [...this.#deliveries.callersOf(id)].some(
-        ([call, since]) => call.owner.session === owner.session && since <= before,
+        ([call, since]) => call.owner.session === owner.session && hasWaited(elapsed - since),
       ),
     );
-    const elsewhere = [...awaited.values()].filter(({ createdAt }) => createdAt <= before);
+    const elsewhere = [...awaited.values()].filter(({ createdAt }) => hasWaited(now - createdAt));
     if (here.length === 0 && elsewhere.length === 0) return false;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const look = async (task: TaskRecord): Promise<void> => {

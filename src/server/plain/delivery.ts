@@ -24,7 +24,7 @@ export interface Waiting {
 /** A task that calls wait for in this process, or whose result is being delivered from here. */
 interface Delivery {
   task: TaskRecord;
-  /** With the time since when each waits (epoch ms). */
+  /** With the time since when each waits, by the time elapsed. */
   readonly callers: Map<PlainCall, number>;
   /** How many calls are about to wait. */
   arriving: number;
@@ -71,7 +71,7 @@ export class Deliveries {
   wait(task: TaskRecord, call: PlainCall): Waiting {
     const delivery = this.#of(task);
     delivery.isKnown = isKeyed(task);
-    delivery.callers.set(call, this.#runtime.clock.now());
+    delivery.callers.set(call, this.#runtime.clock.elapsed());
     const unlisten = call.onBroken?.(() => this.#update(delivery));
     const depart = (): void => {
       unlisten?.();
@@ -111,7 +111,7 @@ export class Deliveries {
     return this.#deliveries.get(id)?.isKnown === true;
   }
 
-  /** The calls that wait here for the task, and since when (epoch ms). */
+  /** The calls that wait here for the task, and since when, by the time elapsed. */
   callersOf(id: string): ReadonlyMap<PlainCall, number> {
     return this.#deliveries.get(id)?.callers ?? new Map<PlainCall, number>();
   }

@@ -5,16 +5,16 @@ export type LoopDelay = () => number;
 
 const windowMs = 1_000;
 
-export function loopDelay(now: () => number): LoopDelay {
+export function loopDelay(elapsed: () => number): LoopDelay {
   const histogram = monitorEventLoopDelay({ resolution: 20 });
   histogram.enable();
   let delay = 0;
-  let since = now();
+  let since = elapsed();
   return () => {
-    if (now() - since < windowMs) return delay;
+    if (elapsed() - since < windowMs) return delay;
     delay = histogram.percentile(90) / 1e6;
     histogram.reset();
-    since = now();
+    since = elapsed();
     return delay;
   };
 }

@@ -26,7 +26,8 @@ export function ownerStatements({ owner, committed, task, message, pausedTool }:
       VALUES ($1, $2, $3, clock_timestamp(), $4, ${until("$5::float8")})
       ON CONFLICT (id) DO UPDATE SET retired = 0, handlers = excluded.handlers, lease_until = excluded.lease_until`,
     setHandlers: `UPDATE ${owner} SET handlers = $2 WHERE id = $1`,
-    renew: `UPDATE ${owner} SET lease_until = ${until("$2::float8")} WHERE id = $1 AND retired = 0 RETURNING 1`,
+    renew: `UPDATE ${owner} SET lease_until = ${until("$2::float8")} WHERE id = $1 AND retired = 0
+      RETURNING (extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
     /** Ends the lease at once. */
     leave: `UPDATE ${owner} SET lease_until = '-infinity' WHERE id = $1`,
     all: `SELECT id, handlers, retired, CASE WHEN ${ownerLives("$1::float8")} THEN 1 ELSE 0 END FROM ${owner}`,

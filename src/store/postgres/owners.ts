@@ -86,6 +86,7 @@ export class Owners {
     const paused = pausedTools.map((row) => textOrStored(row, pausedAt.tool));
     return {
       ...(paused.length > 0 && { paused }),
+      ...(renewed && { now: integer(renewed, renewedAt.now) }),
       held: renewed !== undefined,
       gone: gone.map(({ id }) => id),
       others: others.length - gone.length,
@@ -103,6 +104,7 @@ export class Owners {
 }
 
 const at = columnsOf(["id", "handlers", "retired", "lives"]);
+const renewedAt = columnsOf(["now"]);
 const pausedAt = columnsOf(["tool"]);
 
 function ownerOf(row: Row): KnownOwner {

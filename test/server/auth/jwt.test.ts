@@ -65,21 +65,21 @@ describe("the clocks of issuer and server", () => {
   ])("may be apart by %s ms: a token ends so much later", async (clockToleranceMs, last, end) => {
     const { server, verify } = await setUp(clockToleranceMs === undefined ? {} : { clockToleranceMs });
     const token = await server.token({ exp: server.now + 100 });
-    server.clock.jump(100_000 + last);
+    server.clock.suspend(100_000 + last);
     await verify(token);
-    server.clock.jump(end - last);
+    server.clock.suspend(end - last);
     await expect(verify(token)).rejects.toMatchObject({ ...invalid, message: "The token has expired" });
   });
 
   it("may be apart: a token begins so much earlier", async () => {
     const { server, verify } = await setUp();
     const token = await server.token({ nbf: server.now + 10 });
-    server.clock.jump(4_999);
+    server.clock.suspend(4_999);
     await expect(verify(token)).rejects.toMatchObject({
       ...invalid,
       message: "The claim nbf is not accepted",
     });
-    server.clock.jump(1);
+    server.clock.suspend(1);
     await verify(token);
   });
 });

@@ -79,9 +79,9 @@ it("binds a session to whom it was opened by, whatever token he brings", async (
     peer.sessionId = sessionId;
     return peer;
   };
-  issuer.clock.jump(500_000);
+  issuer.clock.suspend(500_000);
   const renewed = await by("ann");
-  issuer.clock.jump(500_000); // by now, the first token has expired
+  issuer.clock.suspend(500_000); // by now, the first token has expired
   expect(await renewed.call("shout", { word: "a" })).toMatchObject({ result: text("a") });
   for (const [method, init] of [
     ["POST", { body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }) }],

@@ -8,6 +8,7 @@ import { FakeClock } from "../../../src/testing/clocks.ts";
 import { text } from "../../kit/messages.ts";
 import { serve } from "../../kit/server.ts";
 import { StatelessClient } from "../../kit/stateless-client.ts";
+import { CollectedMetrics } from "../../telemetry/collected-metrics.ts";
 import { Held, storeFailed, watchedStore, type BeforeCall } from "../../runtime/watched-store.ts";
 
 /** A handler behind a token, which nobody has here. */
@@ -82,6 +83,21 @@ it("answers HEAD, names no cause, and leaves other methods to the protocol's pat
   expect(await probe("/readyz")).toEqual([200, "ready"]);
   expect((await probe("/readyz", "HEAD"))[0]).toBe(200);
   expect((await probe("/readyz", "POST"))[0]).toBe(404);
+});
+
+it.each([
+  [-3_600_000, "ready, but this machine's clock is 3600 s ahead of that of the database", -3_600],
+  [90_000, "ready, but this machine's clock is 90 s behind that of the database", 90],
+  [1_000, "ready", 1],
+])("says how far the machine's clock is off: %d ms", async (offMs, answer, seconds) => {
+  const metrics = new CollectedMetrics();
+  const store = memoryStore();
+  const renew = store.renew.bind(store);
+  store.renew = async () => ({ ...(await renew()), now: Date.now() + offMs });
+  const { http } = await serve({ tools: () => undefined, options: { store, telemetry: metrics.telemetry } });
+  expect(await (await fetch(new URL("/readyz", http.url))).text()).toBe(answer);
+  const [point] = await metrics.points("holdfast.clock.offset");
+  expect(Math.round(point?.value as number)).toBe(seconds);
 });
 
 it("looks at the store once for all who ask at a time", async () => {

@@ -36,7 +36,7 @@ const callOf = (principal: string, isWaitedFor = true): PlainCall =>
 function claimsOf(keyed: readonly KeyedTask[], awaited: readonly string[] = []): KeyClaims {
   let names = 0;
   const runtime = {
-    clock: { uniqueName: () => `${++names}`, now: () => 0 },
+    clock: { uniqueName: () => `${++names}`, now: () => 0, elapsed: () => 0 },
     withKeys: async (_principal: string, _prefix: string, limit: number) => keyed.slice(0, limit),
   };
   const isAwaited = (id: string): boolean => awaited.includes(id);

@@ -46,7 +46,7 @@ function setup({
       const cancel = cancelBy === null ? [] : [`cancel in ${cancelBy - noon}`];
       return asked([stays ? "stay" : "leave", ...(promised ? ["promised"] : []), ...cancel].join(", "));
     },
-    clock: { now: () => noon },
+    clock: { now: () => noon, elapsed: () => 0 },
   } as unknown as Runtime;
   const deliveries = new Deliveries(runtime, graceMs, (error) => errors.push(error));
   return { deliveries, done, errors, open: gate.resolve };

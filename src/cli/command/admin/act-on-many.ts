@@ -40,11 +40,11 @@ const doneTo: Readonly<Record<BulkAction, string>> = {
 
 /** `holdfast admin STORE cancel|retry|delete|extend --all`: applies an action to all selected tasks. */
 export async function actOnMany(context: Context, command: ManyTasks): Promise<ExitCode> {
-  const { output, io } = context;
+  const { output } = context;
   const { place, action, options } = command;
   const { dryRun = false } = options;
-  const selection = selectionOf(options, io.now());
   return withAdmin(context, { place, options, endsItself: true }, async (session) => {
+    const selection = selectionOf(options, session.now());
     const isAgreed = dryRun || options.yes === true || (await agrees(context, command, selection, session));
     if (session.interrupts.signal.aborted)
       throw new Stopped(interruptedBy(session.interrupts), "Interrupted: nothing was changed");

@@ -15,15 +15,15 @@ export async function backup(
   { io, output }: Context,
   { place, file: name }: { readonly place: string; readonly file: string },
 ): Promise<ExitCode> {
-  const from = io.now();
+  const begun = performance.now();
   const file = resolve(io.cwd, name);
   using interrupts = watchSignals();
   try {
     const { tasks, bytes } = await backupStore(storePlace(io, place), file, {
-      now: from,
+      now: io.now(),
       signal: interrupts.signal,
     });
-    const ms = io.now() - from;
+    const ms = Math.round(performance.now() - begun);
     const document: BackupJson = { file, tasks, bytes, seconds: ms / 1_000 };
     if (output.json) await output.printJson(document);
     else

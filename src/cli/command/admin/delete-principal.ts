@@ -30,7 +30,7 @@ export async function deletePrincipal(
   const at = storePlace(io, place);
   const graceMs = readTimeSpan("--grace", options.grace);
   if (principal === "") throw new UsageError("The name of the principal is empty.");
-  return withAdmin(context, { place, options: {}, endsItself: true }, async ({ store, interrupts }) => {
+  return withAdmin(context, { place, options: {}, endsItself: true }, async ({ store, now, interrupts }) => {
     if (store === undefined) return exitCodes.usage;
     if (options.yes !== true) {
       if (output.json || !(io.stdin.isTTY && io.stderr.isTTY))
@@ -40,7 +40,7 @@ export async function deletePrincipal(
     }
     if (interrupts.signal.aborted)
       throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was changed");
-    const services = { store, now: () => io.now(), pause: (ms: number) => pause(ms) };
+    const services = { store, now, pause: (ms: number) => pause(ms) };
     await endTasksOf(services, principal, graceMs);
     const { rows, left, isClean } = await erasePrincipal(at, principal);
     const document: DeletedPrincipalJson = { principal, deleted: rows, left, isClean };

@@ -13,9 +13,9 @@ export async function exportTasks(
 ): Promise<ExitCode> {
   const { output, io } = context;
   storePlace(io, place); // an endpoint has no journals
-  return withAdmin(context, { place, options: {} }, async ({ admin, store }) => {
+  return withAdmin(context, { place, options: {} }, async ({ admin, store, now }) => {
     if (store === undefined) return exitCodes.usage;
-    const selection = selectionOf(options, io.now());
+    const selection = selectionOf(options, now());
     let isWhole = true;
     for (let next: string | null = null, isFirst = true; isFirst || next !== null; isFirst = false) {
       const page = await admin.list({ ...selection, limit: 200, ...(next !== null && { after: next }) });

@@ -22,8 +22,8 @@ export async function failures(
     limit,
   }: { readonly place: string; readonly tool: string; readonly limit: number | undefined },
 ): Promise<ExitCode> {
-  const { output, io } = context;
-  return withAdmin(context, { place, options: {} }, async ({ admin }) => {
+  const { output } = context;
+  return withAdmin(context, { place, options: {} }, async ({ admin, now }) => {
     const groups = await admin.failures(tool, limit);
     if (output.json) {
       const document: FailuresJson = { tool, failures: groups };
@@ -34,7 +34,7 @@ export async function failures(
     const isForPeople = cells !== undefined;
     const rows = groups.map(({ count, lastAt, taskId, message }) => [
       String(count),
-      isForPeople ? `${duration(io.now() - lastAt)} ago` : new Date(lastAt).toISOString(),
+      isForPeople ? `${duration(now() - lastAt)} ago` : new Date(lastAt).toISOString(),
       isForPeople ? taskId.slice(0, shownId) : taskId,
       message,
     ]);

@@ -18,10 +18,10 @@ export async function gc(
 ): Promise<ExitCode> {
   const { output, io } = context;
   const at = storePlace(io, place);
-  return withAdmin(context, { place, options: {} }, async ({ store }) => {
+  return withAdmin(context, { place, options: {} }, async ({ store, now }) => {
     if (store === undefined) return exitCodes.usage;
     const before = await sizeOfStore(at);
-    const { tasks, sessions, deliveries } = await deleteExpired(store, io.now());
+    const { tasks, sessions, deliveries } = await deleteExpired(store, now());
     const { others } = await store.renew();
     const left = await compactStore(at, { isAlone: others === 0, full: options.full === true });
     const after = await sizeOfStore(at);

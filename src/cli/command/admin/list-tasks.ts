@@ -18,9 +18,10 @@ export async function listTasks(
   context: Context,
   { place, options }: { readonly place: string; readonly options: ListTasksOptions },
 ): Promise<ExitCode> {
-  const { output, io } = context;
-  return withAdmin(context, { place, options: {} }, async ({ admin }) => {
-    const now = io.now();
+  const { output } = context;
+  return withAdmin(context, { place, options: {} }, async (session) => {
+    const { admin } = session;
+    const now = session.now();
     const page = await pageOf(admin, selectionOf(options, now), options);
     if (output.json) await output.printJson(page);
     else await output.print(taskTable(page.tasks, now, output.columns));

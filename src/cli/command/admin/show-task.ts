@@ -22,11 +22,11 @@ export async function showTask(
   context: Context,
   { place, id }: { readonly place: string; readonly id: string },
 ): Promise<ExitCode> {
-  const { output, io } = context;
-  return withAdmin(context, { place, options: {} }, async ({ admin }) => {
+  const { output } = context;
+  return withAdmin(context, { place, options: {} }, async ({ admin, now }) => {
     const task = await admin.show(await findTask(admin, id));
     if (output.json) await output.printJson(task);
-    else await output.print(taskReport(task, io.now(), output.columns));
+    else await output.print(taskReport(task, now(), output.columns));
     return exitCodes.done;
   });
 }

@@ -33,12 +33,16 @@ export async function top(
     if (isLive) return watch(context, place, session);
     const document = await readTop(session.admin, usualTasks);
     if (output.json) await output.printJson(document);
-    else await output.print(frame(document, place, io.now(), output.columns));
+    else await output.print(frame(document, place, session.now(), output.columns));
     return exitCodes.done;
   });
 }
 
-async function watch({ io }: Context, place: string, { admin, interrupts }: AdminSession): Promise<ExitCode> {
+async function watch(
+  { io }: Context,
+  place: string,
+  { admin, now, interrupts }: AdminSession,
+): Promise<ExitCode> {
   const { stdin, stdout } = io;
   const left = new AbortController();
   const ended = AbortSignal.any([left.signal, interrupts.signal]);
@@ -48,7 +52,7 @@ async function watch({ io }: Context, place: string, { admin, interrupts }: Admi
   for (let isFirst = true; !ended.aborted; isFirst = false) {
     try {
       const document = await readTop(admin, stdout.rows);
-      screen.draw(`${frame(document, place, io.now(), stdout.columns)}\nq quits`);
+      screen.draw(`${frame(document, place, now(), stdout.columns)}\nq quits`);
     } catch (error) {
       const failure = adminFailure(error);
       if (isFirst || !(failure instanceof Error)) throw error;

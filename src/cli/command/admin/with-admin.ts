@@ -25,6 +25,8 @@ export interface AdminSession {
   readonly admin: Admin;
   /** Undefined for an admin endpoint. */
   readonly store: TaskStore | undefined;
+  /** What the store's clock shows (epoch ms), as far as it is known here. */
+  readonly now: () => number;
   /** The name to act under, as far as it is known here: an admin endpoint takes it from its token. */
   readonly actor: string;
   readonly acts: () => AdminActs;
@@ -54,7 +56,8 @@ export async function withAdmin(
       const actor = isEndpoint(place)
         ? `token of ${new URL(place).host}`
         : (options.as ?? operatingSystemUser());
-      const done = work({ admin, store, actor, acts: () => admin.as(actor), interrupts });
+      const now = (): number => io.now() + opened.offsetMs();
+      const done = work({ admin, store, now, actor, acts: () => admin.as(actor), interrupts });
       return await (endsItself ? done : unlessInterrupted(done, interrupts));
     } finally {
       await opened.close();
@@ -79,7 +82,7 @@ function atEndpoint({ env }: Io, url: string, { as }: AdminOptions): OpenAdmin {
   if (token === "") throw new UsageError("An admin endpoint needs a token: set HOLDFAST_ADMIN_TOKEN.");
   if (as !== undefined)
     throw new UsageError("--as is for stores: an admin endpoint identifies the operator by the token.");
-  return { admin: remoteAdmin(url, { token }), close: () => Promise.resolve() };
+  return { admin: remoteAdmin(url, { token }), offsetMs: () => 0, close: () => Promise.resolve() };
 }
 
 async function unlessInterrupted(done: Promise<ExitCode>, interrupts: SignalWatch): Promise<ExitCode> {

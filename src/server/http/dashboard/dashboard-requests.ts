@@ -57,7 +57,12 @@ export class DashboardRequests implements OperatorRequests {
     this.#gate = new OperatorGate("dashboard", { authenticate, ...any });
     // Nobody is known yet who logs in, and his form is small.
     this.#bodies = new BodyReads({ ...bodyReadLimits(shown, limits), maxBytes: mostLoginBytes });
-    this.#login = new Login({ path, gate: this.#gate, bodies: this.#bodies, now: () => systemClock.now() });
+    this.#login = new Login({
+      path,
+      gate: this.#gate,
+      bodies: this.#bodies,
+      elapsed: () => systemClock.elapsed(),
+    });
     this.#files = new PageFiles(path);
     this.#traceUrl = traceUrl ?? null;
     const { admin, options: forms, onError } = shown;

@@ -14,7 +14,8 @@ export interface LoginSetup {
   readonly path: string;
   readonly gate: OperatorGate;
   readonly bodies: BodyReads;
-  readonly now: () => number;
+  /** Milliseconds since some point. */
+  readonly elapsed: () => number;
 }
 
 /** Identifies the operator of dashboard requests, and lets operators log in once. */
@@ -24,7 +25,7 @@ export class Login {
 
   constructor(setup: LoginSetup) {
     this.#setup = setup;
-    this.#attempts = new LoginAttempts(setup.now);
+    this.#attempts = new LoginAttempts(setup.elapsed);
   }
 
   /** The operator of a request, by the token of the login, or by the request's own authentication; or the refusal. */
@@ -149,16 +150,16 @@ interface Attempts {
 
 /** Limits attempts to guess tokens to ten a minute. */
 export class LoginAttempts {
-  readonly #now: () => number;
+  readonly #elapsed: () => number;
   readonly #attempts = new Map<string, Attempts>();
 
-  constructor(now: () => number) {
-    this.#now = now;
+  constructor(elapsed: () => number) {
+    this.#elapsed = elapsed;
   }
 
   /** Counts an attempt; how long, in ms, its address has to wait before it may make one: 0 is now. */
   begin(address: string): number {
-    const now = this.#now();
+    const now = this.#elapsed();
     const known = this.#attempts.get(address);
     if (known === undefined || known.until <= now) {
       this.#attempts.delete(address);

@@ -24,13 +24,14 @@ export class SessionUse {
   #open = 0;
   /** Undefined while it is used, and before. */
   #endsAt: number | undefined;
+  /** By the time elapsed. */
   #storedAt: number;
   #isOver = false;
   #cancelIdle: () => void = () => undefined;
 
   constructor(setup: SessionUseSetup) {
     this.#setup = setup;
-    this.#storedAt = setup.clock.now();
+    this.#storedAt = setup.clock.elapsed();
   }
 
   /** Whether something came after the handshake. */
@@ -53,12 +54,12 @@ export class SessionUse {
     const { clock, idleMs, store } = this.#setup;
     this.#requests += 1;
     // After the handshake, it had less time. Later, other processes may delete a session of whose use they do not know.
-    if (this.#requests === 2 || clock.now() - this.#storedAt >= idleMs / storedUses) store();
+    if (this.#requests === 2 || clock.elapsed() - this.#storedAt >= idleMs / storedUses) store();
   }
 
   /** It is known to others when it ends. */
   stored(): void {
-    this.#storedAt = this.#setup.clock.now();
+    this.#storedAt = this.#setup.clock.elapsed();
   }
 
   enter(): void {

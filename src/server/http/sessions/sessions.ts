@@ -355,7 +355,7 @@ export class SessionSlots {
   /** The session became idle, or is used again. */
   idle(id: string, idle: boolean): void {
     this.#idle.delete(id);
-    if (idle && this.#shares.has(id)) this.#idle.set(id, this.#setup.clock.now());
+    if (idle && this.#shares.has(id)) this.#idle.set(id, this.#setup.clock.elapsed());
   }
 
   #evict(id: string | undefined): boolean {
@@ -382,7 +382,7 @@ export class SessionSlots {
   #longestIdle(isOf: (share: Share) => boolean): string | undefined {
     const { clock, unusedSessionMs } = this.#setup;
     for (const [id, since] of this.#idle) {
-      if (clock.now() - since < unusedSessionMs) return undefined;
+      if (clock.elapsed() - since < unusedSessionMs) return undefined;
       if (isOf(this.#shares.get(id) ?? null)) return id;
     }
     return undefined;

@@ -1,0 +1,228 @@
+import { describe, expect, it } from "vitest";
+import { StoreClock } from "../../src/runtime/clock.ts";
+import { createRuntime } from "../../src/runtime/create-runtime.ts";
+import { ServerEvents } from "../../src/runtime/events/server-events.ts";
+import type { ServerEvent } from "../../src/runtime/events/server-event.ts";
+import { Registry } from "../../src/runtime/tool/registry.ts";
+import { CrashableStore } from "../../src/testing/crashable-store.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
+import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
+
+const ends =
+  (code: string) =>
+  (error: unknown): void => {
+    if ((error as { code?: string }).code !== code) throw error;
+  };
+
+/** What lasts four seconds, from the start of the handler. */
+const spans: Record<string, Setup["tools"][string]> = {
+  sleep: async (_, task) => {
+    await task.sleep("nap", 4_000);
+    return text("done");
+  },
+  retry: async (_, task) => {
+    let runs = 0;
+    await task.step("flaky", { retries: 1, backoff: { firstMs: 8_000 } }, () => {
+      if (++runs === 1) throw new Error("not yet");
+    });
+    return text("done");
+  },
+  question: async (_, task) => {
+    await task.elicit("q", question, { timeoutMs: 4_000 }).catch(ends("input_timeout"));
+    return text("done");
+  },
+  event: async (_, task) => {
+    await task.waitForEvent("e", "paid", { timeoutMs: 4_000 }).catch(ends("event_timeout"));
+    return text("done");
+  },
+  step: async (_, task) => {
+    await task
+      .step("s", { timeoutMs: 4_000 }, () => new Promise(() => undefined))
+      .catch(ends("step_timeout"));
+    return text("done");
+  },
+  work: { config: { timeoutMs: 4_000 }, handler: () => new Promise(() => undefined) },
+};
+
+/** Pauses before retries are up to a half shorter than asked for. */
+const shortestMs = 3_900;
+
+describe("a clock that is set", () => {
+  it.each([
+    ["ahead", day],
+    ["back", -day],
+  ])("%s changes no span of a handler that runs", async (_, ms) => {
+    const process = await Process.started({ tools: spans, options: { ttlMs: 4 * day } });
+    const ids = await Promise.all(Object.keys(spans).map((tool) => process.callId(tool)));
+    await rest();
+    process.clock.jump(ms);
+    await process.clock.advance(shortestMs);
+    for (const id of ids) expect((await process.get(id)).task).toMatchObject({ finishedAt: null });
+    await process.clock.advance(8_000);
+    for (const id of ids) await process.ended(id);
+  });
+
+  it("ahead makes due within a second what waits for a time that is stored, and back makes nothing due", async () => {
+    const waits: Handler = async (_, task) => {
+      await task.sleep("nap", 2 * day);
+      return text("slept");
+    };
+    const process = await Process.started({
+      tools: { waits, hangs: { config: { ttlMs: 2 * day }, handler: () => new Promise(() => undefined) } },
+      options: { ttlMs: 9 * day },
+    });
+    const parked = await process.callId("waits");
+    const expires = await process.callId("hangs");
+    for (let passed = 0; passed < 20; passed++) await process.clock.advance(minute);
+    expect((await process.get(parked)).task).toMatchObject({ state: "queued", waiting: true });
+    process.clock.jump(-hour);
+    await process.clock.advance(1_000);
+    process.clock.jump(2 * day);
+    await process.clock.advance(1_000);
+    await process.clock.advance(0);
+    expect((await process.get(parked)).task).toMatchObject({ state: "queued", waiting: true });
+    process.clock.jump(hour);
+    await process.clock.advance(1_000);
+    await process.clock.advance(0);
+    expect(bodyOf(await process.ended(parked))).toEqual(text("slept"));
+    expect(bodyOf(await process.ended(expires))).toMatchObject({ code: -32603 });
+  });
+});
+
+it("a machine that was suspended ends what is over by then once it continues", async () => {
+  const process = await Process.started({ tools: spans });
+  const ids = await Promise.all(["sleep", "question"].map((tool) => process.callId(tool)));
+  await rest();
+  process.clock.suspend(hour);
+  await process.clock.advance(1_000);
+  await process.clock.advance(0);
+  for (const id of ids) await process.ended(id);
+});
+
+/** A process on a machine whose clock is wrong, and a database that tells the right time. */
+class Skewed {
+  readonly machine = new FakeClock();
+  readonly events: ServerEvent[] = [];
+  readonly #zero = this.machine.now();
+  readonly store = new CrashableStore().store;
+  readonly runtime;
+
+  constructor(offsetMs: number, tools: Record<string, Handler>) {
+    const { machine: clock, store } = this;
+    const registry = new Registry();
+    for (const [name, handler] of Object.entries(tools)) registry.add(name, { ttlMs: 2 * hour }, handler);
+    const renew = () => store.renew();
+    const onError = (error: unknown): void => void this.events.push(error as ServerEvent);
+    this.runtime = createRuntime({
+      store: { ...store, renew: async () => ({ ...(await renew()), now: this.now() }) },
+      registry,
+      clock,
+      onError,
+      events: new ServerEvents({ listeners: [(event) => void this.events.push(event)], clock, onError }),
+    });
+    clock.jump(offsetMs);
+  }
+
+  /** By the database. */
+  now(): number {
+    return this.#zero + this.machine.elapsed();
+  }
+
+  get offsets(): readonly unknown[] {
+    return this.events.filter(({ type }) => type === "clock.off" || type === "clock.right");
+  }
+}
+
+describe("where the store has a clock", () => {
+  it.each([hour, -hour])("what is stored is judged by it, on a machine that is %d ms off", async (ms) => {
+    const nap: Handler = async (_, task) => {
+      await task.sleep("nap", 10_000);
+      return text("slept");
+    };
+    const skewed = new Skewed(ms, { nap, hangs: () => new Promise(() => undefined) });
+    const { runtime, machine } = skewed;
+    await runtime.start();
+    const call = { generation: nobody.generation, arguments: {}, principal: null };
+    const origin = { capabilities: {} };
+    const { task } = await runtime.create({ ...call, origin, tool: "nap" });
+    const hanging = await runtime.create({ ...call, origin, tool: "hangs" });
+    expect(task.createdAt).toBe(skewed.now());
+    await rest();
+    expect((await skewed.store.journalEntry(task.id, "nap"))?.deadlineAt).toBe(skewed.now() + 10_000);
+    machine.jump(-ms);
+    machine.jump(day);
+    await machine.advance(9_999);
+    expect((await runtime.get(task.id, nobody)).task.finishedAt).toBeNull();
+    await machine.advance(1);
+    expect((await runtime.get(task.id, nobody)).task.finishedAt).toBe(skewed.now());
+    await machine.advance(2 * hour - 20_000);
+    expect((await runtime.get(hanging.task.id, nobody)).task.finishedAt).toBeNull();
+    await machine.advance(10_000);
+    expect((await runtime.get(hanging.task.id, nobody)).task.finishedAt).toBe(skewed.now());
+  });
+
+  it("a machine that is more than five seconds off is an event, and one that is right again", async () => {
+    const skewed = new Skewed(5_000, {});
+    const { runtime, machine } = skewed;
+    await runtime.start();
+    await machine.advance(1_000);
+    expect(skewed.offsets).toEqual([]);
+    machine.jump(1);
+    await machine.advance(1_000);
+    await machine.advance(1_000);
+    const off = { type: "clock.off", offsetMs: -5_001 };
+    expect(skewed.offsets).toEqual([expect.objectContaining(off)]);
+    machine.jump(-5_000);
+    await machine.advance(1_000);
+    const right = { type: "clock.right", offsetMs: -1 };
+    expect(skewed.offsets).toEqual([expect.objectContaining(off), expect.objectContaining(right)]);
+    await runtime.stop();
+  });
+});
+
+describe("the clock of a store", () => {
+  it("stays as it is while what the store tells allows it, and follows it otherwise", async () => {
+    const machine = new FakeClock();
+    const clock = new StoreClock(machine);
+    const start = machine.now();
+    await machine.advance(100);
+    clock.look(start + 40, 0);
+    expect([clock.now(), clock.offsetMs]).toEqual([start + 100, 0]);
+    clock.look(start + 240, 20);
+    expect(clock.now()).toBe(start + 240);
+    clock.look(start + 200, 0);
+    expect(clock.now()).toBe(start + 240);
+    clock.look(start + 20, 100);
+    expect([clock.now(), clock.offsetMs]).toEqual([start + 20, -80]);
+  });
+
+  it("tells of jumps either way and of time without timers, and of nothing else", async () => {
+    const machine = new FakeClock();
+    const clock = new StoreClock(machine);
+    let jumps = 0;
+    const stop = clock.onJump(() => jumps++);
+    const look = (): void => clock.look(undefined, machine.elapsed());
+    look();
+    await machine.advance(1_000);
+    machine.jump(999);
+    look();
+    expect(jumps).toBe(0);
+    machine.jump(1_000);
+    look();
+    machine.jump(-1_000);
+    look();
+    expect(jumps).toBe(2);
+    machine.suspend(minute);
+    look();
+    expect(jumps).toBe(3);
+    stop();
+    machine.jump(day);
+    look();
+    expect(jumps).toBe(3);
+  });
+});
