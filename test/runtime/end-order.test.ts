@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EndOrder } from "../../src/runtime/journal/end-order.ts";
+import { EndOrder, type End } from "../../src/runtime/journal/end-order.ts";
+import { Scheduler } from "../../src/runtime/journal/scheduler.ts";
 import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";
 import { nextTurn } from "../../src/runtime/next-turn.ts";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
@@ -29,7 +30,7 @@ function orderOf(journal: readonly JournalEntry[] = []): EndOrder {
   const slots = new Slots(1);
   slots.tryTake();
   const keys = journal.map(({ key }) => key);
-  return new EndOrder(keys, 1, noInputs, new SlotHolder(slots.of(null)));
+  return new EndOrder(keys, 1, new Scheduler<End>(), noInputs, new SlotHolder(slots.of(null)));
 }
 
 /** A write of which the store is still to say to which version it led. */
@@ -143,7 +144,7 @@ describe("ends of this attempt", () => {
     const slots = new Slots(1);
     slots.tryTake();
     const slot = new SlotHolder(slots.of(null));
-    const order = new EndOrder([], 1, noInputs, slot);
+    const order = new EndOrder([], 1, new Scheduler<End>(), noInputs, slot);
     void slot.whileWaiting(() => new Promise(() => undefined));
     slots.tryTake(); // somebody else
     let has = false;

@@ -3,18 +3,11 @@ import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEndTime } from "../../task/journal.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { OutsideEnds } from "./outside-ends.ts";
+import { compareEnds, type Position, type Scheduler } from "./scheduler.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 
-/** The position of an end among the ends of its task. */
-interface Position {
-  /** The record's version after it. */
-  readonly version: number;
-  /** Orders those that one command ended: the position in the journal. */
-  readonly place: number;
-}
-
 /** An end that the handler has not seen yet. */
-interface End extends Position {
+export interface End extends Position {
   /** Reads the entry's end. It never rejects; undefined if nothing needs to be read any more. */
   read: (() => Promise<void>) | undefined;
   readonly release: () => void;
@@ -33,36 +26,38 @@ const mostRounds = 16;
  * handler reacts to it before it sees the next.
  */
 export class EndOrder {
+  readonly #scheduler: Scheduler<End>;
   readonly #others: Others;
   readonly #slot: Slot;
-  /** The next to be released is last. */
-  readonly #queue: End[] = [];
   /** Writes in progress that may end something, or that open or close a question. */
   readonly #writes = new Set<Promise<unknown>>();
   /** Earlier attempts' entries that this one has not reached yet. */
   readonly #unreplayed: Set<string>;
   /** Changes of the task that the handler may wait for. */
   readonly #updates = new Set<Promise<unknown>>();
-  /** Every end up to this version is known. */
-  #complete: number;
-  /** True if questions may have ended that nothing in the queue waits for. */
-  #looks = false;
   #running = false;
   /** Those of the writes that end something. */
   #endings = 0;
   #justReleased = false;
 
   /** `keys` are those of earlier attempts' entries, read when the record had this version or later. */
-  constructor(keys: Iterable<string>, version: number, others: Others, slot: Slot) {
+  constructor(
+    keys: Iterable<string>,
+    version: number,
+    scheduler: Scheduler<End>,
+    others: Others,
+    slot: Slot,
+  ) {
+    this.#scheduler = scheduler;
     this.#others = others;
     this.#slot = slot;
     this.#unreplayed = new Set(keys);
-    this.#complete = version;
+    scheduler.learned(version);
   }
 
   /** True if there is no end that the handler has not seen, known or being written. */
   get isQuiet(): boolean {
-    return this.#queue.length === 0 && !this.#running && this.#endings === 0;
+    return this.#scheduler.isEmpty && !this.#running && this.#endings === 0;
   }
 
   /** The handler has reached an entry that had not ended. */
@@ -141,7 +136,7 @@ export class EndOrder {
 
   /** Looks for questions that have ended. */
   look(): void {
-    this.#looks = true;
+    this.#scheduler.look();
     void this.#run();
   }
 
@@ -154,8 +149,7 @@ export class EndOrder {
   }
 
   #add(end: End): void {
-    const index = this.#queue.findIndex((other) => compare(end, other) >= 0);
-    this.#queue.splice(index < 0 ? this.#queue.length : index, 0, end);
+    this.#scheduler.add(end);
     void this.#run();
   }
 
@@ -163,24 +157,24 @@ export class EndOrder {
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
-    while (this.#queue.length > 0 || this.#looks) {
-      const next = this.#queue.at(-1);
-      if (next === undefined || next.version > this.#complete) {
-        const highest = this.#queue[0]?.version ?? 0;
-        this.#looks = false;
+    for (;;) {
+      const decision = this.#scheduler.decide();
+      if (decision.do === "nothing") break;
+      if (decision.do === "learn") {
         if (this.#writes.size > 0 || !this.#others.complete) await this.#learn();
-        this.#complete = Math.max(this.#complete, highest);
+        this.#scheduler.learned(decision.upTo);
         continue;
       }
-      if (next.read !== undefined) {
-        await next.read();
+      const { end } = decision;
+      if (end.read !== undefined) {
+        await end.read();
         continue; // by now an earlier one may have come
       }
       if (this.#unreplayed.size > 0) await this.#handlerRests();
       else if (this.#justReleased) await nextTurn();
       if (!this.#slot.holds) await this.#slot.take();
-      if (this.#queue.at(-1)?.read !== undefined) continue; // the same
-      this.#queue.pop()?.release();
+      if (!this.#scheduler.deliver(end)) continue; // the same
+      end.release();
       this.#slot.giveWhenIdle();
       this.#justReleased = true;
       setImmediate(() => (this.#justReleased = false));
@@ -205,15 +199,11 @@ export class EndOrder {
   }
 }
 
-function compare(a: Position, b: Position): number {
-  return a.version - b.version || a.place - b.place;
-}
-
 /** The entries that have ended, in the order of their ends. */
 export function inOrderOfEnds(entries: readonly ListedEntry[]): readonly ListedEntry[] {
   return entries
     .filter(({ doneAt }) => doneAt !== null)
     .map((entry) => ({ entry, version: entry.doneVersion ?? 0, place: entry.place }))
-    .sort(compare)
+    .sort(compareEnds)
     .map(({ entry }) => entry);
 }

@@ -59,6 +59,7 @@ export class HeldTask {
       limits: services.options,
       store: services.store,
       slot,
+      scheduler: life.scheduler,
       write: (type, command) => this.write(type, command),
       persist: (ask) => this.persist(ask),
     });
@@ -107,8 +108,7 @@ export class HeldTask {
    */
   async replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     try {
-      const end = await this.journal.replayed(entry, decode);
-      return this.#life.stops("write") ? await forEver() : end;
+      return await this.journal.replayed(entry, decode);
     } catch (error) {
       if (isUnreadable(error)) await this.#failUnreadable(error);
       if (this.#life.stops("write")) await forEver();

@@ -2,8 +2,9 @@ import type { ListedEntry, TaskStore } from "../../store/store.ts";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { JournalEnd } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { EndOrder, inOrderOfEnds } from "./end-order.ts";
+import { EndOrder, inOrderOfEnds, type End } from "./end-order.ts";
 import { OutsideEnds } from "./outside-ends.ts";
+import type { Scheduler } from "./scheduler.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { RuntimeSettings } from "../options.ts";
@@ -36,6 +37,7 @@ export interface JournalSetup {
   readonly limits: JournalLimits;
   readonly store: TaskStore;
   readonly slot: SlotHolder;
+  readonly scheduler: Scheduler<End>;
   /** Writes under the token. */
   readonly write: <N extends HeldCommandName>(type: N, command: HeldCommand<N>) => Promise<CommandResult<N>>;
   /** Repeats a call of the store until it answers. */
@@ -50,7 +52,7 @@ export class Journal {
   readonly #others: OutsideEnds;
   readonly #ends: EndOrder;
 
-  constructor({ task, entries, limits, store, slot, write, persist }: JournalSetup) {
+  constructor({ task, entries, limits, store, slot, scheduler, write, persist }: JournalSetup) {
     this.#write = write;
     this.#earlier = new EarlierEntries(task.id, entries, (keys) =>
       persist(() => store.journalEnds(task.id, keys)),
@@ -72,7 +74,7 @@ export class Journal {
       },
     });
     const keys = entries.map(({ key }) => key);
-    this.#ends = new EndOrder(keys, task.version, this.#others, slot);
+    this.#ends = new EndOrder(keys, task.version, scheduler, this.#others, slot);
   }
 
   /** The number of open questions, calls and waits for events; undefined if one has ended that the handler has not seen. */

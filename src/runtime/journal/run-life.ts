@@ -1,16 +1,17 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { OwnContext } from "../own-context.ts";
-import { nextRunState, verdictOn, type Asked, type RunEvent, type RunState } from "./scheduler.ts";
+import type { End } from "./end-order.ts";
+import { Scheduler, type Asked, type RunEvent, type RunState } from "./scheduler.ts";
 
 /** The state of a run, and its signals. */
 export class RunLife {
+  readonly scheduler = new Scheduler<End>();
   readonly #inOwnContext: OwnContext;
   readonly #abort = new AbortController();
   readonly #over = new AbortController();
   readonly #gone = Promise.withResolvers<void>();
   /** Timers to cancel when the handler is dropped from memory. */
   #timers: Set<() => void> | undefined;
-  #state: RunState = "direct";
   #cancelRequested = false;
 
   constructor(inOwnContext: OwnContext) {
@@ -18,12 +19,12 @@ export class RunLife {
   }
 
   get state(): RunState {
-    return this.#state;
+    return this.scheduler.state;
   }
 
   /** Whether the handler has returned or thrown, so that it learns of nothing any more. */
   get hasReturned(): boolean {
-    return this.#state === "ended" || (this.#state === "fenced" && !this.signal.aborted);
+    return this.state === "ended" || (this.state === "fenced" && !this.signal.aborted);
   }
 
   /** Aborts when the handler should end. */
@@ -48,7 +49,7 @@ export class RunLife {
 
   /** Whether a call, or an end, stops here for good: the next run comes to it again. */
   stops(asked: Asked): boolean {
-    return verdictOn(asked, this.#state) === "stops";
+    return this.scheduler.verdict(asked) === "stops";
   }
 
   /** Throws if the handler should end, or what is asked about is over for it. */
@@ -60,16 +61,14 @@ export class RunLife {
 
   /** Why what is asked about is over for the handler; undefined if it is not. */
   refusal(asked: Asked): Error | undefined {
-    if (verdictOn(asked, this.#state) !== "rejects") return undefined;
+    if (this.scheduler.verdict(asked) !== "rejects") return undefined;
     if (this.hasReturned) return new HoldfastError("fenced", "The handler of this task has returned.");
     return this.over.reason as Error;
   }
 
-  /** The only place that changes the state; false if the event changes nothing. */
+  /** False if the event changes nothing. */
   change(event: RunEvent): boolean {
-    const next = nextRunState(this.#state, event);
-    if (next !== undefined) this.#state = next;
-    return next !== undefined;
+    return this.scheduler.apply(event);
   }
 
   /** Tells the handler that the requestor wants it to end; its context calls reject from now on. */
@@ -80,12 +79,12 @@ export class RunLife {
 
   /** The handler should end with its attempt, unless it has ended, or its attempt counts for nothing. */
   endAttempt(reason: unknown): void {
-    if (this.#state !== "ended" && this.#state !== "doomed") this.#tellToEnd(reason);
+    if (this.state !== "ended" && this.state !== "doomed") this.#tellToEnd(reason);
   }
 
   /** Nothing of the run can be stored any more. Tells its handler, unless it has ended. */
   fence(reason: unknown): void {
-    const was = this.#state;
+    const was = this.state;
     if (!this.change("fence")) return;
     this.#over.abort(reason);
     if (was !== "ended") this.#tellToEnd(reason);

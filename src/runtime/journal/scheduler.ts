@@ -132,6 +132,85 @@ const verdicts = {
 
 export type Asked = keyof typeof verdicts;
 
-export function verdictOn(asked: Asked, state: RunState): Verdict {
-  return verdicts[asked][state];
+/** The position of an end among the ends of its task. */
+export interface Position {
+  /** The record's version after it. */
+  readonly version: number;
+  /** Orders those that one command ended: the position in the journal. */
+  readonly place: number;
+}
+
+/**
+ * What to do next about the ends of a run. `learn`: an earlier end than those known may have been committed, and all up to the version have to
+ * be found first.
+ */
+export type Decision<End> =
+  | { readonly do: "deliver"; readonly end: End }
+  | { readonly do: "learn"; readonly upTo: number }
+  | { readonly do: "nothing" };
+
+export class Scheduler<End extends Position = Position> {
+  #state: RunState = "direct";
+  /** Known ends that the handler has not seen; the next is last. */
+  readonly #queue: End[] = [];
+  /** Every end up to this version is known. */
+  #complete = 0;
+  /** Whether others may have ended entries of which nothing is in the queue. */
+  #looks = false;
+
+  get state(): RunState {
+    return this.#state;
+  }
+
+  /** False if the event changes nothing. */
+  apply(event: RunEvent): boolean {
+    const next = nextRunState(this.#state, event);
+    if (next !== undefined) this.#state = next;
+    return next !== undefined;
+  }
+
+  verdict(asked: Asked): Verdict {
+    return verdicts[asked][this.#state];
+  }
+
+  /** Every end up to this version is known now. */
+  learned(version: number): void {
+    this.#complete = Math.max(this.#complete, version);
+  }
+
+  /** An end was committed. */
+  add(end: End): void {
+    const index = this.#queue.findIndex((other) => compareEnds(end, other) >= 0);
+    this.#queue.splice(index < 0 ? this.#queue.length : index, 0, end);
+  }
+
+  /** Others may have ended something. */
+  look(): void {
+    this.#looks = true;
+  }
+
+  /** Whether it knows of no end that the handler has not seen. */
+  get isEmpty(): boolean {
+    return this.#queue.length === 0;
+  }
+
+  decide(): Decision<End> {
+    const end = this.#queue.at(-1);
+    if (this.verdict("write") === "stops") return { do: "nothing" };
+    if (end !== undefined && end.version <= this.#complete) return { do: "deliver", end };
+    if (end === undefined && !this.#looks) return { do: "nothing" };
+    this.#looks = false;
+    return { do: "learn", upTo: this.#queue[0]?.version ?? 0 };
+  }
+
+  /** The end reaches the handler, unless an earlier one has become known meanwhile: then that is next. */
+  deliver(end: End): boolean {
+    const isNext = this.#queue.at(-1) === end && this.verdict("write") !== "stops";
+    if (isNext) this.#queue.pop();
+    return isNext;
+  }
+}
+
+export function compareEnds(a: Position, b: Position): number {
+  return a.version - b.version || a.place - b.place;
 }
