@@ -1,5 +1,6 @@
 import {
   createLocalJWKSet,
+  decodeJwt,
   type CryptoKey,
   type JSONWebKeySet,
   type JWTVerifyGetKey,
@@ -12,13 +13,7 @@ import {
 import { systemClock, type Clock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import {
-  type TokenVerifier,
-  invalidToken,
-  type AccessToken,
-  unavailable,
-  undecided,
-} from "./access-token.ts";
+import { type TokenVerifier, invalidToken, type AccessToken, unavailable } from "./access-token.ts";
 import { algorithms as asymmetric, assertAlgorithms, type Algorithm } from "./algorithms.ts";
 import { assertIssuer, audiencesOf, accessTokenOf } from "./claims.ts";
 import { assertNumbers } from "./durations.ts";
@@ -65,8 +60,8 @@ const verifierOptions: OptionNames<JwtVerifierOptions> = {
 
 /**
  * Verifies access tokens that are JWTs (RFC 9068) with the issuer's public keys, and finds new keys automatically. While the keys cannot be
- * fetched, known ones are used for up to an hour. If there are none, or a token names another, it rejects with `temporarily_unavailable`
- * and the request gets 503: with 401, clients would discard valid tokens. Throws `configuration` for invalid options.
+ * fetched, known ones are used for up to an hour. If there are none, or a token names another meanwhile, it rejects with
+ * `temporarily_unavailable` and the request gets 503: with 401, clients would discard valid tokens. Throws `configuration` for invalid options.
  *
  * ```ts
  * import { jwtVerifier } from "holdfast/auth";
@@ -134,6 +129,8 @@ export class JwtCheck implements TokenVerifier {
 
   async verifyAccessToken(token: string): Promise<AccessToken> {
     try {
+      // Its key would be looked for among those of our issuer, which may be down.
+      if (decodeJwt(token).iss !== this.#issuer) throw invalidToken("The claim iss is not accepted");
       return accessTokenOf(token, this.#issuer, await this.#claimsOf(token));
     } catch (error) {
       // jose's own error contains the claims, which must not be logged.
@@ -179,16 +176,7 @@ export interface RemoteKeysSetup {
 interface Known {
   readonly find: LocalJWKSet;
   readonly at: number;
-  /** The number of the request that brought them. */
-  readonly read: number;
-  /** Keys that tokens named before these were asked for, and that are not among them. */
-  readonly missing: Set<string>;
 }
-
-/** Maximum number of missing keys remembered, and maximum length of their names. */
-const maxMissing = 1_000;
-
-const maxNameLength = 256;
 
 /** How long old keys are used if they cannot be fetched again. Keys removed meanwhile stay valid that long. */
 const longestStaleMs = 60 * 60_000;
@@ -198,36 +186,31 @@ const pauseWithoutKeysMs = 1_000;
 
 /**
  * The keys of an issuer. They are fetched again when they are old, and when a token names an unknown key, but at most every `cooldownMs`,
- * because anyone can name keys. Until then it is unknown whether a key is new, so its tokens are not refused for good: made-up keys cannot
- * lock out a new one. jose has the same, by its own clock, without a pause after a failure, and with a refusal.
+ * because anyone can name keys. A key that is not among those that were fetched last is no key of the issuer. Only while they cannot be
+ * fetched is that unknown. jose has the same by its own clock, and without a pause after a failure, so that anyone could make the server ask
+ * an issuer that is down with each request.
  */
 export class RemoteKeys {
   readonly #setup: RemoteKeysSetup;
   #known: Known | undefined;
   #failure: Error | undefined;
   #triedAt = -Infinity;
-  #reads = 0;
   #pending: Promise<void> | undefined;
 
   constructor(setup: RemoteKeysSetup) {
     this.#setup = setup;
   }
 
-  /** The key for a token; rejects as jose does, and with `temporarily_unavailable` if it is unknown. */
+  /** The key for a token; rejects as jose does, and with `temporarily_unavailable` if the keys cannot be fetched. */
   readonly find: JWTVerifyGetKey<CryptoKey> = async (header, token) => {
-    const readsBefore = this.#reads;
     const known = await this.#current();
     try {
       return await known.find(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       const newer = await this.#newerThan(known);
-      const key = newer === undefined ? undefined : await newer.find(header, token).catch(unlessMissing);
-      if (key !== undefined) return key;
-      if (isMissingIn(newer ?? known, `${header.alg} ${header.kid ?? ""}`, readsBefore)) throw error;
-      throw undecided(
-        "The token names an unknown key, which may be newer than the keys fetched a moment ago.",
-      );
+      if (newer === undefined) throw error;
+      return newer.find(header, token);
     }
   };
 
@@ -245,7 +228,7 @@ export class RemoteKeys {
   async #newerThan(known: Known): Promise<Known | undefined> {
     if (this.#known !== known) return this.#known;
     if (this.#mayTry()) await this.#read();
-    // Whether the key is new is not known, so the token is not refused for good.
+    // Whether the key is new is not known: with a refusal, its client would throw a good token away.
     if (this.#failure !== undefined) throw this.#failure;
     return this.#known === known ? undefined : this.#known;
   }
@@ -271,14 +254,11 @@ export class RemoteKeys {
   async #fetch(): Promise<void> {
     const { endpoint, clock } = this.#setup;
     this.#triedAt = clock.elapsed();
-    const read = ++this.#reads;
     try {
       const found = await endpoint.ask({ headers: { Accept: "application/jwk-set+json, application/json" } });
       this.#known = {
         find: createLocalJWKSet(found as unknown as JSONWebKeySet),
         at: clock.elapsed(),
-        read,
-        missing: new Set(),
       };
       this.#failure = undefined;
     } catch (error) {
@@ -288,14 +268,4 @@ export class RemoteKeys {
         : unavailable("The issuer's keys are not a JSON Web Key Set.", error);
     }
   }
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-}
-
-/** Whether the keys were asked for after a token named this one, and do not have it. */
-function isMissingIn({ read, missing }: Known, name: string, readsBefore: number): boolean {
-  if (read > readsBefore && name.length <= maxNameLength && missing.size < maxMissing) missing.add(name);
-  return read > readsBefore || missing.has(name);
 }

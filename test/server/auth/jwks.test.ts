@@ -25,8 +25,7 @@ describe("the keys", () => {
     const two = await keyPair("ES256", "two");
     server.keys.push(two);
     server.clock.suspend(29_999);
-    // Nobody knows yet: with invalid_token its client would throw it away.
-    await expect(verify(await server.token({}, two))).rejects.toMatchObject(unavailable);
+    await expect(verify(await server.token({}, two))).rejects.toMatchObject(invalid);
     expect(server.reads).toBe(1);
     server.clock.suspend(1);
     const tokens = await Promise.all(Array.from({ length: 20 }, () => server.token({}, two)));
@@ -47,10 +46,9 @@ describe("the keys", () => {
     const two = await keyPair("ES256", "two");
     server.keys.push(two);
     const rotated = await server.token({}, two);
-    for (const token of [...others, rotated]) {
-      await expect(verify(token)).rejects.toMatchObject(unavailable);
+    for (const token of [...others, rotated, first]) {
+      await expect(verify(token)).rejects.toMatchObject(invalid);
     }
-    await expect(verify(first)).rejects.toMatchObject(invalid); // it was looked for
     expect(server.reads).toBe(2);
     server.clock.suspend(30_000);
     await expect(verify(others[0] ?? "")).rejects.toMatchObject(invalid);
@@ -87,6 +85,18 @@ describe("the keys", () => {
     await verifierFor(server, { jwks }).verifyAccessToken(await server.token());
     expect(server.reads).toBe(0);
   });
+});
+
+it("refuses a token of another issuer for good, whatever is with the keys", async () => {
+  const { server, verify } = await setUp();
+  const foreign = await server.token({ iss: "https://another.example" }, await keyPair("ES256", "foreign"));
+  server.instead = outage;
+  await expect(verify(foreign)).rejects.toMatchObject(invalid);
+  server.instead = undefined;
+  server.clock.suspend(1_000);
+  await verify(await server.token());
+  await expect(verify(foreign)).rejects.toMatchObject(invalid);
+  expect(server.reads).toBe(1);
 });
 
 describe("while the keys cannot be read", () => {
