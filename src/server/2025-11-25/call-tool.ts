@@ -21,6 +21,8 @@ export interface Called {
   readonly hasCore: boolean;
   /** Whether the client has no tasks. */
   readonly isPlain: boolean;
+  /** Whether it has asked for tasks: other calls of it that could have one have one, too. */
+  readonly hasUsedTasks: boolean;
   readonly capabilities: JsonObject;
   /** Refuses calls that could ask for a task and do not (C-029). */
   readonly requireTasks: boolean;
@@ -28,7 +30,7 @@ export interface Called {
 
 /** Throws the fault of a call, also of an author's own tool, before its arguments are validated. */
 export function refuseCall(params: JsonObject, called: Called): void {
-  const { tool, isPollingTool, hasCore, isPlain, capabilities, requireTasks } = called;
+  const { tool, isPollingTool, hasCore, isPlain, hasUsedTasks, capabilities, requireTasks } = called;
   const name = typeof params["name"] === "string" ? params["name"] : "without a name";
   const mode = tool?.task ?? "forbidden";
   const asTask = hasCore && params["task"] !== undefined;
@@ -42,7 +44,7 @@ export function refuseCall(params: JsonObject, called: Called): void {
   if (!asTask && mode === "optional" && requireTasks && hasCore) {
     throw new HoldfastError("invalid_request", "This server requires params.task on tools/call.");
   }
-  const isFound = mode === "optional" && isPlain && hasIdempotencyKey(params);
+  const isFound = mode === "optional" && !hasUsedTasks && hasIdempotencyKey(params);
   if (!asTask && !isFound && isRepeat(params)) throw notRepeatable(name);
   if (!asTask || tool === undefined) return;
   const refusal = refusedAsTask(tool, capabilities);

@@ -274,9 +274,7 @@ export class KeepAlive {
 
   /** The task as it is now, and the newest line of its log that goes with progress. */
   changed(task: TaskRecord, line?: LogLine): void {
-    if (task.finishedAt !== null) return; // the text of its end is no progress
-    this.#task = task;
-    this.#line = line;
+    if (task.finishedAt === null) [this.#task, this.#line] = [task, line]; // the text of its end is no progress
     const report = shownProgress(task.progress, line);
     if (report === undefined) return;
     if (this.#last !== undefined && report.progress <= this.#last) return;

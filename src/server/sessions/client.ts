@@ -36,10 +36,18 @@ export class Client {
     return this.#own === core;
   }
 
-  /** Whether it has no tasks: it has neither declared nor used those that it can have. */
+  /** Whether it has no tasks: it has neither declared nor used those that it can have. Others need no tickets. */
   get isPlain(): boolean {
-    if (this.#declaresSep || (this.#canHaveSep && this.#used.has(sep))) return false;
-    return !this.hasCore || !(this.#used.has(core) || declaresTasks(this.#connection.capabilities));
+    if (this.hasUsedTasks || this.#declaresSep) return false;
+    return !this.hasCore || !declaresTasks(this.#connection.capabilities);
+  }
+
+  /**
+   * Whether it has asked for tasks that it can have. What it declares says only what it can receive, which may be questions of the server, and
+   * nothing about what its calls need.
+   */
+  get hasUsedTasks(): boolean {
+    return (this.#canHaveSep && this.#used.has(sep)) || (this.hasCore && this.#used.has(core));
   }
 
   /** Whether to tell it that logs and outputs of tasks are resources. */

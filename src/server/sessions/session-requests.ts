@@ -135,17 +135,17 @@ export class SessionRequests {
     const { calls, requireTasks } = this.#services;
     const { connection } = core;
     const asTask = client.hasCore && params["task"] !== undefined;
-    const { hasCore, isPlain } = client;
+    const { hasCore, isPlain, hasUsedTasks } = client;
     const { capabilities } = connection;
     const isPollingTool = kind !== undefined;
-    refuseCall(params, { tool, isPollingTool, hasCore, isPlain, capabilities, requireTasks });
+    refuseCall(params, { tool, isPollingTool, hasCore, isPlain, hasUsedTasks, capabilities, requireTasks });
     if (kind !== undefined) return (request) => calls.poll(kind, request, connection);
     if (tool === undefined) return undefined;
     if (asTask) return (request) => createTask(tool, request, core);
     if (tool.task !== "optional") return (request) => calls.run(tool, request, connection);
     if (isPlain) return (request) => calls.wait(tool, request, connection);
-    // A run without a task would not count; a client that has tasks has no use for tickets.
-    if (tool.concurrency !== undefined)
+    // It may never ask for a task, and a run without one would neither survive this process nor count. A client with tasks has no use for tickets.
+    if (!hasUsedTasks || tool.concurrency !== undefined)
       return (request) => calls.wait({ ...tool, plain: "wait" }, request, connection);
     return (request) => calls.run(tool, request, connection);
   }

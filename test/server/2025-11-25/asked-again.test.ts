@@ -110,6 +110,7 @@ describe("a client that answers a question with an error where it is asked for a
   ])("is asked plainly once, of a call %s", async (_, asTask) => {
     const { server } = await startServer(tools);
     const session = await InMemorySession.open(server, { capabilities: receiver });
+    await session.request("ping", { task: {} });
     const call = session.call("size", {}, asTask ? { task: {} } : {});
     const first = await session.asked("elicitation/create");
     expect(first["params"]).toHaveProperty("task");

@@ -140,8 +140,8 @@ it("reports the progress of a direct call on its own stream", async () => {
       return text("counted");
     }),
   );
-  const capabilities = { tasks: {} }; // else the call would be a task, though its client knows of none
-  const session = await InMemorySession.open(server, { capabilities, streams: new FakeStreams() });
+  const session = await InMemorySession.open(server, { streams: new FakeStreams() });
+  await session.request("ping", { task: {} }); // else the call would be a task, though its client asked for none
   const call = session.call("count", {}, { _meta: { progressToken: 5 } });
   expect(await session.result(call)).toEqual(text("counted"));
   expect(progressOf(session)).toEqual(

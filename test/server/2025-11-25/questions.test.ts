@@ -244,6 +244,7 @@ it("takes an answer that comes at once from a client that takes tasks, and says 
   const { server } = await startServer(tools);
   const { requests } = receiver.tasks;
   const session = await InMemorySession.open(server, { capabilities: { sampling: {}, tasks: { requests } } });
+  await session.request("ping", { task: {} });
   const call = session.call("model", { prompt: "Weather?" });
   const asked = await session.asked("sampling/createMessage");
   expect(asked["params"]).toHaveProperty("task");

@@ -58,12 +58,13 @@ it.each([0, 1, -5, 1e9, 2 ** 53])("lets progress grow from %d", async (progress)
   keepAlive.stop();
 });
 
-it("says nothing of the end of a task, which its answer says", async () => {
+it("sends the last progress of a task that has ended, and not the text of its end, which its answer says", async () => {
   const { clock, keepAlive, sent } = kept();
   keepAlive.changed(at({ progress: 3, message: "three" }));
   keepAlive.changed({ ...at({ progress: 4 }, "no paper"), finishedAt: 5 });
   await clock.advance(15_000);
-  expect(sent.map(({ message }) => message)).toEqual(["three", "three"]);
+  expect(sent.map(({ message }) => message)).toEqual(["three", undefined, "three"]);
+  expect(sent[1]).toEqual({ progress: 4 });
   keepAlive.stop();
 });
 

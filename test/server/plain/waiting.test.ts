@@ -23,7 +23,7 @@ it.each(versions)("answers when the tool is done, and stores a task meanwhile, o
   expect(await session.result(call)).toEqual(text("run 1"));
 });
 
-it("stores no task for a tool without tasks, nor for a client with tasks that asks for none", async () => {
+it("stores no task for a tool without tasks, nor for a client that uses tasks and asks for none", async () => {
   const store = memoryStore();
   const { server } = await startServer(
     (tasks) => {
@@ -37,6 +37,7 @@ it("stores no task for a tool without tasks, nor for a client with tasks that as
   expect(await plain.result(plain.call("quick"))).toEqual(text("quick"));
   expect(await plain.error("tools/call", { name: "long", arguments: {} })).toMatchObject({ code: -32601 });
   const speaks = await InMemorySession.open(server, { capabilities: { tasks: {} } });
+  await speaks.request("ping", { task: {} });
   expect(await speaks.result(speaks.call("maybe"))).toEqual(text("maybe"));
   expect(await store.list({ generation: "plain", principal: "alice" }, null, 10, 0)).toEqual([]);
 });
@@ -97,4 +98,19 @@ it("answers a single request without a session", async () => {
     }),
   });
   expect(await response.text()).toContain('"run 1"');
+});
+
+it("stores a task for the call of a client that declares tasks, and has asked for none", async () => {
+  const store = memoryStore();
+  const { server } = await startServer(
+    (tasks) => tasks.tool("maybe", { plain: "ticket", plainDeadlineMs: 0 }, () => text("maybe")),
+    { store },
+  );
+  const elicitation = { elicitation: {}, tasks: { requests: { elicitation: { create: {} } } } };
+  for (const capabilities of [{ tasks: {} }, elicitation]) {
+    const speaks = await InMemorySession.open(server, { capabilities });
+    expect(await speaks.result(speaks.call("maybe"))).toEqual(text("maybe")); // without a ticket
+  }
+  const stored = await store.list({ generation: "plain", principal: "alice" }, null, 10, 0);
+  expect(stored.map(({ tool }) => tool)).toEqual(["maybe", "maybe"]);
 });
