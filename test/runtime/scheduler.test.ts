@@ -34,9 +34,9 @@ describe("the states of a run", () => {
   });
 });
 
-function inState(...events: RunEvent[]): Scheduler {
+function inState(...happened: RunEvent[]): Scheduler {
   const scheduler = new Scheduler();
-  for (const event of events) scheduler.apply(event);
+  for (const event of happened) scheduler.apply(event);
   return scheduler;
 }
 
@@ -51,8 +51,8 @@ describe("what a run may do", () => {
     ["ended", ["hold", "end"], [goesOn, rejects, rejects, rejects, goesOn]],
     ["released", ["hold", "park"], [stops, stops, stops, stops, stops]],
     ["fenced", ["hold", "fence"], [goesOn, rejects, rejects, rejects, rejects]],
-  ] as const)("while it is %s", (state, events, verdicts) => {
-    const scheduler = inState(...events);
+  ] as const)("while it is %s", (state, happened, verdicts) => {
+    const scheduler = inState(...happened);
     expect(scheduler.state).toBe(state);
     expect(asked.map((what) => scheduler.verdict(what))).toEqual(verdicts);
   });
