@@ -1,7 +1,7 @@
 import { assertDuration } from "../runtime/duration.ts";
 import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
-import { toolAtVersion, runVersions } from "../runtime/tool/tool-config.ts";
+import { toolAtVersion } from "../runtime/tool/tool-config.ts";
 import { type HandlerEnd, runToEnd, validateArguments } from "../runtime/tool/tool-outcome.ts";
 import { insideOf } from "../server/inside-tasks.ts";
 import type { Tasks } from "../server/tasks.ts";
@@ -15,6 +15,7 @@ import { HeldRun } from "../runtime/execution/held-run.ts";
 import { makeContext, type CallContext } from "../runtime/execution/make-context.ts";
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
 import { isSince } from "../runtime/execution/task-version.ts";
+import { ofTask } from "../runtime/journal/run.ts";
 import { TaskLines } from "../runtime/journal/task-lines.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -202,33 +203,22 @@ async function replayHandler(
   const { task: record, entries } = store;
   const { origin, prepared: preparedBefore } = await store.request();
   const timers = new Timers(clock);
-  const inOwnContext = ownContext();
   const services = {
     store,
     registry,
     options,
     clock,
     commits: new Commits(clock),
-    inOwnContext,
+    inOwnContext: ownContext(),
     onError: ignore,
     unreadable: new UnreadableTasks(ignore),
     webhooks: [],
   };
-  const { id: taskId, wireId, attempt } = record;
-  const { maxBodyBytes } = options;
-  const lines = new TaskLines({ limits: options });
-  const versions = runVersions(tool, record);
-  const run = new ReplayedRun({ taskId, wireId, attempt, versions, maxBodyBytes, inOwnContext, lines });
-  const hooks = {
-    onSweepAt: ignore,
-    onCalled: ignore,
-    onRest: ignore,
-    onStir: ignore,
-    onUnreadable: ignore,
-    onRetry: ignore,
-    onEnd: ignore,
-  };
-  const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
+  const run = new ReplayedRun({
+    ...ofTask(record, tool, services),
+    lines: new TaskLines({ limits: options }),
+  });
+  const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host: {} });
   const calls = new ReplayedCalls();
   const call: CallContext = {
     caller: taskCaller(record.principal, origin.caller),
@@ -244,7 +234,7 @@ async function replayHandler(
   };
   const unreached = (): readonly string[] => recorded.filter((key) => !run.reached.has(key));
   let end: HandlerEnd | undefined;
-  const running = runToEnd(tool, recording.arguments, contextFor, maxBodyBytes).then((handlerEnd) => {
+  const running = runToEnd(tool, recording.arguments, contextFor, options.maxBodyBytes).then((handlerEnd) => {
     end = handlerEnd;
   });
   // A handler that had ended continues to its end, even beside a call that had lost a race.

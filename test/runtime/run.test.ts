@@ -74,9 +74,7 @@ function hold(run: Run, all: Services, task: TaskRecord): HeldTask {
     task,
     entries: [],
     parks: true,
-    onRest: ignore,
-    onStir: ignore,
-    onUnreadable: ignore,
+    watcher: { onRest: ignore, onStir: ignore, onUnreadable: ignore },
   });
 }
 

@@ -91,6 +91,8 @@ export class SeededWorld {
   /** Attempts that have given up their task. */
   readonly #over = new Set<string>();
   readonly #unheard = new Map<string, Unheard[]>();
+  /** Attempts whose handler has ended, or was told to, and the end that was held back from it long before. */
+  readonly #closed = new Map<string, Unheard | undefined>();
   #round = 0;
   #counted = 0;
   /** Whether a process has left handlers that had not reached an entry. */
@@ -205,8 +207,11 @@ export class SeededWorld {
     return async (_, task) => {
       this.#assertNobody(`the handler of attempt ${task.attempt}`);
       const { id, signal } = task;
-      signal.addEventListener("abort", () => this.#assertNobody("a listener"));
       const attempt = `${id} ${task.attempt}`;
+      signal.addEventListener("abort", () => {
+        this.#assertNobody("a listener");
+        this.#close(attempt);
+      });
       const frame: Frame = { generation: this.#generations.get(id) ?? 0, seen: [], closed: false };
       if (!life.over && !signal.aborted) this.#frames.set(id, [...(this.#frames.get(id) ?? []), frame]);
       const over = this.#over;
@@ -242,6 +247,7 @@ export class SeededWorld {
         return text(await play(program, calls, witness));
       } finally {
         frame.closed = true;
+        if (!life.over) this.#close(attempt);
       }
     };
   }
@@ -287,11 +293,17 @@ export class SeededWorld {
     if (["settle", "retry", "park", "release"].includes(command.type)) this.#over.add(name);
   }
 
+  #close(attempt: string): void {
+    if (this.#closed.has(attempt)) return;
+    const heldBack = this.#unheard.get(attempt)?.find(({ round }) => round < this.#round - 1);
+    this.#closed.set(attempt, heldBack);
+  }
+
   /** An attempt ends its task: ends that were committed long before must have reached its handler, and not been held back. */
   #assertHeard(attempt: string, by: string): void {
-    if (this.#concurrency < 64) return; // they may have waited for a slot
-    const long = this.#unheard.get(attempt)?.find(({ round }) => round < this.#round - 1);
-    if (long !== undefined) this.violations.push(`attempt ${attempt} wrote ${by} and never saw ${long.key}`);
+    const heldBack = this.#closed.get(attempt);
+    if (heldBack === undefined || this.#concurrency < 64) return; // it may have waited for a slot
+    this.violations.push(`attempt ${attempt} wrote ${by} and never saw ${heldBack.key}`);
   }
 
   async #crash(by: number): Promise<void> {

@@ -9,7 +9,6 @@ import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { newTask, type FreshTask } from "./new-task.ts";
 import { RunTrace } from "../telemetry/run-trace.ts";
-import { TaskLines } from "../journal/task-lines.ts";
 import { PromotableRun } from "../execution/promotable-run.ts";
 import type { CallEnd, TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
@@ -90,7 +89,7 @@ export class Creation {
     signal: AbortSignal,
   ): Promise<CallEnd> {
     const { services, slots, timers, sweeper, attempts, leaked, credentials } = this.#setup;
-    const { store, clock, options, onError, onStepRun } = services;
+    const { store, clock } = services;
     let snapshot: TaskSnapshot | undefined;
     const promotable = new PromotableRun({
       tool,
@@ -105,10 +104,7 @@ export class Creation {
       listener: call,
       signal,
       promoteAfterMs,
-      maxBodyBytes: options.maxBodyBytes,
-      inOwnContext: services.inOwnContext,
-      lines: new TaskLines({ limits: options, areKept: store.logs !== undefined }),
-      clock,
+      services,
       timers,
       slots: slots.of(call.principal),
       trace:
@@ -119,8 +115,6 @@ export class Creation {
           attempt: 1,
           trace: call.origin.trace,
         }),
-      onError,
-      onStepRun,
       onEnd: () => unwatch(),
       makeTask: async (run) => {
         const token = clock.uniqueName();

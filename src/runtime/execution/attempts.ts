@@ -6,7 +6,7 @@ import { endingOf } from "../../task/status-text.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskHolder } from "../changed-tasks.ts";
 import type { Slots } from "../dispatch/slots.ts";
-import { Run } from "../journal/run.ts";
+import { ofTask, Run } from "../journal/run.ts";
 import { RunTrace } from "../telemetry/run-trace.ts";
 import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
@@ -14,9 +14,8 @@ import { taskCaller } from "../tool/task-context.ts";
 import type { Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
-import { runVersions } from "../tool/tool-config.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
-import { HeldRun } from "./held-run.ts";
+import { HeldRun, type AttemptHost } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { linesOf, loadTask, type LoadedTask } from "./load-task.ts";
 import type { CallContext } from "./make-context.ts";
@@ -44,7 +43,7 @@ const undecrypted =
   "The stored data of this task cannot be decrypted with the keys of this server, so the task cannot run.";
 
 /** The runs of this process that hold tasks: starts them, settles their tasks, and tells them about changes of their tasks. */
-export class Attempts implements TaskHolder {
+export class Attempts implements TaskHolder, AttemptHost {
   readonly #setup: AttemptsSetup;
   readonly #services: Services;
   readonly #live = new Map<string, HeldRun>();
@@ -101,26 +100,15 @@ export class Attempts implements TaskHolder {
     this.#loading.delete(task.id);
     const { origin, entries } = loaded;
     const lines = linesOf(task, loaded, tool, this.#services);
-    const { id: taskId, wireId, attempt } = task;
-    const { inOwnContext, options } = this.#services;
-    const { maxBodyBytes } = options;
     const { slots, leaked, timers } = this.#setup;
-    const limit = workLimitOf(tool, timers);
-    const versions = runVersions(tool, task);
     // Nobody asks for one below another, and one that was made just now is known.
-    if (task.parent === null && request === undefined) this.#services.traces?.keep(taskId, origin.trace);
+    if (task.parent === null && request === undefined) this.#services.traces?.keep(task.id, origin.trace);
     const trace = RunTrace.ofTask(this.#services.telemetry, task, origin.trace);
-    const ofPrincipal = slots.of(task.principal);
     const run = new Run({
-      taskId,
-      wireId,
-      attempt,
-      versions,
-      maxBodyBytes,
-      inOwnContext,
+      ...ofTask(task, tool, this.#services),
       lines,
-      slots: ofPrincipal,
-      limit,
+      slots: slots.of(task.principal),
+      limit: workLimitOf(tool, timers),
       trace,
     });
     const held = this.hold(run, task, tool, origin, entries);
@@ -147,25 +135,41 @@ export class Attempts implements TaskHolder {
     origin: Origin,
     entries: readonly ListedEntry[] = [],
   ): HeldRun {
-    const { services, timers, onSweepAt, credentials } = this.#setup;
-    const onCalled = (child: string, endsBy: number | null): void => {
-      credentials.share(record.id, child);
-      onSweepAt(endsBy);
-    };
-    const onUnreadable = (problem: HoldfastError): void => void this.#failUnreadable(record, problem);
-    const onEnd = (): void => this.forget(run);
-    const onRetry = (again: TaskRecord): void => {
-      this.#letGo(run);
-      this.#setup.onParked(again);
-    };
-    const isAtLimit = tool.concurrency !== undefined;
-    const onRest = (resting: HeldRun): void => this.#parking.rests(resting, isAtLimit);
-    const onStir = (stirred: HeldRun): void => this.#parking.forget(stirred);
-    const hooks = { onSweepAt, onCalled, onRest, onStir, onUnreadable, onRetry, onEnd };
-    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
+    const { services, timers } = this.#setup;
+    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host: this });
     if (this.#draining) run.drain();
     this.#live.set(record.id, held);
     return held;
+  }
+
+  onRest(held: HeldRun): void {
+    this.#parking.rests(held, held.tool.concurrency !== undefined);
+  }
+
+  onStir(held: HeldRun): void {
+    this.#parking.forget(held);
+  }
+
+  onUnreadable({ record }: HeldRun, problem: HoldfastError): void {
+    void this.#failUnreadable(record, problem);
+  }
+
+  onSweepAt(at: number | null): void {
+    this.#setup.onSweepAt(at);
+  }
+
+  onCalled({ run }: HeldRun, child: string, endsBy: number | null): void {
+    this.#setup.credentials.share(run.taskId, child);
+    this.#setup.onSweepAt(endsBy);
+  }
+
+  onRetry({ run }: HeldRun, task: TaskRecord): void {
+    this.#letGo(run);
+    this.#setup.onParked(task);
+  }
+
+  onEnd({ run }: HeldRun): void {
+    this.forget(run);
   }
 
   held(): Iterable<string> {

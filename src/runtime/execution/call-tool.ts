@@ -7,7 +7,7 @@ import { encodeJson } from "../../task/stored-text.ts";
 import { type Origin, type TaskRecord, generations, type GenerationName } from "../../task/record.ts";
 import { scopesOfTool, assertMayCall } from "../../task/scopes.ts";
 import { newTask, type FreshTask } from "../dispatch/new-task.ts";
-import type { HeldCommand } from "../journal/journal.ts";
+import type { HeldCommand } from "../journal/held-command.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { isSameHash, storedHash, type StoredHash } from "../request-hash.ts";

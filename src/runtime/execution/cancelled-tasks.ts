@@ -2,14 +2,14 @@ import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
 import { ConcurrencyLimit } from "../concurrency-limit.ts";
 import { mayRun } from "../dispatch/recovery-plan.ts";
-import { Run } from "../journal/run.ts";
+import { ofTask, Run } from "../journal/run.ts";
 import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/task-context.ts";
 import type { Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
-import { runVersions, toolAtVersion } from "../tool/tool-config.ts";
-import { HeldRun } from "./held-run.ts";
+import { toolAtVersion } from "../tool/tool-config.ts";
+import { HeldRun, type AttemptHost } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { linesOf, loadTask } from "./load-task.ts";
 import type { CallContext } from "./make-context.ts";
@@ -21,8 +21,6 @@ export interface CancelledTasksSetup {
   readonly leaked: LeakedHandlers;
   readonly credentials: Credentials;
 }
-
-const ignore = (): void => undefined;
 
 /**
  * Notifies handlers of cancelled tasks that ended while none of their code ran: the handler runs once more with its signal aborted, so that
@@ -77,33 +75,18 @@ export class CancelledTasks {
     if (this.#stopped.signal.aborted || leaked.blocks(tool)) return;
     const loaded = await loadTask(record, services, this.#stopped.signal);
     const { origin, entries } = loaded;
-    const { id: taskId, wireId, attempt } = record;
-    const { maxBodyBytes } = services.options;
-    const lines = linesOf(record, loaded, tool, services);
     const run = new Run({
-      taskId,
-      wireId,
-      attempt,
-      versions: runVersions(tool, record),
-      maxBodyBytes,
-      inOwnContext: services.inOwnContext,
-      lines,
+      ...ofTask(record, tool, services),
+      lines: linesOf(record, loaded, tool, services),
     });
-    const onUnreadable = (problem: HoldfastError): void => services.unreadable.report(record.id, problem);
-    const hooks = {
-      onSweepAt: ignore,
-      onCalled: ignore,
-      onRest: ignore,
-      onStir: ignore,
-      onUnreadable,
-      onRetry: ignore,
-      onEnd: ignore,
+    const host: AttemptHost = {
+      onUnreadable: (_, problem) => services.unreadable.report(record.id, problem),
     };
-    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, ...hooks });
+    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host });
     const call = { caller: taskCaller(record.principal, origin.caller), ...extras };
     const leak = Promise.withResolvers<void>();
     const unwatch = leaked.watch(run, tool, leak.resolve);
-    const cancelled = new HoldfastError("fenced", `Task ${taskId} was cancelled.`);
+    const cancelled = new HoldfastError("fenced", `Task ${record.id} was cancelled.`);
     const cancelTimer = timers.after(services.options.cancelGraceMs, () => run.life.fence(cancelled));
     const running = run.start(() => runHandler(run, held, tool, loaded, call, services));
     const ended = running.then(() => {

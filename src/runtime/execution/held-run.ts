@@ -6,7 +6,7 @@ import { HoldfastError, isUnreadable, isFault } from "../../task/fault.ts";
 import { isTerminal } from "../../task/outcome.ts";
 import { attemptBegins, attemptFailed, endingOf, type Ending } from "../../task/status-text.ts";
 import type { ListedEntry } from "../../store/store.ts";
-import type { HeldTask } from "../journal/held-task.ts";
+import type { HeldTask, TaskWatcher } from "../journal/held-task.ts";
 import { LifeLimit } from "../journal/life-limit.ts";
 import { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
@@ -40,20 +40,25 @@ export interface HeldRunSetup {
   readonly origin: Origin;
   /** Journal entries of earlier attempts. */
   readonly entries: readonly ListedEntry[];
-  /** Called when the task's end of life moves (epoch ms). */
-  readonly onSweepAt: (at: number | null) => void;
-  /** Called when the handler rests, and its task can be parked. */
-  readonly onRest: (held: HeldRun) => void;
-  /** Called when it has to continue. */
-  readonly onStir: (held: HeldRun) => void;
-  /** Ends the task if something that the handler needs cannot be read. */
-  readonly onUnreadable: (problem: HoldfastError) => void;
-  /** Called before the handler's call of a tool creates a task. */
-  readonly onCalled: (child: string, endsBy: number | null) => void;
+  readonly host: AttemptHost;
+}
+
+/** Whoever started an attempt hears of what becomes of it. */
+export interface AttemptHost {
+  /** The handler rests, and its task can be parked. */
+  onRest?(held: HeldRun): void;
+  /** It has to continue. */
+  onStir?(held: HeldRun): void;
+  /** Something that the handler needs cannot be read: its task is to end. */
+  onUnreadable?(held: HeldRun, problem: HoldfastError): void;
+  /** The task's end of life moves (epoch ms). */
+  onSweepAt?(at: number | null): void;
+  /** The handler's call of a tool is about to create a task, which ends by then (epoch ms). */
+  onCalled?(held: HeldRun, child: string, endsBy: number | null): void;
   /** The handler threw, and the task was returned to the queue, unless it has been cancelled meanwhile. */
-  readonly onRetry: (task: TaskRecord) => void;
-  /** Called when the run's results are stored, or nothing more can be. */
-  readonly onEnd: () => void;
+  onRetry?(held: HeldRun, task: TaskRecord): void;
+  /** The results of the run are stored, or nothing more can be. */
+  onEnd?(held: HeldRun): void;
 }
 
 /** A run that holds its task: what the handler does with the task besides its steps, and how the task ends with the handler. */
@@ -70,11 +75,14 @@ export class HeldRun {
     const { services, timers, run, record } = setup;
     this.#setup = setup;
     this.run = run;
-    const { entries, tool, onUnreadable } = setup;
+    const { entries, tool, host } = setup;
     const parks = tool.park !== false && tool.onCrash !== "fail" && tool.raw !== true;
-    const onRest = (): void => setup.onRest(this);
-    const onStir = (): void => setup.onStir(this);
-    this.task = run.hold({ services, task: record, entries, parks, onRest, onStir, onUnreadable });
+    const watcher: TaskWatcher = {
+      onRest: () => host.onRest?.(this),
+      onStir: () => host.onStir?.(this),
+      onUnreadable: (problem) => host.onUnreadable?.(this, problem),
+    };
+    this.task = run.hold({ services, task: record, entries, parks, watcher });
     this.#updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
       if (ttlMs === undefined) return this.#write(changes);
       const from = generations[record.generation].handlerTtlFrom;
@@ -88,8 +96,8 @@ export class HeldRun {
     const { clock } = services;
     this.#waits = new OutsideWaits({ run, task: this.task, limit: this.#limit, clock, timers });
     const questions = this.#questions();
-    const { origin, onCalled } = setup;
-    const calls = new Calls({ services, run, waits: this.#waits, record, origin, onCalled });
+    const onCalled = (child: string, endsBy: number | null): void => host.onCalled?.(this, child, endsBy);
+    const calls = new Calls({ services, run, waits: this.#waits, record, origin: setup.origin, onCalled });
     const waiting = { store: services.store, run, waits: this.#waits };
     this.effects = {
       ask: (...question) => {
@@ -110,6 +118,11 @@ export class HeldRun {
 
   get tool(): Tool {
     return this.#setup.tool;
+  }
+
+  /** The record with which the run began to hold its task. */
+  get record(): TaskRecord {
+    return this.#setup.record;
   }
 
   /** True if the handler only runs to learn that its task was cancelled: nothing that it reports is stored. */
@@ -169,7 +182,7 @@ export class HeldRun {
       );
       // A handler that keeps running counts as leaked only once its run has ended.
       if (run.signal.aborted) run.life.fence(run.signal.reason);
-      this.#setup.onEnd();
+      this.#setup.host.onEnd?.(this);
     }
   }
 
@@ -208,7 +221,7 @@ export class HeldRun {
       await this.task.journal.written(); // what steps have returned is not lost to a store that fails for longer than the grace
       const result = await this.task.write("retry", { ...retry, ...stackOf(end) });
       this.run.trace?.end({ ...attemptOutcome(end), end: "retried" });
-      if (result.ok) this.#setup.onRetry(result.task);
+      if (result.ok) this.#setup.host.onRetry?.(this, result.task);
     } catch (error) {
       if (!isFenced(error)) throw error;
     }
@@ -233,7 +246,7 @@ export class HeldRun {
     const result = await this.task.write("update", { changes });
     if (!result.ok) return;
     if (changes.expiry !== undefined) this.#limit.move(endOfLife(result.task));
-    this.#setup.onSweepAt(result.task.sweepAt);
+    this.#setup.host.onSweepAt?.(result.task.sweepAt);
   }
 
   /** The first settlement wins; a late one changes nothing (guarantee 2). */

@@ -3,24 +3,21 @@ import type { Outcome } from "../../task/outcome.ts";
 import { furthest } from "../../task/decide.ts";
 import type { Progress } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
-import { Run } from "../journal/run.ts";
-import type { TaskLines } from "../journal/task-lines.ts";
+import { Run, withoutTask } from "../journal/run.ts";
+import { TaskLines } from "../journal/task-lines.ts";
 import type { HeldRun } from "./held-run.ts";
-import type { Clock } from "../clock.ts";
-import type { OwnContext } from "../own-context.ts";
 import { appendAndReport, report, type CallListener } from "./call-listener.ts";
 import type { HandlerChanges } from "./handler-updates.ts";
 import { makeContext, type CallContext, type ContextEffects } from "./make-context.ts";
 import { keepDetails } from "../tool/received-request.ts";
 import { directOutcome, type RunTrace } from "../telemetry/run-trace.ts";
 import { runToEnd, type HandlerEnd } from "../tool/tool-outcome.ts";
+import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
-import { runVersions } from "../tool/tool-config.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import { whenAborted } from "../wait-for.ts";
-import type { OnStepRun } from "../services.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
 
 export interface PromotableSetup {
@@ -36,10 +33,7 @@ export interface PromotableSetup {
   /** Aborts the handler while there is no task. */
   readonly signal: AbortSignal;
   readonly promoteAfterMs: number;
-  readonly maxBodyBytes: number;
-  readonly inOwnContext: OwnContext;
-  readonly lines: TaskLines;
-  readonly clock: Clock;
+  readonly services: Services;
   readonly timers: Timers;
   /** It already has a slot from these. */
   readonly slots: PrincipalSlots;
@@ -47,8 +41,6 @@ export interface PromotableSetup {
   readonly makeTask: (run: Run) => Promise<HeldRun>;
   /** Left out if nothing is traced. */
   readonly trace: RunTrace | undefined;
-  readonly onError: (error: unknown) => void;
-  readonly onStepRun?: OnStepRun | undefined;
   /** Called when the handler has ended. */
   readonly onEnd: () => void;
 }
@@ -71,12 +63,16 @@ export class PromotableRun {
   #earlyProgress: Progress | undefined;
 
   constructor(setup: PromotableSetup) {
-    const { id, tool, maxBodyBytes, inOwnContext, lines, slots, timers, trace } = setup;
+    const { id, tool, services, slots, timers, trace } = setup;
     this.#setup = setup;
-    const promote = (): Promise<unknown> => this.#promoteForHandler();
-    const limit = workLimitOf(tool, timers);
-    const ids = { taskId: id, wireId: id, attempt: 1, versions: runVersions(tool) };
-    this.run = new Run({ ...ids, maxBodyBytes, inOwnContext, lines, slots, limit, trace, promote });
+    this.run = new Run({
+      ...withoutTask(id, tool, services),
+      lines: new TaskLines({ limits: services.options, areKept: services.store.logs !== undefined }),
+      slots,
+      limit: workLimitOf(tool, timers),
+      trace,
+      promote: () => this.#promoteForHandler(),
+    });
   }
 
   /** Resolves with the direct answer, or as soon as there is a task. */
@@ -99,9 +95,9 @@ export class PromotableRun {
   async promoteInTime(): Promise<void> {
     const { over } = this.run.life;
     try {
-      await untilStoreAnswers(() => this.promote(), this.#setup, over);
+      await untilStoreAnswers(() => this.promote(), this.#setup.services, over);
     } catch (error) {
-      if (!over.aborted) this.#setup.onError(error);
+      if (!over.aborted) this.#setup.services.onError(error);
     }
   }
 
@@ -129,7 +125,7 @@ export class PromotableRun {
     try {
       return await this.promote();
     } catch (error) {
-      if (isStoreFault(error)) this.#setup.onError(error);
+      if (isStoreFault(error)) this.#setup.services.onError(error);
       throw error;
     }
   }
@@ -145,11 +141,12 @@ export class PromotableRun {
   }
 
   async #runHandler(): Promise<PromotableEnd> {
-    const { tool, call, prepared, clock, maxBodyBytes } = this.#setup;
+    const { tool, call, prepared, services } = this.#setup;
     const { received } = call;
     const context = (): TaskContext =>
-      keepDetails(makeContext(this.run, this.#effects(), clock, call, prepared), { received });
-    const begin = (): Promise<HandlerEnd> => runToEnd(tool, this.#setup.arguments, context, maxBodyBytes);
+      keepDetails(makeContext(this.run, this.#effects(), services.clock, call, prepared), { received });
+    const begin = (): Promise<HandlerEnd> =>
+      runToEnd(tool, this.#setup.arguments, context, this.run.maxBodyBytes);
     const running = this.run.start(begin);
     const gone = running.then(() => this.run.stepsEnd());
     void gone.then(() => this.#setup.onEnd());
@@ -194,8 +191,8 @@ export class PromotableRun {
         this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);
         report(this.#setup.listener, progress);
       },
-      report: this.#setup.onError,
-      onStepRun: this.#setup.onStepRun,
+      report: this.#setup.services.onError,
+      onStepRun: this.#setup.services.onStepRun,
       pauses: {
         // A step begins with its task. A checkpoint here would release that before the failure of a try is journalled.
         reaches: async (until) => (this.#held?.effects ?? (await durable())).pauses.reaches(until),

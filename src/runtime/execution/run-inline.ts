@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TraceContext } from "../../task/record.ts";
 import { taskId } from "../../task/task-id.ts";
-import { Run } from "../journal/run.ts";
+import { Run, withoutTask } from "../journal/run.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import type { Services } from "../services.ts";
 import { appendAndReport, report, type CallListener } from "./call-listener.ts";
@@ -15,7 +15,6 @@ import { credentialsOf, type CallExtras, keepDetails } from "../tool/received-re
 import { assertDuration } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
-import { runVersions } from "../tool/tool-config.ts";
 import { whenAborted } from "../wait-for.ts";
 import { passingPauses } from "./step-pauses.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
@@ -42,25 +41,19 @@ export interface InlineRun extends CallExtras, CallListener {
 /** Answers a call directly, without a record: steps follow the same rules, but nothing is journalled. */
 export async function runInline(
   call: InlineRun,
-  {
-    clock,
-    inOwnContext,
-    onError,
-    onStepRun,
-    options: limits,
-    telemetry,
-  }: Pick<Services, "clock" | "inOwnContext" | "onError" | "onStepRun" | "options" | "telemetry">,
+  services: Pick<Services, "clock" | "inOwnContext" | "onError" | "onStepRun" | "options" | "telemetry">,
   timers: Timers,
 ): Promise<Outcome> {
+  const { clock, onError, onStepRun, options: limits, telemetry } = services;
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
-  const limit = workLimitOf(call.tool, timers);
-  const { maxBodyBytes } = limits;
-  const lines = new TaskLines({ limits });
-  const versions = runVersions(call.tool);
   const of = { tool: call.tool.name, attempt: 1, trace: call.trace };
   const trace = telemetry && new RunTrace(telemetry.tracing, of);
-  const names = { taskId: id, wireId: id, attempt: 1, versions };
-  const run = new Run({ ...names, maxBodyBytes, inOwnContext, lines, limit, trace });
+  const run = new Run({
+    ...withoutTask(id, call.tool, services),
+    lines: new TaskLines({ limits }),
+    limit: workLimitOf(call.tool, timers),
+    trace,
+  });
   const stopListening = whenAborted(call.signal, () => run.life.fence(call.signal.reason));
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {
@@ -104,7 +97,8 @@ export async function runInline(
     const context = makeContext(run, effects, clock, { caller: call.caller, credentials }, prepared);
     return keepDetails(context, { received: call.received });
   };
-  const begin = (): Promise<HandlerEnd> => runToEnd(call.tool, call.arguments, contextFor, maxBodyBytes);
+  const begin = (): Promise<HandlerEnd> =>
+    runToEnd(call.tool, call.arguments, contextFor, limits.maxBodyBytes);
   const end = await withinTime(run.start(begin), run, call.tool);
   stopListening();
   trace?.end(directOutcome(end, call.signal));

@@ -5,11 +5,22 @@ import type { JournalEnd } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
-import { Journal, type HeldCommand, type HeldCommandName, type OpeningCommandName } from "./journal.ts";
+import type { HeldCommand, HeldCommandName, OpeningCommandName, TaskWriter } from "./held-command.ts";
+import { Journal } from "./journal.ts";
 import { forEver, type RunLife } from "./run-life.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 import type { Rest } from "../../task/queue.ts";
 import type { Clock } from "../clock.ts";
+
+/** Hears of what becomes of a held task. */
+export interface TaskWatcher {
+  /** The handler rests, and the task can be parked. */
+  onRest(): void;
+  /** It has to continue. */
+  onStir(): void;
+  /** Something that the handler needs cannot be read: the task is to end. */
+  onUnreadable(problem: HoldfastError): void;
+}
 
 export interface HeldTaskSetup {
   readonly services: Services;
@@ -20,58 +31,36 @@ export interface HeldTaskSetup {
   readonly slot: SlotHolder;
   /** Whether the task may be parked. */
   readonly parks: boolean;
-  /** Called when the handler rests, and the task can be parked. */
-  readonly onRest: () => void;
-  /** Called when it has to continue. */
-  readonly onStir: () => void;
-  /** Ends the task if something that the handler needs cannot be read. */
-  readonly onUnreadable: (problem: HoldfastError) => void;
+  readonly watcher: TaskWatcher;
 }
 
 /** A task held by a run: what is written under its token, and what others do to it meanwhile. */
-export class HeldTask {
+export class HeldTask implements TaskWriter {
   readonly id: string;
   readonly journal: Journal;
   readonly rests: Rests;
   readonly #services: Services;
   readonly #life: RunLife;
   readonly #slot: SlotHolder;
-  readonly #onUnreadable: HeldTaskSetup["onUnreadable"];
+  readonly #watcher: TaskWatcher;
   readonly #token: string;
   readonly #attempt: number;
   #marked: Promise<unknown> | undefined;
   /** The highest version of the record seen so far. */
   #seen: number;
 
-  constructor({ services, task, entries, life, slot, parks, onRest, onStir, onUnreadable }: HeldTaskSetup) {
+  constructor({ services, task, entries, life, slot, parks, watcher }: HeldTaskSetup) {
     if (task.token === null) throw new HoldfastError("internal", `No attempt holds task ${task.id}.`);
     this.id = task.id;
     this.#services = services;
     this.#life = life;
     this.#slot = slot;
-    this.#onUnreadable = onUnreadable;
+    this.#watcher = watcher;
     this.#token = task.token;
     this.#attempt = task.attempt;
     this.#seen = task.version;
-    this.journal = new Journal({
-      task,
-      entries,
-      limits: services.options,
-      store: services.store,
-      slot,
-      scheduler: life.scheduler,
-      write: (type, command) => this.write(type, command),
-      persist: (ask) => this.persist(ask),
-    });
-    this.rests = new Rests({
-      clock: services.clock,
-      parks,
-      idleUntil: () => (life.signal.aborted || life.state === "ended" ? undefined : slot.idleUntil),
-      open: () => this.journal.open,
-      mark: (rest) => this.write("mark", rest === undefined ? {} : { rest }),
-      onRest,
-      onStir,
-    });
+    this.journal = new Journal(task, entries, services, life.scheduler, slot, this);
+    this.rests = new Rests(this, parks, services.clock, watcher);
     slot.onIdle(() => this.rests.check());
     if (task.journalled) this.#marked = Promise.resolve();
     if (task.cancelRequestedAt !== null) life.requestCancel();
@@ -94,6 +83,12 @@ export class HeldTask {
       if (task.cancelRequestedAt !== null) this.#life.requestCancel();
     }
     if (task?.token !== this.#token) this.#life.fence(this.#fenced(this.#whyFenced(task)));
+  }
+
+  /** When the first wait of the handler ends by itself (epoch ms); undefined unless everything in it waits. */
+  get idleUntil(): number | undefined {
+    const { signal, state } = this.#life;
+    return signal.aborted || state === "ended" ? undefined : this.#slot.idleUntil;
   }
 
   /** Marks the task, once, as one that a later attempt can resume. */
@@ -207,7 +202,7 @@ export class HeldTask {
     const { state } = this.#life;
     if (state === "fenced" || state === "released") return;
     this.#life.fence(this.#fenced("can no longer be read"));
-    this.#onUnreadable(problem);
+    this.#watcher.onUnreadable(problem);
   }
 
   #fenced(why: string): HoldfastError {
@@ -226,27 +221,18 @@ export class HeldTask {
 /** A handler that continues by itself this soon is not worth parking. */
 const shortestMs = 1_000;
 
-export interface RestsSetup {
-  readonly clock: Pick<Clock, "now">;
-  /** Whether the task may be parked while its handler rests. */
-  readonly parks: boolean;
-  /** When the first wait of the handler ends by itself (epoch ms); undefined unless everything in it waits. */
-  readonly idleUntil: () => number | undefined;
-  /** The number of questions, calls and waits for events known to be open; undefined if one has ended that the handler has not seen. */
-  readonly open: () => number | undefined;
-  readonly mark: (rest?: Rest) => Promise<unknown>;
-  /** The handler rests, and the store has recorded that: the task can be parked. */
-  readonly onRest: () => void;
-  /** Something has ended its rest. */
-  readonly onStir: () => void;
-}
+type RestingTask = Pick<HeldTask, "idleUntil" | "journal" | "write">;
 
 /**
  * Detects when the handler of a run rests: everything in it waits. The record says so too, and never too early, because a parked task only
  * runs again when a wait ends.
  */
 export class Rests {
-  readonly #setup: RestsSetup;
+  readonly #task: RestingTask;
+  /** Whether the task may be parked while its handler rests. */
+  readonly #parks: boolean;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #watcher: TaskWatcher;
   /** Writes in progress that record the rest. */
   readonly #writes = new Set<Promise<unknown>>();
   /** Writes in progress that begin a wait. */
@@ -258,24 +244,26 @@ export class Rests {
   /** The state in the newest record. */
   #recorded: Pick<TaskRecord, "waiting" | "runAfter"> = { waiting: false, runAfter: null };
 
-  constructor(setup: RestsSetup) {
-    this.#setup = setup;
+  constructor(task: RestingTask, parks: boolean, clock: Pick<Clock, "now">, watcher: TaskWatcher) {
+    this.#task = task;
+    this.#parks = parks;
+    this.#clock = clock;
+    this.#watcher = watcher;
   }
 
   /** The handler's state to record; undefined while it works. */
   current(): Rest | undefined {
-    const idleUntil = this.#setup.idleUntil();
-    if (idleUntil === undefined || idleUntil <= this.#setup.clock.now() || this.#busy.size > 0)
-      return undefined;
-    const open = this.#setup.open();
-    return open === undefined ? undefined : { open, runAfter: this.#setup.parks ? idleUntil : null };
+    const { idleUntil } = this.#task;
+    if (idleUntil === undefined || idleUntil <= this.#clock.now() || this.#busy.size > 0) return undefined;
+    const { open } = this.#task.journal;
+    return open === undefined ? undefined : { open, runAfter: this.#parks ? idleUntil : null };
   }
 
   /** Whether the task can be parked now. */
   get canPark(): boolean {
     const { runAfter } = this.#recorded;
     if (this.current() === undefined || runAfter === null || this.#isWriting) return false;
-    return runAfter - this.#setup.clock.now() >= shortestMs;
+    return runAfter - this.#clock.now() >= shortestMs;
   }
 
   /** The handler may continue when this ends, and it is not in the journal. */
@@ -304,7 +292,7 @@ export class Rests {
   saw({ waiting, runAfter }: TaskRecord): void {
     const rested = this.#recorded.runAfter;
     this.#recorded = { waiting, runAfter };
-    if (rested !== null && rested !== runAfter) this.#setup.onStir();
+    if (rested !== null && rested !== runAfter) this.#watcher.onStir();
   }
 
   /** Call it a turn of the event loop after the handler did something, because it may rest now. */
@@ -314,7 +302,7 @@ export class Rests {
     if (rest === undefined || this.#again) return;
     const { waiting, runAfter } = this.#recorded;
     if (!waiting || runAfter !== rest.runAfter) void this.#record(rest);
-    else if (runAfter !== null) this.#setup.onRest();
+    else if (runAfter !== null) this.#watcher.onRest();
   }
 
   /** Whether the record may say that the handler rests. */
@@ -330,17 +318,17 @@ export class Rests {
 
   async #withdraw(): Promise<void> {
     while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
-    if (this.#recorded.waiting) await this.#setup.mark();
+    if (this.#recorded.waiting) await this.#task.write("mark", {});
   }
 
   async #record(rest: Rest): Promise<void> {
     try {
-      await this.#during(this.#setup.mark(rest));
+      await this.#during(this.#task.write("mark", { rest }));
     } catch {
       return; // the run has lost its task, or the task has reported what is wrong
     }
     // Where the record says something else, something has come that the handler is about to see.
-    if (this.canPark) this.#setup.onRest();
+    if (this.canPark) this.#watcher.onRest();
     else if (this.#again) this.check(); // a wait has begun meanwhile, of which this write knew nothing
   }
 

@@ -1,77 +1,46 @@
-import type { ListedEntry, TaskStore } from "../../store/store.ts";
-import type { CommandResult, TaskCommand } from "../../task/command.ts";
+import type { ListedEntry } from "../../store/store.ts";
+import type { CommandResult } from "../../task/command.ts";
 import type { JournalEnd } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { EndOrder, inOrderOfEnds, type End } from "./end-order.ts";
+import type { HeldCommand, OpeningCommandName, TaskWriter } from "./held-command.ts";
 import { OutsideEnds } from "./outside-ends.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { RuntimeSettings } from "../options.ts";
-
-/** Commands that are valid only under the token of a run. */
-export type HeldCommandName =
-  | "mark"
-  | "record_step"
-  | "retry_step"
-  | "open_input"
-  | "close_wait"
-  | "sleep"
-  | "end_sleep"
-  | "call_tool"
-  | "wait_event"
-  | "update"
-  | "append"
-  | "retry"
-  | "settle";
-
-/** Commands that begin entries which others end. */
-export type OpeningCommandName = "open_input" | "call_tool" | "wait_event";
-
-export type HeldCommand<N extends HeldCommandName> = Omit<TaskCommand<N>, "type" | "now" | "id" | "token">;
-
-export interface JournalSetup {
-  readonly task: TaskRecord;
-  /** Journal entries of earlier attempts. */
-  readonly entries: readonly ListedEntry[];
-  readonly limits: JournalLimits;
-  readonly store: TaskStore;
-  readonly slot: SlotHolder;
-  readonly scheduler: Scheduler<End>;
-  /** Writes under the token. */
-  readonly write: <N extends HeldCommandName>(type: N, command: HeldCommand<N>) => Promise<CommandResult<N>>;
-  /** Repeats a call of the store until it answers. */
-  readonly persist: <T>(ask: () => Promise<T>) => Promise<T>;
-}
+import type { Services } from "../services.ts";
 
 /** The journal of a task, as the run that holds it reads and writes it. Entries end in the order of the store. */
 export class Journal {
-  readonly #write: JournalSetup["write"];
+  readonly #writer: TaskWriter;
   readonly #earlier: EarlierEntries;
   readonly #size: JournalSize;
   readonly #others: OutsideEnds;
   readonly #ends: EndOrder;
 
-  constructor({ task, entries, limits, store, slot, scheduler, write, persist }: JournalSetup) {
-    this.#write = write;
+  /** `entries` are those of earlier attempts. */
+  constructor(
+    task: TaskRecord,
+    entries: readonly ListedEntry[],
+    { store, options }: Pick<Services, "store" | "options">,
+    scheduler: Scheduler<End>,
+    slot: SlotHolder,
+    writer: TaskWriter,
+  ) {
+    this.#writer = writer;
     this.#earlier = new EarlierEntries(task.id, entries, (keys) =>
-      persist(() => store.journalEnds(task.id, keys)),
+      writer.persist(() => store.journalEnds(task.id, keys)),
     );
-    this.#size = new JournalSize(limits, entries);
-    this.#others = new OutsideEnds({
-      task,
-      entries,
-      store,
-      persist,
-      onEnd: ({ time, place, read }, asker) => {
-        this.#ends.turn(time, place, read).then(
-          (end) => {
-            this.#size.count(end);
-            asker.resolve(end);
-          },
-          (error: unknown) => asker.reject(error),
-        );
-      },
+    this.#size = new JournalSize(options, entries);
+    this.#others = new OutsideEnds(task, entries, store, writer, ({ time, place, read }, asker) => {
+      this.#ends.turn(time, place, read).then(
+        (end) => {
+          this.#size.count(end);
+          asker.resolve(end);
+        },
+        (error: unknown) => asker.reject(error),
+      );
     });
     const keys = entries.map(({ key }) => key);
     this.#ends = new EndOrder(keys, task.version, scheduler, this.#others, slot);
@@ -105,7 +74,7 @@ export class Journal {
   async recordStep(step: HeldCommand<"record_step">, isRefusal = false): Promise<void> {
     if (isRefusal) this.#size.count(step);
     else this.#size.add(step.key, step.value ?? step.error ?? "");
-    await this.#ends.ending(this.#write("record_step", step));
+    await this.#ends.ending(this.#writer.write("record_step", step));
   }
 
   /** The handler sleeps, or waits to retry a step, possibly since an earlier attempt. */
@@ -115,7 +84,7 @@ export class Journal {
 
   /** Writes the end of a sleep, and resolves when it is its turn. */
   endSleep(key: string): Promise<void> {
-    return this.#ends.ending(this.#write("end_sleep", { key }));
+    return this.#ends.ending(this.#writer.write("end_sleep", { key }));
   }
 
   /** An entry that others end is about to begin, or is reached again: its end, when it is its turn. */
@@ -139,7 +108,9 @@ export class Journal {
 
   /** Times out a question or a wait for an event, unless it ended first. */
   async closeWait(key: string, error: string): Promise<void> {
-    const closing = this.#write("close_wait", { key, error }).then(() => this.#others.reportEnded([key]));
+    const closing = this.#writer
+      .write("close_wait", { key, error })
+      .then(() => this.#others.reportEnded([key]));
     await this.#ends.pending(closing);
   }
 

@@ -8,6 +8,7 @@ import {
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { ownOpen } from "../../task/queue.ts";
+import type { TaskWriter } from "./held-command.ts";
 
 type Asker = PromiseWithResolvers<JournalEnd>;
 
@@ -27,21 +28,15 @@ interface OpenEntry {
   asker: Asker | undefined;
 }
 
-export interface OutsideEndsSetup {
-  readonly task: TaskRecord;
-  readonly entries: readonly ListedEntry[];
-  readonly store: Pick<TaskStore, "get" | "journalEnds" | "journalEntry">;
-  /** Repeats a call of the store until it answers. */
-  readonly persist: <T>(ask: () => Promise<T>) => Promise<T>;
-  readonly onEnd: (ended: OutsideEnd, asker: Asker) => void;
-}
-
 /**
  * Learns which of a task's questions, calls and waits for events have ended. Others end them, at any time. Every record contains the number
  * of open ones: if it equals what an attempt knows, none has ended unseen, so usually nothing has to be read.
  */
 export class OutsideEnds {
-  readonly #setup: OutsideEndsSetup;
+  readonly #taskId: string;
+  readonly #store: Pick<TaskStore, "get" | "journalEnds" | "journalEntry">;
+  readonly #writer: Pick<TaskWriter, "persist">;
+  readonly #onEnd: (ended: OutsideEnd, asker: Asker) => void;
   /** Those not known to have ended, including those being written to the journal. */
   readonly #open = new Map<string, OpenEntry>();
   /** Those reported as ended. */
@@ -55,10 +50,19 @@ export class OutsideEnds {
   /** After everything that was in the journal when the attempt began. */
   #nextPlace = 0;
 
-  constructor(setup: OutsideEndsSetup) {
-    this.#setup = setup;
-    this.#seen = setup.task;
-    for (const { key, kind, doneAt, doneVersion, place } of setup.entries) {
+  constructor(
+    task: TaskRecord,
+    entries: readonly ListedEntry[],
+    store: Pick<TaskStore, "get" | "journalEnds" | "journalEntry">,
+    writer: Pick<TaskWriter, "persist">,
+    onEnd: (ended: OutsideEnd, asker: Asker) => void,
+  ) {
+    this.#taskId = task.id;
+    this.#store = store;
+    this.#writer = writer;
+    this.#onEnd = onEnd;
+    this.#seen = task;
+    for (const { key, kind, doneAt, doneVersion, place } of entries) {
       if (isEndedByOthers(kind) && doneAt === null) this.#open.set(key, { place, asker: undefined });
       this.#lastEnd = Math.max(this.#lastEnd, doneVersion ?? 0);
       this.#nextPlace = Math.max(this.#nextPlace, place + 1);
@@ -82,7 +86,7 @@ export class OutsideEnds {
     const asker = Promise.withResolvers<JournalEnd>();
     const ended = this.#unasked.get(key);
     if (ended === undefined) this.#open.set(key, { place: this.#open.get(key)?.place, asker });
-    else this.#setup.onEnd(ended, asker);
+    else this.#onEnd(ended, asker);
     return asker;
   }
 
@@ -104,13 +108,12 @@ export class OutsideEnds {
 
   /** Finds all that ended before this call. Rejects if the task cannot be read, or no longer belongs to the attempt. */
   async read(): Promise<void> {
-    const { store, persist, task } = this.#setup;
     const reported = [...this.#reported];
     this.#reported.clear();
     await this.#readEntries(reported);
     if (this.complete) return;
     if (this.#seen.version < this.#lastEnd) {
-      const record = await persist(() => store.get(task.id));
+      const record = await this.#writer.persist(() => this.#store.get(this.#taskId));
       if (record !== undefined) this.saw(record);
       if (this.complete) return;
     }
@@ -118,10 +121,9 @@ export class OutsideEnds {
   }
 
   async #endedKeys(): Promise<readonly string[]> {
-    const { store, persist, task } = this.#setup;
     const keys = [...this.#open].flatMap(([key, { place }]) => (place === undefined ? [] : key));
     if (ownOpen(this.#seen) === 0) return keys;
-    const ends = await persist(() => store.journalEnds(task.id, keys));
+    const ends = await this.#writer.persist(() => this.#store.journalEnds(this.#taskId, keys));
     return ends.filter(({ value, error }) => value !== null || error !== null).map(({ key }) => key);
   }
 
@@ -130,7 +132,6 @@ export class OutsideEnds {
   }
 
   async #readEntry(key: string): Promise<void> {
-    const { onEnd } = this.#setup;
     const place = this.#open.get(key)?.place;
     if (place === undefined) {
       // Its own write has not been answered: it comes after all that is looked for now, and is read then.
@@ -150,15 +151,14 @@ export class OutsideEnds {
     this.#lastEnd = Math.max(this.#lastEnd, entry.doneVersion ?? 0);
     const { doneAt, doneVersion } = entry;
     const ended = { time: { key, doneAt, doneVersion }, place };
-    if (input.asker !== undefined) onEnd({ ...ended, read: async () => entry }, input.asker);
+    if (input.asker !== undefined) this.#onEnd({ ...ended, read: async () => entry }, input.asker);
     // What it ended with is not kept for a handler that may never come to it.
     else this.#unasked.set(key, { ...ended, read: () => this.#entry(key) });
   }
 
   async #entry(key: string): Promise<JournalEntry> {
-    const { store, persist, task } = this.#setup;
-    const entry = await persist(() => store.journalEntry(task.id, key));
-    if (entry === undefined) throw new HoldfastError("fenced", `Task ${task.id} was deleted.`);
+    const entry = await this.#writer.persist(() => this.#store.journalEntry(this.#taskId, key));
+    if (entry === undefined) throw new HoldfastError("fenced", `Task ${this.#taskId} was deleted.`);
     return entry;
   }
 }

@@ -6,7 +6,7 @@ import { deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import { encodeError } from "./journalled.ts";
 import type { HeldTask } from "./held-task.ts";
-import type { HeldCommand, OpeningCommandName } from "./journal.ts";
+import type { HeldCommand, OpeningCommandName } from "./held-command.ts";
 import type { LifeLimit } from "./life-limit.ts";
 import type { Run } from "./run.ts";
 

@@ -5,10 +5,12 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { OwnContext } from "../own-context.ts";
+import type { Services } from "../services.ts";
 import type { RunTrace } from "../telemetry/run-trace.ts";
-import type { RunVersions } from "../tool/tool-config.ts";
+import { runVersions, type RunVersions } from "../tool/tool-config.ts";
+import type { Tool } from "../tool/tool.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
-import type { HeldCommand } from "./journal.ts";
+import type { HeldCommand } from "./held-command.ts";
 import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
 import type { LineSource, TaskLines } from "./task-lines.ts";
@@ -33,6 +35,25 @@ export interface RunSetup {
   readonly trace?: RunTrace | undefined;
   /** Creates a task for the run before something is journalled; left out for one that stays without. */
   readonly promote?: () => Promise<unknown>;
+}
+
+/** What a run has from its task, its tool and its runtime. */
+export function ofTask(
+  { id, wireId, attempt, toolVersion }: Pick<TaskRecord, "id" | "wireId" | "attempt" | "toolVersion">,
+  tool: Tool,
+  { inOwnContext, options }: Pick<Services, "inOwnContext" | "options">,
+): Pick<RunSetup, "taskId" | "wireId" | "attempt" | "versions" | "maxBodyBytes" | "inOwnContext"> {
+  const versions = runVersions(tool, { toolVersion });
+  return { taskId: id, wireId, attempt, versions, maxBodyBytes: options.maxBodyBytes, inOwnContext };
+}
+
+/** The same for a run that begins without a task; a task that is made for it has this id. */
+export function withoutTask(
+  id: string,
+  tool: Tool,
+  services: Pick<Services, "inOwnContext" | "options">,
+): ReturnType<typeof ofTask> {
+  return ofTask({ id, wireId: id, attempt: 1, toolVersion: tool.version }, tool, services);
 }
 
 /**
@@ -82,12 +103,7 @@ export class Run {
   }
 
   /** From now on it holds its task, with earlier attempts' journal entries. */
-  hold(
-    setup: Pick<
-      HeldTaskSetup,
-      "services" | "task" | "entries" | "parks" | "onRest" | "onStir" | "onUnreadable"
-    >,
-  ): HeldTask {
+  hold(setup: Omit<HeldTaskSetup, "life" | "slot">): HeldTask {
     const { task } = setup;
     const held = new HeldTask({ ...setup, life: this.life, slot: this.#slot });
     if (!this.life.change("hold")) {
