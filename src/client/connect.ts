@@ -7,7 +7,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { generationAt, type WireGenerationName } from "../generation/generations.ts";
 import type { JsonObject } from "../generation/message.ts";
-import { plainRead, readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
+import { plainReply, readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
 import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
@@ -39,6 +39,7 @@ import type { Receiver } from "./session/receiver/receiver.ts";
 import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
 import { setSdkQuestionHandlers } from "./question/sdk-question-handlers.ts";
 import type { TaskClient, CallAndWaitOptions, CallOptions, ListOptions, ReadOptions } from "./task-client.ts";
+import { readReply, type Reply } from "./reply/reply.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { ListenStreams } from "./task/listen-streams.ts";
@@ -183,7 +184,8 @@ export async function connectWith(
     progress,
     handles: store,
     onError,
-    readText: async (uri, until) => textOf(await plainRead((how) => sdk.readResource({ uri }, how), until)),
+    readText: async (uri, until) =>
+      readReply(await plainReply((how) => sdk.readResource({ uri }, how), until), textOf),
     requester,
     closeReceiver: receiver && (async () => receiver.close()),
   });
@@ -227,8 +229,8 @@ interface ConnectedClientOptions {
   readonly handles: HandleStore | undefined;
   /** Called with errors that fail no call or wait. */
   readonly onError: (error: unknown) => void;
-  /** Reads the text of a resource. Rejects with a `TaskClientError`. */
-  readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
+  /** Reads the text of a resource. */
+  readonly readText: (uri: string, signal: AbortSignal) => Promise<Reply<string>>;
   /** When it ends, all waits end. */
   readonly requester: RawRequester;
   /** Stops answering the server's questions that run as tasks; they stay in their store. */

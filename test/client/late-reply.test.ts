@@ -10,7 +10,10 @@ async function connected() {
   const received: JSONRPCMessage[] = [];
   server.onmessage = (message) => void received.push(message);
   await server.start();
-  const requester = new RawRequester({ name: "test", kind: undefined, transport, peer: {} }, systemClock);
+  const requester = new RawRequester(
+    { name: "test", shownAs: "test", kind: undefined, transport, peer: {} },
+    systemClock,
+  );
   await requester.start();
   onTestFinished(() => requester.close());
   return { requester, received, answer: (message: JSONRPCMessage) => transport.onmessage?.(message) };

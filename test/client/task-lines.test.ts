@@ -110,8 +110,10 @@ it("names a task whose requestor chose an id with other characters than those of
   const reader = {
     taskId: "a/b?c #d",
     clock: systemClock,
-    readText: async (uri: string) => (read.push(uri), ""),
-    get: async () => ended,
+    readText: async (uri: string) => (read.push(uri), { kind: "value" as const, value: "" }),
+    get: async () => ({ kind: "value" as const, value: ended }),
+    unreadable: (reply: unknown) => reply,
+    onTrouble: () => undefined,
     follow: false,
     run: () => undefined,
     events: new ClientEvents(undefined, systemClock),
@@ -146,8 +148,13 @@ it.each<["log" | "output", readonly unknown[]]>([
   const reader = {
     taskId: "a",
     clock: systemClock,
-    readText: async () => lines.map((each) => `${JSON.stringify(each)}\n`).join(""),
-    get: async (): Promise<CompletedTask> => ended,
+    readText: async () => ({
+      kind: "value" as const,
+      value: lines.map((each) => `${JSON.stringify(each)}\n`).join(""),
+    }),
+    get: async () => ({ kind: "value" as const, value: ended }),
+    unreadable: (reply: unknown) => reply,
+    onTrouble: () => undefined,
     follow: true,
     run: () => undefined,
     events: new ClientEvents(undefined, systemClock),

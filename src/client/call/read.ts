@@ -9,15 +9,15 @@ import {
 import type { JsonObject } from "../../generation/message.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
-import { sendWithRetries } from "../reply/retry.ts";
-import { replyError } from "../reply/reply.ts";
+import { rateLimitAsLost, sendWithRetries } from "../reply/retry.ts";
+import { replyError, type Reply, type Unanswered } from "../reply/reply.ts";
 import type { ReadOptions } from "../task-client.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskHandle } from "../task/task-handle.ts";
 import { assertMs, withWaitLimit } from "../task/wait-limit.ts";
 import type { ReadAnswer, ReadRequest, TaskProtocol } from "../task-protocol.ts";
 import { makeIdempotencyKey } from "./idempotency.ts";
-import { sendFailure } from "../transport/send-failure.ts";
+import { errorAnswer, sendFailure } from "../transport/send-failure.ts";
 
 export interface ReadServices {
   readonly protocol: TaskProtocol;
@@ -70,8 +70,9 @@ async function startRead(
 ): Promise<ReadAnswer> {
   let repeat = false;
   const reply = await sendWithRetries(() => read({ ...request, repeat }, signal), clock, signal, {
-    mayRepeat: ({ notReceived }) => {
-      repeat ||= !notReceived;
+    mayRepeat: (failed) => {
+      if (failed.kind !== "lost") return false;
+      repeat ||= !failed.notReceived;
       return true;
     },
   });
@@ -101,27 +102,43 @@ function isPrompt(answer: JsonObject): answer is GetPromptResult {
 /** The longest delay of a timer: the signal limits the time, not the SDK. */
 const noTimeoutMs = 2 ** 31 - 1;
 
-/** A read by the SDK's client, which rejects with a TaskClientError. */
+/** A read by the SDK's client. Rejects with a TaskClientError, or the signal's reason. */
 export async function plainRead<Result>(
   read: (options: RequestOptions) => Promise<Result>,
   signal: AbortSignal,
 ): Promise<Result> {
+  const reply = await plainReply(read, signal);
+  if (reply.kind === "value") return reply.value;
+  throw replyError(reply);
+}
+
+/** The same, with what the server says about the next try. Rejects with the signal's reason, or if a repeat would not help. */
+export async function plainReply<Result>(
+  read: (options: RequestOptions) => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Reply<Result>> {
   try {
-    return await read({ signal, timeout: noTimeoutMs });
+    return { kind: "value", value: await read({ signal, timeout: noTimeoutMs }) };
   } catch (cause) {
     signal.throwIfAborted();
-    throw plainError(cause);
+    return rateLimitAsLost(plainFailure(cause));
   }
 }
 
-function plainError(cause: unknown): TaskClientError {
-  if (cause instanceof TaskClientError) return cause;
+function plainFailure(cause: unknown): Unanswered {
+  if (
+    cause instanceof TaskClientError &&
+    cause.code !== "connection" &&
+    cause.code !== "unauthorized" &&
+    cause.code !== "protocol"
+  )
+    throw cause;
   // A question in the server's answer, of a kind that this client did not declare.
   if (cause instanceof SdkError && cause.code === SdkErrorCode.CapabilityNotSupported)
-    return new TaskClientError("unanswered", cause.message, { cause });
+    throw new TaskClientError("unanswered", cause.message, { cause });
   if (cause instanceof ProtocolError) {
     const { code, message, data } = cause;
-    return replyError({ kind: "error", error: { code, message, ...(data !== undefined && { data }) } });
+    return errorAnswer({ code, message, ...(data !== undefined && { data }) });
   }
-  return replyError(sendFailure(cause));
+  return sendFailure(cause);
 }

@@ -21,7 +21,7 @@ import type { ClientClock } from "../clock.ts";
 import { failureOf, rpcCodeOf, type ClientEventData } from "../client-events.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { sendWithRetries } from "../reply/retry.ts";
-import { type Reply, replyError } from "../reply/reply.ts";
+import { type Reply, replyError, rpcErrorIn } from "../reply/reply.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
 
 export interface ToolCallServices extends StartServices {
@@ -280,7 +280,8 @@ async function untilStarted(
     const send = async (): Promise<Reply<CallAnswer>> => {
       const sentAt = clock.elapsed();
       const message = arrivedAt === undefined ? undefined : tooOldToRepeat(sentAt - arrivedAt, recognisedMs);
-      if (message !== undefined) return { kind: "bad", code: "connection", message, cause: lostBy };
+      if (message !== undefined)
+        return { kind: "bad", code: "connection", isFinal: true, message, cause: lostBy };
       events.emit({ type: "call_sent", ...about, attempt: ++attempt, repeat });
       const reply = await protocol.call({ ...sent, repeat }, signal);
       if (reply.kind === "lost" && !reply.notReceived) arrivedAt ??= sentAt;
@@ -288,12 +289,13 @@ async function untilStarted(
       return reply;
     };
     const reply = await sendWithRetries(send, clock, signal, {
-      mayRepeat: (lost) => {
-        repeat ||= !lost.notReceived;
-        return lost.notReceived || protocol.recognisesRepeats;
+      mayRepeat: (failed) => {
+        if (failed.kind !== "lost") return false;
+        repeat ||= !failed.notReceived;
+        return failed.notReceived || protocol.recognisesRepeats;
       },
-      onPause: (retryInMs, { error }) =>
-        events.emit({ type: "call_delayed", ...about, ...rpcCodeOf(error), retryInMs }),
+      onPause: (retryInMs, failed) =>
+        events.emit({ type: "call_delayed", ...about, ...rpcCodeOf(rpcErrorIn(failed)), retryInMs }),
     });
     if (repeat && reply.kind === "error" && isNotRepeatable(reply.error)) {
       const message = "The answer was lost, and the tool creates no task that could be found again";

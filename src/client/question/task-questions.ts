@@ -5,7 +5,7 @@ import type { ClientClock } from "../clock.ts";
 import { rpcCodeOf } from "../client-events.ts";
 import type { InputRequiredTask, OpenQuestion, RemoteTask } from "../task/remote-task.ts";
 import { sendWithRetries } from "../reply/retry.ts";
-import { type Reply, replyError } from "../reply/reply.ts";
+import { replyError } from "../reply/reply.ts";
 import type { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
 import type { StoredAnswers } from "../handles/call-journal.ts";
@@ -96,7 +96,7 @@ export class TaskQuestions {
         answer.kind === "answer"
           ? () => protocol.answer(taskId, key, answer.result, signal)
           : () => protocol.cancel(taskId, signal);
-      const reply = await sendWithRetries(retryingInternalErrors(send), clock, signal);
+      const reply = await sendWithRetries(send, clock, signal);
       if (!this.#isAskedAgain(question)) this.#answers.delete(key);
       if (reply.kind !== "value") {
         const error = replyError(reply, taskId);
@@ -124,25 +124,4 @@ export class TaskQuestions {
     if (answer.kind === "answer") await answers?.keep(key, answer.result);
     return answer;
   }
-}
-
-/** A server with a full disk answers -32603, and accepts the same answer later. */
-const maxInternalErrors = 10;
-
-function retryingInternalErrors(send: () => Promise<Reply<undefined>>): () => Promise<Reply<undefined>> {
-  let failures = 0;
-  return async () => {
-    const reply = await send();
-    if (reply.kind !== "error" || reply.error.code !== -32603 || ++failures >= maxInternalErrors)
-      return reply;
-    const { error } = reply;
-    return {
-      kind: "lost",
-      notReceived: false,
-      retryAfterMs: undefined,
-      message: error.message,
-      cause: undefined,
-      error,
-    };
-  };
 }

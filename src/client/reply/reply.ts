@@ -14,10 +14,14 @@ export interface LostReply {
   readonly error: JsonRpcError | undefined;
 }
 
-/** There is no valid answer, and a repeat would not help. */
+/** There is no valid answer, and for this request a repeat would not help. */
 export interface BadReply {
   readonly kind: "bad";
   readonly code: "connection" | "unauthorized" | "protocol";
+  /** Whether the server itself said so, or this client: not a proxy, a firewall or a login page on the way. */
+  readonly isFinal: boolean;
+  /** See `isViolation`. */
+  readonly isViolation?: boolean;
   readonly message: string;
   readonly cause?: unknown;
   /** The task that an invalid answer names. */
@@ -39,9 +43,38 @@ export interface ValueReply<Value> {
 /** The outcome of one request. Its sender decides whether to repeat it. An aborted signal throws instead. */
 export type Reply<Value> = ValueReply<Value> | ErrorReply | LostReply | BadReply;
 
+/** A reply without an answer. */
+export type Unanswered = Exclude<Reply<unknown>, { readonly kind: "value" }>;
+
 /** Whether the server does not know the task that the request was about. */
 export function isUnknown(reply: Reply<unknown>): boolean {
   return reply.kind === "error" && reply.error.code === -32602;
+}
+
+/**
+ * Whether a request that may be repeated, such as a read of a known task, ends with this reply. Only what the server itself says about the
+ * task or the caller ends it: the task is unknown, access is refused. Everything else passes: a page of a proxy, a server that is busy,
+ * broken or being replaced.
+ */
+export function isFinal(reply: Unanswered): boolean {
+  switch (reply.kind) {
+    case "error":
+      return isUnknown(reply) || isMissingCapability(reply.error);
+    case "lost":
+      return false;
+    case "bad":
+      return reply.isFinal;
+  }
+}
+
+/** Whether the server failed, or is too busy: the same request may succeed later. */
+export function isTransient({ code }: Pick<JsonRpcError, "code">): boolean {
+  return code === -32603 || code === -32000;
+}
+
+/** Whether the answer is JSON-RPC, and what it says breaks the protocol. */
+export function isViolation(reply: Reply<unknown>): boolean {
+  return reply.kind === "bad" && reply.isViolation === true;
 }
 
 /** Parses the value of a reply by `read`; a violation becomes a bad reply with the code `protocol`. */
@@ -50,7 +83,7 @@ export function readReply<From, To>(reply: Reply<From>, read: (value: From) => T
   const value = read(reply.value);
   if (!(value instanceof Violation)) return { ...reply, value };
   const { message, taskId } = value;
-  return { kind: "bad", code: "protocol", message, taskId };
+  return { kind: "bad", code: "protocol", isFinal: false, isViolation: true, message, taskId };
 }
 
 /** Why an answer breaks the protocol. Returned, not thrown. */
@@ -69,10 +102,7 @@ export class Violation {
 const missingCapabilityNumbers = [-32021, -32003];
 
 /** The caller's error for a reply without a value. */
-export function replyError(
-  reply: Exclude<Reply<unknown>, { kind: "value" }>,
-  taskId?: string,
-): TaskClientError {
+export function replyError(reply: Unanswered, taskId?: string): TaskClientError {
   switch (reply.kind) {
     case "error":
       return rpcError(reply.error, taskId);
@@ -85,6 +115,11 @@ export function replyError(
         taskId: taskId ?? reply.taskId,
       });
   }
+}
+
+/** The JSON-RPC error of a reply, if the server sent one. */
+export function rpcErrorIn(reply: Reply<unknown>): JsonRpcError | undefined {
+  return reply.kind === "error" || reply.kind === "lost" ? reply.error : undefined;
 }
 
 function rpcError(error: JsonRpcError, taskId: string | undefined): TaskClientError {

@@ -1,13 +1,13 @@
 import type { ClientClock } from "../clock.ts";
 import { retryDelay } from "../task/poll-delays.ts";
-import type { LostReply, Reply } from "./reply.ts";
+import { isFinal, isTransient, isViolation, type Reply, type Unanswered } from "./reply.ts";
 import { isJsonObject } from "../../generation/message.ts";
 
 interface RetryOptions {
-  /** Whether to retry after this lost reply; otherwise it is returned. Default: always. */
-  readonly mayRepeat?: (reply: LostReply) => boolean;
+  /** Whether to retry after this reply; otherwise it is returned. Default: after any that leaves the answer open. */
+  readonly mayRepeat?: (reply: Unanswered) => boolean;
   /** Called before each pause. */
-  readonly onPause?: (ms: number, reply: LostReply) => void;
+  readonly onPause?: (ms: number, reply: Unanswered) => void;
 }
 
 /** Sends a request until it is answered or the signal aborts, with exponential backoff. */
@@ -15,15 +15,25 @@ export async function sendWithRetries<Value>(
   send: () => Promise<Reply<Value>>,
   clock: ClientClock,
   signal: AbortSignal,
-  { mayRepeat = () => true, onPause }: RetryOptions = {},
+  { mayRepeat = mayPass, onPause }: RetryOptions = {},
 ): Promise<Reply<Value>> {
   for (let failures = 1; ; failures++) {
     const reply = await send();
-    if (reply.kind !== "lost" || !mayRepeat(reply)) return reply;
-    const pause = retryDelay(failures, clock.random(), reply.retryAfterMs);
+    if (reply.kind === "value" || !mayRepeat(reply)) return reply;
+    const pause = retryDelay(
+      failures,
+      clock.random(),
+      reply.kind === "lost" ? reply.retryAfterMs : undefined,
+    );
     onPause?.(pause, reply);
     await clock.sleep(pause, signal);
   }
+}
+
+/** Whether the same request may be answered later. */
+export function mayPass(reply: Unanswered): boolean {
+  if (reply.kind === "error") return isTransient(reply.error);
+  return !isFinal(reply) && !isViolation(reply);
 }
 
 /** The code of a Holdfast server's rate and size limits. */

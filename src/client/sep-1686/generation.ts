@@ -252,5 +252,6 @@ const notCancellable: ErrorReply = {
 const notCancelled: Reply<never> = {
   kind: "bad",
   code: "protocol",
+  isFinal: true,
   message: `The server was asked to cancel the task, but it is still running after ${cancelWaitMs / 1000} seconds`,
 };

@@ -102,7 +102,7 @@ export class SepCalls {
       if (found.kind === "value") return created;
       if (found.kind !== "error") return found;
       const refusal = this.#whyNotRepeatable(call);
-      if (refusal !== undefined) return { kind: "bad", code: "connection", ...refusal };
+      if (refusal !== undefined) return { kind: "bad", code: "connection", isFinal: true, ...refusal };
     }
     const open = this.#send(call);
     const services = { clock, getTask: async (until: AbortSignal) => getTask(taskId, until) };

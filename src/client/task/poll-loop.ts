@@ -3,11 +3,22 @@ import type { ClientWaitSpan } from "../client-telemetry.ts";
 import { rpcCodeOf, type ClientEvents } from "../client-events.ts";
 import type { ListenStreams, Unsubscribe } from "./listen-streams.ts";
 import type { TaskPollLimit, ClientPollLimit } from "./poll-limits.ts";
-import { isUnknown, type Reply, replyError } from "../reply/reply.ts";
+import {
+  isFinal,
+  isTransient,
+  isUnknown,
+  isViolation,
+  type Reply,
+  replyError,
+  rpcErrorIn,
+  type Unanswered,
+} from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
-import { expiryTime, pollDelay, pollInterval, fallbackDelay, retryDelay } from "./poll-delays.ts";
+import { Failures } from "./failures.ts";
+import { expiryTime, pollDelay, pollInterval, fallbackDelay } from "./poll-delays.ts";
 import type { RemoteTask } from "./remote-task.ts";
+import type { Trouble } from "./task-handle.ts";
 import type { Source, TaskState, Verdict } from "./task-state.ts";
 
 /** What polling needs of the client. */
@@ -26,6 +37,10 @@ export interface PolledTask {
   readonly state: TaskState;
   /** The wait that polls are made for, if it is traced. */
   readonly span: () => ClientWaitSpan | undefined;
+  /** Whether the server is known to have, or to have had, the task. One that only a caller names may be none of this server's. */
+  readonly isKnown: () => boolean;
+  /** Called when a poll failed, and with null when the server answers again. */
+  readonly onTrouble: (trouble: Trouble | null) => void;
   /** Called with each polled or pushed state. Throwing at a polled one ends the polling. */
   readonly onState: (task: RemoteTask, source: Source, from: "poll" | "push") => Verdict;
   /** Called with the pause that the server asks for, in milliseconds. */
@@ -34,8 +49,8 @@ export interface PolledTask {
   readonly onUnknown: (reply: Reply<unknown>) => void;
 }
 
-/** After this many internal errors in a row the wait fails. */
-const maxInternalErrors = 10;
+/** After this many answers in a row that break the protocol the wait fails: the server will not stop sending them. */
+const maxViolations = 3;
 
 type Updates =
   /** The server pushes the task's changes, so that polls are only the fallback. */
@@ -54,29 +69,34 @@ export class PollLoop {
   #updates: Updates = { kind: "polled", since: -Infinity };
   #isDueNow = false;
   /** The last failure, until a poll succeeds. */
-  #failed: { readonly failures: number; readonly at: number; readonly retryAt: number } | undefined;
+  #failed: { readonly at: number; readonly retryAt: number } | undefined;
+  readonly #failures: Failures;
 
   constructor(task: PolledTask, services: PollServices) {
     this.#task = task;
     this.#services = services;
+    this.#failures = new Failures(services.clock);
   }
 
   /** Resolves once the task has ended or is unknown. */
   async run(signal: AbortSignal): Promise<void> {
-    const { taskId, limit, state, onState, onUnknown } = this.#task;
+    const { taskId, limit, state, onState, onUnknown, isKnown, onTrouble } = this.#task;
     let isGone = false;
     limit.onChange = () => this.#reschedule();
     const unsubscribe = this.#subscribe(signal);
     const unregister = this.#services.limit.register();
     try {
-      for (let internalErrors = 0; ;) {
+      for (let violations = 0; ;) {
         const polled = await this.#poll(signal);
         if (polled === undefined) return;
         const { reply, source } = polled;
         if (reply.kind === "value") {
-          if (this.#failed !== undefined) this.#services.events.emit({ type: "poll_recovered", taskId });
+          if (this.#failures.end()) {
+            this.#services.events.emit({ type: "poll_recovered", taskId });
+            onTrouble(null);
+          }
           this.#failed = undefined;
-          internalErrors = 0;
+          violations = 0;
           onState(reply.value, source, "poll");
           continue;
         }
@@ -84,10 +104,12 @@ export class PollLoop {
           isGone = true;
           return onUnknown(reply);
         }
-        const isInternal = reply.kind === "error" && reply.error.code === -32603;
-        if (reply.kind !== "lost" && !(isInternal && ++internalErrors < maxInternalErrors)) {
-          throw replyError(reply, taskId);
-        }
+        violations = isViolation(reply) ? violations + 1 : 0;
+        const isOver =
+          isFinal(reply) ||
+          violations === maxViolations ||
+          (reply.kind === "error" && !isTransient(reply.error) && !isKnown());
+        if (isOver) throw replyError(reply, taskId);
         this.#scheduleRetry(reply);
       }
     } finally {
@@ -216,22 +238,29 @@ export class PollLoop {
   }
 
   /** Schedules the next try. Throws if the task's ttl has passed without contact. */
-  #scheduleRetry(reply: Reply<unknown>): void {
+  #scheduleRetry(reply: Unanswered): void {
     const { taskId } = this.#task;
     const { clock, events } = this.#services;
-    const lost = reply.kind === "lost" ? reply : undefined;
     const now = clock.elapsed();
     // Ends this wait only: the server may have extended the ttl, which the next wait finds out.
     if (this.#expiryTime() <= now) {
       const message = "The task's time to live ended while the server could not be reached";
-      throw new TaskClientError("expired", message, { cause: lost?.cause, taskId });
+      const cause = reply.kind === "error" ? undefined : reply.cause;
+      throw new TaskClientError("expired", message, { cause, taskId });
     }
-    const failures = (this.#failed?.failures ?? 0) + 1;
-    const random = clock.random();
-    this.#failed = { failures, at: now, retryAt: now + retryDelay(failures, random) };
-    const retryInMs = this.#dueAt(random) - now;
-    const error = reply.kind === "error" ? reply.error : lost?.error;
-    events.emit({ type: "poll_failed", taskId, failures, ...rpcCodeOf(error), retryInMs });
+    const { retryInMs: pause, ...trouble } = this.#failures.next(reply);
+    this.#failed = { at: now, retryAt: now + pause };
+    const retryInMs = this.#dueAt(clock.random()) - now;
+    const { failures, message } = trouble;
+    events.emit({
+      type: "poll_failed",
+      taskId,
+      failures,
+      message,
+      ...rpcCodeOf(rpcErrorIn(reply)),
+      retryInMs,
+    });
+    this.#task.onTrouble({ ...trouble, retryInMs });
   }
 
   #expiryTime(): number {

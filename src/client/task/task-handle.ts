@@ -14,6 +14,22 @@ export interface WaitOptions {
    * Default: the server's interval.
    */
   readonly pollIntervalMs?: number | undefined;
+  /** Milliseconds without a valid answer of the server after which the wait rejects with `connection`. Default: no limit. */
+  readonly unreachableTimeoutMs?: number | undefined;
+  /** Called each time that the server gives no valid answer, and with `null` when it answers again. The wait goes on meanwhile. */
+  readonly onTrouble?: ((trouble: Trouble | null) => unknown) | undefined;
+}
+
+/** Why a wait gets no answer at the moment. */
+export interface Trouble {
+  /** What happened last, in a sentence. */
+  readonly message: string;
+  /** How many tries have failed in a row, from 1. */
+  readonly failures: number;
+  /** Milliseconds since the first of them. */
+  readonly unreachableMs: number;
+  /** Milliseconds until the next try. */
+  readonly retryInMs: number;
 }
 
 /** Options of reading a log or an output. */

@@ -6,6 +6,10 @@ import { rpcCodeOf, type ClientEvents } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol, LineListener } from "../task-protocol.ts";
+import { replyError, rpcErrorIn, type Reply, type Unanswered } from "../reply/reply.ts";
+import { mayPass } from "../reply/retry.ts";
+import { Failures } from "./failures.ts";
+import type { Trouble } from "./task-handle.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 
 interface Line {
@@ -32,26 +36,29 @@ export interface OutputPart extends Line {
 export interface LineReader {
   readonly taskId: string;
   readonly clock: ClientClock;
-  /** The text of a resource. Rejects with `connection` if the server cannot be reached now. */
-  readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
-  readonly get: (signal: AbortSignal) => Promise<RemoteTask>;
+  /** The text of a resource. */
+  readonly readText: (uri: string, signal: AbortSignal) => Promise<Reply<string>>;
+  readonly get: (signal: AbortSignal) => Promise<Reply<RemoteTask>>;
+  /** The error for an answer to `get` that is no task. */
+  readonly unreadable: (reply: Unanswered) => unknown;
   /** `followLines` of the protocol. */
   readonly followLines?: TaskProtocol["followLines"];
   /** Tracks background work, so that closing the client waits for it. */
   readonly run: (work: Promise<void>) => void;
   /** Whether to continue until the task has ended. */
   readonly follow: boolean;
+  readonly onTrouble: (trouble: Trouble | null) => void;
   /** Receives an event when the server cannot be reached, and when it answers again. */
   readonly events: Pick<ClientEvents, "emit">;
 }
 
-/** The pause before reading on if the task has no poll interval, or if the server could not be reached (ms). */
+/** The pause before reading on if the task has no poll interval (ms). */
 const pauseMs = 1_000;
 
 /** The lines of a task's list from the first that the server keeps; with `follow` also each new line, until the task has ended. */
 export async function* readLines<Read extends Line>(
   list: LineList,
-  { taskId, clock, readText, get, follow, followLines, run, events }: LineReader,
+  { taskId, clock, readText, get, unreadable, follow, followLines, run, events, onTrouble }: LineReader,
   signal: AbortSignal,
 ): AsyncGenerator<Read, void, undefined> {
   const uri = taskResourceUri(taskId, list);
@@ -61,48 +68,57 @@ export async function* readLines<Read extends Line>(
     // If that fails, the list is polled.
     run(followLines(uri, updates, AbortSignal.any([signal, finished.signal])).catch(() => undefined));
   }
-  let failures = 0;
-  const lost = ({ error }: TaskClientError): void => {
-    failures++;
-    events.emit({ type: "poll_failed", taskId, failures, ...rpcCodeOf(error), retryInMs: pauseMs });
-  };
-  try {
-    for (let after = 0; ;) {
-      const read = await unlessLost(async () => {
-        // The state first: a task that has ended has no lines after those that are read then.
-        const task = await get(signal);
-        const text = await readText(`${uri}?after=${after}`, signal);
-        return { task, lines: linesIn<Read>(text, list, after) };
-      }, lost);
-      if (read !== undefined && failures > 0) {
-        failures = 0;
-        events.emit({ type: "poll_recovered", taskId });
+  const failed = new Failures(clock);
+  /** Resolves with an answer, however long the server gives none. Rejects if a repeat would not help. */
+  const ask = async <T>(
+    send: () => Promise<Reply<T>>,
+    errorOf: (reply: Unanswered) => unknown,
+  ): Promise<T> => {
+    for (;;) {
+      const reply = await send();
+      if (reply.kind === "value") {
+        if (failed.end()) {
+          events.emit({ type: "poll_recovered", taskId });
+          onTrouble(null);
+        }
+        return reply.value;
       }
-      for (const line of read?.lines ?? []) {
+      if (!mayPass(reply)) throw errorOf(reply);
+      const trouble = failed.next(reply);
+      const { message, failures, retryInMs } = trouble;
+      events.emit({
+        type: "poll_failed",
+        taskId,
+        failures,
+        message,
+        ...rpcCodeOf(rpcErrorIn(reply)),
+        retryInMs,
+      });
+      onTrouble(trouble);
+      await clock.sleep(retryInMs, signal);
+    }
+  };
+  const state = async (): Promise<RemoteTask> => ask(() => get(signal), unreadable);
+  try {
+    // A task that has ended has no lines after those that are read then.
+    let task = await state();
+    for (let after = 0; ;) {
+      const text = await ask(
+        () => readText(`${uri}?after=${after}`, signal),
+        (reply) => replyError(reply, taskId),
+      );
+      const lines = linesIn<Read>(text, list, after);
+      for (const line of lines) {
         yield line;
         after = line.seq;
       }
-      if (read === undefined) await clock.sleep(pauseMs, signal);
-      else if (read.lines.length === 0) {
-        if (!follow || hasEnded(read.task)) return;
-        await updates.next(read.task.pollIntervalMs ?? pauseMs, signal);
-      }
+      if (lines.length > 0) continue;
+      if (!follow || hasEnded(task)) return;
+      await updates.next(task.pollIntervalMs ?? pauseMs, signal);
+      task = await state();
     }
   } finally {
     finished.abort();
-  }
-}
-
-async function unlessLost<T>(
-  read: () => Promise<T>,
-  onLost: (error: TaskClientError) => void,
-): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof TaskClientError) || error.code !== "connection") throw error;
-    onLost(error);
-    return undefined;
   }
 }
 

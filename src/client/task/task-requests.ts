@@ -6,16 +6,15 @@ import { isUnknown, type Reply, replyError } from "../reply/reply.ts";
 import { sendWithRetries } from "../reply/retry.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
-import { readLines, type LogLine, type OutputPart } from "./task-lines.ts";
-import type { RemoteTask } from "./remote-task.ts";
+import { readLines, type LineReader, type LogLine, type OutputPart } from "./task-lines.ts";
 
 interface TaskRequestServices {
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly events: ClientEvents;
   readonly background: BackgroundWork;
-  /** Reads the text of a resource. Rejects with a `TaskClientError`. */
-  readonly readText: (uri: string, signal: AbortSignal) => Promise<string>;
+  /** Reads the text of a resource. */
+  readonly readText: LineReader["readText"];
 }
 
 /** What callers request for their tasks, besides the polls of a wait. */
@@ -44,18 +43,17 @@ export class TaskRequests {
     if (reply.kind !== "value") throw replyError(reply, taskId);
   }
 
-  /** The lines of the task's log or output; `get` reads its state. See `readLines`. */
+  /** The lines of the task's log or output. See `readLines`. */
   lines<Read extends LogLine | OutputPart>(
     taskId: string,
     list: LineList,
-    follow: boolean,
-    get: (signal: AbortSignal) => Promise<RemoteTask>,
+    how: Pick<LineReader, "follow" | "get" | "unreadable" | "onTrouble">,
     signal: AbortSignal,
   ): AsyncGenerator<Read, void, undefined> {
     const { protocol, clock, background, readText, events } = this.#services;
     const { followLines } = protocol;
     const run = (work: Promise<void>): void => background.run(work);
-    const reader = { taskId, clock, readText, get, run, follow, followLines, events };
+    const reader = { ...how, taskId, clock, readText, run, followLines, events };
     return readLines<Read>(list, reader, signal);
   }
 }

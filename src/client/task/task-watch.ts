@@ -6,9 +6,10 @@ import { failureOf, type WaitOutcome } from "../client-events.ts";
 import { TaskPollLimit } from "./poll-limits.ts";
 import { PollLoop, type PolledTask, type PollServices } from "./poll-loop.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
-import { isUnknown, type Reply, replyError } from "../reply/reply.ts";
+import { isUnknown, type Reply, replyError, type Unanswered } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { unknownTask } from "./task-requests.ts";
+import type { Trouble } from "./task-handle.ts";
 import { TaskState, type Source, type Verdict } from "./task-state.ts";
 import { TaskQuestions } from "../question/task-questions.ts";
 
@@ -91,15 +92,20 @@ export class TaskWatch {
   /**
    * The current state of the task, then each change; ends after a terminal state. A slow reader gets the newest
    * state only. Rejects with the signal's reason, or a TaskClientError. `pollIntervalMs` is the interval that this
-   * wait asks for.
+   * wait asks for. `onTrouble` is called when polls fail, and with null when they succeed again.
    */
-  async *updates(signal?: AbortSignal, pollIntervalMs?: number): AsyncGenerator<RemoteTask, void, undefined> {
+  async *updates(
+    signal?: AbortSignal,
+    pollIntervalMs?: number,
+    onTrouble?: (trouble: Trouble | null) => void,
+  ): AsyncGenerator<RemoteTask, void, undefined> {
     signal?.throwIfAborted();
     const removeInterval = this.#pollLimit.addInterval(pollIntervalMs);
     const { taskId, tool } = this;
     const { tracing } = this.#services.callbacks;
     const span = tracing?.wait({ taskId, tool, beside: this.#run?.span });
     const run = this.#join(span);
+    const told = onTrouble && run.onTrouble(onTrouble);
     let shown: RemoteTask | undefined;
     let outcome: WaitOutcome = "left";
     try {
@@ -118,6 +124,7 @@ export class TaskWatch {
       throw error;
     } finally {
       removeInterval();
+      told?.();
       run.removeWait(span);
       this.#services.polling.events.emit({ type: "wait_ended", taskId, outcome });
       const isToolError = shown?.status === "completed" && shown.result.isError === true;
@@ -125,15 +132,22 @@ export class TaskWatch {
     }
   }
 
-  /** Reads the task's state once. */
-  async get(signal: AbortSignal): Promise<RemoteTask> {
+  /** Reads the task's state once. The answer is not stored: it may be older than the last poll's. */
+  async ask(signal: AbortSignal): Promise<Reply<RemoteTask>> {
     const reply = await this.#services.polling.protocol.get(this.taskId, signal);
-    if (reply.kind === "value") {
-      // Not stored: this answer may be older than the last poll's.
-      this.#confirm();
-      return reply.value;
-    }
-    throw isUnknown(reply) ? this.#unknownError(reply) : replyError(reply, this.taskId);
+    if (reply.kind === "value") this.#confirm();
+    return reply;
+  }
+
+  /** The same. Rejects if there is no answer. */
+  async get(signal: AbortSignal): Promise<RemoteTask> {
+    const reply = await this.ask(signal);
+    if (reply.kind === "value") return reply.value;
+    throw this.errorOf(reply);
+  }
+
+  errorOf(reply: Unanswered): TaskClientError {
+    return isUnknown(reply) ? this.#unknownError(reply) : replyError(reply, this.taskId);
   }
 
   /** Withdraws the task's questions from the user. The client's own signal ends the waits. */
@@ -162,6 +176,8 @@ export class TaskWatch {
       limit: this.#pollLimit,
       state: this.#state,
       span: () => run.span,
+      isKnown: () => this.#existence.kind !== "unconfirmed",
+      onTrouble: (trouble) => run.trouble(trouble),
       onState: (state, source, from) => {
         const verdict = this.#see(state, source, from);
         const isNewest = verdict === "updated" || verdict === "same";
@@ -253,6 +269,7 @@ export class PollRun {
   /** Aborts when all waits have ended, the client closes, or polling failed. */
   readonly signal: AbortSignal;
   readonly #wakeups = new Set<() => void>();
+  readonly #troubled = new Set<(trouble: Trouble | null) => void>();
   #waits = 0;
   /** Traced waits, in the order in which they began. */
   readonly #spans = new Set<ClientWaitSpan>();
@@ -275,6 +292,16 @@ export class PollRun {
   get span(): ClientWaitSpan | undefined {
     const [oldest] = this.#spans;
     return oldest;
+  }
+
+  /** Returns a function that removes the listener. */
+  onTrouble(listener: (trouble: Trouble | null) => void): () => void {
+    this.#troubled.add(listener);
+    return () => this.#troubled.delete(listener);
+  }
+
+  trouble(trouble: Trouble | null): void {
+    for (const listener of this.#troubled) listener(trouble);
   }
 
   addWait(span: ClientWaitSpan | undefined): void {

@@ -1,7 +1,7 @@
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock, Deadline } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import type { WaitOptions } from "./task-handle.ts";
+import type { Trouble, WaitOptions } from "./task-handle.ts";
 import type { TaskReference } from "./task-reference.ts";
 
 /** Ends one wait early: by the caller's signal or `timeoutMs`. Clear it when the wait has ended. */
@@ -10,15 +10,25 @@ export class WaitLimit {
   readonly signal: AbortSignal | undefined;
   /** The task for the timeout error, if it is known. */
   reference: TaskReference | undefined;
+  /** Called with each failure to get an answer. */
+  readonly onTrouble: (trouble: Trouble | null) => void;
   readonly #deadline: Deadline | undefined;
 
-  constructor({ signal, timeoutMs }: WaitOptions, clock: ClientClock) {
+  constructor({ signal, timeoutMs, unreachableTimeoutMs, onTrouble }: WaitOptions, clock: ClientClock) {
     this.signal = signal;
+    const over =
+      timeoutMs === undefined && unreachableTimeoutMs === undefined ? undefined : new AbortController();
+    this.onTrouble = (trouble) => {
+      onTrouble?.(trouble);
+      if (trouble === null || trouble.unreachableMs < (unreachableTimeoutMs ?? Infinity)) return;
+      const message = `The server gave no valid answer for ${unreachableTimeoutMs} ms: ${trouble.message}`;
+      over?.abort(new TaskClientError("connection", message, { reference: this.reference }));
+    };
+    if (over === undefined) return;
+    this.signal = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
     if (timeoutMs === undefined) return;
     const deadline = clock.deadline(timeoutMs);
-    const late = new AbortController();
-    deadline.signal.addEventListener("abort", () => late.abort(this.#error(timeoutMs)), { once: true });
-    this.signal = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+    deadline.signal.addEventListener("abort", () => over.abort(this.#error(timeoutMs)), { once: true });
     this.#deadline = deadline;
   }
 
@@ -38,8 +48,9 @@ export class WaitLimit {
 }
 
 /** Throws a RangeError for invalid options. */
-export function assertWait({ timeoutMs, pollIntervalMs }: WaitOptions): void {
+export function assertWait({ timeoutMs, pollIntervalMs, unreachableTimeoutMs }: WaitOptions): void {
   assertMs("timeoutMs", timeoutMs);
+  assertMs("unreachableTimeoutMs", unreachableTimeoutMs);
   assertMs("pollIntervalMs", pollIntervalMs);
 }
 

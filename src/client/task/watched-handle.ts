@@ -4,6 +4,7 @@ import type { ClientClock } from "../clock.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
 import { isExpiredError } from "../../task/outcome.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
+import type { Unanswered } from "../reply/reply.ts";
 import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
 import type { LinesOptions, TaskHandle, WaitOptions } from "./task-handle.ts";
 import type { LineList } from "../../task/task-line.ts";
@@ -97,7 +98,7 @@ export class WatchedHandle implements TaskHandle {
     const limit = new WaitLimit(options, clock);
     let isTold = false;
     try {
-      for await (const task of this.#watch.updates(limit.signal, options.pollIntervalMs)) {
+      for await (const task of this.#watch.updates(limit.signal, options.pollIntervalMs, limit.onTrouble)) {
         isTold = hasEnded(task);
         yield task;
       }
@@ -117,9 +118,14 @@ export class WatchedHandle implements TaskHandle {
     const { clock, background, requests } = this.#services;
     const limit = new WaitLimit(options, clock);
     const signal = limit.or(background.closing);
-    const get = async (until: AbortSignal): Promise<RemoteTask> => this.#watch.get(until);
     try {
-      yield* requests.lines<Read>(this.taskId, list, options.follow !== false, get, signal);
+      const how = {
+        follow: options.follow !== false,
+        get: async (until: AbortSignal) => this.#watch.ask(until),
+        unreadable: (reply: Unanswered) => this.#watch.errorOf(reply),
+        onTrouble: limit.onTrouble,
+      };
+      yield* requests.lines<Read>(this.taskId, list, how, signal);
     } catch (error) {
       await this.#fail(error, options.signal);
     } finally {

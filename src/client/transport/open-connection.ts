@@ -152,7 +152,12 @@ async function tryToConnect(
     signal?.throwIfAborted();
     const { endedByServer } = requester;
     return {
-      error: connectError(connection.bounds?.failure ?? cause, connection.name, endedByServer),
+      error: connectError(
+        connection.bounds?.failure ?? cause,
+        connection.shownAs,
+        connection.ending?.(),
+        endedByServer,
+      ),
       endedByServer,
     };
   } finally {
@@ -230,10 +235,15 @@ export class SdkTransport implements Transport {
  * The error for a failure of the SDK to connect. The SDK's error code is the same for almost every cause.
  * `endedByServer`: the server closed the connection.
  */
-export function connectError(cause: unknown, server: string, endedByServer = false): TaskClientError {
+export function connectError(
+  cause: unknown,
+  server: string,
+  ending?: string,
+  endedByServer = false,
+): TaskClientError {
   const own = ownErrorIn(cause);
   if (own !== undefined) return own;
-  const message = `Could not connect to ${server}: ${reasonOf(cause)}`;
+  const message = `Could not connect to ${server}: ${ending ?? reasonOf(cause)}`;
   if (cause instanceof UnauthorizedError) return new TaskClientError("unauthorized", message, { cause });
   if (cause instanceof SdkHttpError) {
     const isDenial = cause.data.status === 401 || cause.data.status === 403;

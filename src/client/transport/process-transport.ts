@@ -2,7 +2,6 @@ import type { Writable } from "node:stream";
 import type { ChildProcess } from "node:child_process";
 import {
   type Transport,
-  ReadBuffer,
   SdkError,
   SdkErrorCode,
   serializeMessage,
@@ -14,7 +13,12 @@ import type { ClientClock } from "../clock.ts";
 import type { AnswerBounds } from "./answer-bounds.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { ProcessGroup } from "./process-group.ts";
+import { LineBuffer } from "./line-buffer.ts";
 import { environmentOf, type ServerProcess } from "./server-process.ts";
+import { deliverMessages } from "./wire-messages.ts";
+
+/** How much of the end of a process's stderr its errors show, in characters. */
+const tailLength = 1_000;
 
 /** A stdio transport that ends the process with everything it started; the SDK's ends only the process itself. */
 export class ProcessTransport implements Transport {
@@ -24,7 +28,11 @@ export class ProcessTransport implements Transport {
   readonly #server: ServerProcess;
   readonly #clock: ClientClock;
   readonly #bounds: AnswerBounds;
-  readonly #buffer: ReadBuffer;
+  readonly #lines: LineBuffer;
+  /** The end of what the process has written to its stderr. */
+  #tail = "";
+  /** How the process ended; undefined while it runs. */
+  #exit: string | undefined;
   #child: ChildProcess | undefined;
   #group: ProcessGroup | undefined;
   #draining: Promise<void> | undefined;
@@ -34,7 +42,15 @@ export class ProcessTransport implements Transport {
     this.#server = server;
     this.#clock = clock;
     this.#bounds = bounds;
-    this.#buffer = new ReadBuffer({ maxBufferSize: bounds.maxAnswerBytes });
+    this.#lines = new LineBuffer(bounds.maxAnswerBytes);
+  }
+
+  /** How the process ended by itself, and what it said last; undefined while it runs. */
+  get ending(): string | undefined {
+    if (this.#exit === undefined) return undefined;
+    const said = this.#tail.trim();
+    const program = this.#server.command;
+    return `The server's process (${program}) ${this.#exit}${said === "" ? "" : `. Its stderr ended with:\n${said}`}`;
   }
 
   async start(): Promise<void> {
@@ -42,7 +58,7 @@ export class ProcessTransport implements Transport {
     const child = spawn(command, args, {
       ...ProcessGroup.spawnOptions,
       env: environmentOf(env, getDefaultEnvironment()),
-      stdio: ["pipe", "pipe", typeof stderr === "function" ? "pipe" : stderr],
+      stdio: ["pipe", "pipe", typeof stderr === "object" || typeof stderr === "number" ? stderr : "pipe"],
       windowsHide: true,
       ...(cwd !== undefined && { cwd }),
     });
@@ -54,18 +70,23 @@ export class ProcessTransport implements Transport {
       onError(error);
     });
     child.on("spawn", () => resolve());
-    child.on("close", () => {
+    child.on("close", (code, signal) => {
       this.#child = undefined;
+      if (this.#closing === undefined)
+        this.#exit = signal === null ? `exited with code ${code ?? "unknown"}` : `was ended by ${signal}`;
       this.onclose?.();
       void this.close(); // its descendants may still run
     });
     child.stdin?.on("error", onError);
     child.stdout?.on("error", onError);
     child.stdout?.on("data", (bytes: Buffer) => this.#read(bytes));
-    if (typeof stderr === "function") {
-      const decoder = new TextDecoder();
-      child.stderr?.on("data", (bytes: Uint8Array) => stderr(decoder.decode(bytes, { stream: true })));
-    }
+    const decoder = new TextDecoder();
+    child.stderr?.on("data", (bytes: Uint8Array) => {
+      const text = decoder.decode(bytes, { stream: true });
+      this.#tail = (this.#tail + text).slice(-tailLength);
+      if (typeof stderr === "function") stderr(text);
+      else if (stderr === "inherit") process.stderr.write(bytes);
+    });
     await promise;
     this.#group = new ProcessGroup(child, this.#clock);
   }
@@ -102,13 +123,14 @@ export class ProcessTransport implements Transport {
     // A descendant that left the group can hold the pipes open.
     for (const pipe of [child?.stdin, child?.stdout, child?.stderr]) pipe?.destroy();
     child?.unref();
-    this.#buffer.clear();
+    this.#lines.clear();
   }
 
   #read(bytes: Buffer): void {
+    let lines: readonly string[];
     try {
       this.#bounds.arrived(bytes.length);
-      this.#buffer.append(bytes);
+      lines = this.#lines.after(bytes);
     } catch (error) {
       const failure = error instanceof TaskClientError ? error : this.#bounds.tooLong();
       this.#bounds.failure = failure;
@@ -116,15 +138,16 @@ export class ProcessTransport implements Transport {
       void this.close();
       return;
     }
-    for (;;) {
-      try {
-        const message = this.#buffer.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        this.#fault(error);
-      }
-    }
+    for (const line of lines) this.#deliver(line);
+  }
+
+  #deliver(line: string): void {
+    if (line.trim() === "") return;
+    deliverMessages(
+      line,
+      (message) => this.onmessage?.(message),
+      (error) => this.#fault(error),
+    );
   }
 
   #fault(error: unknown): void {

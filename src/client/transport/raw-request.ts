@@ -10,7 +10,7 @@ import type { JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import type { Reply } from "../reply/reply.ts";
 import { retryAfterHeaderMs } from "../reply/retry.ts";
-import { brokenStream, sendFailure } from "./send-failure.ts";
+import { brokenStream, errorAnswer, sendFailure } from "./send-failure.ts";
 import type { ResponseRecords } from "./recording-fetch.ts";
 
 /** Whether a notification belongs to a request (`mine`), ends it (`end`), or has nothing to do with it (`other`). */
@@ -192,9 +192,8 @@ export class PendingRequests {
     const isResult = isJSONRPCResultResponse(message);
     if (!isResult && !isJSONRPCErrorResponse(message)) return false;
     if (typeof message.id !== "string" || !message.id.startsWith(this.#prefix)) return false;
-    this.#requests
-      .get(message.id)
-      ?.settle(isResult ? { kind: "value", value: message.result } : { kind: "error", error: message.error });
+    const reply = isResult ? ({ kind: "value", value: message.result } as const) : errorAnswer(message.error);
+    this.#requests.get(message.id)?.settle(reply);
     return true;
   }
 

@@ -72,7 +72,7 @@ export class RawRequester {
     // A request shows whether the session is gone; a ping has no other effect.
     connection.onStreamLost?.(() => void this.request("ping", {}, this.closed).catch(() => undefined));
     transport.onclose = () => {
-      const message = "The connection ended: the server, or its process, is gone";
+      const message = connection.ending?.() ?? "The server ended the connection";
       this.#end(connection.bounds?.failure ?? new TaskClientError("connection", message));
     };
     transport.onerror = (error) => this.listener?.onError(error);

@@ -1,8 +1,9 @@
-import type { FetchLike } from "@modelcontextprotocol/client";
+import type { FetchLike, RequestId } from "@modelcontextprotocol/client";
 import { isJsonObject } from "../../generation/message.ts";
 import type { TaskClientError } from "../task-client-error.ts";
 import type { AnswerBounds } from "./answer-bounds.ts";
-import { isEventStream } from "./server-sent-events.ts";
+import { isEventStream, mediaType, readableEvents } from "./server-sent-events.ts";
+import { readableTexts } from "./wire-messages.ts";
 
 /** Passes the id of our request to `recordingFetch`, which removes it. */
 export const requestIdHeader = "holdfast-request-id";
@@ -72,19 +73,38 @@ export function recordingFetch(
     if (sessionId !== null) headers.set("mcp-session-id", sessionId);
     if (requestId === null) {
       const response = await fetchIt(url, sessionId === null ? init : { ...init, headers });
-      const byEvent = isStream(response) && (init?.method !== "POST" || isRequest(init.body));
-      return bounds.bounded(response, { byEvent, onExceeded: byEvent ? endBy : undefined });
+      const answers = init?.method === "POST" ? idOf(init.body) : undefined;
+      const byEvent = isStream(response) && (init?.method !== "POST" || answers !== undefined);
+      const bounded = bounds.bounded(response, { byEvent, onExceeded: byEvent ? endBy : undefined });
+      return readable(bounded, byEvent, answers);
     }
     const response = await fetchIt(url, { ...init, headers });
     const streams = isStream(response);
     records.set(requestId, { retryAfter: response.headers.get("retry-after"), streams });
     const { onActivity, onExceeded } = records.listener(requestId) ?? {};
-    return bounds.bounded(response, {
+    const bounded = bounds.bounded(response, {
       byEvent: streams,
       onActivity,
       onExceeded: streams ? onExceeded : undefined,
     });
+    return readable(bounded, streams, requestId);
   };
+}
+
+/** The response with messages that the SDK's transport can read. Rejects if it has none. `answers`: the request, if it answers one. */
+async function readable(
+  response: Response,
+  byEvent: boolean,
+  answers: RequestId | undefined,
+): Promise<Response> {
+  const { body, status, statusText, headers, url } = response;
+  if (body === null || !response.ok || status === 202) return response;
+  let content: string | ReadableStream<Uint8Array<ArrayBuffer>>;
+  if (byEvent) content = readableEvents(body, readableTexts);
+  else if (answers !== undefined && mediaType(response) === "application/json")
+    content = jsonOf(readableTexts(await response.text(), answers));
+  else return response;
+  return Object.defineProperty(new Response(content, { status, statusText, headers }), "url", { value: url });
 }
 
 /** Whether the SDK's transport reads the answer to a request event by event. */
@@ -92,8 +112,15 @@ function isStream(response: Response): boolean {
   return response.ok && response.status !== 202 && isEventStream(response);
 }
 
-/** The SDK's transport reads the answer to anything else whole, whatever its content type. */
-function isRequest(body: unknown): boolean {
+/** The id of the request in a body; undefined for anything else, whose answer the SDK's transport reads whole, whatever its content type. */
+function idOf(body: unknown): RequestId | undefined {
   const message: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
-  return isJsonObject(message) && message["method"] !== undefined && message["id"] !== undefined;
+  if (!isJsonObject(message) || message["method"] === undefined) return undefined;
+  const { id } = message;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
+
+function jsonOf(messages: readonly string[]): string {
+  const [only] = messages;
+  return messages.length === 1 && only !== undefined ? only : `[${messages.join(",")}]`;
 }

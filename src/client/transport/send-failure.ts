@@ -8,7 +8,9 @@ import {
 import { describeCause, ownErrorIn } from "./describe-cause.ts";
 import { errorInBody, messageInBody } from "../reply/error-body.ts";
 import type { BadReply, ErrorReply, LostReply, Reply } from "../reply/reply.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskClientError } from "../task-client-error.ts";
+import { isMalformed, NotAMessage } from "./wire-messages.ts";
 import { isJsonObject } from "../../generation/message.ts";
 
 type Failure = LostReply | BadReply | ErrorReply;
@@ -17,19 +19,13 @@ type Failure = LostReply | BadReply | ErrorReply;
 export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
   if (cause instanceof SdkHttpError) return httpFailure(cause, retryAfterMs);
   if (cause instanceof UnauthorizedError || cause instanceof InsufficientScopeError) {
-    return { kind: "bad", code: "unauthorized", message: cause.message, cause };
+    return { kind: "bad", code: "unauthorized", isFinal: true, message: cause.message, cause };
   }
   const own = ownErrorIn(cause);
   if (own !== undefined) return ownFailure(own);
-  if (isInvalidAnswer(cause)) return { kind: "bad", code: "protocol", message: invalidAnswer(cause), cause };
-  if (isUnreadable(cause)) {
-    return {
-      kind: "bad",
-      code: "protocol",
-      message: `The answer is not JSON-RPC: ${describeCause(cause)}`,
-      cause,
-    };
-  }
+  const problem = isInvalidAnswer(cause) ? invalidAnswer(cause) : unreadableAnswer(cause);
+  if (problem !== undefined)
+    return { kind: "bad", code: "protocol", isFinal: false, message: problem, cause };
   return {
     kind: "lost",
     notReceived: neverConnected(cause),
@@ -40,10 +36,16 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
   };
 }
 
+/** The reply for an error answer, which may stand for one that cannot be read. */
+export function errorAnswer(error: JsonRpcError): ErrorReply | BadReply {
+  if (!isMalformed(error.data)) return { kind: "error", error };
+  return { kind: "bad", code: "protocol", isFinal: false, message: error.message };
+}
+
 /** The answer exceeds a bound; or there was no token: the `token` option threw, or there was none to be had. */
 function ownFailure({ code, message, cause }: TaskClientError): Failure {
-  if (code === "protocol") return { kind: "bad", code, message, cause };
-  if (code !== "connection") return { kind: "bad", code: "unauthorized", message, cause };
+  if (code === "protocol") return { kind: "bad", code, isFinal: true, message, cause };
+  if (code !== "connection") return { kind: "bad", code: "unauthorized", isFinal: true, message, cause };
   return { kind: "lost", notReceived: true, retryAfterMs: undefined, message, cause, error: undefined };
 }
 
@@ -56,9 +58,17 @@ function httpFailure(cause: SdkHttpError, retryAfterMs: number | undefined): Fai
     // With 429 the server did not begin. Any 5xx may come from a proxy whose server had begun.
     return { kind: "lost", notReceived: status === 429, retryAfterMs, message, cause, error };
   }
-  if (status === 401 || status === 403) return { kind: "bad", code: "unauthorized", message, cause };
+  // A firewall answers 403 as well, but not with JSON-RPC.
+  if (status === 401 || status === 403)
+    return {
+      kind: "bad",
+      code: "unauthorized",
+      isFinal: status === 401 || error !== undefined,
+      message,
+      cause,
+    };
   if (error !== undefined) return { kind: "error", error };
-  return { kind: "bad", code: "connection", message, cause };
+  return { kind: "bad", code: "connection", isFinal: false, message, cause };
 }
 
 /** Errors of the SDK's client about an answer that has arrived. */
@@ -79,9 +89,12 @@ function invalidAnswer({ code, message, data }: SdkError): string {
   return `The server answered ${String(data["method"])} with resultType ${JSON.stringify(data["resultType"])}`;
 }
 
-function isUnreadable(cause: unknown): boolean {
-  if (cause instanceof SdkError) return cause.code === SdkErrorCode.ClientHttpUnexpectedContent;
-  return cause instanceof Error && (cause.name === "SyntaxError" || cause.name.endsWith("ZodError"));
+function unreadableAnswer(cause: unknown): string | undefined {
+  if (cause instanceof NotAMessage) return cause.message;
+  if (!(cause instanceof SdkError) || cause.code !== SdkErrorCode.ClientHttpUnexpectedContent)
+    return undefined;
+  const type = isJsonObject(cause.data) ? cause.data["contentType"] : undefined;
+  return `The server answered with ${typeof type === "string" ? type : "no content type"} instead of JSON-RPC`;
 }
 
 const connectFailures = new Set([
@@ -115,5 +128,6 @@ export const brokenStream: LostReply = {
 export const noAnswer: Reply<never> = {
   kind: "bad",
   code: "protocol",
+  isFinal: false,
   message: "The server accepted the request but did not answer it",
 };

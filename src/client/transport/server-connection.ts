@@ -6,7 +6,7 @@ import type { ConnectOptions } from "../connect-options.ts";
 import { AnswerBounds } from "./answer-bounds.ts";
 import { ResponseRecords, recordingFetch } from "./recording-fetch.ts";
 import type { ServerProcess } from "./server-process.ts";
-import { processName, urlName } from "./server-name.ts";
+import { processName, redacted, urlName } from "./server-name.ts";
 import { hasCredentials, httpPeer, httpUrl, targets } from "./server-url.ts";
 import { bearer } from "../auth/authorized-fetch.ts";
 import { fetchWithAuth } from "../auth/fetch-with-auth.ts";
@@ -23,6 +23,8 @@ export type ServerTarget = string | URL | ServerProcess | Transport;
 export interface ServerConnection {
   /** The server's name in task references. */
   readonly name: string;
+  /** The server's name for people. */
+  readonly shownAs: string;
   readonly transport: Transport;
   /** Undefined for a transport that you passed in. */
   readonly kind: TransportKind | undefined;
@@ -37,6 +39,8 @@ export interface ServerConnection {
   readonly onStreamLost?: (listener: () => void) => void;
   /** Undefined for a transport that you passed in. */
   readonly bounds?: AnswerBounds;
+  /** How the server's process ended by itself; undefined while it runs, and for other servers. */
+  readonly ending?: () => string | undefined;
 }
 
 export interface ConnectionOptions extends HttpOptions, Naming {
@@ -61,7 +65,8 @@ export function connectionTo(
       );
     }
     const { origin } = url;
-    const http = { name: httpName(url, options), peer: httpPeer(url), bounds };
+    const name = httpName(url, options);
+    const http = { name, shownAs: name, peer: httpPeer(url), bounds };
     if (options.isHttpSse === true)
       return { ...http, kind: "http+sse", ...sseConnection(url, options, clock, bounds) };
     return { ...http, kind: "http", origin, ...httpConnection(url, options, clock, bounds) };
@@ -70,10 +75,14 @@ export function connectionTo(
     throw new TypeError(`connect takes ${targets}, not ${typeof target}.`);
   if ("command" in target) {
     const transport = new ProcessTransport(target, clock, bounds);
-    const name = serverName ?? processName([target.command, ...(target.args ?? [])]);
-    return { name, kind: "stdio", peer: { transport: "stdio" }, transport, bounds };
+    const words = [target.command, ...(target.args ?? [])];
+    const name = serverName ?? processName(words);
+    const shownAs = serverName ?? words.map((word) => redacted(word)).join(" ");
+    const peer = { transport: "stdio" } as const;
+    return { name, shownAs, kind: "stdio", peer, transport, bounds, ending: () => transport.ending };
   }
-  return { name: serverName ?? "transport", kind: undefined, peer: {}, transport: target };
+  const name = serverName ?? "transport";
+  return { name, shownAs: name, kind: undefined, peer: {}, transport: target };
 }
 
 /** What decides how task references name a server over HTTP. */

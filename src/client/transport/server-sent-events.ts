@@ -56,8 +56,44 @@ async function* readLines(
   }
 }
 
-export function isEventStream({ headers }: Response): boolean {
-  return headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() === "text/event-stream";
+export function isEventStream(response: Response): boolean {
+  return mediaType(response) === "text/event-stream";
+}
+
+/** The content type without its parameters. */
+export function mediaType({ headers }: Response): string | undefined {
+  return headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+}
+
+/** The same events, with what `read` makes of the data of each message. One whose data it throws at has none, but its other fields. */
+export function readableEvents(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  read: (data: string) => readonly string[],
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  async function* written(): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+    for await (const event of readEvents(body)) yield encoder.encode(textOf(event, read));
+  }
+  return ReadableStream.from(written());
+}
+
+function textOf({ type, data, id, retryMs }: ServerEvent, read: (data: string) => readonly string[]): string {
+  const fields = [
+    ...(type === "message" ? [] : [`event: ${type}`]),
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(retryMs === undefined ? [] : [`retry: ${retryMs}`]),
+  ];
+  const texts = type === "message" && data !== "" ? readOrNothing(data, read) : [data];
+  const events = texts.map((text) => [...fields, ...text.split("\n").map((line) => `data: ${line}`), "", ""]);
+  return events.map((lines) => lines.join("\n")).join("");
+}
+
+function readOrNothing(data: string, read: (data: string) => readonly string[]): readonly string[] {
+  try {
+    return read(data);
+  } catch {
+    return [""];
+  }
 }
 
 const lf = 10;

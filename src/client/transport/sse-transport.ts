@@ -1,5 +1,4 @@
 import {
-  parseJSONRPCMessage,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -14,6 +13,7 @@ import { describeCause } from "./describe-cause.ts";
 import { sendFailure } from "./send-failure.ts";
 import { isEventStream, readEvents, type ServerEvent } from "./server-sent-events.ts";
 import { fetchWithinOrigin } from "./standalone-stream.ts";
+import { deliverMessages } from "./wire-messages.ts";
 
 /** How long a server may take to name the URL for messages. */
 const endpointMs = 5_000;
@@ -136,11 +136,11 @@ export class SseTransport implements Transport {
   }
 
   #deliver(data: string): void {
-    try {
-      this.onmessage?.(parseJSONRPCMessage(JSON.parse(data)));
-    } catch (error) {
-      this.#report(error);
-    }
+    deliverMessages(
+      data,
+      (message) => this.onmessage?.(message),
+      (error) => this.#report(error),
+    );
   }
 
   #report(error: unknown): void {

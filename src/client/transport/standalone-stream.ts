@@ -1,8 +1,9 @@
-import { type FetchLike, type JSONRPCMessage, parseJSONRPCMessage } from "@modelcontextprotocol/client";
+import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import { retryDelay } from "../task/poll-delays.ts";
 import { retryAfterHeaderMs } from "../reply/retry.ts";
 import { isEventStream, readEvents } from "./server-sent-events.ts";
+import { deliverMessages } from "./wire-messages.ts";
 
 interface StandaloneStreamOptions {
   readonly fetch: FetchLike;
@@ -111,11 +112,7 @@ export class StandaloneStream {
 
   #deliver(data: string): void {
     const { onMessage, onError } = this.#options;
-    try {
-      onMessage(parseJSONRPCMessage(JSON.parse(data)));
-    } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)));
-    }
+    deliverMessages(data, onMessage, onError);
   }
 }
 

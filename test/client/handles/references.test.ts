@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TaskClientError } from "../../../src/client/task-client-error.ts";
-import { cancelled, created, failed, taskId, unknownTask, working } from "../answers.ts";
+import { cancelled, created, failed, taskId, unknownTask } from "../answers.ts";
 import { setUp, type Setup } from "../setup.ts";
 
 function referenceIn({ server }: Setup): object {
@@ -12,10 +12,8 @@ describe("the error of a call that became a task has its reference", () => {
     ["failed", failed({ code: -32603, message: "broken" })],
     ["cancelled", cancelled()],
     ["expired", unknownTask],
-    ["connection", { status: 404 }],
     ["unauthorized", { status: 401 }],
-    ["protocol", working({ taskId: "another" })],
-    ["rpc", { error: { code: -32000, message: "not now" } }],
+    ["missing_capability", { error: { code: -32021, message: "no", data: { requiredCapabilities: {} } } }],
   ] as const)("%s", async (code, answer) => {
     const setup = await setUp();
     setup.server.script("tools/call", created());

@@ -1,0 +1,36 @@
+import type { ClientClock } from "../clock.ts";
+import { replyError, type Unanswered } from "../reply/reply.ts";
+import { retryDelay } from "./poll-delays.ts";
+import type { Trouble } from "./task-handle.ts";
+
+/** Tries in a row that got no answer. */
+export class Failures {
+  readonly #clock: ClientClock;
+  #count = 0;
+  /** When the first of them was, by the monotonic clock. */
+  #since = 0;
+
+  constructor(clock: ClientClock) {
+    this.#clock = clock;
+  }
+
+  /** Counts one more. Its `retryInMs` grows with their number, and is at least what the server asks for. */
+  next(reply: Unanswered): Trouble {
+    const now = this.#clock.elapsed();
+    if (this.#count++ === 0) this.#since = now;
+    const retryAfterMs = reply.kind === "lost" ? reply.retryAfterMs : undefined;
+    return {
+      message: replyError(reply).message,
+      failures: this.#count,
+      unreachableMs: now - this.#since,
+      retryInMs: retryDelay(this.#count, this.#clock.random(), retryAfterMs),
+    };
+  }
+
+  /** There is an answer again. Returns whether any try had failed. */
+  end(): boolean {
+    const had = this.#count > 0;
+    this.#count = 0;
+    return had;
+  }
+}

@@ -1,0 +1,112 @@
+import type { JSONRPCErrorResponse, JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+
+/**
+ * What a server's text means. Invariants: this is the only place that judges whether it is JSON-RPC, on every transport; what only deviates
+ * is read as it was meant; an answer that cannot be read becomes an error answer under the same id, so that its request ends at once.
+ */
+export function deliverMessages(
+  text: string,
+  onMessage: (message: JSONRPCMessage) => void,
+  onError: (error: Error) => void,
+): void {
+  try {
+    for (const message of readMessages(text)) {
+      if (message instanceof NotAMessage) onError(message);
+      else onMessage(message);
+    }
+  } catch (error) {
+    onError(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+/** The messages in a text, as JSON that is JSON-RPC. Throws if there are none. `answers`: the request that an answer without an id belongs to. */
+export function readableTexts(text: string, answers?: RequestId): readonly string[] {
+  const messages = readMessages(text, answers);
+  const readable = messages.filter((message) => !(message instanceof NotAMessage));
+  const [unreadable] = messages;
+  if (readable.length === 0 && unreadable instanceof Error) throw unreadable;
+  return readable.map((message) => JSON.stringify(message));
+}
+
+/** Throws if it is not JSON. */
+function readMessages(text: string, answers?: RequestId): readonly (JSONRPCMessage | NotAMessage)[] {
+  const value = parsed(text);
+  return Array.isArray(value) ? value.map((each) => readMessage(each)) : [readMessage(value, answers)];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new NotAMessage(text.trim() === "" ? "it is empty" : "it is not JSON", { cause });
+  }
+}
+
+/** It is no JSON-RPC, and answers nothing. */
+export class NotAMessage extends Error {
+  override readonly name = "NotAMessage";
+
+  constructor(problem: string, options?: ErrorOptions) {
+    super(`What the server sent is not JSON-RPC: ${problem}`, options);
+  }
+}
+
+/** Marks an error answer that stands for one that cannot be read. */
+const malformedKey = "holdfast/malformedAnswer";
+
+/** Whether the error stands for an answer that cannot be read. */
+export function isMalformed(data: unknown): boolean {
+  return isJsonObject(data) && data[malformedKey] === true;
+}
+
+const parseErrorCode = -32700;
+
+function readMessage(value: unknown, answers?: RequestId): JSONRPCMessage | NotAMessage {
+  if (!isJsonObject(value)) return new NotAMessage(`it is ${kindOf(value)}, and not a JSON object`);
+  const { method, params } = value;
+  const id = value["id"] ?? (method === undefined ? answers : undefined);
+  if (typeof method === "string") {
+    const rest = isJsonObject(params) ? { params } : {};
+    if (id === undefined) return { jsonrpc: "2.0", method, ...rest };
+    return isId(id)
+      ? { jsonrpc: "2.0", id, method, ...rest }
+      : new NotAMessage(`the id of ${method} is ${kindOf(id)}`);
+  }
+  const problem = problemOf(value);
+  if (!isId(id)) return new NotAMessage(problem ?? "it answers no request: it has no id");
+  if (problem !== undefined) return malformed(id, problem);
+  const { result, error } = value;
+  return { jsonrpc: "2.0", id, ...(isJsonObject(error) ? { error } : { result }) } as JSONRPCMessage;
+}
+
+function malformed(id: RequestId, problem: string): JSONRPCErrorResponse {
+  const message = `The server's answer is not JSON-RPC: ${problem}`;
+  return { jsonrpc: "2.0", id, error: { code: parseErrorCode, message, data: { [malformedKey]: true } } };
+}
+
+/** What is wrong with an answer. */
+function problemOf({ result, error }: JsonObject): string | undefined {
+  if (error === undefined && result === undefined) return "it has neither a result nor an error";
+  if (error === undefined || (error === null && result !== undefined))
+    return isJsonObject(result) ? undefined : `its result is ${kindOf(result)}`;
+  if (result !== undefined && result !== null) return "it has both a result and an error";
+  if (!isJsonObject(error)) return `its error is ${kindOf(error)}`;
+  const { code, message } = error;
+  if (!Number.isInteger(code)) return `the code of its error is ${kindOf(code)}${said(message)}`;
+  return typeof message === "string" ? undefined : `its error ${String(code)} has no message`;
+}
+
+function said(message: unknown): string {
+  return typeof message === "string" ? `; its message: ${message.slice(0, 200).replaceAll(/\s+/g, " ")}` : "";
+}
+
+function isId(id: unknown): id is RequestId {
+  return typeof id === "string" || typeof id === "number";
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return "missing";
+  if (value === null) return "null";
+  return Array.isArray(value) ? "a list" : `a ${typeof value}`;
+}

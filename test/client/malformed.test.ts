@@ -1,0 +1,134 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { connect } from "../../src/client/connect.ts";
+import type { ServerTarget } from "../../src/client/transport/server-connection.ts";
+
+/** What a careless server of 2025-06-18 answers to calls, as the text of its answer to the request `id`. */
+const answers: Readonly<Record<string, (id: string) => string>> = {
+  "result: null": (id) => `{"jsonrpc":"2.0","id":${id},"result":null}`,
+  "neither result nor error": (id) => `{"jsonrpc":"2.0","id":${id}}`,
+  "both result and error": (id) =>
+    `{"jsonrpc":"2.0","id":${id},"result":{},"error":{"code":1,"message":"x"}}`,
+  "an error code that is a string": (id) =>
+    `{"jsonrpc":"2.0","id":${id},"error":{"code":"ERR","message":"boo"}}`,
+  "an error without a message": (id) => `{"jsonrpc":"2.0","id":${id},"error":{"code":-32603}}`,
+  "an error that is a string": (id) => `{"jsonrpc":"2.0","id":${id},"error":"boo"}`,
+  "a result that is a list": (id) => `{"jsonrpc":"2.0","id":${id},"result":[]}`,
+  "a result that is a string, in a list": (id) => `[{"jsonrpc":"2.0","id":${id},"result":"done"}]`,
+};
+
+/** What only deviates is read as it was meant. */
+const deviations: Readonly<Record<string, (id: string) => string>> = {
+  "no jsonrpc": (id) => `{"id":${id},"result":{"content":[]}}`,
+  "result and a null error": (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[]},"error":null}`,
+  "in a list, after something else": (id) => `[7,{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}]`,
+  "after a notification with null params": (id) =>
+    `[{"jsonrpc":"2.0","method":"notifications/x","params":null},{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}]`,
+};
+
+const all = { ...answers, ...deviations };
+
+const initialized = {
+  protocolVersion: "2025-06-18",
+  capabilities: { tools: {} },
+  serverInfo: { name: "careless", version: "1" },
+};
+
+/** A process that answers calls by `answer`. */
+function onPipe(answer: string): ServerTarget {
+  const script = `
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id === undefined) return;
+      const text = ${JSON.stringify(answer)}.replaceAll("ID", JSON.stringify(id));
+      const result = ${JSON.stringify(initialized)};
+      console.log(method === "tools/call" ? text : JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });`;
+  return { command: process.execPath, args: ["-e", script] };
+}
+
+/** The same over HTTP, as JSON or as an event of a stream. */
+async function onHttp(answer: string, type: "application/json" | "text/event-stream"): Promise<string> {
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (text: Buffer) => (body += text.toString()));
+    request.on("end", () => {
+      if (request.method !== "POST") return response.writeHead(405).end();
+      const { id, method } = JSON.parse(body) as { id?: unknown; method: string };
+      if (id === undefined) return response.writeHead(202).end();
+      const json = { "content-type": "application/json" };
+      if (method !== "tools/call") {
+        const text = JSON.stringify({ jsonrpc: "2.0", id, result: initialized });
+        return response.writeHead(200, json).end(text);
+      }
+      const text = answer.replaceAll("ID", JSON.stringify(id));
+      response.writeHead(200, { "content-type": type });
+      return response.end(type === "application/json" ? text : `id: 1\ndata: ${text}\n\n`);
+    });
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+async function called(server: ServerTarget): Promise<unknown> {
+  const client = await connect(server, { protocolVersion: "2025-06-18" });
+  onTestFinished(() => client.close());
+  return client.callTool("t").catch((error: unknown) => error);
+}
+
+const doors = {
+  "a pipe": async (answer: string) => onPipe(answer),
+  HTTP: async (answer: string) => onHttp(answer, "application/json"),
+  "a stream": async (answer: string) => onHttp(answer, "text/event-stream"),
+};
+
+for (const [door, open] of Object.entries(doors)) {
+  it.each(Object.keys(answers))(`ends a call over ${door} that is answered with %s`, async (name) => {
+    const error = await called(await open(all[name]?.("ID") ?? ""));
+    expect(error).toMatchObject({ code: "protocol", message: expect.stringMatching(/^[^\n]{1,200}$/) });
+  });
+
+  it.each(Object.keys(deviations))(`reads an answer over ${door} with %s`, async (name) => {
+    expect(await called(await open(all[name]?.("ID") ?? ""))).toEqual({ content: [] });
+  });
+}
+
+it("settles requests of the SDK's client as well", async () => {
+  const client = await connect(onPipe("{}"), { protocolVersion: "2025-06-18" });
+  onTestFinished(() => client.close());
+  await expect(client.sdk.listTools()).rejects.toThrow();
+});
+
+it.each(["inherit", "ignore"] as const)(
+  "says how a process ended, and what it wrote last, with stderr: %s",
+  async (stderr) => {
+    const script = `process.stderr.write("no database\\n", () => process.exit(3))`;
+    const connecting = connect({ command: process.execPath, args: ["-e", script], stderr });
+    await expect(connecting).rejects.toMatchObject({
+      code: "connection",
+      message: expect.stringMatching(/exited with code 3\. Its stderr ended with:\nno database$/),
+    });
+  },
+);
+
+it("says which signal ended a process while it worked, and names it by its command", async () => {
+  const script = `
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (method === "tools/call") process.kill(process.pid, "SIGKILL");
+      const result = ${JSON.stringify(initialized)};
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });`;
+  const error = await called({ command: process.execPath, args: ["-e", script] });
+  expect(error).toMatchObject({
+    code: "connection",
+    message: `The server's process (${process.execPath}) was ended by SIGKILL`,
+  });
+});
