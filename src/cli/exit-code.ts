@@ -50,6 +50,7 @@ const ofErrors: Readonly<Record<TaskClientErrorCode, ExitCode>> = {
   reference: exitCodes.usage,
   handles: exitCodes.fault,
   timeout: exitCodes.unfinished,
+  aborted: exitCodes.fault,
   closed: exitCodes.fault,
 };
 

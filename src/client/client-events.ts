@@ -74,8 +74,6 @@ type TaskEvent =
         readonly type: "poll_failed";
         /** Failures in a row, from 1. */
         readonly failures: number;
-        /** What happened, in a sentence. */
-        readonly message: string;
         readonly retryInMs: number;
       })
   /** The server answers a poll again, after failures. */

@@ -95,10 +95,15 @@ class DeclaredConnectOptions {
   /** The name and version that the client sends. Default: `holdfast` and its version. */
   readonly clientInfo?: Implementation = value("an object with name and version", isObject);
   /**
-   * The only protocol version to speak. Name an earlier one to save the round trip that asks for 2026-07-28, or for servers that fail on
-   * it. Default: 2026-07-28 if the server supports it, otherwise the latest that it supports.
+   * The only protocol version to speak; or `earlier`, for the latest before 2026-07-28 that the server supports. Both save the request that
+   * asks for 2026-07-28. Default: 2026-07-28 if the server supports it, otherwise the latest that it supports.
    */
-  readonly protocolVersion?: ProtocolVersion = choice(protocolVersions as readonly ProtocolVersion[]);
+  readonly protocolVersion?: ProtocolVersion | "earlier" = choice([
+    ...(protocolVersions as readonly ProtocolVersion[]),
+    "earlier",
+  ]);
+  /** How long the server may take to answer the request that asks for 2026-07-28; then an earlier version is tried. Default 10 seconds. */
+  readonly probeTimeoutMs?: number = time({ min: 1, default: 10_000 });
   /**
    * Set it to use the tasks of the original proposal (SEP-1686) in protocol 2025-11-25 too. Before that version they are always used;
    * later versions are then not used. Servers need not declare them: one without tasks answers the call directly. Default: the tasks of
@@ -160,6 +165,13 @@ class DeclaredConnectOptions {
    * seconds and at most a minute. Default `true`.
    */
   readonly listen?: boolean = flag({ default: true });
+  /** How long a call may take in all, unless its own `timeoutMs` says otherwise; see there. Default: no limit. */
+  readonly callTimeoutMs?: number = time({ min: 0 });
+  /**
+   * How long a wait goes on while the server gives no valid answer, unless its own `unreachableTimeoutMs` says otherwise; then it rejects with
+   * `connection`. Default: no limit.
+   */
+  readonly unreachableTimeoutMs?: number = time({ min: 0 });
   /** The shortest poll interval, whatever the server asks for. Default 250 ms. */
   readonly pollFloorMs?: number = time({ min: 0, fractions: true, default: 250 });
 }
@@ -178,6 +190,7 @@ export function assertConnectOptions(given: ConnectOptions): void {
   if (auth !== undefined && (token !== undefined || hasHeader)) {
     throw new RangeError("auth cannot be combined with a token or an Authorization header.");
   }
-  if (generation !== undefined && protocolVersion !== undefined && !isSpokenIn(generation, protocolVersion))
+  if (generation === undefined || protocolVersion === undefined || protocolVersion === "earlier") return;
+  if (!isSpokenIn(generation, protocolVersion))
     throw new RangeError(`Protocol ${protocolVersion} has no tasks of ${generation}.`);
 }

@@ -103,8 +103,9 @@ export async function connectWith(
   const { onInput, signal, handles } = options;
   const onInputError = options.onInputError && inThisContext(options.onInputError);
   const inOwnContext = ownContext();
-  const { pollFloorMs, listen, maxAnswerBytes } = settingsOf<
-    Pick<ConnectOptions, "pollFloorMs" | "listen" | "maxAnswerBytes">
+  const { callTimeoutMs: timeoutMs, unreachableTimeoutMs } = options;
+  const { pollFloorMs, listen, maxAnswerBytes, probeTimeoutMs } = settingsOf<
+    Pick<ConnectOptions, "pollFloorMs" | "listen" | "maxAnswerBytes" | "probeTimeoutMs">
   >(connectOptions, options);
   signal?.throwIfAborted();
   const clientInfo = options.clientInfo ?? { name: "holdfast", version: packageVersion };
@@ -128,6 +129,7 @@ export async function connectWith(
     {
       ...options,
       maxAnswerBytes,
+      probeTimeoutMs,
       handles: store,
       clientInfo,
       capabilities: declaredCapabilities(capabilities, listen),
@@ -181,6 +183,7 @@ export async function connectWith(
     callbacks,
     pollFloorMs,
     listen,
+    limits: { timeoutMs, unreachableTimeoutMs },
     progress,
     handles: store,
     onError,
@@ -223,6 +226,8 @@ interface ConnectedClientOptions {
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
   readonly pollFloorMs: number;
+  /** Of calls and reads whose own options name none. */
+  readonly limits: Pick<WaitOptions, "timeoutMs" | "unreachableTimeoutMs">;
   /** Whether to listen if the server supports it. */
   readonly listen: boolean;
   readonly progress: ProgressTokens;
@@ -275,7 +280,8 @@ export class ConnectedClient implements TaskClient {
       progress.taskEnded(taskId),
     );
     const requests = new TaskRequests({ protocol, clock, events, background, readText });
-    this.#handleServices = { clock, journal, background, requests };
+    const { unreachableTimeoutMs } = options.limits;
+    this.#handleServices = { clock, journal, background, requests, limits: { unreachableTimeoutMs } };
     this.#calls = new ToolCalls({
       protocol,
       clock,
@@ -295,7 +301,7 @@ export class ConnectedClient implements TaskClient {
     args: Readonly<Record<string, unknown>> = {},
     options: CallAndWaitOptions = {},
   ): Promise<CallToolResult> {
-    return this.#calls.call(name, args, options);
+    return this.#calls.call(name, args, this.#limited(options));
   }
 
   async startTool(
@@ -303,14 +309,14 @@ export class ConnectedClient implements TaskClient {
     args: Readonly<Record<string, unknown>> = {},
     options: CallOptions = {},
   ): Promise<TaskHandle> {
-    return this.#calls.start(name, args, options);
+    return this.#calls.start(name, args, this.#limited(options));
   }
 
   async readResource(uri: string, options: ReadOptions = {}): Promise<ReadResourceResult> {
     const plain = async (requestOptions: RequestOptions): Promise<ReadResourceResult> =>
       this.sdk.readResource({ uri }, requestOptions);
     const read = { method: "resources/read", params: { uri }, plain, toResult: toResource } as const;
-    return readInTask(read, this.#reads, options);
+    return readInTask(read, this.#reads, this.#limited(options));
   }
 
   async getPrompt(
@@ -321,7 +327,15 @@ export class ConnectedClient implements TaskClient {
     const params = { name, arguments: { ...args } };
     const plain = async (requestOptions: RequestOptions): Promise<GetPromptResult> =>
       this.sdk.getPrompt(params, requestOptions);
-    return readInTask({ method: "prompts/get", params, plain, toResult: toPrompt }, this.#reads, options);
+    return readInTask(
+      { method: "prompts/get", params, plain, toResult: toPrompt },
+      this.#reads,
+      this.#limited(options),
+    );
+  }
+
+  #limited<Options extends WaitOptions>(options: Options): Options {
+    return { ...this.#options.limits, ...options };
   }
 
   get #reads(): ReadServices {
@@ -331,7 +345,7 @@ export class ConnectedClient implements TaskClient {
       clock,
       background: this.#background,
       handle: (taskId, options) => this.#handle(taskId, "created", {}, options),
-      cancel: async (handle) => this.#calls.cancel(handle),
+      cancel: async (handle) => void (await this.#calls.cancel(handle)),
     };
   }
 
@@ -357,6 +371,7 @@ export class ConnectedClient implements TaskClient {
   async close(): Promise<void> {
     this.#end(new TaskClientError("closed", "The client was closed"));
     await this.#background.end();
+    await this.#options.requester.abandonedEnd();
     await this.#options.closeReceiver?.();
     await this.sdk.close();
   }

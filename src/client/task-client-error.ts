@@ -20,6 +20,7 @@ import type { TaskReference } from "./task/task-reference.ts";
  * | `reference` | the value is no task reference, or belongs to another server |
  * | `handles` | the handle store failed, see `cause`: nothing was sent; with a `reference`, the task is running |
  * | `timeout` | the wait took longer than its `timeoutMs`; the task continues |
+ * | `aborted` | the `signal` of a call was aborted once it had a task, which continues; its reason is the `cause`, and the error's `name` is `AbortError` |
  * | `closed` | the client was closed; the task continues |
  */
 export type TaskClientErrorCode =
@@ -36,6 +37,7 @@ export type TaskClientErrorCode =
   | "reference"
   | "handles"
   | "timeout"
+  | "aborted"
   | "closed";
 
 interface TaskClientErrorOptions extends ErrorOptions {
@@ -57,7 +59,7 @@ interface TaskClientErrorOptions extends ErrorOptions {
  * ```
  */
 export class TaskClientError extends Error {
-  override readonly name = "TaskClientError";
+  override readonly name: "TaskClientError" | "AbortError";
   readonly code: TaskClientErrorCode;
   /** The task's id, if the error is about a task. */
   readonly taskId: string | undefined;
@@ -69,6 +71,7 @@ export class TaskClientError extends Error {
   constructor(code: TaskClientErrorCode, message: string, options: TaskClientErrorOptions = {}) {
     super(message, options);
     this.code = code;
+    this.name = code === "aborted" ? "AbortError" : "TaskClientError";
     this.reference = options.reference;
     this.taskId = options.reference?.taskId ?? options.taskId;
     this.error = options.error;

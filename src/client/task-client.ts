@@ -12,9 +12,9 @@ import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
 import type { TaskReference } from "./task/task-reference.ts";
 
 /**
- * Options of one call. If you abort it before the server answered, the call is cancelled. A task that the server already created continues:
- * `pending()` finds it with `handles`, a repeated call finds it with an `idempotencyKey`. Before protocol 2026-07-28, a task that neither
- * of the two could find is cancelled.
+ * Options of one call. If you abort it before the server answered, the call is withdrawn. A task that the server created nevertheless is
+ * cancelled as soon as the client learns of it, unless it can be found again: `pending()` finds it with `handles`, a repeated call with an
+ * `idempotencyKey`. A call that is aborted once it has a task rejects with `aborted`, and the task continues; see `reference`.
  */
 export interface CallOptions extends WaitOptions {
   /**
@@ -45,7 +45,7 @@ export interface CallAndWaitOptions extends CallOptions {
   readonly onUpdate?: (task: RemoteTask) => unknown;
   /**
    * Whether aborting the `signal` also cancels a running task. The call then rejects with the signal's reason once the server has
-   * acknowledged, or after five seconds. Default false: the task continues.
+   * acknowledged, or with `aborted` and the task's reference if it has not within five seconds. Default false: the task continues.
    */
   readonly cancelOnAbort?: boolean;
   /** Called with the task's reference as soon as there is a task; never if the server answers at once. */

@@ -27,9 +27,12 @@ export interface ToolCall {
   readonly progressToken?: string | undefined;
   /** Whether the caller or the handle store could find the task again, if the answer comes after an abort. */
   readonly findsAgain: boolean;
-  /** Called with the task of such a late answer. */
-  readonly onLateTask?: ((taskId: string) => void) | undefined;
+  /** Called with an answer that comes after the caller gave up, which may name a task that nobody else knows. */
+  readonly onLate?: ((answer: CallAnswer) => unknown) | undefined;
 }
+
+/** How long the answer to a call that its caller gave up is waited for, before the call is cancelled: it may name a task. */
+export const withdrawMs = 2_000;
 
 /** A server's answer to a call. */
 export type CallAnswer =

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { acknowledged, approval, asking, created, sent, taskId } from "./answers.ts";
+import { withdrawMs } from "../../src/client/task-protocol.ts";
 import { setUp } from "./setup.ts";
 
 const impatience = new Error("no patience");
@@ -17,7 +18,43 @@ describe("an aborted signal", () => {
       impatience,
     );
     expect(server.of("tools/call")).toHaveLength(1);
+    clock.passDeadlines(withdrawMs);
     expect(clock.armed).toBe(0);
+  });
+
+  it.each(["signal", "timeoutMs"] as const)(
+    "cancels the task in an answer that comes after it, by %s",
+    async (by) => {
+      const { server, client, clock } = await setUp();
+      const answering = Promise.withResolvers<void>();
+      server.script("tools/call", async () => {
+        await answering.promise;
+        return created();
+      });
+      server.script("tasks/cancel", acknowledged);
+      const controller = new AbortController();
+      const call = client.callTool("publish_report", {}, { signal: controller.signal, timeoutMs: 5000 });
+      await server.sees("tools/call", 1);
+      if (by === "signal") controller.abort(impatience);
+      else clock.passDeadlines(5000);
+      await expect(call).rejects.toMatchObject(by === "signal" ? impatience : { code: "timeout" });
+      answering.resolve();
+      await server.sees("tasks/cancel", 1);
+      await client.close();
+      expect(clock.armed).toBe(0);
+    },
+  );
+
+  it("closes the stream of a call that nothing answers", async () => {
+    const { server, client, clock } = await setUp();
+    server.script("tools/call", "silence");
+    const controller = new AbortController();
+    const call = client.callTool("publish_report", {}, { signal: controller.signal });
+    await server.sees("tools/call", 1);
+    controller.abort(impatience);
+    await expect(call).rejects.toBe(impatience);
+    clock.passDeadlines(withdrawMs);
+    await server.of("tools/call")[0]?.closed;
   });
 
   it("ends the pause before a call is sent again", async () => {
@@ -107,18 +144,19 @@ describe("a call that cancels on abort", () => {
     controller.abort(impatience);
     await server.sees("tasks/cancel", 1);
     clock.passDeadlines();
-    await expect(call).rejects.toBe(impatience);
+    const aborted = { name: "AbortError", reference: { taskId }, cause: impatience };
+    await expect(call).rejects.toMatchObject(aborted);
     expect(clock.armed).toBe(0);
   });
 
   it("cancels nothing when it ends by itself", async () => {
     const { server, client } = await setUp();
     server.script("tools/call", { result: sent }, created());
-    server.script("tasks/get", { status: 404 });
+    server.script("tasks/get", { status: 401 });
     const { signal } = new AbortController();
     expect(await client.callTool("publish_report", {}, { signal, cancelOnAbort: true })).toEqual(sent);
     const failing = client.callTool("publish_report", {}, { signal, cancelOnAbort: true });
-    await expect(failing).rejects.toMatchObject({ code: "connection" });
+    await expect(failing).rejects.toMatchObject({ code: "unauthorized" });
     expect(server.of("tasks/cancel")).toHaveLength(0);
   });
 });

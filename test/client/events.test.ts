@@ -59,7 +59,6 @@ it("tell of a call and its task from beginning to end, and no secrets [C-131 S-0
       type: "poll_failed",
       taskId,
       failures: 1,
-      message: expect.any(String),
       rpcCode: -32603,
       retryInMs: 2000,
     },

@@ -9,6 +9,8 @@ export interface SeenRequest {
   readonly id: unknown;
   readonly method: string;
   readonly params: JsonObject;
+  /** Resolves when the connection of its answer has closed, or the answer is complete. */
+  readonly closed: Promise<unknown>;
 }
 
 export type Answer =
@@ -100,7 +102,8 @@ export class ScriptedServer {
         const { id, method, params } = body;
         const isNamed = typeof method === "string" && isJsonObject(params);
         if (!isNamed) throw new Error("not a request");
-        void this.#answer({ headers: request.headers, id, method, params }, response);
+        const closed = once(response, "close");
+        void this.#answer({ headers: request.headers, id, method, params, closed }, response);
       });
     });
     server.listen(this.#port, "127.0.0.1");

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { ConnectOptions } from "../../src/client/connect-options.ts";
 import { connectWith } from "../../src/client/connect.ts";
+import { withdrawMs } from "../../src/client/task-protocol.ts";
 import type { TaskClient } from "../../src/client/task-client.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ScriptedServer } from "./scripted-server.ts";
@@ -28,6 +29,10 @@ export async function connectTo(
   options: ConnectOptions = {},
 ): Promise<TaskClient> {
   const client = await connectWith(server.url, { listen: false, ...options }, clock);
-  onTestFinished(async () => client.close());
+  onTestFinished(async () => {
+    const closing = client.close();
+    clock.passDeadlines(withdrawMs); // nobody waits for the answers that a script leaves out
+    await closing;
+  });
   return client;
 }

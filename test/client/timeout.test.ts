@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { acknowledged, approval, asking, completed, created, sent, taskId, working } from "./answers.ts";
+import { withdrawMs } from "../../src/client/task-protocol.ts";
 import { setUp } from "./setup.ts";
 
 const late = { timeoutMs: 5000 };
@@ -59,6 +60,7 @@ it("a call without an answer in time is withdrawn, and has no task to tell of", 
   await server.sees("tools/call", 2);
   clock.passDeadlines(5000);
   await Promise.all(calls);
+  clock.passDeadlines(withdrawMs);
   expect(clock.armed).toBe(0);
 });
 

@@ -162,7 +162,7 @@ export class CoreProtocol implements TaskProtocol {
   }
 
   async #send(call: ToolCall, asTask: boolean, signal: AbortSignal): Promise<Reply<CallAnswer>> {
-    const { name, args, idempotencyKey, repeat, progressToken, ttlMs, findsAgain, onLateTask } = call;
+    const { name, args, idempotencyKey, repeat, progressToken, ttlMs, onLate } = call;
     const params = {
       name,
       arguments: args,
@@ -173,13 +173,9 @@ export class CoreProtocol implements TaskProtocol {
       },
     };
     // A task is cancelled by `tasks/cancel`, not by cancelling its request (C-084).
-    const onLateReply = (reply: Reply<JsonObject>): void => {
+    const onReply = (reply: Reply<JsonObject>): unknown => {
       const answer = readReply(reply, readCallAnswer);
-      if (answer.kind !== "value" || answer.value.kind !== "task") return;
-      if (findsAgain) return onLateTask?.(answer.value.taskId);
-      if (!this.#cancels) return;
-      const { closed } = this.#services.requester;
-      this.cancel(answer.value.taskId, closed).catch(() => undefined);
+      return answer.kind === "value" ? onLate?.(answer.value) : undefined;
     };
     const { requester } = this.#services;
     return readReply(
@@ -187,7 +183,7 @@ export class CoreProtocol implements TaskProtocol {
         "tools/call",
         params,
         signal,
-        asTask ? { afterAbort: { kind: "goes_on", onReply: onLateReply } } : {},
+        asTask ? { afterAbort: { kind: "goes_on", onReply } } : {},
       ),
       readCallAnswer,
     );

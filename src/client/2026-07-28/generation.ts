@@ -17,7 +17,7 @@ import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import { readReply, type Reply } from "../reply/reply.ts";
-import type { CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
+import { withdrawMs, type CallAnswer, type TaskProtocol, type ToolCall } from "../task-protocol.ts";
 import { followLines, listenToTasks } from "./listen.ts";
 import { readAcknowledgement, readCallAnswer, readGetResult } from "./read-answers.ts";
 
@@ -98,7 +98,7 @@ export class ExtensionProtocol implements TaskProtocol {
   }
 
   async call(
-    { name, args, idempotencyKey, round, repeat, progressToken }: ToolCall,
+    { name, args, idempotencyKey, round, repeat, progressToken, onLate }: ToolCall,
     signal: AbortSignal,
   ): Promise<Reply<CallAnswer>> {
     const params = {
@@ -115,7 +115,13 @@ export class ExtensionProtocol implements TaskProtocol {
     };
     const headers = this.#headers.of(name, args);
     const { requester } = this.#services;
-    const reply = await requester.request("tools/call", params, signal, { headers });
+    // The server may have made a task by now. Only its answer names it.
+    const onReply = (late: Reply<JsonObject>): unknown => {
+      const answer = readReply(late, readCallAnswer);
+      return answer.kind === "value" ? onLate?.(answer.value) : undefined;
+    };
+    const afterAbort = { kind: "goes_on", forMs: withdrawMs, onReply } as const;
+    const reply = await requester.request("tools/call", params, signal, { headers, afterAbort });
     if (reply.kind !== "error" || reply.error.code !== headerMismatchCode)
       return readReply(reply, readCallAnswer);
     await this.#headers.refresh(async (page) =>
@@ -123,7 +129,8 @@ export class ExtensionProtocol implements TaskProtocol {
     );
     const now = this.#headers.of(name, args);
     if (isDeepStrictEqual(now, headers)) return reply;
-    return readReply(await requester.request("tools/call", params, signal, { headers: now }), readCallAnswer);
+    const again = await requester.request("tools/call", params, signal, { headers: now, afterAbort });
+    return readReply(again, readCallAnswer);
   }
 
   async get(taskId: string, signal: AbortSignal): Promise<Reply<RemoteTask>> {

@@ -5,7 +5,7 @@ import type { StoredCall } from "../handles/handle-store.ts";
 import type { CallAndWaitOptions, CallOptions } from "../task-client.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import type { AnsweredRound, CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
-import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
+import type { TaskHandle, Trouble, WaitOptions } from "../task/task-handle.ts";
 import type { KnownTask, TaskOrigin } from "../task/task-watch.ts";
 import { assertMs, assertWait, WaitLimit } from "../task/wait-limit.ts";
 import type { HandleOptions } from "../task/watched-handle.ts";
@@ -75,9 +75,11 @@ export class ToolCalls {
       }
       return await handle.result(limited);
     } catch (error) {
-      if (cancelOnAbort && options.signal?.aborted === true && handle !== undefined)
-        await this.cancel(handle);
-      throw error;
+      const { signal } = options;
+      if (signal?.aborted !== true || error !== signal.reason || handle?.reference == null) throw error;
+      if (cancelOnAbort && (await this.cancel(handle))) throw error;
+      const message = `The call was aborted, and its task goes on${cancelOnAbort ? ", since it could not be cancelled" : ""}`;
+      throw new TaskClientError("aborted", message, { reference: handle.reference, cause: error });
     } finally {
       limit.clear();
     }
@@ -115,19 +117,30 @@ export class ToolCalls {
     return (await journal.list()).map((call) => pendingCall(call, services));
   }
 
-  /** Tries to cancel within five seconds, for a caller that has given up the task. */
-  async cancel(handle: TaskHandle): Promise<void> {
+  /** Tries to cancel within five seconds, for a caller that has given up the task. Resolves with whether that worked. */
+  async cancel(handle: Pick<TaskHandle, "taskId" | "cancel">): Promise<boolean> {
     const { clock, journal } = this.#services;
     const deadline = clock.deadline(cancelOnAbortMs);
     try {
       await handle.cancel({ signal: deadline.signal });
       // Its outcome will not be delivered.
       if (handle.taskId !== null) journal.removeTask(handle.taskId);
+      return true;
     } catch {
-      // The call rejects with the abort's reason instead.
+      return false;
     } finally {
       deadline.clear();
     }
+  }
+
+  /** The answer to a call came after its caller gave up: a task that nobody can find is cancelled. */
+  async #late(entry: StoredCall, answer: CallAnswer, sending: Sending): Promise<void> {
+    const { journal, handle } = this.#services;
+    if (answer.kind !== "task") return journal.removeCall(entry);
+    const { taskId } = answer;
+    if (sending.kind === "again" || sending.findsAgain) return journal.recordLateTask(entry, taskId);
+    if (await this.cancel(handle(taskId, "created", { tool: entry.tool }))) journal.removeCall(entry);
+    else journal.recordLateTask(entry, taskId);
   }
 
   async #start(
@@ -140,7 +153,7 @@ export class ToolCalls {
     const reports = onProgress && progress.open(onProgress);
     let hasTask = false;
     try {
-      const starting = this.#send(call, sending, reports?.token, limit.or(background.closing));
+      const starting = this.#send(call, sending, reports?.token, limit);
       background.run(starting);
       const started = await starting;
       if (started.kind === "result") return directHandle(started.result, clock.now());
@@ -163,9 +176,10 @@ export class ToolCalls {
     entry: StoredCall,
     sending: Sending,
     progressToken: string | undefined,
-    signal: AbortSignal,
+    limit: WaitLimit,
   ): Promise<Exclude<StartedCall, { kind: "refused" }>> {
-    const { journal } = this.#services;
+    const { journal, background } = this.#services;
+    const signal = limit.or(background.closing);
     const isAgain = sending.kind === "again";
     signal.throwIfAborted();
     // A call that was sent before under the same key may have a task, even if it fails now.
@@ -179,14 +193,15 @@ export class ToolCalls {
       ttlMs: entry.ttlMs,
       progressToken,
       findsAgain: isAgain || sending.findsAgain,
-      onLateTask: (taskId: string) => journal.recordLateTask(entry, taskId),
+      onLate: (answer: CallAnswer) => this.#late(entry, answer, sending),
     };
     const earlier = {
       sentAt: isAgain ? entry.startedAt : undefined,
       round: entry.round,
       recordRound: async (round: AnsweredRound) => journal.recordRound(entry, round),
     };
-    const started = await startCall(call, this.#services, signal, earlier).catch(async (error: unknown) => {
+    const services = { ...this.#services, onTrouble: limit.onTrouble };
+    const started = await startCall(call, services, signal, earlier).catch(async (error: unknown) => {
       // An invalid answer can still name the task.
       if (!(error instanceof TaskClientError) || error.taskId === undefined) throw error;
       await journal.recordTask(entry, error.taskId);
@@ -205,6 +220,11 @@ export interface StartServices {
   readonly callbacks: UserCallbacks;
   /** How long to wait before a call that the server wants to get again, in milliseconds. */
   readonly pauseMs: number;
+}
+
+interface SendServices extends StartServices {
+  /** Called when the server gave no answer, and with null when it answers again. */
+  readonly onTrouble: (trouble: Trouble | null) => void;
 }
 
 /** The earlier attempts of the same call. */
@@ -238,7 +258,7 @@ export type StartedCall =
  */
 export async function startCall(
   call: Omit<ToolCall, "round" | "repeat">,
-  services: StartServices,
+  services: SendServices,
   signal: AbortSignal,
   earlier: EarlierAttempt,
 ): Promise<StartedCall> {
@@ -260,11 +280,11 @@ export async function startCall(
 async function untilStarted(
   call: Omit<ToolCall, "round" | "repeat">,
   about: { readonly callId: string; readonly tool: string },
-  services: StartServices,
+  services: SendServices,
   signal: AbortSignal,
   earlier: EarlierAttempt,
 ): Promise<StartedCall> {
-  const { protocol, clock, pauseMs, callbacks } = services;
+  const { protocol, clock, pauseMs, callbacks, onTrouble } = services;
   const { events } = callbacks;
   const recognisedMs = protocol.recognisedMs(call.ttlMs);
   const { sentAt: firstSentAt } = earlier;
@@ -274,6 +294,7 @@ async function untilStarted(
     firstSentAt === undefined ? undefined : clock.elapsed() - Math.max(0, clock.now() - firstSentAt);
   for (let rounds = 0; rounds < maxRounds; rounds++) {
     let repeat = arrivedAt !== undefined;
+    let isTroubled = false;
     let attempt = 0;
     let lostBy: unknown;
     const sent = { ...call, round };
@@ -294,9 +315,14 @@ async function untilStarted(
         repeat ||= !failed.notReceived;
         return failed.notReceived || protocol.recognisesRepeats;
       },
-      onPause: (retryInMs, failed) =>
-        events.emit({ type: "call_delayed", ...about, ...rpcCodeOf(rpcErrorIn(failed)), retryInMs }),
+      onPause: (trouble, failed) => {
+        const { retryInMs } = trouble;
+        events.emit({ type: "call_delayed", ...about, ...rpcCodeOf(rpcErrorIn(failed)), retryInMs });
+        onTrouble(trouble);
+        isTroubled = true;
+      },
     });
+    if (isTroubled && reply.kind === "value") onTrouble(null);
     if (repeat && reply.kind === "error" && isNotRepeatable(reply.error)) {
       const message = "The answer was lost, and the tool creates no task that could be found again";
       return refused(new TaskClientError("connection", message, { error: reply.error }));

@@ -1,5 +1,6 @@
 import type { ClientClock } from "../clock.ts";
-import { retryDelay } from "../task/poll-delays.ts";
+import { Failures } from "../task/failures.ts";
+import type { Trouble } from "../task/task-handle.ts";
 import { isFinal, isTransient, isViolation, type Reply, type Unanswered } from "./reply.ts";
 import { isJsonObject } from "../../generation/message.ts";
 
@@ -7,7 +8,7 @@ interface RetryOptions {
   /** Whether to retry after this reply; otherwise it is returned. Default: after any that leaves the answer open. */
   readonly mayRepeat?: (reply: Unanswered) => boolean;
   /** Called before each pause. */
-  readonly onPause?: (ms: number, reply: Unanswered) => void;
+  readonly onPause?: (trouble: Trouble, reply: Unanswered) => void;
 }
 
 /** Sends a request until it is answered or the signal aborts, with exponential backoff. */
@@ -17,16 +18,13 @@ export async function sendWithRetries<Value>(
   signal: AbortSignal,
   { mayRepeat = mayPass, onPause }: RetryOptions = {},
 ): Promise<Reply<Value>> {
-  for (let failures = 1; ; failures++) {
+  const failures = new Failures(clock);
+  for (;;) {
     const reply = await send();
     if (reply.kind === "value" || !mayRepeat(reply)) return reply;
-    const pause = retryDelay(
-      failures,
-      clock.random(),
-      reply.kind === "lost" ? reply.retryAfterMs : undefined,
-    );
-    onPause?.(pause, reply);
-    await clock.sleep(pause, signal);
+    const trouble = failures.next(reply);
+    onPause?.(trouble, reply);
+    await clock.sleep(trouble.retryInMs, signal);
   }
 }
 

@@ -30,7 +30,7 @@ interface SepCallsOptions {
 }
 
 /** A request that can become a task. */
-interface TaskRequest extends Pick<ToolCall, "repeat" | "findsAgain" | "onLateTask"> {
+interface TaskRequest extends Pick<ToolCall, "repeat" | "findsAgain" | "onLate"> {
   readonly method: RequestMethod;
   readonly params: JsonObject;
   readonly taskId: string;
@@ -87,7 +87,7 @@ export class SepCalls {
 
   async read(request: ReadRequest, signal: AbortSignal): Promise<Reply<ReadAnswer>> {
     // No other client knows the task's id.
-    const once = { ...request, findsAgain: false, onLateTask: undefined };
+    const once = { ...request, findsAgain: false, onLate: undefined };
     const begun = await this.#begin(once, signal);
     return readReply(begun, (answer) =>
       answer === "created" ? { kind: "task" } : { kind: "result", result: answer },
@@ -146,9 +146,9 @@ export class SepCalls {
   }
 
   /** The caller gave up the call. A task that can be found again runs on; otherwise the call is cancelled. */
-  #giveUp({ taskId, method, findsAgain, onLateTask }: TaskRequest, open: OpenCall): void {
+  #giveUp({ taskId, method, findsAgain, onLate }: TaskRequest, open: OpenCall): void {
     if (findsAgain && this.#taskMethods.has(method)) {
-      void open.created.then(() => onLateTask?.(taskId));
+      void open.created.then(() => onLate?.({ kind: "task", taskId, task: undefined }));
       this.#followTask(taskId, open);
       return;
     }

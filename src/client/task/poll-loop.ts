@@ -251,12 +251,11 @@ export class PollLoop {
     const { retryInMs: pause, ...trouble } = this.#failures.next(reply);
     this.#failed = { at: now, retryAt: now + pause };
     const retryInMs = this.#dueAt(clock.random()) - now;
-    const { failures, message } = trouble;
+    const { failures } = trouble;
     events.emit({
       type: "poll_failed",
       taskId,
       failures,
-      message,
       ...rpcCodeOf(rpcErrorIn(reply)),
       retryInMs,
     });

@@ -85,12 +85,11 @@ export async function* readLines<Read extends Line>(
       }
       if (!mayPass(reply)) throw errorOf(reply);
       const trouble = failed.next(reply);
-      const { message, failures, retryInMs } = trouble;
+      const { failures, retryInMs } = trouble;
       events.emit({
         type: "poll_failed",
         taskId,
         failures,
-        message,
         ...rpcCodeOf(rpcErrorIn(reply)),
         retryInMs,
       });

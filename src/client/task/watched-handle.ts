@@ -24,6 +24,8 @@ export interface HandleServices {
   readonly journal: CallJournal;
   readonly background: BackgroundWork;
   readonly requests: TaskRequests;
+  /** Of waits whose own options name none. */
+  readonly limits: Pick<WaitOptions, "unreachableTimeoutMs">;
 }
 
 /** A caller's handle for a task on the server. All handles for one task share its watch. */
@@ -95,7 +97,7 @@ export class WatchedHandle implements TaskHandle {
 
   async *#updates(options: WaitOptions): AsyncGenerator<RemoteTask, void, undefined> {
     const { clock, journal } = this.#services;
-    const limit = new WaitLimit(options, clock);
+    const limit = new WaitLimit({ ...this.#services.limits, ...options }, clock);
     let isTold = false;
     try {
       for await (const task of this.#watch.updates(limit.signal, options.pollIntervalMs, limit.onTrouble)) {
@@ -116,7 +118,7 @@ export class WatchedHandle implements TaskHandle {
     options: LinesOptions,
   ): AsyncGenerator<Read, void, undefined> {
     const { clock, background, requests } = this.#services;
-    const limit = new WaitLimit(options, clock);
+    const limit = new WaitLimit({ ...this.#services.limits, ...options }, clock);
     const signal = limit.or(background.closing);
     try {
       const how = {

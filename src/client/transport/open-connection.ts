@@ -17,20 +17,23 @@ import type { ClientClock } from "../clock.ts";
 import { hasSessions, type ProtocolVersion } from "../../generation/generations.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import type { HandleStore } from "../handles/handle-store.ts";
+import { BoundedMap } from "../session/bounded-map.ts";
 import { findSession, SessionResumption } from "../session/session-resumption.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { JsonObject } from "../../generation/message.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
 import { mayBeRefusedByHttpSse, NoSseServer } from "./sse-transport.ts";
-import { isInvalidAnswer } from "./send-failure.ts";
+import { isInvalidAnswer, sendFailure } from "./send-failure.ts";
+import type { ServerProcess } from "./server-process.ts";
 import { tracedConnection } from "./traced-transport.ts";
 import { describeCause, ownErrorIn } from "./describe-cause.ts";
 import { isHtml, messageInBody } from "../reply/error-body.ts";
 
 export interface OpenOptions
   extends
-    Omit<ConnectOptions, "handles" | "maxAnswerBytes">,
+    Omit<ConnectOptions, "handles" | "maxAnswerBytes" | "probeTimeoutMs">,
+    Required<Pick<ConnectOptions, "probeTimeoutMs">>,
     Pick<ConnectionOptions, "wrapFetch" | "isHttpSse" | "maxAnswerBytes">,
     MessageRewrites {
   /** Holds the session to resume, if there is one. */
@@ -63,6 +66,12 @@ export async function openConnection(
   if (resumed !== undefined) return resumed;
   const { protocolVersion, generation } = options;
   const version = protocolVersion ?? (generation === undefined ? undefined : "earlier");
+  const silent = version === undefined ? silentAddress(server) : undefined;
+  if (silent !== undefined && silentServers.get(silent) === true) {
+    const known = await tryToConnect(server, options, clock, "earlier");
+    if ("sdk" in known) return known;
+    silentServers.delete(silent);
+  }
   const first = await tryToConnect(server, options, clock, version);
   if ("sdk" in first) return first;
   if (mayBeHttpSse(server, first.error) && (version === undefined || isEarlier(version))) {
@@ -70,13 +79,50 @@ export async function openConnection(
     if ("sdk" in overSse) return overSse;
     throw isNoSseServer(overSse.error) ? first.error : overSse.error;
   }
-  // Some servers exit on any request before the handshake. A process is started again, without asking for
-  // 2026-07-28.
-  const isProcess = !(server instanceof URL) && typeof server === "object" && "command" in server;
-  if (!isProcess || !first.endedByServer || version !== undefined) throw first.error;
+  // Some servers exit on any request before the handshake, never answer one, or refuse it in a way of their own.
+  if (version !== undefined || !mayKnowEarlier(server, first)) throw first.error;
   const second = await tryToConnect(server, options, clock, "earlier");
-  if ("sdk" in second) return second;
-  throw second.error;
+  if (!("sdk" in second)) throw second.error;
+  if (silent !== undefined && isTimeout(first.error)) silentServers.set(silent, true);
+  return second;
+}
+
+/** Servers that never answer the request that asks for 2026-07-28: the next connection of this process does not wait for it again. */
+const silentServers = new BoundedMap<true>(1_000);
+
+function silentAddress(server: ServerTarget): string | undefined {
+  if (typeof server === "string" || server instanceof URL) return String(server);
+  return isProcess(server) ? JSON.stringify([server.command, server.args, server.cwd]) : undefined;
+}
+
+function isProcess(server: ServerTarget): server is ServerProcess {
+  return typeof server === "object" && server !== null && "command" in server;
+}
+
+/** The server, or what stands before it, may answer later. */
+function isUnavailable(status: number): boolean {
+  return status === 429 || (status > 500 && status < 600);
+}
+
+function isTimeout(error: unknown): boolean {
+  const cause = error instanceof TaskClientError ? error.cause : undefined;
+  return cause instanceof SdkError && cause.code === SdkErrorCode.RequestTimeout;
+}
+
+/** Whether the server may speak an earlier version although it did not say so when it was asked for 2026-07-28. */
+function mayKnowEarlier(server: ServerTarget, { error, endedByServer }: FailedAttempt): boolean {
+  const isUrl = typeof server === "string" || server instanceof URL;
+  if (!isUrl && !isProcess(server)) return false; // a transport starts only once
+  if (endedByServer) return !isUrl;
+  const cause = error instanceof TaskClientError ? error.cause : undefined;
+  if (cause instanceof SdkHttpError) return !isUnavailable(cause.data.status) && cause.data.status !== 401;
+  return isTimeout(error) || (cause instanceof SdkError && isUnreadable(cause));
+}
+
+/** Whether there was an answer that is no JSON-RPC, such as a page. */
+function isUnreadable(cause: SdkError): boolean {
+  const { cause: inner } = cause;
+  return inner !== undefined && sendFailure(inner).kind === "bad";
 }
 
 function mayBeHttpSse(server: ServerTarget, error: unknown): boolean {
@@ -135,7 +181,7 @@ async function tryToConnect(
   const untraced = connectionTo(server, options, clock);
   const connection = telemetry === undefined ? untraced : tracedConnection(untraced, telemetry.client);
   const requester = new RawRequester(connection, clock);
-  const sdk = new Client(clientInfo, { capabilities, ...negotiation(version) });
+  const sdk = new Client(clientInfo, { capabilities, ...negotiation(version, options.probeTimeoutMs) });
   prepare(sdk, requester);
   // The SDK ignores signals during negotiation; closing the transport ends it.
   const onAbort = (): void => void requester.close().catch(() => undefined);
@@ -175,8 +221,9 @@ function assertDiscovered(sdk: Client): void {
 
 function negotiation(
   version: ProtocolVersion | "earlier" | undefined,
+  timeoutMs: number,
 ): ConstructorParameters<typeof Client>[1] {
-  if (version === undefined) return { versionNegotiation: { mode: "auto" } };
+  if (version === undefined) return { versionNegotiation: { mode: "auto", probe: { timeoutMs } } };
   if (version === "earlier") return { versionNegotiation: { mode: "legacy" } };
   if (!hasSessions(version)) return { versionNegotiation: { mode: { pin: version } } };
   return { versionNegotiation: { mode: "legacy" }, supportedProtocolVersions: [version] };

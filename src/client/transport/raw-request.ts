@@ -24,8 +24,15 @@ export type AfterAbort =
   | { readonly kind: "cancel" }
   /** The caller cancels it, or lets it continue. */
   | { readonly kind: "caller" }
-  /** It continues, and `onReply` gets its answer. For requests that cannot be cancelled, only the task that they create. */
-  | { readonly kind: "goes_on"; readonly onReply: (reply: Reply<JsonObject>) => void };
+  /**
+   * It continues, and `onReply` gets its answer. For requests that cannot be cancelled, only the task that they create. With `forMs` it is
+   * cancelled if it is not answered by then.
+   */
+  | {
+      readonly kind: "goes_on";
+      readonly forMs?: number;
+      readonly onReply: (reply: Reply<JsonObject>) => unknown;
+    };
 
 export interface RawRequestOptions {
   /** Decides which notifications belong to the request, for requests with a stream of notifications. */
@@ -52,7 +59,7 @@ export interface SentRequest {
 type State =
   | { readonly kind: "waiting"; readonly resolve: (reply: Reply<JsonObject>) => void }
   /** Its signal has aborted, and it continues. */
-  | { readonly kind: "abandoned"; readonly onReply: (reply: Reply<JsonObject>) => void }
+  | { readonly kind: "abandoned"; readonly onReply: (reply: Reply<JsonObject>) => unknown }
   | { readonly kind: "over" };
 
 /** What a request reads from its connection. */
@@ -73,6 +80,7 @@ export class RawRequest implements SentRequest {
   readonly #reject: (reason: unknown) => void;
   readonly #over = new AbortController();
   readonly #cutOff = new AbortController();
+  readonly #handled = Promise.withResolvers<unknown>();
   #state: State;
 
   constructor(
@@ -135,8 +143,21 @@ export class RawRequest implements SentRequest {
     this.#end();
     const received =
       reply.kind === "value" && retryAfterMs !== undefined ? { ...reply, retryAfterMs } : reply;
-    if (state.kind === "waiting") state.resolve(received);
-    else state.onReply(received);
+    if (state.kind === "waiting") return state.resolve(received);
+    const handling = Promise.resolve(state.onReply(received));
+    handling.then(this.#handled.resolve, this.#handled.resolve);
+  }
+
+  /** It is not answered in time after its caller gave up: its stream ends, and no answer counts any more. */
+  drop(): void {
+    this.#end();
+    this.#handled.resolve(undefined);
+    this.#cutOff.abort();
+  }
+
+  /** Resolves when its answer was passed on after an abort, with all that `onReply` does, or when it was dropped. */
+  get handled(): Promise<unknown> {
+    return this.#handled.promise;
   }
 
   /** Its signal has aborted, or the connection has ended. */

@@ -47,11 +47,14 @@ export class RawRequester {
   readonly #pending: PendingRequests;
   readonly #renewal: SessionRenewal;
   readonly #closed = new AbortController();
+  readonly #clock: ClientClock;
+  readonly #abandoned = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
   constructor(connection: ServerConnection, clock: ClientClock) {
     const { transport } = connection;
     this.#connection = connection;
+    this.#clock = clock;
     this.#pending = new PendingRequests({ clock, responses: connection.responses });
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
     this.#renewal = new SessionRenewal({
@@ -168,8 +171,14 @@ export class RawRequester {
     const request = this.#pending.add(method, params, options, this.session);
     const { afterAbort } = request;
     const onAbort = (): void => {
-      request.abort(either.reason, this.closed.aborted);
-      if (afterAbort.kind === "cancel") this.#cancelRequest(request.id, method);
+      const goesOn =
+        afterAbort.kind === "goes_on" && (afterAbort.forMs === undefined || !isClose(either.reason));
+      request.abort(either.reason, this.closed.aborted || !goesOn);
+      if (goesOn) this.#letGoOn(request, afterAbort.forMs);
+      else if (afterAbort.kind !== "caller") {
+        request.drop();
+        this.#cancelRequest(request.id, method);
+      }
     };
     either.addEventListener("abort", onAbort, { once: true });
     options.onSent?.(request);
@@ -181,6 +190,25 @@ export class RawRequester {
     } finally {
       either.removeEventListener("abort", onAbort);
     }
+  }
+
+  /** Resolves when nothing is left to do for requests whose callers have given up; soon, since that is limited in time. */
+  async abandonedEnd(): Promise<void> {
+    await Promise.all(this.#abandoned);
+  }
+
+  #letGoOn(request: RawRequest, forMs: number | undefined): void {
+    const { handled } = request;
+    if (forMs === undefined || this.closed.aborted) return;
+    this.#abandoned.add(handled);
+    const deadline = this.#clock.deadline(forMs);
+    const onLate = (): void => {
+      request.drop();
+      this.#cancelRequest(request.id, request.message.method);
+    };
+    deadline.signal.addEventListener("abort", onLate, { once: true });
+    request.over.addEventListener("abort", () => deadline.clear(), { once: true });
+    void handled.finally(() => this.#abandoned.delete(handled));
   }
 
   /** `stream` aborts when the request's stream is no longer needed. */
@@ -250,6 +278,11 @@ export class RawRequester {
     this.#closed.abort(reason);
     this.listener?.onClosed();
   }
+}
+
+/** The client closes: it does not wait for answers any more. */
+function isClose(reason: unknown): boolean {
+  return reason instanceof TaskClientError && reason.code === "closed";
 }
 
 /** The failure of a message in another session says nothing about the current one. */

@@ -69,7 +69,7 @@ it("has none where there is no task", async () => {
   });
 });
 
-it("leaves a caller's own reason as it is, and has told them the reference before", async () => {
+it("of a call that its caller aborts has the task's reference, and the caller's own reason as it is", async () => {
   const setup = await setUp();
   const { server, client, clock } = setup;
   server.script("tools/call", created());
@@ -81,7 +81,9 @@ it("leaves a caller's own reason as it is, and has told them the reference befor
   const call = client.callTool("publish_report", {}, { signal: leaving.signal, onTask });
   await clock.nap(2000);
   leaving.abort(reason);
-  await expect(call).rejects.toBe(reason);
+  const error: unknown = await call.catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: "AbortError", code: "aborted", reference: referenceIn(setup) });
+  expect((error as Error).cause).toBe(reason);
   expect(reason.reference).toBeUndefined();
   expect(told).toEqual([referenceIn(setup)]);
 });
