@@ -1,6 +1,5 @@
 import type { ClientClock } from "../clock.ts";
-import { Failures } from "../task/failures.ts";
-import type { Trouble } from "../task/task-handle.ts";
+import { Failures, type Trouble } from "../task/failures.ts";
 import { isFinal, isTransient, isViolation, type Reply, type Unanswered } from "./reply.ts";
 import { isJsonObject } from "../../generation/message.ts";
 

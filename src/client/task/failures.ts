@@ -1,7 +1,18 @@
 import type { ClientClock } from "../clock.ts";
 import { replyError, type Unanswered } from "../reply/reply.ts";
 import { retryDelay } from "./poll-delays.ts";
-import type { Trouble } from "./task-handle.ts";
+
+/** Why a wait gets no answer at the moment. */
+export interface Trouble {
+  /** What happened last, in a sentence. */
+  readonly message: string;
+  /** How many tries have failed in a row, from 1. */
+  readonly failures: number;
+  /** Milliseconds since the first of them. */
+  readonly unreachableMs: number;
+  /** Milliseconds until the next try. */
+  readonly retryInMs: number;
+}
 
 /** Tries in a row that got no answer. */
 export class Failures {

@@ -15,10 +15,9 @@ import {
 } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
-import { Failures } from "./failures.ts";
+import { Failures, type Trouble } from "./failures.ts";
 import { expiryTime, pollDelay, pollInterval, fallbackDelay } from "./poll-delays.ts";
 import type { RemoteTask } from "./remote-task.ts";
-import type { Trouble } from "./task-handle.ts";
 import type { Source, TaskState, Verdict } from "./task-state.ts";
 
 /** What polling needs of the client. */

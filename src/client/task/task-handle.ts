@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { Trouble } from "./failures.ts";
 import type { RemoteTask } from "./remote-task.ts";
 import type { LogLine, OutputPart } from "./task-lines.ts";
 import type { TaskReference } from "./task-reference.ts";
@@ -18,18 +19,6 @@ export interface WaitOptions {
   readonly unreachableTimeoutMs?: number | undefined;
   /** Called each time that the server gives no valid answer, and with `null` when it answers again. The wait goes on meanwhile. */
   readonly onTrouble?: ((trouble: Trouble | null) => unknown) | undefined;
-}
-
-/** Why a wait gets no answer at the moment. */
-export interface Trouble {
-  /** What happened last, in a sentence. */
-  readonly message: string;
-  /** How many tries have failed in a row, from 1. */
-  readonly failures: number;
-  /** Milliseconds since the first of them. */
-  readonly unreachableMs: number;
-  /** Milliseconds until the next try. */
-  readonly retryInMs: number;
 }
 
 /** Options of reading a log or an output. */

@@ -8,8 +8,7 @@ import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol, LineListener } from "../task-protocol.ts";
 import { replyError, rpcErrorIn, type Reply, type Unanswered } from "../reply/reply.ts";
 import { mayPass } from "../reply/retry.ts";
-import { Failures } from "./failures.ts";
-import type { Trouble } from "./task-handle.ts";
+import { Failures, type Trouble } from "./failures.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 
 interface Line {

@@ -9,7 +9,7 @@ import { hasEnded, type RemoteTask } from "./remote-task.ts";
 import { isUnknown, type Reply, replyError, type Unanswered } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { unknownTask } from "./task-requests.ts";
-import type { Trouble } from "./task-handle.ts";
+import type { Trouble } from "./failures.ts";
 import { TaskState, type Source, type Verdict } from "./task-state.ts";
 import { TaskQuestions } from "../question/task-questions.ts";
 

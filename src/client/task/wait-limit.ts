@@ -1,7 +1,8 @@
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock, Deadline } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import type { Trouble, WaitOptions } from "./task-handle.ts";
+import type { Trouble } from "./failures.ts";
+import type { WaitOptions } from "./task-handle.ts";
 import type { TaskReference } from "./task-reference.ts";
 
 /** Ends one wait early: by the caller's signal or `timeoutMs`. Clear it when the wait has ended. */

@@ -1,0 +1,222 @@
+import type {
+  ReadResourceResult,
+  CallToolResult,
+  Client,
+  GetPromptResult,
+  RequestOptions,
+} from "@modelcontextprotocol/client";
+import { readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
+import type { ProgressTokens } from "./call/progress-tokens.ts";
+import type { ClientClock } from "./clock.ts";
+import type { StoredCall, HandleStore } from "./handles/handle-store.ts";
+import { failureOf } from "./client-events.ts";
+import type { UserCallbacks } from "./question/ask-user.ts";
+import type { TaskClient, CallAndWaitOptions, CallOptions, ListOptions, ReadOptions } from "./task-client.ts";
+import type { Reply } from "./reply/reply.ts";
+import { TaskClientError } from "./task-client-error.ts";
+import { BackgroundWork } from "./background-work.ts";
+import { ListenStreams } from "./task/listen-streams.ts";
+import { ClientPollLimit } from "./task/poll-limits.ts";
+import { CallJournal } from "./handles/call-journal.ts";
+import type { PendingCall } from "./call/pending-call.ts";
+import { ToolCalls } from "./call/tool-calls.ts";
+import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
+import type { TaskProtocol } from "./task-protocol.ts";
+import { listTasks } from "./task/list-tasks.ts";
+import type { ListedTask, TaskPage } from "./task/listed-task.ts";
+import { checkReference } from "./task/check-reference.ts";
+import type { TaskReference } from "./task/task-reference.ts";
+import type { KnownTask, TaskOrigin } from "./task/task-watch.ts";
+import { TaskRequests } from "./task/task-requests.ts";
+import { TaskWatches } from "./task/task-watches.ts";
+import { assertWait } from "./task/wait-limit.ts";
+import type { RawRequester } from "./transport/raw-requester.ts";
+import { WatchedHandle, type HandleOptions, type HandleServices } from "./task/watched-handle.ts";
+
+interface ConnectedClientOptions {
+  readonly sdk: Client;
+  /** The server's name in task references. */
+  readonly server: string;
+  readonly protocol: TaskProtocol;
+  readonly clock: ClientClock;
+  readonly callbacks: UserCallbacks;
+  readonly pollFloorMs: number;
+  /** Of calls and reads whose own options name none. */
+  readonly limits: Pick<WaitOptions, "timeoutMs" | "unreachableTimeoutMs">;
+  /** Whether to listen if the server supports it. */
+  readonly listen: boolean;
+  readonly progress: ProgressTokens;
+  readonly handles: HandleStore | undefined;
+  /** Called with errors that fail no call or wait. */
+  readonly onError: (error: unknown) => void;
+  /** Reads the text of a resource. */
+  readonly readText: (uri: string, signal: AbortSignal) => Promise<Reply<string>>;
+  /** When it ends, all waits end. */
+  readonly requester: RawRequester;
+  /** Stops answering the server's questions that run as tasks; they stay in their store. */
+  readonly closeReceiver: (() => Promise<void>) | undefined;
+}
+
+/** The client of an open connection: creates its parts and ends them. */
+export class ConnectedClient implements TaskClient {
+  readonly sdk: Client;
+  readonly #options: ConnectedClientOptions;
+  readonly #background: BackgroundWork;
+  readonly #journal: CallJournal;
+  readonly #watches: TaskWatches;
+  readonly #handleServices: HandleServices;
+  readonly #calls: ToolCalls;
+
+  constructor(options: ConnectedClientOptions) {
+    const { sdk, server, protocol, clock, callbacks, pollFloorMs, requester, readText, progress } = options;
+    this.sdk = sdk;
+    this.#options = options;
+    const background = new BackgroundWork(options.onError);
+    const journal = new CallJournal({
+      store: options.handles,
+      server,
+      generation: protocol.generation,
+      now: () => clock.now(),
+      session: () => sessionOf(requester),
+      background,
+    });
+    const { events, tracing } = callbacks;
+    const listen = options.listen ? protocol.listen : undefined;
+    const polling = {
+      protocol,
+      clock,
+      events,
+      limit: new ClientPollLimit(pollFloorMs),
+      listenStreams: new ListenStreams({ listen, clock, events, background, tracing }),
+    };
+    this.#background = background;
+    this.#journal = journal;
+    this.#watches = new TaskWatches({ polling, callbacks, journal, background }, (taskId) =>
+      progress.taskEnded(taskId),
+    );
+    const requests = new TaskRequests({ protocol, clock, events, background, readText });
+    const { unreachableTimeoutMs } = options.limits;
+    this.#handleServices = { clock, journal, background, requests, limits: { unreachableTimeoutMs } };
+    this.#calls = new ToolCalls({
+      protocol,
+      clock,
+      callbacks,
+      pauseMs: pollFloorMs,
+      journal,
+      background,
+      progress,
+      handle: (...task) => this.#handle(...task),
+    });
+    requester.keepSession = async (session) => journal.keepSession(session);
+    this.#endWith(requester.closed);
+  }
+
+  async callTool(
+    name: string,
+    args: Readonly<Record<string, unknown>> = {},
+    options: CallAndWaitOptions = {},
+  ): Promise<CallToolResult> {
+    return this.#calls.call(name, args, this.#limited(options));
+  }
+
+  async startTool(
+    name: string,
+    args: Readonly<Record<string, unknown>> = {},
+    options: CallOptions = {},
+  ): Promise<TaskHandle> {
+    return this.#calls.start(name, args, this.#limited(options));
+  }
+
+  async readResource(uri: string, options: ReadOptions = {}): Promise<ReadResourceResult> {
+    const plain = async (requestOptions: RequestOptions): Promise<ReadResourceResult> =>
+      this.sdk.readResource({ uri }, requestOptions);
+    const read = { method: "resources/read", params: { uri }, plain, toResult: toResource } as const;
+    return readInTask(read, this.#reads, this.#limited(options));
+  }
+
+  async getPrompt(
+    name: string,
+    args: Readonly<Record<string, string>> = {},
+    options: ReadOptions = {},
+  ): Promise<GetPromptResult> {
+    const params = { name, arguments: { ...args } };
+    const plain = async (requestOptions: RequestOptions): Promise<GetPromptResult> =>
+      this.sdk.getPrompt(params, requestOptions);
+    return readInTask(
+      { method: "prompts/get", params, plain, toResult: toPrompt },
+      this.#reads,
+      this.#limited(options),
+    );
+  }
+
+  #limited<Options extends WaitOptions>(options: Options): Options {
+    return { ...this.#options.limits, ...options };
+  }
+
+  get #reads(): ReadServices {
+    const { protocol, clock } = this.#options;
+    return {
+      protocol,
+      clock,
+      background: this.#background,
+      handle: (taskId, options) => this.#handle(taskId, "created", {}, options),
+      cancel: async (handle) => void (await this.#calls.cancel(handle)),
+    };
+  }
+
+  async resume(reference: TaskReference | null, options: WaitOptions = {}): Promise<TaskHandle> {
+    assertWait(options);
+    this.#background.closing.throwIfAborted();
+    options.signal?.throwIfAborted();
+    const { server, protocol } = this.#options;
+    const { taskId } = checkReference(reference, server, protocol.generation);
+    return this.#handle(taskId, "named", {});
+  }
+
+  async pending(): Promise<readonly PendingCall[]> {
+    return this.#calls.pending();
+  }
+
+  async listTasks(options: ListOptions = {}): Promise<TaskPage<ListedTask>> {
+    const { protocol, clock } = this.#options;
+    const services = { protocol, clock, background: this.#background, journal: this.#journal };
+    return listTasks(services, options);
+  }
+
+  async close(): Promise<void> {
+    this.#end(new TaskClientError("closed", "The client was closed"));
+    await this.#background.end();
+    await this.#options.requester.abandonedEnd();
+    await this.#options.closeReceiver?.();
+    await this.sdk.close();
+  }
+
+  #handle(taskId: string, origin: TaskOrigin, known: KnownTask, options: HandleOptions = {}): TaskHandle {
+    const watch = this.#watches.watch(taskId, origin, known);
+    return new WatchedHandle(watch, this.#handleServices, options);
+  }
+
+  /** Ends the client with its connection. */
+  #endWith(closed: AbortSignal): void {
+    if (closed.aborted) this.#end(closed.reason);
+    const onClosed = (): void => {
+      this.#end(closed.reason);
+      // Closes the receiver's store with its last connection, however that ends.
+      void this.#options.closeReceiver?.().catch(() => undefined);
+    };
+    closed.addEventListener("abort", onClosed, { once: true });
+  }
+
+  #end(reason: unknown): void {
+    const { events } = this.#options.callbacks;
+    if (!this.#background.closing.aborted)
+      events.emit({ type: "disconnected", code: failureOf(reason).code });
+    this.#background.close(reason);
+    this.#watches.close(reason);
+  }
+}
+
+/** The session in which tasks are created. */
+function sessionOf({ sessionId, origin }: RawRequester): Pick<StoredCall, "sessionId" | "sessionOrigin"> {
+  return sessionId === undefined || origin === undefined ? {} : { sessionId, sessionOrigin: origin };
+}
