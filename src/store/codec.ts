@@ -1,4 +1,5 @@
 import { DecryptionError } from "../task/stored-text.ts";
+import type { SessionNews } from "./session-store.ts";
 
 /** Where a value is stored, by names that every store has: never a physical table or a row number. */
 export interface Place {
@@ -40,19 +41,15 @@ export const inClear: Codec = {
   prove: () => true,
 };
 
-/** How a task ended. */
-export function outcomePlace(task: string): Place {
-  return { table: "outcome", column: "body", of: task };
+/** Where a message about a session is, for the other processes. */
+export function newsPlace(session: string): Place {
+  return { table: "session", column: "message", of: session };
 }
 
-/** The value of an event that no handler has waited for yet. Those of one name are not told apart. */
-export function eventPlace(task: string, name: string): Place {
-  return { table: "event", column: "value", of: task, key: name };
-}
-
-/** A message that waits for the client. Those of one task are not told apart: the database numbers them. */
-export function messagePlace(task: string): Place {
-  return { table: "message", column: "body", of: task };
+/** News from another process. If it cannot be decrypted, whoever serves the session reads it again. */
+export function openedNews({ id, message }: SessionNews, codec: Codec): SessionNews {
+  const opened = message === null ? null : unlessUndecrypted(() => codec.open(message, newsPlace(id)));
+  return { id, message: opened ?? null };
 }
 
 export function secretPlace(name: string): Place {

@@ -4,7 +4,7 @@ import type { CommandResult, TaskCommand } from "../task/command.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { DecryptionError, encryptedText, isSealed } from "../task/stored-text.ts";
 import { secretPlace } from "./codec.ts";
-import { shownRecord } from "./record-words.ts";
+import { shownRecord } from "./tables/task.ts";
 import { Cipher, undecryptedWords, type Sealing } from "./cipher.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 

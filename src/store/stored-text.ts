@@ -11,6 +11,10 @@ export function toStored(text: string): string {
   return isStorable ? text : escape(text);
 }
 
+export function storedOrNull(text: string | null): string | null {
+  return text === null ? null : toStored(text);
+}
+
 /** How stored texts may begin that begin with `prefix`, as they are or escaped. */
 export function storedStarts(prefix: string): readonly string[] {
   if (prefix === "") return [prefix];

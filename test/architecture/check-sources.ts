@@ -52,7 +52,9 @@ function place(path: string): { layer: string | undefined; part: string | undefi
   const folders = path.split("/").slice(1, -1);
   const file = posix.basename(path, ".ts");
   const named = generationNames.find((name) => file === name || file.startsWith(`${name}-`));
-  return { layer: folders[0], part: folders[1] ?? named };
+  const [layer = "", folder] = folders;
+  const isShared = folder !== undefined && layers[layer]?.shared?.includes(folder) === true;
+  return { layer: folders[0], part: isShared ? undefined : (folder ?? named) };
 }
 
 function checkPackage(path: string, specifier: string): string[] {

@@ -9,6 +9,8 @@ export interface LayerRule {
   readonly pure?: true;
   /** Sub-folders, or files named for a generation, are alternatives of one another and never import each other. */
   readonly apart?: true;
+  /** Sub-folders that they all use. */
+  readonly shared?: readonly string[];
   /** Sub-folders of such names are wire forms: only a chooser knows them, and they do not know each other. */
   readonly forms?: RegExp;
 }
@@ -24,7 +26,7 @@ export const layers: Readonly<Record<string, LayerRule>> = {
     pure: true,
     apart: true,
   },
-  store: { from: ["task", "options", "store"], apart: true },
+  store: { from: ["task", "options", "store"], apart: true, shared: ["tables"] },
   runtime: { from: ["task", "options", "store", "runtime"] },
   // What operators do, with the store alone: beside a server and without one.
   admin: { from: ["task", "options", "store", "runtime", "admin"] },

@@ -1,4 +1,5 @@
 import type { Client } from "pg";
+import { taskTable } from "../../src/store/tables/task.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { defaultSchema as schema } from "../places/store-at.ts";
 import { withClient } from "../postgres/with-client.ts";
@@ -55,20 +56,23 @@ export class PostgresOnlooker implements Onlooker {
   }
 
   async tried(): Promise<Tried[]> {
-    const rows = await this.#rows<{ record: string; tries: string | null; step_failed: boolean | null }>(
-      `select record, tries, error is not null and done_at is not null as step_failed
+    const rows = await this.#rows<{
+      id: string;
+      outcome_kind: TaskRecord["outcomeKind"];
+      failures: string;
+      tries: string | null;
+      step_failed: boolean | null;
+    }>(
+      `select id, outcome_kind, failures, tries, error is not null and done_at is not null as step_failed
        from ${schema}.task left join ${schema}.journal on task_id = id and key = 'tried' where tool = 'tries'`,
     );
-    return rows.map(({ record, tries, step_failed: stepFailed }) => {
-      const { id, outcomeKind, failures } = recordOf(record);
-      return {
-        task: id,
-        outcomeKind,
-        failures,
-        tries: tries === null ? null : Number(tries),
-        stepFailed: stepFailed === true,
-      };
-    });
+    return rows.map(({ id, outcome_kind: outcomeKind, failures, tries, step_failed: stepFailed }) => ({
+      task: id,
+      outcomeKind,
+      failures: Number(failures),
+      tries: tries === null ? null : Number(tries),
+      stepFailed: stepFailed === true,
+    }));
   }
 
   async resting(): Promise<Rest[]> {
@@ -125,8 +129,10 @@ export class PostgresOnlooker implements Onlooker {
   }
 
   async #records(condition = "true"): Promise<TaskRecord[]> {
-    const rows = await this.#rows<{ record: string }>(`select record from ${schema}.task where ${condition}`);
-    return rows.map(({ record }) => recordOf(record));
+    const rows = await this.#rows<Record<string, string | null>>(
+      `select ${taskTable.list()} from ${schema}.task where ${condition}`,
+    );
+    return rows.map(recordOf);
   }
 
   async #count(sql: string): Promise<number> {
@@ -140,6 +146,12 @@ export class PostgresOnlooker implements Onlooker {
   }
 }
 
-function recordOf(text: string): TaskRecord {
-  return JSON.parse(text) as TaskRecord;
+/** With its texts as they are stored. The driver gives numbers as texts. */
+function recordOf(row: Readonly<Record<string, string | number | null>>): TaskRecord {
+  const types = new Map(taskTable.written.map(({ name, type }) => [name, type]));
+  const values = taskTable.names.map((name) => {
+    const value = row[name] ?? null;
+    return value === null || types.get(name) === "text" ? value : Number(value);
+  });
+  return taskTable.decode(values);
 }

@@ -83,7 +83,7 @@ export class SqliteOnlooker implements Onlooker {
       finishedAt: numberOrNull(row["finished_at"]),
       sweepAt: numberOrNull(row["sweep_at"]),
       runUntil: numberOrNull(row["run_until"]),
-      expiryMs: Number(row["expiry_ms"]),
+      expiryMs: Number(String(row["expiry"]).split(" ")[1]),
     }));
   }
 

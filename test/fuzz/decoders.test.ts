@@ -7,9 +7,9 @@ import { encodeCursor, readCursor } from "../../src/generation/message.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { decodeError, decodeValue, encodeError } from "../../src/runtime/journal/journalled.ts";
 import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
-import { journalColumns, journalEntryOf, journalRowOf } from "../../src/store/journal-row.ts";
-import { readTask } from "../../src/store/sqlite/read-task.ts";
-import { recordOf, rowOf, taskColumns } from "../../src/store/sqlite/record-row.ts";
+import { readTask, recordOf } from "../../src/store/sqlite/read-task.ts";
+import { journalTable, journalEntry } from "../../src/store/tables/of-task.ts";
+import { recordColumns, rowOf } from "../../src/store/tables/task.ts";
 import { HoldfastError, type FaultCode } from "../../src/task/fault.ts";
 import { runningRecord } from "../contract/sample-task.ts";
 import { decoders, ofObjects } from "./decoders.ts";
@@ -183,7 +183,9 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
       fc.maxSafeInteger(),
       fc.uint8Array({ maxLength: 4 }),
     );
-    const damage = fc.dictionary(fc.constantFrom(...taskColumns, ...journalColumns), value, { maxKeys: 3 });
+    const damage = fc.dictionary(fc.constantFrom(...recordColumns, ...journalEntry.names), value, {
+      maxKeys: 3,
+    });
     const task = runningRecord();
     const entry = {
       key: "k",
@@ -199,23 +201,23 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
       doneAt: 1,
       doneVersion: 1,
     } as const;
+    const stored = journalTable.values("task", { ...entry, place: 0 }, inClear);
+    const places = journalTable.written.map(({ name }) => name);
+    const entryRow = journalEntry.names.map((name) => stored[places.indexOf(name)]);
     type Damage = Readonly<Record<string, unknown>>;
     const row = (names: readonly string[], values: readonly unknown[], damaged: Damage = {}): unknown[] =>
       names.map((name, place) => (Object.hasOwn(damaged, name) ? damaged[name] : values[place]));
     const readRecord = (read: never): unknown => recordOf(read, inClear);
-    const readEntry = (read: never): unknown => readTask("task", () => journalEntryOf("task", read, inClear));
+    const readEntry = (read: never): unknown =>
+      readTask("task", () => journalEntry.read("task", read, inClear));
     fc.assert(
       fc.property(damage, (damaged) => {
-        holds(readRecord, row(taskColumns, rowOf(task, inClear), damaged), "task_unreadable");
-        holds(
-          readEntry,
-          row(journalColumns, journalRowOf("task", entry, inClear), damaged),
-          "task_unreadable",
-        );
+        holds(readRecord, row(recordColumns, rowOf(task, inClear), damaged), "task_unreadable");
+        holds(readEntry, row(journalEntry.names, entryRow, damaged), "task_unreadable");
       }),
       fuzzRuns(2_000),
     );
-    expect(readRecord(row(taskColumns, rowOf(task, inClear)) as never)).toEqual(task);
+    expect(readRecord(row(recordColumns, rowOf(task, inClear)) as never)).toEqual(task);
   });
 
   it("read the same events from a stream, however it is cut", async () => {

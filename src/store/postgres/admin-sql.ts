@@ -1,8 +1,10 @@
-import { actionColumns, pausedColumns } from "../action-row.ts";
+import { insertRows } from "../tables/postgres-statements.ts";
+import { actionTable, pausedToolTable } from "../tables/tables.ts";
+import { finished, isAsking, isReady, isWaiting, recordList, unfinished } from "../tables/task.ts";
 import type { Names } from "./names.ts";
-import { isReady, isWaiting, withQueuedHandlers } from "./queue-handlers.ts";
-import { recordColumns } from "./task-row.ts";
-import { finished, unfinished } from "./task-sql.ts";
+import { withQueuedHandlers } from "./queue-handlers.ts";
+
+const recordColumns = recordList();
 
 /** The reads and writes of operators. Conditions repeat those of the partial indexes. */
 export function adminStatements(names: Names) {
@@ -13,23 +15,22 @@ export function adminStatements(names: Names) {
   /** Their number, up to a maximum. */
   const counted = (of: string, searched = 0): string =>
     `SELECT count(*)::int FROM (SELECT 1 FROM ${task} WHERE ${of} LIMIT $${searched + 1}) AS counted`;
-  const asking = "asks = 1";
   const ended = `${finished} AND tool = $1 AND coalesce(outcome_kind, state) = $2`;
   /** The last part distinguishes no name from an empty one. */
   const principal =
     "generation = $1 AND coalesce(principal, '') = coalesce($2::text, '') AND (principal IS NULL) = ($2::text IS NULL)";
-  const stored = `seq, ${actionColumns.join(", ")}`;
+  const stored = actionTable.list();
   return {
     all: tasks("true"),
     open: tasks(unfinished),
-    asking: tasks(asking),
+    asking: tasks(isAsking),
     ended: tasks(ended, 2),
     principal: tasks(principal, 2),
     children: `SELECT ${recordColumns} FROM ${child} JOIN ${task} ON task.id = child.id
       WHERE child.parent = $1 AND child.id < $2 ORDER BY child.id DESC LIMIT $3`,
     countAll: counted("true ORDER BY id"),
     countOpen: counted(unfinished),
-    countAsking: counted(asking),
+    countAsking: counted(isAsking),
     countEnded: counted(ended, 2),
     countPrincipal: counted(principal, 2),
     countChildren: `SELECT count(*)::int FROM (SELECT 1 FROM ${child} WHERE parent = $1 LIMIT $2) AS counted`,
@@ -54,13 +55,12 @@ export function adminStatements(names: Names) {
     actions: `SELECT ${stored} FROM ${action} WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
     actionsOf: `SELECT ${stored} FROM ${action} WHERE task_id = $1 AND task_id IS NOT NULL AND seq < $2
       ORDER BY seq DESC LIMIT $3`,
-    insertActions: `INSERT INTO ${action} (${actionColumns.join(", ")})
-      SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])`,
+    insertActions: insertRows(actionTable, action),
     /** Deletes a few actions before a time; skips those that others are deleting. */
     deleteOldActions: `DELETE FROM ${action} WHERE seq = ANY (ARRAY(
         SELECT seq FROM ${action} ORDER BY seq LIMIT 10 FOR UPDATE SKIP LOCKED)) AND at < $1`,
-    paused: `SELECT ${pausedColumns.join(", ")} FROM ${pausedTool} ORDER BY tool`,
-    insertPaused: `INSERT INTO ${pausedTool} (${pausedColumns.join(", ")}) VALUES ($1, $2, $3) ON CONFLICT (tool) DO NOTHING`,
+    paused: `SELECT ${pausedToolTable.list()} FROM ${pausedTool} ORDER BY tool`,
+    insertPaused: `${insertRows(pausedToolTable, pausedTool)} ON CONFLICT (tool) DO NOTHING`,
     deletePaused: `DELETE FROM ${pausedTool} WHERE tool = $1`,
   };
 }

@@ -1,8 +1,10 @@
 import type { Action } from "../../task/record.ts";
-import { actionRowOf, actionsKeptMs, pausedRowOf } from "../action-row.ts";
+import { inClear } from "../codec.ts";
 import { toStored } from "../stored-text.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { AdminStatements } from "./admin-sql.ts";
+import { byColumn } from "../tables/postgres-statements.ts";
+import { actionTable, actionsKeptMs, pausedToolTable } from "../tables/tables.ts";
 import type { SqlValue } from "./database.ts";
 
 type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;
@@ -24,11 +26,11 @@ export class AdminWrites {
   send(send: (statement: string, ...values: SqlValue[]) => void, sql: AdminStatements): void {
     for (const write of this.#pauses) {
       if (write.do === "resume_tool") send(sql.deletePaused, toStored(write.tool));
-      else send(sql.insertPaused, ...pausedRowOf(write.paused, toStored));
+      else send(sql.insertPaused, ...byColumn([pausedToolTable.values("", write.paused, inClear)]));
     }
     if (this.#actions.length === 0) return;
-    const rows = this.#actions.map((action) => actionRowOf(action, toStored));
+    const rows = this.#actions.map((action) => actionTable.values("", action, inClear));
     send(sql.deleteOldActions, Math.max(...this.#actions.map(({ at }) => at)) - actionsKeptMs);
-    send(sql.insertActions, ...(rows[0] ?? []).map((_, place) => rows.map((row) => row[place] ?? null)));
+    send(sql.insertActions, ...byColumn(rows));
   }
 }

@@ -1,7 +1,5 @@
 import type { Names } from "./names.ts";
-import { recordColumns } from "./task-row.ts";
-
-const ready = "state = 'queued' AND lane IS NOT NULL";
+import { isReady as ready, recordList } from "../tables/task.ts";
 
 export function claimStatements({ task, owner }: Names) {
   const principalOf = (after: string): string => `(SELECT coalesce(principal, '') FROM ${task}
@@ -33,7 +31,7 @@ export function claimStatements({ task, owner }: Names) {
         UNION ALL
         SELECT owner, method, tool, ${principalOf("coalesce(principal, '') > line.name")}, line.place + 1
         FROM principal AS line WHERE line.name IS NOT NULL AND line.place <= $5)
-      SELECT line.owner, line.method, line.tool, line.name, lane.name, head.id, coalesce(head.run_after, 0)
+      SELECT line.owner, line.method, line.tool, line.name, lane.name, head.id, head.run_after
       FROM (SELECT DISTINCT owner, method, tool, name FROM principal WHERE name IS NOT NULL) AS line
       CROSS JOIN unnest(ARRAY['new', 'woken', 'recovered']) AS lane (name)
       CROSS JOIN LATERAL (
@@ -42,7 +40,7 @@ export function claimStatements({ task, owner }: Names) {
           AND coalesce(principal, '') = line.name AND task.lane = lane.name AND task.id <> ALL($6::text[])
         ORDER BY run_after, id LIMIT $7) AS head`,
     /** Skips tasks that are gone, or being taken. */
-    lock: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[]) AND ${ready} ORDER BY id FOR UPDATE SKIP LOCKED`,
+    lock: `SELECT ${recordList()} FROM ${task} WHERE id = ANY($1::text[]) AND ${ready} ORDER BY id FOR UPDATE SKIP LOCKED`,
     countLimited: `SELECT task.method, task.tool, count(*)
       FROM unnest($1::text[], $2::text[]) AS handler (method, tool)
       JOIN ${task} ON task.method = handler.method AND task.tool = handler.tool AND state = 'running' AND limited = 1

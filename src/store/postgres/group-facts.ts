@@ -13,14 +13,15 @@ import {
   type RunnableTasks,
   type RunningTasks,
 } from "../facts.ts";
-import { eventPlace, type Codec } from "../codec.ts";
-import { journalColumns, journalEntryOf } from "../journal-row.ts";
-import { columnsOf, idOf, integer, text, textOrNull, type Row } from "../row.ts";
+import type { Codec } from "../codec.ts";
+import { journalEntry, keptIn } from "../tables/of-task.ts";
+import { recordColumns } from "../tables/task.ts";
+import { columnsOf, idOf, text, textOrNull, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
 import { keyName, wireName } from "./key-names.ts";
 import type { KnownOwner } from "./owners.ts";
-import { recordOf } from "./task-row.ts";
+import { recordOf } from "./read-task.ts";
 import type { FactStatements } from "./task-sql.ts";
 
 /** A finished task whose time is over. */
@@ -146,7 +147,8 @@ export async function readTasks(
     read(sql.keyedTasks, values, (rows) => {
       for (const row of rows) {
         addTask(row);
-        into.keyed.set(keyName(text(row, keyedAt.principal), text(row, keyedAt.key)), idOf(row));
+        const wanted = row.slice(recordColumns.length);
+        into.keyed.set(keyName(text(wanted, keyedAt.principal), text(wanted, keyedAt.key)), idOf(row));
       }
     });
   }
@@ -169,21 +171,20 @@ function addRecord(into: GroupFacts, row: Row): TaskRecord | Error {
   }
 }
 
-const keyedAt = columnsOf(["id", "record", "principal", "key"]);
+const keyedAt = columnsOf(["principal", "key"]);
 const entryTask = { place: 0, name: "task_id" };
-const entryAt = columnsOf(journalColumns);
 
 function addJournalEntry(into: GroupFacts, row: Row): void {
   const id = text(row, entryTask);
   const of = into.entries.get(id) ?? new Map<string, JournalEntry | Error>();
   into.entries.set(id, of);
   const entry = row.slice(1);
-  of.set(text(entry, entryAt.key), readEntry(id, entry, into.codec));
+  of.set(text(entry, journalEntry.at.key), readEntry(id, entry, into.codec));
 }
 
 function readEntry(id: string, row: Row, codec: Codec): JournalEntry | Error {
   try {
-    return journalEntryOf(id, row, codec);
+    return journalEntry.read(id, row, codec);
   } catch (error) {
     return damageOf(id, error);
   }
@@ -193,8 +194,6 @@ function damageOf(id: string, error: unknown): HoldfastError {
   const problem = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
   return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause: error });
 }
-
-const keptAt = columnsOf(["seq", "value"]);
 
 async function readEvent(
   queries: Queries,
@@ -208,7 +207,7 @@ async function readEvent(
     void into.events.set(`${id} ${name}`, facts);
   if (coming === undefined) {
     const [row] = await queries.query(sql.firstEvent, of);
-    return put(row === undefined ? {} : keptIn(row, id, name, into.codec));
+    return put(row === undefined ? {} : keptOrDamage(id, row, into.codec));
   }
   const { dedupeId, now } = coming;
   const [[wait], [known], [count]] = await Promise.all([
@@ -224,10 +223,9 @@ async function readEvent(
   });
 }
 
-function keptIn(row: Row, id: string, name: string, codec: Codec): EventFacts & { readonly damage?: Error } {
+function keptOrDamage(id: string, row: Row, codec: Codec): EventFacts & { readonly damage?: Error } {
   try {
-    const value = codec.open(text(row, keptAt.value), eventPlace(id, name));
-    return { kept: { seq: integer(row, keptAt.seq), value } };
+    return { kept: keptIn(id, row, codec) };
   } catch (error) {
     return { damage: damageOf(id, error) };
   }

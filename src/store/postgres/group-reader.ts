@@ -4,7 +4,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { compareNames } from "../../task/queue.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { Codecs } from "../cipher.ts";
-import { deliveriesIn } from "../delivery-row.ts";
+import { deliveriesIn } from "../tables/tables.ts";
 import type { DeliveryQuery } from "../outbox.ts";
 import { columnsOf, idOf, integer, text, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";

@@ -154,7 +154,7 @@ export class GroupTables implements TaskTables {
     if (before.idempotencyKey !== null && task.idempotencyKey === null)
       keyed.delete(keyName(before.principal, before.idempotencyKey));
     tasks.set(task.id, task);
-    this.writes.save(task);
+    this.writes.save(before, task);
     const known = entries.get(task.id) ?? new Map<string, JournalEntry | Error>();
     entries.set(task.id, known);
     if (forgets === "failures") {
@@ -162,7 +162,7 @@ export class GroupTables implements TaskTables {
       this.writes.forgetFailures(task.id, isFailure);
     }
     for (const entry of journal) known.set(entry.key, entry);
-    this.writes.journal(task.id, journal);
+    this.writes.journal(task, journal);
     if (outcome !== null) this.writes.outcome(task.id, outcome);
   }
 

@@ -2,11 +2,23 @@ import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { compareNames } from "../../task/queue.ts";
-import { journalRowOf } from "../journal-row.ts";
-import { eventPlace, outcomePlace, type Codec } from "../codec.ts";
-import { requestRowOf } from "../request-row.ts";
+import { inClear, type Codec } from "../codec.ts";
 import { toStored } from "../stored-text.ts";
-import { lineRowOf } from "../line-row.ts";
+import {
+  childTable,
+  childOf,
+  eventTable,
+  journalTable,
+  lineTable,
+  outcomeTable,
+  placeOf,
+  requestTable,
+  storedOutcome,
+} from "../tables/of-task.ts";
+import { byColumn } from "../tables/postgres-statements.ts";
+import { secretTable } from "../tables/tables.ts";
+import { rowOf, taskTable } from "../tables/task.ts";
+import type { Stored } from "../tables/kind.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { AdminStatements } from "./admin-sql.ts";
 import { AdminWrites } from "./admin-writes.ts";
@@ -14,21 +26,19 @@ import type { Queries, SqlValue } from "./database.ts";
 import type { OwnerStatements } from "./owner-sql.ts";
 import type { OutboxStatements } from "./outbox-sql.ts";
 import { OutboxWrites } from "./outbox-writes.ts";
-import { arraysOf, columns, requestIdText, stored } from "./task-row.ts";
 import type { WriteStatements } from "./task-sql.ts";
 
-type Columns = readonly (readonly (string | number | null)[])[];
+type Rows = readonly (readonly Stored[])[];
+type PlacedEntry = JournalEntry & { readonly place: number };
 type Kept = Extract<TableWrite, { do: "keep_event" }>;
 type Appended = Extract<TableWrite, { do: "append_lines" }>;
 type Retired = Extract<TableWrite, { do: "retire_owner" }>;
 
-const changing = columns.filter(({ changes }) => changes);
-
 /** The writes of a group of commands: only the last version of each row. */
 export class GroupWrites {
   readonly #inserts = new Map<string, { task: TaskRecord; readonly request: TaskRequest }>();
-  readonly #updates = new Map<string, TaskRecord>();
-  readonly #entries = new Map<string, Map<string, JournalEntry>>();
+  readonly #updates = new Map<string, { readonly before: TaskRecord; after: TaskRecord }>();
+  readonly #entries = new Map<string, Map<string, PlacedEntry>>();
   readonly #forgets = new Set<string>();
   readonly #outcomes = new Map<string, Outcome>();
   readonly #removes = new Set<string>();
@@ -44,17 +54,23 @@ export class GroupWrites {
     this.#inserts.set(task.id, { task, request });
   }
 
-  save(task: TaskRecord): void {
-    const inserted = this.#inserts.get(task.id);
-    if (inserted === undefined) this.#updates.set(task.id, task);
-    else inserted.task = task;
+  save(before: TaskRecord, after: TaskRecord): void {
+    const inserted = this.#inserts.get(after.id);
+    const updated = this.#updates.get(after.id);
+    if (inserted !== undefined) inserted.task = after;
+    else if (updated !== undefined) updated.after = after;
+    else this.#updates.set(after.id, { before, after });
   }
 
-  journal(id: string, entries: readonly JournalEntry[]): void {
+  /** Entries that were written with this version of their task. */
+  journal(task: TaskRecord, entries: readonly JournalEntry[]): void {
     if (entries.length === 0) return;
-    const pending = this.#entries.get(id) ?? new Map<string, JournalEntry>();
-    this.#entries.set(id, pending);
-    for (const entry of entries) pending.set(entry.key, entry);
+    const pending = this.#entries.get(task.id) ?? new Map<string, PlacedEntry>();
+    this.#entries.set(task.id, pending);
+    for (const [index, entry] of entries.entries()) {
+      const place = pending.get(entry.key)?.place ?? placeOf(task, index);
+      pending.set(entry.key, { ...entry, place });
+    }
   }
 
   forgetFailures(id: string, isFailure: (entry: JournalEntry) => boolean): void {
@@ -110,7 +126,10 @@ export class GroupWrites {
 
   /** Whether it leaves tasks that any owner may claim. */
   get wakes(): boolean {
-    const tasks = [...this.#updates.values(), ...[...this.#inserts.values()].map(({ task }) => task)];
+    const tasks = [
+      ...[...this.#updates.values()].map(({ after }) => after),
+      ...[...this.#inserts.values()].map(({ task }) => task),
+    ];
     return tasks.some(({ state, lane, owner }) => state === "queued" && lane !== null && owner === null);
   }
 
@@ -123,53 +142,44 @@ export class GroupWrites {
   ): void {
     const send = (statement: string, ...values: SqlValue[]): void =>
       void queries.query(statement, values).catch(() => undefined);
-    const sendRows = (statement: string, rows: Columns): void => {
-      if (rows.length > 0) send(statement, ...transposed(rows));
+    const sendRows = (statement: string, rows: Rows): void => {
+      if (rows.length > 0) send(statement, ...byColumn(rows));
     };
     this.#sendRemoves(send, sql);
     // Before new rows: one may have a key that another task gives up.
-    const updates = [...this.#updates.values()];
-    if (updates.length > 0) {
-      send(
-        sql.updateTasks,
-        updates.map(({ id }) => toStored(id)),
-        ...arraysOf(changing, updates, codec),
-      );
-    }
+    this.#sendUpdates(sendRows, sql, codec);
     const inserts = [...this.#inserts.values()];
-    if (inserts.length > 0) {
-      send(
-        sql.insertTasks,
-        ...arraysOf(
-          columns,
-          inserts.map(({ task }) => task),
-          codec,
-        ),
-      );
-      sendRows(
-        sql.insertRequests,
-        inserts.map((insert) => requestRow(insert, codec)),
-      );
-      sendRows(
-        sql.insertChildren,
-        inserts.flatMap(({ task }) => childRow(task)),
-      );
-    }
+    sendRows(
+      sql.insertTasks,
+      inserts.map(({ task }) => rowOf(task, codec)),
+    );
+    sendRows(
+      sql.insertRequests,
+      inserts.map((insert) => requestTable.values(insert.task.id, insert.request, codec)),
+    );
+    sendRows(
+      sql.insertChildren,
+      inserts.flatMap(({ task: { id, parent } }) =>
+        parent === null ? [] : [childTable.values(id, childOf(id, parent), inClear)],
+      ),
+    );
     if (this.#forgets.size > 0) send(sql.deleteFailures, [...this.#forgets].map(toStored));
     const entries = [...this.#entries].flatMap(([id, of]) =>
       [...of.values()].map((entry) => ({ id, entry })),
     );
     sendRows(
       sql.upsertJournal,
-      entries.map(({ id, entry }) => [toStored(id), ...journalRowOf(id, entry, codec)]),
+      entries.map(({ id, entry }) => journalTable.values(id, entry, codec)),
     );
     sendRows(
       sql.insertOutcomes,
-      [...this.#outcomes].map((outcome) => outcomeRow(outcome, codec)),
+      [...this.#outcomes].map(([id, ended]) => outcomeTable.values(id, storedOutcome(ended), codec)),
     );
     sendRows(
       sql.insertEvents,
-      this.#events.map((event) => eventRow(event, codec)),
+      this.#events.map(({ taskId, name, value, taken, dedupeId }) =>
+        eventTable.values(taskId, { name, value: taken ? null : value, dedupeId }, codec),
+      ),
     );
     for (const each of [sql.forgetEvents, sql.deleteEvents])
       if (this.#taken.length > 0) send(each, this.#taken);
@@ -179,7 +189,7 @@ export class GroupWrites {
     const secrets = [...this.#secrets].sort(([a], [b]) => compareNames(a, b));
     sendRows(
       sql.insertSecrets,
-      secrets.map((secret) => secret.map(toStored)),
+      secrets.map(([name, value]) => secretTable.values("", { name, value }, inClear)),
     );
     for (const { owner, forgetAt } of this.#retired) {
       send(owners.deleteMessages, owner);
@@ -189,14 +199,30 @@ export class GroupWrites {
     }
   }
 
-  #sendLines(sendRows: (statement: string, rows: Columns) => void, sql: WriteStatements, codec: Codec): void {
-    const added = new Map<string, (string | number)[]>();
-    const forgotten = new Map<string, (string | number)[]>();
+  /** Of all tasks those columns in which any of them has changed: nobody else can have changed the others, since the rows are locked. */
+  #sendUpdates(sendRows: (statement: string, rows: Rows) => void, sql: WriteStatements, codec: Codec): void {
+    const updates = [...this.#updates.values()];
+    const changed = new Set(updates.flatMap(({ before, after }) => taskTable.changed(before, after)));
+    if (changed.size === 0) return;
+    // In the order of the table, so that there are few different statements.
+    const columns = [...changed].sort((a, b) => a.place - b.place);
+    sendRows(
+      sql.updateTasks(columns.map(({ name }) => name)),
+      updates.map(({ after }) => [
+        toStored(after.id),
+        ...taskTable.valuesIn(columns, after.id, after, codec),
+      ]),
+    );
+  }
+
+  #sendLines(sendRows: (statement: string, rows: Rows) => void, sql: WriteStatements, codec: Codec): void {
+    const added = new Map<string, readonly Stored[]>();
+    const forgotten = new Map<string, readonly Stored[]>();
     for (const { id, lines, forget } of this.#appended) {
       const taskId = toStored(id);
-      for (const line of lines) {
-        const name = `${line.list} ${line.seq} ${id}`;
-        added.set(name, [taskId, ...lineRowOf(id, line, codec)]);
+      for (const each of lines) {
+        const name = `${each.list} ${each.seq} ${id}`;
+        added.set(name, lineTable.values(id, each, codec));
         forgotten.delete(name);
       }
       for (const seq of forget) forgotten.set(`log ${seq} ${id}`, [taskId, seq]);
@@ -213,33 +239,4 @@ export class GroupWrites {
       send(each, ids);
     for (const each of [sql.deleteEventsOf, sql.deleteLinesOf, sql.deleteMessagesOf]) send(each, ids);
   }
-}
-
-/** The columns of rows, for `unnest`. */
-function transposed(rows: Columns): (readonly (string | number | null)[])[] {
-  return (rows[0] ?? []).map((_, place) => rows.map((row) => row[place] ?? null));
-}
-
-function requestRow(
-  { task, request }: { readonly task: TaskRecord; readonly request: TaskRequest },
-  codec: Codec,
-) {
-  const { session, requestId } = request.origin;
-  const id = session === undefined || requestId === undefined ? null : toStored(requestIdText(requestId));
-  const from = session === undefined ? null : toStored(session);
-  return [toStored(task.id), ...requestRowOf(task.id, request, codec), from, id];
-}
-
-function childRow({ id, parent }: TaskRecord) {
-  return parent === null ? [] : [[id, parent.id, parent.root, parent.key].map(toStored)];
-}
-
-/** The record says more about a result than this table. */
-function outcomeRow([id, { kind, body }]: [string, Outcome], codec: Codec) {
-  return [toStored(id), kind === "error" ? "error" : "result", toStored(codec.seal(body, outcomePlace(id)))];
-}
-
-function eventRow({ taskId, name, value, dedupeId, taken }: Kept, codec: Codec) {
-  const sealed = taken ? null : toStored(codec.seal(value, eventPlace(taskId, name)));
-  return [toStored(taskId), toStored(name), sealed, stored(dedupeId)];
 }

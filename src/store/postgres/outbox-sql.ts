@@ -1,15 +1,14 @@
-import { deliveryColumns, knownDeliveries, storedDeliveryColumns } from "../delivery-row.ts";
+import { insertRows } from "../tables/postgres-statements.ts";
+import { deliveryTable, deliveryFailure, knownDeliveries } from "../tables/tables.ts";
 import type { Names } from "./names.ts";
 
 /** Writes, many at a time, and reads webhook messages. */
 export function outboxStatements({ delivery }: Names) {
-  const all = storedDeliveryColumns.join(", ");
+  const all = deliveryTable.list();
   const counted = (of: string): string =>
     `SELECT count(*)::int FROM (SELECT 1 FROM ${delivery} WHERE hook = $1 AND due_at ${of} LIMIT $2) AS counted`;
   return {
-    insertDeliveries: `INSERT INTO ${delivery} (${deliveryColumns.join(", ")})
-      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
-        $9::bigint[], $10::bigint[])`,
+    insertDeliveries: insertRows(deliveryTable, delivery),
     takeDeliveries: `UPDATE ${delivery} SET due_at = taken.until, tries = tries + 1
       FROM unnest($1::bigint[], $2::bigint[]) AS taken (seq, until) WHERE delivery.seq = taken.seq`,
     retryDeliveries: `UPDATE ${delivery} SET due_at = again.due_at, failed_at = coalesce(again.failed_at, delivery.failed_at),
@@ -42,7 +41,7 @@ export function outboxStatements({ delivery }: Names) {
     /** For a task, among the newest ones. */
     ofTask: `SELECT ${all} FROM ${delivery}
       WHERE seq > coalesce((SELECT seq FROM ${delivery} ORDER BY seq DESC LIMIT 1 OFFSET $2), -1) AND task_id = $1 ORDER BY seq`,
-    lastFailure: `SELECT failed_at, problem FROM ${delivery} WHERE hook = $1 AND failed_at IS NOT NULL
+    lastFailure: `SELECT ${deliveryFailure.list()} FROM ${delivery} WHERE hook = $1 AND failed_at IS NOT NULL
       ORDER BY failed_at DESC LIMIT 1`,
   };
 }

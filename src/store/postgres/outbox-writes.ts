@@ -1,6 +1,8 @@
-import { deliveryRowOf } from "../delivery-row.ts";
+import { inClear } from "../codec.ts";
 import type { OutboxWrite } from "../outbox.ts";
 import { toStored } from "../stored-text.ts";
+import { byColumn } from "../tables/postgres-statements.ts";
+import { deliveryTable, newDelivery } from "../tables/tables.ts";
 import type { SqlValue } from "./database.ts";
 import type { OutboxStatements } from "./outbox-sql.ts";
 
@@ -35,10 +37,7 @@ export class OutboxWrites {
       drop_delivery: sql.dropDeliveries,
     };
     for (const [name, rows] of Object.entries(this.#rows)) {
-      const [first] = rows;
-      if (first === undefined) continue;
-      const columns = first.map((_, place) => rows.map((row) => row[place] ?? null));
-      send(statements[name as OutboxWrite["do"]], ...columns);
+      if (rows.length > 0) send(statements[name as OutboxWrite["do"]], ...byColumn(rows));
     }
   }
 }
@@ -46,7 +45,7 @@ export class OutboxWrites {
 function rowOf(write: OutboxWrite): Value[] {
   switch (write.do) {
     case "keep_delivery":
-      return deliveryRowOf(write.delivery, toStored);
+      return deliveryTable.values("", newDelivery(write.delivery), inClear);
     case "claim_delivery":
       return [write.seq, write.until];
     case "retry_delivery": {

@@ -38,7 +38,7 @@ export function ownerStatements({ owner, committed, task, message, pausedTool }:
     /** Not while a task that it ran may still have to be returned: a due cancel can be withdrawn. */
     forget: `DELETE FROM ${owner} WHERE id = $1 AND NOT EXISTS (
       SELECT 1 FROM ${task} WHERE task.state = 'running' AND task.owner = $1
-        AND (sweep_at IS NULL OR sweep_at > $2 OR position('"cancelBy":null' IN record) = 0))`,
+        AND (sweep_at IS NULL OR sweep_at > $2 OR cancel_by IS NOT NULL))`,
   };
 }
 

@@ -1,14 +1,14 @@
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
-import { actionOf, pausedOf } from "../action-row.ts";
+import { inClear } from "../codec.ts";
+import { actionTable, pausedToolTable } from "../tables/tables.ts";
 import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
 import { summedByTool, type QueueLength } from "../queue-length.ts";
 import { columnsOf, integer, integerOrNull, oneOf, textOrStored, type Row } from "../row.ts";
-import { toStored } from "../stored-text.ts";
+import { storedOrNull, toStored } from "../stored-text.ts";
 import { adminStatements, type AdminStatements } from "./admin-sql.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
 import { behindAllTexts, readableTasks } from "./read-task.ts";
-import { stored } from "./task-row.ts";
 
 const toolAt = columnsOf(["tool"]);
 
@@ -79,11 +79,13 @@ export class PostgresAdmin implements AdminStore {
       taskId === null
         ? await database.read(this.#sql.actions, [last, limit])
         : await database.read(this.#sql.actionsOf, [toStored(taskId), last, limit]);
-    return rows.map(actionOf);
+    return rows.map((row) => actionTable.read("", row, inClear));
   }
 
   async paused(): Promise<readonly PausedTool[]> {
-    return (await this.#open().database.read(this.#sql.paused)).map(pausedOf);
+    return (await this.#open().database.read(this.#sql.paused)).map((row) =>
+      pausedToolTable.read("", row, inClear),
+    );
   }
 
   #query(range: TaskRange): RangeQuery {
@@ -98,7 +100,7 @@ export class PostgresAdmin implements AdminStore {
       case "ended":
         return { tasks: sql.ended, count: sql.countEnded, values: [toStored(range.tool), range.as] };
       case "principal": {
-        const values = [range.generation, stored(range.principal)];
+        const values = [range.generation, storedOrNull(range.principal)];
         return { tasks: sql.principal, count: sql.countPrincipal, values };
       }
       case "children":

@@ -1,8 +1,9 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { MessageQueues, NewMessage, PutMessageResult } from "../message-queues.ts";
-import { messagePlace, type Codec } from "../codec.ts";
-import { columnsOf, integer, text, type Row } from "../row.ts";
+import type { Codec } from "../codec.ts";
+import { messageTable, queuedMessage } from "../tables/of-task.ts";
+import { columnsOf, integer, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { Database } from "./database.ts";
 import { InOrder } from "./in-order.ts";
@@ -12,7 +13,6 @@ import { messageOf, storeFailed } from "./postgres-error.ts";
 import { messageStatements } from "./session-sql.ts";
 
 const putAt = columnsOf(["tasks", "added"]);
-const messageAt = columnsOf(["seq", "body"]);
 const seqAt = columnsOf(["seq"]);
 
 /** What messages need from an open store. */
@@ -54,21 +54,16 @@ export class PostgresMessages implements MessageQueues {
     maxMessages: number | null,
   ): Promise<PutMessageResult> {
     const { database, owner, owners } = this.#open();
-    const sealed = database.codecs.writing.seal(body, messagePlace(taskId));
+    const row = messageTable.values(taskId, { body, owner: bound ? owner : null }, database.codecs.writing);
     try {
-      const [, [row]] = await owners.write((queries) =>
+      const [, [put]] = await owners.write((queries) =>
         Promise.all([
           queries.query(this.#sql.lockTask, [toStored(taskId)]),
-          queries.query(this.#sql.put, [
-            toStored(taskId),
-            toStored(sealed),
-            bound ? owner : null,
-            maxMessages,
-          ]),
+          queries.query(this.#sql.put, [...row, maxMessages]),
         ]),
       );
-      if (row === undefined || integer(row, putAt.tasks) === 0) return { ok: false, reason: "unknown" };
-      return integer(row, putAt.added) === 0 ? { ok: false, reason: "full" } : { ok: true };
+      if (put === undefined || integer(put, putAt.tasks) === 0) return { ok: false, reason: "unknown" };
+      return integer(put, putAt.added) === 0 ? { ok: false, reason: "full" } : { ok: true };
     } catch (error) {
       throw storeFailed(error);
     }
@@ -106,12 +101,8 @@ export class PostgresMessages implements MessageQueues {
 function bodiesIn(taskId: string, rows: readonly Row[], codec: Codec): Map<number, string> {
   try {
     const there = rows.filter(([seq]) => seq !== null);
-    return new Map(
-      there.map((row) => [
-        integer(row, messageAt.seq),
-        codec.open(text(row, messageAt.body), messagePlace(taskId)),
-      ]),
-    );
+    const messages = there.map((row) => queuedMessage.read(taskId, row, codec));
+    return new Map(messages.map(({ seq, body }) => [seq, body]));
   } catch (error) {
     throw new HoldfastError("task_unreadable", `Task ${taskId} cannot be read: ${messageOf(error)}.`, {
       cause: error,

@@ -3,20 +3,26 @@ import { type HandlerName, compareNames, hasHandler, lanesFrom, noTurns } from "
 import type { TaskRecord, TaskRequest, TaskSnapshot, QueueLane } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { latestTime, storable } from "../../task/time.ts";
-import { assertProven } from "../record-words.ts";
-import { inClear, outcomePlace, unlessUndecrypted, type Codec } from "../codec.ts";
-import { requestOf } from "../request-row.ts";
-import { openedRequest, journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
-import { lineOf } from "../line-row.ts";
-import { columnsOf, idOf, integerOrNull, text, textOrNull, type Row, isNull, textOrStored } from "../row.ts";
+import { inClear, unlessUndecrypted, type Codec } from "../codec.ts";
+import {
+  inputIn,
+  journalEnd,
+  journalEntry,
+  journalInput,
+  lineTable,
+  listedEntryIn,
+  outcomeBody,
+  requestTable,
+} from "../tables/of-task.ts";
+import { assertProven, recordColumns, taskTable } from "../tables/task.ts";
+import { columnsOf, idOf, integerOrNull, text, type Row, textOrStored } from "../row.ts";
 import type { JournalPage, KeyedTask, TaskFilter, WireName } from "../store.ts";
-import { storedStarts, toStored } from "../stored-text.ts";
+import { storedOrNull, storedStarts, toStored } from "../stored-text.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
 import { BatchedReads } from "./batched-reads.ts";
 import { readStatements, type ReadStatements } from "./read-sql.ts";
-import { behindAllTexts, readableTasks, readTask, recordIfReadable } from "./read-task.ts";
-import { recordOf, stored } from "./task-row.ts";
+import { behindAllTexts, readableTasks, readTask, recordIfReadable, recordOf } from "./read-task.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import { takeFairly } from "../fair-order.ts";
 import { handlerOf, handlersIn } from "../handler-row.ts";
@@ -83,13 +89,15 @@ export class PostgresReader {
 
   async request(id: string): Promise<TaskRequest | undefined> {
     const row = await this.#requests.row(toStored(id));
-    return row === undefined ? undefined : readTask(id, () => requestOf(id, row, this.#codec));
+    return row === undefined
+      ? undefined
+      : readTask(id, () => requestTable.read(id, row.slice(1), this.#codec));
   }
 
   async journal(id: string, from: string, limit: number): Promise<JournalPage> {
     const rows = await this.#database.read(this.#sql.journal, [toStored(id), toStored(from), limit + 1]);
     return readTask(id, () => {
-      const entries = rows.map(listedEntryOf);
+      const entries = rows.map(listedEntryIn);
       return { entries: entries.slice(0, limit), next: entries[limit]?.key ?? null };
     });
   }
@@ -97,12 +105,12 @@ export class PostgresReader {
   async journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]> {
     if (keys.length === 0) return [];
     const rows = await this.#database.read(this.#sql.journalEnds, [toStored(id), keys.map(toStored)]);
-    return readTask(id, () => rows.map((row) => journalEndOf(id, row, this.#codec)));
+    return readTask(id, () => rows.map((row) => journalEnd.read(id, row, this.#codec)));
   }
 
   async journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
     const row = await this.#first(this.#sql.journalEntry, [toStored(id), toStored(key)]);
-    return row === undefined ? undefined : readTask(id, () => journalEntryOf(id, row, this.#codec));
+    return row === undefined ? undefined : readTask(id, () => journalEntry.read(id, row, this.#codec));
   }
 
   async lines(id: string, list: LineList, after: number, limit: number): Promise<readonly TaskLine[]> {
@@ -110,7 +118,7 @@ export class PostgresReader {
     const rows = await this.#database.read(this.#sql.lines, [toStored(id), list, after, limit]);
     return readTask(id, () => {
       if (task !== undefined) assertProven(task);
-      return rows.map((row) => lineOf(id, row, this.#codec));
+      return rows.map((row) => lineTable.read(id, row, this.#codec));
     });
   }
 
@@ -181,11 +189,11 @@ export class PostgresReader {
   #listOf({ generation, principal, scope }: TaskFilter): { sql: string; values: readonly SqlValue[] } {
     if (scope === undefined) {
       if (principal === undefined) return { sql: this.#sql.ofGeneration, values: [generation] };
-      return { sql: this.#sql.owned, values: [generation, stored(principal)] };
+      return { sql: this.#sql.owned, values: [generation, storedOrNull(principal)] };
     }
     const values = [generation, toStored(scope)];
     if (principal === undefined) return { sql: this.#sql.ofScope, values };
-    return { sql: this.#sql.ownedOfScope, values: [...values, stored(principal)] };
+    return { sql: this.#sql.ownedOfScope, values: [...values, storedOrNull(principal)] };
   }
 }
 
@@ -194,7 +202,10 @@ function whole(time: number): number {
   return Math.floor(storable(time));
 }
 
-const at = columnsOf(["id", "record", "body", "asker", "key", "method", "request", "asker_record"]);
+/** Where the parts of a snapshot's rows begin: the record, the outcome, a question, and the id and the record of the task below that asks it. */
+const outcomeFrom = recordColumns.length;
+const inputFrom = outcomeFrom + outcomeBody.names.length;
+const askerFrom = inputFrom + journalInput.names.length;
 
 /** The task of the rows that `snapshot` selects; undefined if it is not visible: then the rest is not read. */
 export function snapshotOf(
@@ -213,40 +224,27 @@ export function snapshotOf(
 
 function outcomeOf({ id, outcomeKind: kind }: TaskRecord, row: Row, codec: Codec): Outcome | null {
   if (kind === null) return null;
-  if (isNull(row, at.body)) throw new Error("The outcome of this finished task is missing.");
-  return { kind, body: codec.open(text(row, at.body), outcomePlace(id)) };
+  const stored = row.slice(outcomeFrom);
+  if (stored[0] === null) throw new Error("The outcome of this finished task is missing.");
+  return { kind, ...outcomeBody.read(id, stored, codec) };
 }
 
 function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[] {
   return rows.flatMap((row) => {
-    if (isNull(row, at.key)) return [];
-    const key = text(row, at.key);
-    if (isNull(row, at.asker)) return inputOf(id, key, row, codec);
+    const asked = row.slice(inputFrom, askerFrom);
+    if (row[askerFrom] === null) return inputIn(id, asked, codec) ?? [];
     // If the asking task is unreadable, it is unknown which scopes an answer needs, and it could not accept one.
-    const asker = recordIfReadable([row[at.asker.place] ?? null, row[at.asker_record.place] ?? null], codec);
+    const asker = recordIfReadable(row.slice(askerFrom + 1), codec);
     if (asker?.parent?.root !== id || asker.openInputs === 0) return [];
-    const own = unlessUndecrypted(() => inputOf(asker.id, key, row, codec));
+    const own = unlessUndecrypted(() => inputIn(asker.id, asked, codec));
     if (own === undefined) return [];
-    const input = { ...own, key: childInputKey({ taskId: asker.id, key }) };
+    const input = { ...own, key: childInputKey({ taskId: asker.id, key: own.key }) };
     const { requiredScopes } = asker;
     return requiredScopes.length > 0 ? { ...input, requiredScopes } : input;
   });
 }
 
-function inputOf(of: string, key: string, row: Row, codec: Codec): InputRequest {
-  const params = textOrNull(row, at.request);
-  return {
-    key,
-    method: inputMethodOf(row, at.method),
-    params: params === null ? "{}" : openedRequest(of, key, params, codec),
-  };
-}
-
 const lineAt = columnsOf(["owner", "principal"]);
-
-const headAt = columnsOf(["id", "record", "principal", "lane"]);
-
-const waitingAt = columnsOf(["id", "record", "run_after"]);
 
 const handlersAt = columnsOf(["handlers"]);
 
@@ -322,7 +320,7 @@ export class QueueReader {
     return readableTasks(
       limit,
       (last, count) => {
-        const after = [Number(last?.[waitingAt.run_after.place] ?? earliest), String(last?.[0] ?? "")];
+        const after = [Number(last?.[taskTable.at.runAfter.place] ?? earliest), String(last?.[0] ?? "")];
         return this.#database.read(this.#sql.waiting, [method, toStored(tool), ...after, count]);
       },
       this.#database.codecs.reading,
@@ -340,9 +338,7 @@ class Heads {
 
   constructor(rows: readonly Row[], depth: number, codec: Codec) {
     this.#codec = codec;
-    this.#rows = Map.groupBy(rows, (row) =>
-      [headAt.lane, headAt.principal].map(({ place }) => row[place]).join(" "),
-    );
+    this.#rows = Map.groupBy(rows, (row) => row.slice(recordColumns.length).join(" "));
     this.#depth = depth;
   }
 

@@ -1,9 +1,9 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { storable } from "../../task/time.ts";
 import { ChangeFeed } from "../change-feed.ts";
-import { unlessUndecrypted } from "../codec.ts";
+import { newsPlace, unlessUndecrypted } from "../codec.ts";
 import { idOf, type Row } from "../row.ts";
-import { newsPlace, sessionOf, statePlace, storedState } from "../session-row.ts";
+import { sessionTable, storedState } from "../tables/tables.ts";
 import type {
   SessionEnd,
   SessionListener,
@@ -20,7 +20,7 @@ import type { Owners } from "./owners.ts";
 import { isWorthRepeating, messageOf, storeFailed } from "./postgres-error.ts";
 import { SessionNewsReader } from "./session-news.ts";
 import { newsStatements, sessionStatements } from "./session-sql.ts";
-import { requestIdText, stored } from "./task-row.ts";
+import { requestIdText } from "../tables/of-task.ts";
 
 /** How often a write is tried that waited too long for others. */
 const mostTries = 3;
@@ -70,7 +70,7 @@ export class PostgresSessions implements SessionStore {
     const { database } = this.#open();
     const [row] = await database.read(this.#sql.select, [toStored(id)]);
     try {
-      return row && unlessUndecrypted(() => sessionOf(row, database.codecs.reading));
+      return row && unlessUndecrypted(() => sessionTable.read(id, row, database.codecs.reading));
     } catch (error) {
       throw new HoldfastError("store_failed", `A session cannot be read: ${messageOf(error)}.`, {
         cause: error,
@@ -89,10 +89,10 @@ export class PostgresSessions implements SessionStore {
     for (;;) {
       // Encryptions of the same state differ, so what is stored is compared opened.
       const [row] = await database.read(this.#sql.select, [toStored(id)]);
-      const session = row && unlessUndecrypted(() => sessionOf(row, database.codecs.reading));
+      const session = row && unlessUndecrypted(() => sessionTable.read(id, row, database.codecs.reading));
       if (row === undefined || session?.state !== before) return false;
-      const sealed = database.codecs.writing.seal(state, statePlace(session));
-      const values = [toStored(id), toStored(sealed), storedState(row)];
+      const changed = sessionTable.values(id, { ...session, state }, database.codecs.writing);
+      const values = [toStored(id), storedState(changed), storedState(row)];
       if ((await this.#change(this.#sql.update, values)) > 0) return true;
     }
   }
@@ -135,11 +135,9 @@ export class PostgresSessions implements SessionStore {
   }
 
   async #put(session: StoredSession, room: SessionRoom): Promise<void> {
+    const row = { ...session, expiresAt: storable(session.expiresAt) };
     const values = [
-      toStored(session.id),
-      stored(session.principal),
-      storable(session.expiresAt),
-      toStored(this.#open().database.codecs.writing.seal(session.state, statePlace(session))),
+      ...sessionTable.values(session.id, row, this.#open().database.codecs.writing),
       storable(room.ofPrincipal),
       storable(room.total),
     ];

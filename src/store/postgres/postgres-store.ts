@@ -31,14 +31,13 @@ import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.
 import { PostgresAdmin } from "./postgres-admin.ts";
 import { PostgresMessages } from "./postgres-messages.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
-import { reportOf, reportColumns } from "../report-row.ts";
 import { columnsOf, idOf, integer, integerOrNull, text } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { Database } from "./database.ts";
 import type { Owners } from "./owners.ts";
 import { ownerLives } from "./owner-sql.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
-import { deliveriesIn, failureOf } from "../delivery-row.ts";
+import { deliveriesIn, failureIn, reportTable, reportOf } from "../tables/tables.ts";
 import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
 
 /**
@@ -317,7 +316,7 @@ export class PostgresReports implements NodeReports {
 
 /** The reports of processes, and the tasks that they run. */
 export function reportStatements({ report, owner, task }: Names) {
-  const all = reportColumns.join(", ");
+  const all = reportTable.list();
   return {
     /** Also deletes old reports, unless others are deleting them. */
     write: `WITH old AS (
@@ -368,7 +367,7 @@ export class PostgresOutbox implements Outbox {
           hook,
           waiting: Number(waiting?.[0] ?? 0),
           givenUp: Number(givenUp?.[0] ?? 0),
-          lastFailure: failureOf(failure),
+          lastFailure: failureIn(failure),
         };
       }),
     );

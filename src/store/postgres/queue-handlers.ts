@@ -1,7 +1,5 @@
+import { isReady, isWaiting } from "../tables/task.ts";
 import type { Names } from "./names.ts";
-
-export const isReady = "state = 'queued' AND lane IS NOT NULL";
-export const isWaiting = "state = 'queued' AND lane IS NULL";
 
 /**
  * The handlers of queued tasks, found step by step: `ready` has those of claimable tasks, for each owner, and `waiting` those of the

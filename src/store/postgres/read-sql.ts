@@ -1,9 +1,17 @@
-import { journalColumns, journalEndColumns, journalHeadColumns } from "../journal-row.ts";
-import { lineColumns } from "../line-row.ts";
+import {
+  journalEnd,
+  journalEntry,
+  journalHead,
+  journalInput,
+  lineTable,
+  outcomeBody,
+  requestTable,
+} from "../tables/of-task.ts";
+import { finished, isReady, isWaiting, recordList, unfinished } from "../tables/task.ts";
 import type { Names } from "./names.ts";
-import { finished, unfinished } from "./task-sql.ts";
-import { isReady, isWaiting, withQueuedHandlers } from "./queue-handlers.ts";
-import { recordColumns, storedRecord } from "./task-row.ts";
+import { withQueuedHandlers } from "./queue-handlers.ts";
+
+const recordColumns = recordList();
 
 /**
  * The statements that read tasks, except those for commands. Conditions repeat those of the partial indexes. To find each distinct value
@@ -11,7 +19,6 @@ import { recordColumns, storedRecord } from "./task-row.ts";
  */
 export function readStatements(names: Names) {
   const { task, request, journal, outcome, child, line, owner } = names;
-  const entry = (columns: readonly string[]): string => columns.map((name) => `journal.${name}`).join(", ");
   /** Leaves out what is over before the limit counts. The last three parameters are the end of the page, the time and the limit. */
   const newest = (of: string, [before, now, limit]: readonly [string, string, string]): string => `
       SELECT ${recordColumns} FROM ${task}
@@ -24,27 +31,28 @@ export function readStatements(names: Names) {
     anyTask: `SELECT id FROM ${names.task} WHERE id > '' ORDER BY id LIMIT 1`,
     secret: `SELECT value FROM ${names.secret} WHERE name = $1`,
     tasks: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[])`,
-    withOutcomes: `SELECT ${recordColumns}, outcome.body FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
+    withOutcomes: `SELECT ${recordColumns}, ${outcomeBody.list("outcome")} FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
       WHERE task.id = ANY($1::text[])`,
     /**
      * A row for each open question of a task, or one row without a question: first the task's own questions, then those of the tasks below
      * it. With `OFFSET 0` these are looked up one by one, even if Postgres does not know yet how many questions are open.
      */
-    snapshot: `SELECT ${recordColumns}, outcome.body, input.asker, input.key, input.method, input.request, input.asker_record
+    snapshot: `SELECT ${recordColumns}, ${outcomeBody.list("outcome")}, ${journalInput.list("input")},
+        input.asker_id, ${recordList("asker")}
       FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
       LEFT JOIN LATERAL (
-        SELECT NULL AS asker, own.key, own.method, own.request, NULL AS asker_record, own.seq
+        SELECT NULL AS asker_id, ${journalInput.list("own")}, own.place
         FROM ${journal} AS own
         WHERE task.${unfinished} AND own.task_id = task.id AND own.kind = 'input' AND own.done_at IS NULL
         UNION ALL
-        SELECT below.id, asked.key, asked.method, asked.request, below.record, asked.seq FROM (
-          SELECT asker.id, ${storedRecord("asker")} AS record FROM ${child} JOIN ${task} AS asker ON asker.id = child.id
-          WHERE task.${unfinished} AND child.root = task.id AND asker.${unfinished} OFFSET 0) AS below
+        SELECT below.id, ${journalInput.list("asked")}, asked.place FROM (
+          SELECT child.id FROM ${child} WHERE task.${unfinished} AND child.root = task.id OFFSET 0) AS below
         CROSS JOIN LATERAL (
-          SELECT key, method, request, seq FROM ${journal}
+          SELECT ${journalInput.list()}, place FROM ${journal}
           WHERE task_id = below.id AND kind = 'input' AND done_at IS NULL OFFSET 0) AS asked
       ) AS input ON true
-      WHERE task.id = $1 ORDER BY input.asker NULLS FIRST, input.seq`,
+      LEFT JOIN ${task} AS asker ON asker.id = input.asker_id AND asker.${unfinished}
+      WHERE task.id = $1 ORDER BY input.asker_id NULLS FIRST, input.place`,
     /** A wire id that equals the id is not stored twice. */
     idByWireId: `SELECT id FROM ${task} WHERE generation = $1 AND scope = $2 AND wire_id = $3 AND wire_id IS NOT NULL
       UNION ALL SELECT id FROM ${task} WHERE id = $3 AND wire_id IS NULL AND generation = $1 AND scope = $2 LIMIT 1`,
@@ -56,14 +64,14 @@ export function readStatements(names: Names) {
           AND idempotency_key >= range.first AND idempotency_key < range.last
         ORDER BY idempotency_key LIMIT $4) AS keyed
       ORDER BY keyed.idempotency_key LIMIT $4`,
-    requests: `SELECT task_id, origin, arguments, prepared FROM ${request} WHERE task_id = ANY($1::text[])`,
+    requests: `SELECT task_id, ${requestTable.list()} FROM ${request} WHERE task_id = ANY($1::text[])`,
     /** Gets the length of a text without reading the text. */
-    journal: `SELECT ${entry(journalHeadColumns)}, seq,
+    journal: `SELECT ${journalHead.list()},
         coalesce(octet_length(request), 0) + coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0) AS bytes
       FROM ${journal} WHERE task_id = $1 AND key >= $2 ORDER BY key LIMIT $3`,
-    journalEnds: `SELECT ${entry(journalEndColumns)} FROM ${journal} WHERE task_id = $1 AND key = ANY($2::text[])`,
-    journalEntry: `SELECT ${entry(journalColumns)} FROM ${journal} WHERE task_id = $1 AND key = $2`,
-    lines: `SELECT ${lineColumns.join(", ")} FROM ${line} WHERE task_id = $1 AND list = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
+    journalEnds: `SELECT ${journalEnd.list()} FROM ${journal} WHERE task_id = $1 AND key = ANY($2::text[])`,
+    journalEntry: `SELECT ${journalEntry.list()} FROM ${journal} WHERE task_id = $1 AND key = $2`,
+    lines: `SELECT ${lineTable.list()} FROM ${line} WHERE task_id = $1 AND list = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
     owned: newest(`generation = $1 AND ${ofPrincipal("$2")}`, ["$3", "$4", "$5"]),
     ofScope: newest("generation = $1 AND scope = $2 AND scope <> ''", ["$3", "$4", "$5"]),
     ownedOfScope: newest(`generation = $1 AND scope = $2 AND scope <> '' AND ${ofPrincipal("$3")}`, [
@@ -103,17 +111,17 @@ export function readStatements(names: Names) {
         WHERE line.place < $3
       ) SELECT owner, principal FROM line`,
     /** For each principal and lane so many tasks, of all owners. */
-    readyHeads: `SELECT head.id, head.record, line.principal, line.lane
+    readyHeads: `SELECT ${recordList("head")}, line.lane, line.principal
       FROM (SELECT principal, lane FROM unnest($4::text[]) AS principal CROSS JOIN unnest($5::text[]) AS lane) AS line
       CROSS JOIN LATERAL (
         SELECT of_owner.* FROM unnest($3::text[]) AS owned (owner) CROSS JOIN LATERAL (
-          SELECT id, ${storedRecord("task")} AS record, run_after FROM ${task}
+          SELECT ${recordColumns} FROM ${task}
           WHERE ${isReady} AND owner = owned.owner AND method = $1 AND tool = $2
             AND coalesce(principal, '') = line.principal AND lane = line.lane
           ORDER BY run_after, id LIMIT $6) AS of_owner
         ORDER BY of_owner.run_after, of_owner.id LIMIT $6) AS head
       ORDER BY line.principal, line.lane, head.run_after, head.id`,
-    waiting: `SELECT ${recordColumns}, run_after FROM ${task}
+    waiting: `SELECT ${recordColumns} FROM ${task}
       WHERE ${isWaiting} AND method = $1 AND tool = $2 AND (run_after, id) > ($3::bigint, $4)
       ORDER BY run_after, id LIMIT $5`,
   };

@@ -1,9 +1,10 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Codec } from "../codec.ts";
-import type { Row } from "../row.ts";
+import { idOf, type Row } from "../row.ts";
+import { recordIn } from "../tables/task.ts";
+import { toStored } from "../stored-text.ts";
 import { messageOf } from "./postgres-error.ts";
-import { recordOf } from "./task-row.ts";
 
 /** Sorts after every id, and after everything that a prefix of a key can be followed by. */
 export const behindAllTexts = "\u{10ffff}";
@@ -18,6 +19,15 @@ export function readTask<T>(id: string, read: () => T): T {
       cause: error,
     });
   }
+}
+
+/** The record of a row that begins with `recordColumns`. Throws `task_unreadable` if it is no valid record. */
+export function recordOf(row: Row, codec: Codec): TaskRecord {
+  return readTask(idOf(row), () => {
+    const task = recordIn(row, codec);
+    if (toStored(task.id) !== row[0]) throw new Error(`the id ${task.id} is damaged`);
+    return task;
+  });
 }
 
 /** The record of a row; undefined if it is unreadable: a claim, a wake or a reclaim reports it. */

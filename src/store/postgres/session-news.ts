@@ -1,5 +1,5 @@
 import { columnsOf, integer, integerOrNull, isNull, text, textOrNull, type Row } from "../row.ts";
-import { openedNews } from "../session-row.ts";
+import { openedNews } from "../codec.ts";
 import type { SessionNews } from "../session-store.ts";
 import type { Database } from "./database.ts";
 import type { Names } from "./names.ts";

@@ -1,5 +1,7 @@
 import type { Names } from "./names.ts";
-import { unfinished } from "./task-sql.ts";
+import { sessionTable } from "../tables/tables.ts";
+import { queuedMessage } from "../tables/of-task.ts";
+import { unfinished } from "../tables/task.ts";
 
 /**
  * The statements for sessions. Those that change or delete sessions also add news for the owners. Statements that lock several rows take
@@ -10,7 +12,7 @@ export function sessionStatements(names: Names) {
   const newsOf = (changed: string, owner: string): string =>
     `INSERT INTO ${sessionNews} (owner, session) SELECT ${owner}, id FROM ${changed} RETURNING session`;
   return {
-    select: `SELECT id, principal, expires_at, state FROM ${session} WHERE id = $1`,
+    select: `SELECT ${sessionTable.list()} FROM ${session} WHERE id = $1`,
     lockPuts: "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
     /**
      * First, sessions of the same principal make room. Then, while there are too many, sessions of the principal with most go, those that
@@ -100,8 +102,8 @@ export function messageStatements({ task, message, owner }: Names) {
      * Messages bound to another owner are useless to this one. Returns a row without a message if there is none, and no row for a retired
      * owner.
      */
-    first: `SELECT first.seq, first.body FROM ${owner} AS own LEFT JOIN LATERAL (
-        SELECT seq, body FROM ${message} WHERE task_id = $1 AND (owner IS NULL OR owner = $2) ORDER BY seq LIMIT $3
+    first: `SELECT ${queuedMessage.list("first")} FROM ${owner} AS own LEFT JOIN LATERAL (
+        SELECT ${queuedMessage.list()} FROM ${message} WHERE task_id = $1 AND (owner IS NULL OR owner = $2) ORDER BY seq LIMIT $3
       ) AS first ON true WHERE own.id = $2 AND own.retired = 0 ORDER BY first.seq`,
     delete: `DELETE FROM ${message} WHERE seq = ANY($1::bigint[]) RETURNING seq`,
   };

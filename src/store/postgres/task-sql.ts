@@ -1,69 +1,44 @@
-import { journalColumns } from "../journal-row.ts";
-import { lineColumns } from "../line-row.ts";
+import {
+  childTable,
+  eventTable,
+  journalTable,
+  journalEntry,
+  keptEvent,
+  lineTable,
+  outcomeTable,
+  requestTable,
+} from "../tables/of-task.ts";
+import { insertRows, upsertRows, updateRows } from "../tables/postgres-statements.ts";
+import { secretTable } from "../tables/tables.ts";
+import { finished, isWaiting, recordList, taskTable } from "../tables/task.ts";
 import type { Names } from "./names.ts";
-import { columns, recordColumns } from "./task-row.ts";
 
-export const finished = "state IN ('settled', 'cancelled')";
-export const unfinished = "state IN ('queued', 'running')";
-
-const journalTypes: Readonly<Record<(typeof journalColumns)[number], "text" | "bigint">> = {
-  key: "text",
-  kind: "text",
-  method: "text",
-  request: "text",
-  request_hash: "text",
-  value: "text",
-  error: "text",
-  deadline_at: "bigint",
-  done_at: "bigint",
-  done_version: "bigint",
-  tries: "bigint",
-  begun_at: "bigint",
-};
-
-const places = (types: readonly string[], from = 1): string =>
-  types.map((type, index) => `$${index + from}::${type}[]`).join(", ");
-const changingColumns = columns.filter(({ changes }) => changes);
+const recordColumns = recordList();
 
 /** The statements that write tasks and their data, many at a time, with one parameter for each column. */
 export function writeStatements(names: Names) {
   const { task, request, journal, outcome, child, event, line, message, secret } = names;
   const ofTasks = (table: string): string => `DELETE FROM ${table} WHERE task_id = ANY($1::text[])`;
   return {
-    insertTasks: `INSERT INTO ${task} (${columns.map(({ name }) => name).join(", ")})
-      SELECT * FROM unnest(${places(columns.map(({ type }) => type))})`,
-    insertRequests: `INSERT INTO ${request} (task_id, origin, arguments, prepared, session, request_id)
-      SELECT * FROM unnest(${places(Array.from({ length: 6 }, () => "text"))})`,
-    insertChildren: `INSERT INTO ${child} (id, parent, root, key) SELECT * FROM unnest(${places(["text", "text", "text", "text"])})`,
-    updateTasks: `UPDATE ${task} SET ${changingColumns.map(({ name }) => `${name} = changed.${name}`).join(", ")}
-      FROM unnest($1::text[], ${places(
-        changingColumns.map(({ type }) => type),
-        2,
-      )}) AS changed (id, ${changingColumns.map(({ name }) => name).join(", ")})
-      WHERE task.id = changed.id`,
-    /** On a conflict `seq` stays, and with it the order of first writes. */
-    upsertJournal: `INSERT INTO ${journal} (task_id, ${journalColumns.join(", ")})
-      SELECT * FROM unnest($1::text[], ${places(
-        journalColumns.map((name) => journalTypes[name]),
-        2,
-      )})
-      ON CONFLICT (task_id, key) DO UPDATE SET ${journalColumns.map((name) => `${name} = excluded.${name}`).join(", ")}`,
+    insertTasks: insertRows(taskTable, task),
+    insertRequests: insertRows(requestTable, request),
+    insertChildren: insertRows(childTable, child),
+    /** Of these columns. */
+    updateTasks: (columns: readonly string[]): string => updateRows(taskTable, task, columns),
+    upsertJournal: upsertRows(journalTable, journal),
     /** Failed entries, and steps that wait for a retry. */
     deleteFailures: `DELETE FROM ${journal}
       WHERE task_id = ANY($1::text[]) AND kind IN ('step', 'call') AND error IS NOT NULL`,
-    insertOutcomes: `INSERT INTO ${outcome} (task_id, kind, body) SELECT * FROM unnest(${places(["text", "text", "text"])})`,
-    insertEvents: `INSERT INTO ${event} (task_id, name, value, dedupe_id)
-      SELECT * FROM unnest(${places(["text", "text", "text", "text"])})`,
+    insertOutcomes: insertRows(outcomeTable, outcome),
+    insertEvents: insertRows(eventTable, event),
     forgetEvents: `UPDATE ${event} SET value = NULL WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NOT NULL`,
     deleteEvents: `DELETE FROM ${event} WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NULL`,
-    insertLines: `INSERT INTO ${line} (task_id, ${lineColumns.join(", ")})
-      SELECT * FROM unnest(${places(["text", "text", "bigint", "bigint", "text", "bigint", "text"])})
-      ON CONFLICT (task_id, list, seq) DO UPDATE SET ${lineColumns.map((name) => `${name} = excluded.${name}`).join(", ")}`,
+    insertLines: upsertRows(lineTable, line),
     /** Lines of logs. */
     deleteLines: `DELETE FROM ${line} USING unnest($1::text[], $2::bigint[]) AS gone (task_id, seq)
       WHERE line.task_id = gone.task_id AND line.list = 'log' AND line.seq = gone.seq`,
     /** Fails if another process was first, whose secret then counts. */
-    insertSecrets: `INSERT INTO ${secret} (name, value) SELECT * FROM unnest(${places(["text", "text"])})`,
+    insertSecrets: insertRows(secretTable, secret),
     deleteTasks: `DELETE FROM ${task} WHERE id = ANY($1::text[])`,
     deleteChildren: `DELETE FROM ${child} WHERE id = ANY($1::text[])`,
     deleteRequests: ofTasks(request),
@@ -81,7 +56,7 @@ export function writeStatements(names: Names) {
  */
 export function factStatements(names: Names) {
   const { task, journal, child, event, secret } = names;
-  const entry = (of: string): string => journalColumns.map((name) => `${of}.${name}`).join(", ");
+  const entry = journalEntry.list("journal");
   return {
     /** Of the commands' tasks, those that are locked, or that have a locked relative. */
     lockedTasks: `WITH wanted (of, id) AS (
@@ -103,10 +78,10 @@ export function factStatements(names: Names) {
       ORDER BY task.id FOR UPDATE OF task`,
     lockChildren: `SELECT ${recordColumns}, child.parent FROM ${child} JOIN ${task} ON task.id = child.id
       WHERE child.parent = ANY($1::text[]) ORDER BY task.id FOR UPDATE OF task`,
-    entries: `SELECT journal.task_id, ${entry("journal")}
+    entries: `SELECT journal.task_id, ${entry}
       FROM unnest($1::text[], $2::text[]) AS wanted (task_id, key)
       JOIN ${journal} ON journal.task_id = wanted.task_id AND journal.key = wanted.key`,
-    calls: `SELECT journal.task_id, ${entry("journal")} FROM ${child}
+    calls: `SELECT journal.task_id, ${entry} FROM ${child}
       JOIN ${journal} ON journal.task_id = child.parent AND journal.key = child.key WHERE child.id = ANY($1::text[])`,
     keyedTasks: `SELECT ${recordColumns}, wanted.principal, wanted.key FROM unnest($1::text[], $2::text[]) AS wanted (principal, key)
       JOIN ${task} ON coalesce(task.principal, '') = wanted.principal AND task.idempotency_key = wanted.key
@@ -122,11 +97,11 @@ export function factStatements(names: Names) {
       FROM unnest($1::text[], $2::text[], $3::text[]) AS wanted (generation, scope, wire_id)
       JOIN ${task} ON task.id = wanted.wire_id AND task.generation = wanted.generation AND task.scope = wanted.scope
         AND task.wire_id IS NULL`,
-    firstEvent: `SELECT seq, value FROM ${event} WHERE task_id = $1 AND name = $2 AND value IS NOT NULL ORDER BY seq LIMIT 1`,
+    firstEvent: `SELECT ${keptEvent.list()} FROM ${event} WHERE task_id = $1 AND name = $2 AND value IS NOT NULL ORDER BY seq LIMIT 1`,
     /** The first wait whose time is not over. */
-    firstEventWait: `SELECT ${entry("journal")} FROM ${journal}
+    firstEventWait: `SELECT ${entry} FROM ${journal}
       WHERE task_id = $1 AND kind = 'event' AND done_at IS NULL AND request = $2 AND (deadline_at IS NULL OR deadline_at > $3)
-      ORDER BY seq LIMIT 1`,
+      ORDER BY place LIMIT 1`,
     knownEvent: `SELECT 1 FROM ${event} WHERE task_id = $1 AND dedupe_id = $2 AND dedupe_id IS NOT NULL`,
     countEvents: `SELECT count(*) FROM ${event} WHERE task_id = $1 AND value IS NOT NULL`,
     /** Other deletes skip them. */
@@ -135,8 +110,8 @@ export function factStatements(names: Names) {
     /** In order of ids, like all locks. Skips what others are waking; the next look finds it if it is still there. */
     lockToWake: `SELECT ${recordColumns} FROM ${task}
       WHERE task.id = ANY (ARRAY(
-          SELECT id FROM ${task} WHERE state = 'queued' AND lane IS NULL AND run_after <= $1 ORDER BY run_after, id LIMIT $2))
-        AND state = 'queued' AND lane IS NULL AND run_after <= $1
+          SELECT id FROM ${task} WHERE ${isWaiting} AND run_after <= $1 ORDER BY run_after, id LIMIT $2))
+        AND ${isWaiting} AND run_after <= $1
       ORDER BY task.id FOR UPDATE SKIP LOCKED`,
     /** Without expired ones, of which there may be very many. */
     lockRunning: `SELECT ${recordColumns} FROM ${task} WHERE state = 'running' AND owner = $1 AND id > $2

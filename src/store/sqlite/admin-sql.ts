@@ -1,12 +1,10 @@
-import { actionColumns, pausedColumns } from "../action-row.ts";
-import { taskColumns } from "./record-row.ts";
+import { insertInto } from "../tables/sqlite-statements.ts";
+import { actionTable, pausedToolTable } from "../tables/tables.ts";
+import { finished, isAsking, isReady, isWaiting, recordList, unfinished } from "../tables/task.ts";
 
 // As in sql.ts, conditions repeat those of the partial indexes.
 
-const unfinished = "state IN ('queued', 'running')";
-const finished = "state IN ('settled', 'cancelled')";
-const allOfTask = taskColumns.map((column) => `task.${column}`).join(", ");
-const places = (columns: readonly string[]): string => columns.map(() => "?").join(", ");
+const allOfTask = recordList();
 
 /** Tasks of a range below an id, newest first, and their number up to a maximum. Search parameters come first. */
 const tasks = (index: string, of: string): string =>
@@ -16,7 +14,7 @@ const counted = (index: string, of: string): string =>
 
 const all = ["", "true"] as const;
 const open = ["INDEXED BY task_unfinished", unfinished] as const;
-const asking = ["INDEXED BY task_asking", `${unfinished} AND open_inputs > 0`] as const;
+const asking = ["INDEXED BY task_asking", isAsking] as const;
 const ended = [
   "INDEXED BY task_ended_as",
   `${finished} AND tool = ? AND state = ? AND outcome_kind IS ?`,
@@ -45,28 +43,24 @@ export const countChildren = `
 export const selectEndedTool = `
   SELECT tool FROM task INDEXED BY task_ended_as WHERE ${finished} AND tool > ? ORDER BY tool LIMIT 1`;
 
-const ready = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL";
-const parked = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
-
 /** For an owner and a handler: the number of tasks, up to a maximum, and since when the first one can be claimed. */
 export const countReady = `
   SELECT count(*) AS count, min(run_after) AS since FROM (
-    SELECT run_after FROM task INDEXED BY task_ready WHERE ${ready} AND owner IS ? AND method = ? AND tool = ? LIMIT ? + 0)`;
+    SELECT run_after FROM task INDEXED BY task_ready WHERE ${isReady} AND owner = ? AND method = ? AND tool = ? LIMIT ? + 0)`;
 export const countParked = `
   SELECT count(*) AS count, NULL AS since FROM (
-    SELECT 1 FROM task INDEXED BY task_parked WHERE ${parked} AND method = ? AND tool = ? LIMIT ? + 0)`;
+    SELECT 1 FROM task INDEXED BY task_parked WHERE ${isWaiting} AND method = ? AND tool = ? LIMIT ? + 0)`;
 
 export const selectActions = `
-  SELECT seq, ${actionColumns.join(", ")} FROM action WHERE seq < ? ORDER BY seq DESC LIMIT ? + 0`;
+  SELECT ${actionTable.list()} FROM action WHERE seq < ? ORDER BY seq DESC LIMIT ? + 0`;
 export const selectActionsOf = `
-  SELECT seq, ${actionColumns.join(", ")} FROM action INDEXED BY action_task
+  SELECT ${actionTable.list()} FROM action INDEXED BY action_task
   WHERE task_id IS NOT NULL AND task_id = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0`;
-export const insertAction = `INSERT INTO action (${actionColumns.join(", ")}) VALUES (${places(actionColumns)})`;
+export const insertAction = insertInto(actionTable);
 /** Deletes a few actions before a time. */
 export const deleteOldActions = `
   DELETE FROM action WHERE seq IN (SELECT seq FROM action ORDER BY seq LIMIT 10) AND at < ?`;
 
-export const selectPaused = `SELECT ${pausedColumns.join(", ")} FROM paused_tool ORDER BY tool`;
-export const insertPaused = `
-  INSERT INTO paused_tool (${pausedColumns.join(", ")}) VALUES (${places(pausedColumns)}) ON CONFLICT (tool) DO NOTHING`;
+export const selectPaused = `SELECT ${pausedToolTable.list()} FROM paused_tool ORDER BY tool`;
+export const insertPaused = `${insertInto(pausedToolTable)} ON CONFLICT (tool) DO NOTHING`;
 export const deletePaused = "DELETE FROM paused_tool WHERE tool = ?";

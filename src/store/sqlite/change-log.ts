@@ -2,7 +2,7 @@ import type { SessionNews } from "../session-store.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import type { Statements } from "./statements.ts";
 import { columnsOf, integer, integerOrNull, text, textOrNull, type Row } from "../row.ts";
-import { newsPlace, openedNews } from "../session-row.ts";
+import { newsPlace, openedNews } from "../codec.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 

@@ -17,9 +17,10 @@ import type { PutMessageResult } from "../message-queues.ts";
 import { readTask } from "./read-task.ts";
 import type { Statements } from "./statements.ts";
 import { SqliteUsage } from "./usage-counts.ts";
-import { messagePlace, unlessUndecrypted } from "../codec.ts";
+import { unlessUndecrypted } from "../codec.ts";
+import { messageTable, queuedMessage } from "../tables/of-task.ts";
+import { sessionTable } from "../tables/tables.ts";
 import { columnsOf, integer, text, type Row } from "../row.ts";
-import { sessionOf, statePlace } from "../session-row.ts";
 import * as sql from "./sql.ts";
 import { toStored } from "../stored-text.ts";
 import { storable } from "../../task/time.ts";
@@ -181,8 +182,6 @@ export function newsOf({ answers }: CommittedGroup): readonly SessionNews[] {
 
 const countAt = columnsOf(["count"]);
 
-const messageAt = columnsOf(["seq", "body"]);
-
 type Put = Extract<MessageCommand, { readonly type: "put_message" }>;
 
 /** The queues of tasks, on the write connection. The caller has begun a transaction. */
@@ -204,16 +203,12 @@ export class SqliteMessages {
     }
   }
 
-  #put({ taskId, message, maxMessages }: Put): PutMessageResult {
+  #put({ taskId, message: given, maxMessages }: Put): PutMessageResult {
     const id = toStored(taskId);
     if (this.#sql.get(sql.selectHasTask, id) === undefined) return { ok: false, reason: "unknown" };
     if (maxMessages !== null && this.#countOf(id) >= maxMessages) return { ok: false, reason: "full" };
-    this.#sql.run(
-      sql.insertMessage,
-      id,
-      toStored(this.#sql.codec.seal(message.body, messagePlace(taskId))),
-      message.bound ? this.#owner : null,
-    );
+    const row = { body: given.body, owner: given.bound ? this.#owner : null };
+    this.#sql.run(sql.insertMessage, ...messageTable.values(taskId, row, this.#sql.codec));
     return { ok: true };
   }
 
@@ -228,10 +223,8 @@ export class SqliteMessages {
     const last = rows.at(-1);
     // Mostly nothing waits, and a transaction that writes nothing costs no fsync.
     if (last !== undefined)
-      this.#sql.run(sql.deleteMessagesTo, id, this.#owner, integer(last, messageAt.seq));
-    return readTask(taskId, () =>
-      rows.map((row) => this.#sql.codec.open(text(row, messageAt.body), messagePlace(taskId))),
-    );
+      this.#sql.run(sql.deleteMessagesTo, id, this.#owner, integer(last, queuedMessage.at.seq));
+    return readTask(taskId, () => rows.map((row) => queuedMessage.read(taskId, row, this.#sql.codec).body));
   }
 }
 
@@ -281,15 +274,14 @@ export class SqliteSessions {
   #update(id: string, state: string, before: string): boolean {
     const { codec } = this.#sql;
     const row = this.#sql.get(sql.selectSession, toStored(id));
-    const session = row === undefined ? undefined : unlessUndecrypted(() => sessionOf(row, codec));
-    if (session?.state !== before) return false;
-    return (
-      this.#sql.run(sql.updateSession, toStored(codec.seal(state, statePlace(session))), toStored(id)) > 0
-    );
+    const known = row === undefined ? undefined : unlessUndecrypted(() => sessionTable.read(id, row, codec));
+    if (known?.state !== before) return false;
+    return this.#sql.run(sql.insertSession, ...sessionTable.values(id, { ...known, state }, codec)) > 0;
   }
 
   /** First deletes sessions to make room; returns their ids. */
-  #put({ id, principal, expiresAt, state }: StoredSession, room: SessionRoom): string[] {
+  #put(given: StoredSession, room: SessionRoom): string[] {
+    const { id, principal } = given;
     const holder = principal === null ? null : toStored(principal);
     const own = holder === null ? 0 : countIn(this.#sql.get(sql.countSessionsOfPrincipal, holder));
     const deleted = own < room.ofPrincipal ? [] : this.#makeRoom(holder, own - room.ofPrincipal + 1);
@@ -302,8 +294,8 @@ export class SqliteSessions {
       if (few.length === 0) break;
       deleted.push(...few);
     }
-    const sealed = this.#sql.codec.seal(state, statePlace({ id, principal }));
-    this.#sql.run(sql.insertSession, toStored(id), holder, storable(expiresAt), toStored(sealed));
+    const row = { ...given, expiresAt: storable(given.expiresAt) };
+    this.#sql.run(sql.insertSession, ...sessionTable.values(id, row, this.#sql.codec));
     return deleted;
   }
 

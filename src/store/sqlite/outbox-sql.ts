@@ -1,9 +1,9 @@
-import { deliveryColumns, knownDeliveries, storedDeliveryColumns } from "../delivery-row.ts";
+import { insertInto } from "../tables/sqlite-statements.ts";
+import { deliveryTable, deliveryFailure, knownDeliveries } from "../tables/tables.ts";
 
-const places = (columns: readonly string[]): string => columns.map(() => "?").join(", ");
-const all = storedDeliveryColumns.join(", ");
+const all = deliveryTable.list();
 
-export const insertDelivery = `INSERT INTO delivery (${deliveryColumns.join(", ")}) VALUES (${places(deliveryColumns)})`;
+export const insertDelivery = insertInto(deliveryTable);
 export const updateDeliveryTaken = "UPDATE delivery SET due_at = ?, tries = tries + 1 WHERE seq = ?";
 export const updateDeliveryDue = "UPDATE delivery SET due_at = ? WHERE seq = ? AND tries = ?";
 export const updateDeliveryFailed =
@@ -40,5 +40,5 @@ export const selectDeliveriesOfTask = `
   SELECT ${all} FROM delivery
   WHERE seq > coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ? + 0), -1) AND task_id = ? ORDER BY seq`;
 export const selectLastFailure = `
-  SELECT failed_at, problem FROM delivery INDEXED BY delivery_failed
+  SELECT ${deliveryFailure.list()} FROM delivery INDEXED BY delivery_failed
   WHERE hook = ? AND failed_at IS NOT NULL ORDER BY failed_at DESC LIMIT 1`;

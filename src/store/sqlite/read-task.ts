@@ -1,4 +1,8 @@
 import { HoldfastError } from "../../task/fault.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { Codec } from "../codec.ts";
+import { idOf, type Row } from "../row.ts";
+import { recordIn } from "../tables/task.ts";
 import { messageOf, primaryCode, sqliteCode } from "./sqlite-error.ts";
 
 /**
@@ -14,6 +18,11 @@ export function readTask<T>(id: string, read: () => T): T {
       cause: error,
     });
   }
+}
+
+/** The record of a row that begins with `recordColumns`. Throws `task_unreadable`, and nothing else, if it is no valid record. */
+export function recordOf(row: Row, codec: Codec): TaskRecord {
+  return readTask(idOf(row), () => recordIn(row, codec));
 }
 
 function isDamage(error: unknown): boolean {

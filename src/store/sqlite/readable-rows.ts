@@ -3,13 +3,13 @@ import type { UnreadableTask } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Codec } from "../codec.ts";
-import { readTask } from "./read-task.ts";
-import { recordOf, taskColumns } from "./record-row.ts";
+import { taskTable } from "../tables/task.ts";
+import { readTask, recordOf } from "./read-task.ts";
 import type { RowStatement } from "./statements.ts";
-import { columnsOf, idOf, type Row } from "../row.ts";
+import { idOf, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 
-const taskAt = columnsOf(taskColumns);
+const [idAt, runAfterAt] = [taskTable.at.id.place, taskTable.at.runAfter.place];
 
 /** The record of a row, which can be written back under its id. Undefined if it is unreadable; `unreadable` then names it. */
 export function readableTask(row: Row, unreadable: UnreadableTask[], codec: Codec): TaskRecord | undefined {
@@ -53,13 +53,13 @@ export function* readableInOrder(
     }
     const last = rows.at(-1);
     if (last === undefined || rows.length < size) return;
-    after = [last[taskAt.run_after.place] ?? null, last[taskAt.id.place] ?? null];
+    after = [last[runAfterAt] ?? null, last[idAt] ?? null];
   }
 }
 
 function recordWithId(row: Row, codec: Codec): TaskRecord {
   const task = recordOf(row, codec);
-  if (toStored(task.id) !== row[taskAt.id.place]) throw new Error(`the id ${task.id} is damaged`);
+  if (toStored(task.id) !== row[idAt]) throw new Error(`the id ${task.id} is damaged`);
   return task;
 }
 

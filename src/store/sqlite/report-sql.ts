@@ -1,12 +1,10 @@
-import { reportColumns } from "../report-row.ts";
+import { upsertInto } from "../tables/sqlite-statements.ts";
+import { reportTable } from "../tables/tables.ts";
 
-const all = reportColumns.join(", ");
-
-export const upsertReport = `
-  INSERT INTO report (${all}) VALUES (?, ?, ?) ON CONFLICT (minute, owner) DO UPDATE SET body = excluded.body`;
+export const upsertReport = upsertInto(reportTable);
 export const deleteOldReports = "DELETE FROM report WHERE minute < ?";
 export const selectReports = `
-  SELECT ${all} FROM report WHERE minute BETWEEN ? AND ? ORDER BY minute DESC LIMIT ? + 0`;
+  SELECT ${reportTable.list()} FROM report WHERE minute BETWEEN ? AND ? ORDER BY minute DESC LIMIT ? + 0`;
 
 /** Looks at the oldest unfinished tasks, up to a number. */
 export const selectRunningOwners = `

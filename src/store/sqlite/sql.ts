@@ -1,18 +1,31 @@
-import { journalColumns, journalEndColumns, journalHeadColumns } from "../journal-row.ts";
-import { lineColumns } from "../line-row.ts";
 import { generationNames } from "../../task/record.ts";
-import { taskColumns } from "./record-row.ts";
+import {
+  childTable,
+  eventTable,
+  journalEnd,
+  journalEntry,
+  journalHead,
+  journalInput,
+  journalTable,
+  keptEvent,
+  lineTable,
+  messageTable,
+  outcomeBody,
+  outcomeTable,
+  queuedMessage,
+  requestTable,
+} from "../tables/of-task.ts";
+import { insertInto, replaceInto, upsertInto } from "../tables/sqlite-statements.ts";
+import { secretTable, sessionTable } from "../tables/tables.ts";
+import { finished, isReady, isWaiting, recordList, taskTable, unfinished } from "../tables/task.ts";
 
 // One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.
 // With INDEXED BY, a statement that cannot use its index fails to prepare. That rules out neither a sort nor a search by
 // fewer columns than the index has, so test/store/sqlite/query-plans.test.ts expects the plan of each statement.
 
-const unfinished = "state IN ('queued', 'running')";
-const finished = "state IN ('settled', 'cancelled')";
-const allOfTask = taskColumns.map((column) => `task.${column}`).join(", ");
+const allOfTask = recordList();
 /** With a plain parameter, SQLite would prepare the statement again at each bind, which costs ten times as much as most statements. */
 const atMost = "LIMIT ? + 0";
-const places = (columns: readonly string[]): string => columns.map(() => "?").join(", ");
 
 export const selectTask = `SELECT ${allOfTask} FROM task WHERE id = ?`;
 
@@ -28,7 +41,7 @@ export const selectKeyed = `
 
 /** One row per open input, or one without input: a single statement, so one consistent view. */
 export const selectTaskWithInputs = `
-  SELECT ${allOfTask}, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
+  SELECT ${allOfTask}, ${journalInput.list("journal")}
   FROM task
   LEFT JOIN journal INDEXED BY journal_open_input ON task.open_inputs > 0 AND journal.task_id = task.id
     AND journal.kind = 'input' AND journal.done_at IS NULL
@@ -37,28 +50,28 @@ export const selectTaskWithInputs = `
 
 /** The open inputs of the tasks below a root, for each task in the order of the index. */
 export const selectChildInputs = `
-  SELECT ${allOfTask}, journal.key AS input_key, journal.method AS input_method, journal.request AS input_params
+  SELECT ${allOfTask}, ${journalInput.list("journal")}
   FROM child INDEXED BY child_root JOIN task ON task.id = child.id
   JOIN journal INDEXED BY journal_open_input ON journal.task_id = child.id
     AND journal.kind = 'input' AND journal.done_at IS NULL
   WHERE child.root = ? AND task.open_inputs > 0
   ORDER BY child.id`;
 
-export const selectOutcomeBody = "SELECT body FROM outcome WHERE task_id = ?";
+export const selectOutcomeBody = `SELECT ${outcomeBody.list()} FROM outcome WHERE task_id = ?`;
 
-export const selectRequest = "SELECT task_id, origin, arguments, prepared FROM request WHERE task_id = ?";
+export const selectRequest = `SELECT ${requestTable.list()} FROM request WHERE task_id = ?`;
 
 /**
  * By key: an index by `place` would cost each journal write more than a sort costs its reader. `octet_length` reads no text; `length` would.
  */
 export const selectJournal = `
-  SELECT ${journalHeadColumns.join(", ")}, place,
+  SELECT ${journalHead.list()},
     coalesce(octet_length(request), 0) + coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0) AS bytes
   FROM journal WHERE task_id = ? AND key >= ? ORDER BY key ${atMost}`;
 
-export const selectJournalEnd = `SELECT ${journalEndColumns.join(", ")} FROM journal WHERE task_id = ? AND key = ?`;
+export const selectJournalEnd = `SELECT ${journalEnd.list()} FROM journal WHERE task_id = ? AND key = ?`;
 
-export const selectJournalEntry = `SELECT ${journalColumns.join(", ")} FROM journal WHERE task_id = ? AND key = ?`;
+export const selectJournalEntry = `SELECT ${journalEntry.list()} FROM journal WHERE task_id = ? AND key = ?`;
 
 /** `IS`, since a null principal is one like any other. Leaves out what is over before the limit counts. */
 export const selectOwned = `
@@ -91,9 +104,6 @@ export const selectRunning = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${isRunning} AND owner = ? AND (sweep_at IS NULL OR sweep_at > ?) AND id > ? ORDER BY id LIMIT ? + 0`;
 
-const isReady = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL";
-const isParked = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
-
 /**
  * One seek for each owner with queued tasks, and for each of its handlers, however many tasks there are: comparing pairs of method and tool
  * would scan all tasks of a pair.
@@ -102,24 +112,24 @@ export const selectReadyOwner = `
   SELECT owner FROM task INDEXED BY task_ready WHERE ${isReady} AND owner > ? ORDER BY owner LIMIT 1`;
 export const selectReadyMethod = `
   SELECT method, tool FROM task INDEXED BY task_ready
-  WHERE ${isReady} AND owner IS ? AND method > ? ORDER BY method, tool LIMIT 1`;
+  WHERE ${isReady} AND owner = ? AND method > ? ORDER BY method, tool LIMIT 1`;
 export const selectReadyTool = `
   SELECT method, tool FROM task INDEXED BY task_ready
-  WHERE ${isReady} AND owner IS ? AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
+  WHERE ${isReady} AND owner = ? AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
 /** Principals in order of their names, after the given one; a number sorts before all of them. */
 export const selectReadyPrincipal = `
   SELECT coalesce(principal, '') FROM task INDEXED BY task_ready
-  WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND coalesce(principal, '') > ?
+  WHERE ${isReady} AND owner = ? AND method = ? AND tool = ? AND coalesce(principal, '') > ?
   ORDER BY coalesce(principal, '') LIMIT 1`;
 export const selectReady = `
   SELECT ${allOfTask} FROM task INDEXED BY task_ready
-  WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND coalesce(principal, '') = ? AND lane = ?
+  WHERE ${isReady} AND owner = ? AND method = ? AND tool = ? AND coalesce(principal, '') = ? AND lane = ?
     AND (run_after, id) > (?, ?) ORDER BY run_after, id ${atMost}`;
 
 /** A principal's tasks in a lane that no store writes. */
 export const selectReadyDamaged = `
   SELECT ${allOfTask} FROM task INDEXED BY task_ready
-  WHERE ${isReady} AND owner IS ? AND method = ? AND tool = ? AND coalesce(principal, '') = ?
+  WHERE ${isReady} AND owner = ? AND method = ? AND tool = ? AND coalesce(principal, '') = ?
     AND lane NOT IN ('new', 'woken', 'recovered')`;
 
 /** The running tasks of a handler that count for its limit. */
@@ -130,45 +140,45 @@ export const countLimited = `
 /** The same for waiting tasks, of all owners. */
 export const selectParkedMethod = `
   SELECT method, tool FROM task INDEXED BY task_parked
-  WHERE ${isParked} AND method > ? ORDER BY method, tool LIMIT 1`;
+  WHERE ${isWaiting} AND method > ? ORDER BY method, tool LIMIT 1`;
 export const selectParkedTool = `
   SELECT method, tool FROM task INDEXED BY task_parked
-  WHERE ${isParked} AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
+  WHERE ${isWaiting} AND method = ? AND tool > ? ORDER BY tool LIMIT 1`;
 /** Up to a time. */
 export const selectParked = `
   SELECT ${allOfTask} FROM task INDEXED BY task_parked
-  WHERE ${isParked} AND method = ? AND tool = ? AND run_after <= ? AND (run_after, id) > (?, ?)
+  WHERE ${isWaiting} AND method = ? AND tool = ? AND run_after <= ? AND (run_after, id) > (?, ?)
   ORDER BY run_after, id ${atMost}`;
 /** The first time between two times. */
 export const selectNextWake = `
   SELECT run_after AS at FROM task INDEXED BY task_parked
-  WHERE ${isParked} AND method = ? AND tool = ? AND run_after > ? AND run_after < ? ORDER BY run_after LIMIT 1`;
+  WHERE ${isWaiting} AND method = ? AND tool = ? AND run_after > ? AND run_after < ? ORDER BY run_after LIMIT 1`;
 
 export const selectChildren = `
   SELECT ${allOfTask} FROM child INDEXED BY child_parent JOIN task ON task.id = child.id
   WHERE child.parent = ? ORDER BY child.id`;
-export const insertChild = "INSERT INTO child (id, parent, root) VALUES (?, ?, ?)";
+export const insertChild = insertInto(childTable);
 export const deleteChild = "DELETE FROM child WHERE id = ?";
 
 export const selectFirstEvent = `
-  SELECT seq, value FROM event INDEXED BY event_kept
+  SELECT ${keptEvent.list()} FROM event INDEXED BY event_kept
   WHERE task_id = ? AND name = ? AND value IS NOT NULL ORDER BY seq LIMIT 1`;
 /** The first wait whose time is not over. */
 export const selectFirstEventWait = `
-  SELECT ${journalColumns.join(", ")} FROM journal INDEXED BY journal_open_event
+  SELECT ${journalEntry.list()} FROM journal INDEXED BY journal_open_event
   WHERE task_id = ? AND kind = 'event' AND done_at IS NULL AND request = ? AND (deadline_at IS NULL OR deadline_at > ?)
   ORDER BY place LIMIT 1`;
 export const selectKnownEvent = `
   SELECT 1 FROM event INDEXED BY event_dedupe WHERE task_id = ? AND dedupe_id IS NOT NULL AND dedupe_id = ?`;
 export const countEvents =
   "SELECT count(*) AS count FROM event INDEXED BY event_kept WHERE task_id = ? AND value IS NOT NULL";
-export const insertEvent = "INSERT INTO event (task_id, name, value, dedupe_id) VALUES (?, ?, ?, ?)";
+export const insertEvent = insertInto(eventTable);
 export const updateEventTaken = "UPDATE event SET value = NULL WHERE seq = ? AND dedupe_id IS NOT NULL";
 export const deleteTakenEvent = "DELETE FROM event WHERE seq = ? AND dedupe_id IS NULL";
 
 export const selectLines = `
-  SELECT ${lineColumns.join(", ")} FROM line WHERE task_id = ? AND list = ? AND seq > ? ORDER BY seq ${atMost}`;
-export const insertLine = `INSERT OR REPLACE INTO line (task_id, ${lineColumns.join(", ")}) VALUES (?, ${places(lineColumns)})`;
+  SELECT ${lineTable.list()} FROM line WHERE task_id = ? AND list = ? AND seq > ? ORDER BY seq ${atMost}`;
+export const insertLine = replaceInto(lineTable);
 export const deleteLine = "DELETE FROM line WHERE task_id = ? AND list = 'log' AND seq = ?";
 
 export const selectOwners = "SELECT id, pid, host, since, handlers, retired FROM owner";
@@ -214,7 +224,7 @@ export const selectNextSweep = `
     UNION ALL
     SELECT min(sweep_at) AS at FROM task INDEXED BY task_deletable WHERE ${finished} AND sweep_at IS NOT NULL AND ${isAhead})`;
 
-export const insertTask = `INSERT INTO task (${taskColumns.join(", ")}) VALUES (${places(taskColumns)})`;
+export const insertTask = insertInto(taskTable);
 
 const updates = new Map<string, string>();
 
@@ -229,31 +239,28 @@ export function updateTask(columns: readonly string[]): string {
   return text;
 }
 
-export const insertRequest = "INSERT INTO request (task_id, origin, arguments, prepared) VALUES (?, ?, ?, ?)";
+export const insertRequest = insertInto(requestTable);
 
 /** On a conflict `place` stays, and with it the order of first writes. */
-export const upsertJournal = `
-  INSERT INTO journal (task_id, place, ${journalColumns.join(", ")}) VALUES (?, ?, ${places(journalColumns)})
-  ON CONFLICT (task_id, key) DO UPDATE SET
-    ${journalColumns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
+export const upsertJournal = upsertInto(journalTable);
 
 /** Failed entries, and steps that wait for a retry. */
 export const deleteFailures =
   "DELETE FROM journal WHERE task_id = ? AND kind IN ('step', 'call') AND error IS NOT NULL";
 
-export const insertOutcome = "INSERT INTO outcome (task_id, kind, body) VALUES (?, ?, ?)";
+export const insertOutcome = insertInto(outcomeTable);
 
-export const insertSecret = "INSERT INTO secret (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING";
+export const insertSecret = `${insertInto(secretTable)} ON CONFLICT (name) DO NOTHING`;
 export const selectAnyTask = "SELECT 1 FROM task WHERE id > '' LIMIT 1";
 export const selectSecret = "SELECT value FROM secret WHERE name = ?";
 
 export const selectHasTask = "SELECT 1 FROM task WHERE id = ?";
-export const insertMessage = "INSERT INTO message (task_id, body, owner) VALUES (?, ?, ?)";
+export const insertMessage = insertInto(messageTable);
 export const countMessages = "SELECT count(*) AS count FROM message WHERE task_id = ?";
 /** Messages bound to another owner are useless to this one. */
 const isTaken = "(owner IS NULL OR owner = ?)";
 /** A limit below 0 means none. */
-export const selectMessages = `SELECT seq, body FROM message WHERE task_id = ? AND ${isTaken} ORDER BY seq ${atMost}`;
+export const selectMessages = `SELECT ${queuedMessage.list()} FROM message WHERE task_id = ? AND ${isTaken} ORDER BY seq ${atMost}`;
 export const deleteMessagesTo = `DELETE FROM message WHERE task_id = ? AND ${isTaken} AND seq <= ?`;
 export const deleteMessagesOfOwner = "DELETE FROM message INDEXED BY message_owner WHERE owner = ?";
 
@@ -284,10 +291,8 @@ export const selectIdByWireId = `
   SELECT id FROM task INDEXED BY task_wire_id WHERE wire_id IS NOT NULL AND generation = ?1 AND scope = ?2 AND wire_id = ?3
   UNION ALL SELECT id FROM task WHERE id = ?3 AND wire_id IS NULL AND generation = ?1 AND scope = ?2 LIMIT 1`;
 
-export const selectSession = "SELECT id, principal, expires_at, state FROM session WHERE id = ?";
-export const insertSession =
-  "INSERT OR REPLACE INTO session (id, principal, expires_at, state) VALUES (?, ?, ?, ?)";
-export const updateSession = "UPDATE session SET state = ? WHERE id = ?";
+export const selectSession = `SELECT ${sessionTable.list()} FROM session WHERE id = ?`;
+export const insertSession = replaceInto(sessionTable);
 export const extendSession = "UPDATE session SET expires_at = ? WHERE id = ? AND expires_at < ?";
 export const deleteSession = "DELETE FROM session WHERE id = ?";
 export const deleteUnextendedSession = "DELETE FROM session WHERE id = ? AND expires_at <= ?";

@@ -1,6 +1,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
-import { actionOf, actionRowOf, actionsKeptMs, pausedOf, pausedRowOf } from "../action-row.ts";
+import { inClear } from "../codec.ts";
+import { actionTable, actionsKeptMs, pausedToolTable } from "../tables/tables.ts";
 import type { EndedAs, PausedTool, TaskRange } from "../admin-store.ts";
 import { columnsOf, integer, textOrStored } from "../row.ts";
 import { toStored } from "../stored-text.ts";
@@ -57,11 +58,11 @@ export class SqliteAdmin {
       taskId === null
         ? this.#sql.all(sql.selectActions, last, limit)
         : this.#sql.all(sql.selectActionsOf, toStored(taskId), last, limit);
-    return rows.map(actionOf);
+    return rows.map((row) => actionTable.read("", row, inClear));
   }
 
   paused(): PausedTool[] {
-    return this.#sql.all(sql.selectPaused).map(pausedOf);
+    return this.#sql.all(sql.selectPaused).map((row) => pausedToolTable.read("", row, inClear));
   }
 
   #range(range: TaskRange): {
@@ -110,10 +111,10 @@ export class SqliteAdminWrites {
     switch (write.do) {
       case "keep_action":
         this.#sql.run(sql.deleteOldActions, write.action.at - actionsKeptMs);
-        this.#sql.run(sql.insertAction, ...actionRowOf(write.action, toStored));
+        this.#sql.run(sql.insertAction, ...actionTable.values("", write.action, inClear));
         return;
       case "pause_tool":
-        this.#sql.run(sql.insertPaused, ...pausedRowOf(write.paused, toStored));
+        this.#sql.run(sql.insertPaused, ...pausedToolTable.values("", write.paused, inClear));
         return;
       case "resume_tool":
         this.#sql.run(sql.deletePaused, toStored(write.tool));

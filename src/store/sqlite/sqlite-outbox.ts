@@ -1,6 +1,7 @@
 import type { StoredDelivery } from "../../task/delivery.ts";
-import { deliveriesIn, deliveryRowOf, failureOf } from "../delivery-row.ts";
 import type { DeliveryQuery, ExcessQuery, OutboxWrite, WaitingDeliveries } from "../outbox.ts";
+import { inClear } from "../codec.ts";
+import { deliveriesIn, deliveryTable, failureIn, newDelivery } from "../tables/tables.ts";
 import { columnsOf, integer, integerOrNull, text, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import * as sql from "./outbox-sql.ts";
@@ -36,7 +37,10 @@ export class SqliteOutboxTable {
   write(write: OutboxWrite): void {
     switch (write.do) {
       case "keep_delivery":
-        return void this.#sql.run(sql.insertDelivery, ...deliveryRowOf(write.delivery, toStored));
+        return void this.#sql.run(
+          sql.insertDelivery,
+          ...deliveryTable.values("", newDelivery(write.delivery), inClear),
+        );
       case "claim_delivery":
         return void this.#sql.run(sql.updateDeliveryTaken, write.until, write.seq);
       case "retry_delivery": {
@@ -76,7 +80,7 @@ export class SqliteOutbox {
         hook,
         waiting: this.#count(sql.countWaitingDeliveries, hook, most),
         givenUp: this.#count(sql.countGivenUpDeliveries, hook, most),
-        lastFailure: failureOf(this.#sql.get(sql.selectLastFailure, hook)),
+        lastFailure: failureIn(this.#sql.get(sql.selectLastFailure, hook)),
       });
       row = this.#next(hook);
     }

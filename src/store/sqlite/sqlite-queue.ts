@@ -93,14 +93,14 @@ export class SqliteQueue {
   ): Generator<ReadyTasks<TaskRecord>> {
     for (const owner of this.#owners()) {
       for (const handler of this.#handlersOf(owner)) {
-        if (hasHandler(handlers, handler) && mayTake(owner, handler))
+        if (hasHandler(handlers, handler) && mayTake(owner === "" ? null : owner, handler))
           yield this.#line(owner, handler, unreadable);
       }
     }
   }
 
   /** Principals are named as they are stored. */
-  #line(owner: string | null, handler: HandlerName, unreadable: UnreadableTask[]): ReadyTasks<TaskRecord> {
+  #line(owner: string, handler: HandlerName, unreadable: UnreadableTask[]): ReadyTasks<TaskRecord> {
     const line = [owner, handler.method, toStored(handler.tool)];
     return {
       handler,
@@ -142,8 +142,9 @@ export class SqliteQueue {
     );
   }
 
-  *#owners(): Generator<string | null> {
-    yield null;
+  /** Those whose tasks wait for them, and first an empty one, for tasks that any owner may take. */
+  *#owners(): Generator<string> {
+    yield "";
     for (
       let row = this.#sql.get(sql.selectReadyOwner, "");
       row !== undefined;
@@ -154,7 +155,7 @@ export class SqliteQueue {
     }
   }
 
-  #handlersOf(owner: string | null): Generator<HandlerName> {
+  #handlersOf(owner: string): Generator<HandlerName> {
     return handlersIn(this.#sql.rows(sql.selectReadyMethod), this.#sql.rows(sql.selectReadyTool), [owner]);
   }
 

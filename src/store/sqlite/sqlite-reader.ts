@@ -1,25 +1,32 @@
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
 import type { SQLInputValue } from "node:sqlite";
-import { inClear, outcomePlace, unlessUndecrypted, type Codec } from "../codec.ts";
-import { assertProven } from "../record-words.ts";
+import { inClear, unlessUndecrypted, type Codec } from "../codec.ts";
+import {
+  inputIn,
+  journalEnd,
+  journalEntry,
+  lineTable,
+  listedEntryIn,
+  outcomeBody,
+  requestTable,
+  requestIdText,
+} from "../tables/of-task.ts";
+import { sessionTable } from "../tables/tables.ts";
+import { assertProven, recordColumns } from "../tables/task.ts";
 import { readingCodecOf, type Sealing } from "../cipher.ts";
-import { requestOf } from "../request-row.ts";
 import { type ClaimingHandler, compareNames, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { QueueLength } from "../queue-length.ts";
-import { sessionOf } from "../session-row.ts";
 import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
-import { openedRequest, journalEndOf, journalEntryOf, listedEntryOf, inputMethodOf } from "../journal-row.ts";
-import { lineOf } from "../line-row.ts";
-import { recordOf, taskColumns } from "./record-row.ts";
+import { recordOf } from "./read-task.ts";
 import { OtherOwners } from "./other-owners.ts";
 import { behindAllTexts, readablePage, readableTask } from "./readable-rows.ts";
 import { Statements } from "./statements.ts";
-import { columnsOf, idOf, integerOrNull, text, textOrNull, isNull, type Row } from "../row.ts";
+import { columnsOf, idOf, integerOrNull, text, type Row } from "../row.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
 import { SqliteOutbox } from "./sqlite-outbox.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
@@ -31,8 +38,6 @@ import { latestTime } from "../../task/time.ts";
 
 /** The most bytes of texts in one page of a journal: SQLite passes them on its way to the columns behind them. */
 const maxPassedBytes = 4 * 1024 * 1024;
-
-const outcomeAt = columnsOf(["body"]);
 
 const keyedAt = columnsOf(["id", "idempotency_key"]);
 
@@ -106,7 +111,7 @@ export class SqliteReader {
     if (row !== undefined) {
       // A task without its key ends with an error of the server, which whoever has its id may know.
       if (kind !== "error") assertProven(task);
-      const body = this.#sql.codec.open(text(row, outcomeAt.body), outcomePlace(id));
+      const { body } = outcomeBody.read(id, row, this.#sql.codec);
       return { task, inputs: [], outcome: { kind, body } };
     }
     if (this.#sql.get(sql.selectTask, toStored(id)) === undefined) return undefined; // it was deleted in between
@@ -129,14 +134,14 @@ export class SqliteReader {
 
   request(id: string): TaskRequest | undefined {
     const row = this.#sql.get(sql.selectRequest, toStored(id));
-    return row === undefined ? undefined : requestOf(id, row, this.#sql.codec);
+    return row === undefined ? undefined : requestTable.read(id, row, this.#sql.codec);
   }
 
   journal(id: string, from: string, limit: number): JournalPage {
     const entries: ListedEntry[] = [];
     let passed = 0;
     for (const row of this.#sql.rows(sql.selectJournal).iterate(toStored(id), toStored(from), limit + 1)) {
-      const entry = listedEntryOf(row);
+      const entry = listedEntryIn(row);
       if (entries.length === limit || passed >= maxPassedBytes) return { entries, next: entry.key };
       entries.push(entry);
       passed += entry.bytes;
@@ -146,19 +151,19 @@ export class SqliteReader {
 
   journalEnds(id: string, keys: readonly string[]): JournalEnd[] {
     const rows = keys.map((key) => this.#sql.get(sql.selectJournalEnd, toStored(id), toStored(key)));
-    return rows.flatMap((row) => (row === undefined ? [] : [journalEndOf(id, row, this.#sql.codec)]));
+    return rows.flatMap((row) => (row === undefined ? [] : [journalEnd.read(id, row, this.#sql.codec)]));
   }
 
   journalEntry(id: string, key: string): JournalEntry | undefined {
     const row = this.#sql.get(sql.selectJournalEntry, toStored(id), toStored(key));
-    return row === undefined ? undefined : journalEntryOf(id, row, this.#sql.codec);
+    return row === undefined ? undefined : journalEntry.read(id, row, this.#sql.codec);
   }
 
   lines(id: string, list: LineList, after: number, limit: number): TaskLine[] {
     if (this.#sql.codec !== inClear) this.#assertProven(id);
     return this.#sql
       .all(sql.selectLines, toStored(id), list, after, limit)
-      .map((row) => lineOf(id, row, this.#sql.codec));
+      .map((row) => lineTable.read(id, row, this.#sql.codec));
   }
 
   list(
@@ -216,14 +221,16 @@ export class SqliteReader {
 
   session(id: string): StoredSession | undefined {
     const row = this.#sql.get(sql.selectSession, toStored(id));
-    return row === undefined ? undefined : unlessUndecrypted(() => sessionOf(row, this.#sql.codec));
+    return row === undefined
+      ? undefined
+      : unlessUndecrypted(() => sessionTable.read(id, row, this.#sql.codec));
   }
 
-  tasksOf(session: string, limit: number, requestId?: string | number): string[] {
+  tasksOf(from: string, limit: number, requestId?: string | number): string[] {
     const rows =
       requestId === undefined
-        ? this.#sql.all(sql.selectTasksOfSession, session, limit)
-        : this.#sql.all(sql.selectTasksOfRequest, session, requestId, limit);
+        ? this.#sql.all(sql.selectTasksOfSession, toStored(from), limit)
+        : this.#sql.all(sql.selectTasksOfRequest, toStored(from), requestIdText(requestId), limit);
     return rows.map(idOf);
   }
 
@@ -272,21 +279,9 @@ export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
   return new SqliteReader(new Statements(connect(path, { readOnly: true, timeout: busyTimeoutMs })));
 }
 
-const inputAt = columnsOf([...taskColumns, "input_key", "input_method", "input_params"]);
-
 /** The open questions of a task, from rows of the task joined with them. */
 export function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[] {
-  return rows
-    .filter((row) => !isNull(row, inputAt.input_key))
-    .map((row) => {
-      const key = text(row, inputAt.input_key);
-      const params = textOrNull(row, inputAt.input_params);
-      return {
-        key,
-        method: inputMethodOf(row, inputAt.input_method),
-        params: params === null ? "{}" : openedRequest(id, key, params, codec),
-      };
-    });
+  return rows.flatMap((row) => inputIn(id, row.slice(recordColumns.length), codec) ?? []);
 }
 
 /** The open questions of the tasks below it. An unreadable one is left out: nobody could answer it. */

@@ -1,5 +1,5 @@
 import type { NodeReport, NodeReports } from "../node-reports.ts";
-import { reportOf } from "../report-row.ts";
+import { reportOf } from "../tables/tables.ts";
 import { idOf } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { OtherOwners } from "./other-owners.ts";

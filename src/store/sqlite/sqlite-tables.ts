@@ -2,8 +2,21 @@ import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import { requestRowOf } from "../request-row.ts";
-import { eventPlace, outcomePlace } from "../codec.ts";
+import { inClear } from "../codec.ts";
+import {
+  childTable,
+  childOf,
+  eventTable,
+  journalTable,
+  journalEntry,
+  keptIn,
+  lineTable,
+  outcomeTable,
+  placeOf,
+  requestTable,
+  storedOutcome,
+} from "../tables/of-task.ts";
+import { rowOf, taskTable } from "../tables/task.ts";
 import { isTaskId } from "../../task/task-id.ts";
 import type {
   EventFacts,
@@ -18,10 +31,8 @@ import type { FairQuery } from "../fair-order.ts";
 import type { DeliveryQuery, ExcessQuery } from "../outbox.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { TaskTables } from "../task-tables.ts";
-import { journalEntryOf, journalRowOf } from "../journal-row.ts";
-import { changesOf, recordOf, rowOf } from "./record-row.ts";
 import type { KnownRecords } from "./known-records.ts";
-import { readTask } from "./read-task.ts";
+import { readTask, recordOf } from "./read-task.ts";
 import type { Statements } from "./statements.ts";
 import { columnsOf, idOf, integer, text } from "../row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
@@ -33,7 +44,6 @@ import { SqliteQueue } from "./sqlite-queue.ts";
 import { toStored } from "../stored-text.ts";
 import type { SqliteUsage } from "./usage-counts.ts";
 import type { TaskLine } from "../../task/task-line.ts";
-import { lineRowOf } from "../line-row.ts";
 import { readableTasks } from "./readable-rows.ts";
 
 const secretAt = columnsOf(["value"]);
@@ -97,7 +107,7 @@ export class SqliteTables implements TaskTables {
   entry(id: string, key: string): JournalEntry | undefined {
     return readTask(id, () => {
       const row = this.#sql.get(sql.selectJournalEntry, toStored(id), toStored(key));
-      return row === undefined ? undefined : journalEntryOf(id, row, this.#sql.codec);
+      return row === undefined ? undefined : journalEntry.read(id, row, this.#sql.codec);
     });
   }
 
@@ -175,7 +185,7 @@ export class SqliteTables implements TaskTables {
     }
   }
 
-  #insert(task: TaskRecord, request: TaskRequest): boolean {
+  #insert(task: TaskRecord, given: TaskRequest): boolean {
     if (this.#isWireIdTaken(task)) return false;
     try {
       this.#usage.raising(
@@ -188,7 +198,7 @@ export class SqliteTables implements TaskTables {
     }
     this.#records.keep(task, this.#sql.codec);
     this.#relatives.add(task);
-    this.#sql.run(sql.insertRequest, toStored(task.id), ...requestRowOf(task.id, request, this.#sql.codec));
+    this.#sql.run(sql.insertRequest, ...requestTable.values(task.id, given, this.#sql.codec));
     return true;
   }
 
@@ -198,19 +208,25 @@ export class SqliteTables implements TaskTables {
     return this.#sql.get(sql.selectIdByWireId, generation, toStored(scope), toStored(wireId)) !== undefined;
   }
 
-  #save({ before, task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
+  #save({
+    before,
+    task,
+    journal: entries,
+    forgets,
+    outcome: ended,
+  }: Extract<TableWrite, { do: "save" }>): void {
     const id = toStored(task.id);
     const { codec } = this.#sql;
-    const { names, values } = changesOf(before, task, codec);
+    const { names, values } = taskTable.changes(task.id, before, task, codec);
     if (names.length > 0) this.#sql.run(sql.updateTask(names), ...values, id);
     this.#records.keep(task, codec);
     if (forgets === "failures") this.#sql.run(sql.deleteFailures, id);
-    for (const [index, entry] of journal.entries())
-      this.#sql.run(sql.upsertJournal, id, placeOf(task, index), ...journalRowOf(task.id, entry, codec));
-    if (outcome === null) return;
-    // The record says more about a result than this table.
-    const kind = outcome.kind === "error" ? "error" : "result";
-    this.#sql.run(sql.insertOutcome, id, kind, toStored(codec.seal(outcome.body, outcomePlace(task.id))));
+    for (const [index, entry] of entries.entries()) {
+      const placed = { ...entry, place: placeOf(task, index) };
+      this.#sql.run(sql.upsertJournal, ...journalTable.values(task.id, placed, codec));
+    }
+    if (ended !== null)
+      this.#sql.run(sql.insertOutcome, ...outcomeTable.values(task.id, storedOutcome(ended), codec));
   }
 
   deletable(now: number, limit: number): readonly string[] {
@@ -231,13 +247,6 @@ export class SqliteTables implements TaskTables {
   }
 }
 
-/** Grows with each version of a task, and among the entries that one command writes. */
-function placeOf({ version }: TaskRecord, index: number): number {
-  return version * mostEntriesAtOnce + index;
-}
-
-const mostEntriesAtOnce = 2 ** 20;
-
 /** The logs and outputs of tasks, on the write connection. */
 export class SqliteLines {
   readonly #sql: Statements;
@@ -248,7 +257,7 @@ export class SqliteLines {
 
   append(id: string, lines: readonly TaskLine[], forget: readonly number[]): void {
     const stored = toStored(id);
-    for (const line of lines) this.#sql.run(sql.insertLine, stored, ...lineRowOf(id, line, this.#sql.codec));
+    for (const added of lines) this.#sql.run(sql.insertLine, ...lineTable.values(id, added, this.#sql.codec));
     for (const seq of forget) this.#sql.run(sql.deleteLine, stored, seq);
   }
 }
@@ -268,15 +277,13 @@ export class SqliteRelatives {
 
   add({ id, parent }: TaskRecord): void {
     if (parent !== null)
-      this.#sql.run(sql.insertChild, toStored(id), toStored(parent.id), toStored(parent.root));
+      this.#sql.run(sql.insertChild, ...childTable.values(id, childOf(id, parent), inClear));
   }
 
   delete(id: string): void {
     this.#sql.run(sql.deleteChild, toStored(id));
   }
 }
-
-const keptAt = columnsOf(["seq", "value"]);
 
 const countAt = columnsOf(["count"]);
 
@@ -293,12 +300,7 @@ export class SqliteEvents {
     if (coming === undefined) {
       const row = this.#sql.get(sql.selectFirstEvent, id, stored);
       if (row === undefined) return {};
-      return readTask(taskId, () => ({
-        kept: {
-          seq: integer(row, keptAt.seq),
-          value: this.#sql.codec.open(text(row, keptAt.value), eventPlace(taskId, name)),
-        },
-      }));
+      return readTask(taskId, () => ({ kept: keptIn(taskId, row, this.#sql.codec) }));
     }
     const { dedupeId, now } = coming;
     const wait = this.#sql.get(sql.selectFirstEventWait, id, stored, now);
@@ -307,20 +309,14 @@ export class SqliteEvents {
       wait:
         wait === undefined
           ? undefined
-          : readTask(taskId, () => journalEntryOf(taskId, wait, this.#sql.codec)),
+          : readTask(taskId, () => journalEntry.read(taskId, wait, this.#sql.codec)),
       isKnown: dedupeId !== null && this.#sql.get(sql.selectKnownEvent, id, toStored(dedupeId)) !== undefined,
       count: count === undefined ? 0 : integer(count, countAt.count),
     };
   }
 
   keep(taskId: string, name: string, value: string | null, dedupeId: string | null): void {
-    this.#sql.run(
-      sql.insertEvent,
-      toStored(taskId),
-      toStored(name),
-      value === null ? null : toStored(this.#sql.codec.seal(value, eventPlace(taskId, name))),
-      dedupeId === null ? null : toStored(dedupeId),
-    );
+    this.#sql.run(sql.insertEvent, ...eventTable.values(taskId, { name, value, dedupeId }, this.#sql.codec));
   }
 
   take(seq: number): void {

@@ -3,9 +3,9 @@ import { TaskClientError } from "../../../src/client/task-client-error.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../../src/runtime/journal/journalled.ts";
 import { openState } from "../../../src/server/2026-07-28/request-state.ts";
-import { journalColumns, journalEntryOf } from "../../../src/store/journal-row.ts";
-import { readTask } from "../../../src/store/sqlite/read-task.ts";
-import { recordOf, taskColumns } from "../../../src/store/sqlite/record-row.ts";
+import { readTask, recordOf } from "../../../src/store/sqlite/read-task.ts";
+import { journalEntry } from "../../../src/store/tables/of-task.ts";
+import { recordColumns } from "../../../src/store/tables/task.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
 import { decoders, ofObjects } from "../decoders.ts";
 import { assertNothingPolluted } from "../hostile-json.ts";
@@ -61,9 +61,9 @@ export async function decoding(): Promise<Target> {
       if (isObject) {
         const values = new Map<string, unknown>(Object.entries(json as object));
         const valuesOf = (columns: readonly string[]): unknown[] => columns.map((name) => values.get(name));
-        attempt(() => recordOf(valuesOf(taskColumns) as never, inClear));
+        attempt(() => recordOf(valuesOf(recordColumns) as never, inClear));
         attempt(() =>
-          readTask("task", () => journalEntryOf("task", valuesOf(journalColumns) as never, inClear)),
+          readTask("task", () => journalEntry.read("task", valuesOf(journalEntry.names) as never, inClear)),
         );
       }
       attempt(() => encodeError(decodeError(encodeError(json, 1_000)), 1_000));

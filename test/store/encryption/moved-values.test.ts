@@ -231,7 +231,7 @@ test("nothing of a task is read for others whose proof needs a key that nobody h
 test("the question of a task is not shown to those to whom it was made to belong", async () => {
   const { store, db } = await oneStore();
   for (const name of ["ann", "bob"]) await live(store, name);
-  db.exec("INSERT INTO child (id, parent, root) VALUES ('task-ann', 'task-bob', 'task-bob')");
+  db.exec("INSERT INTO child (id, parent, root, key) VALUES ('task-ann', 'task-bob', 'task-bob', 'k')");
   db.exec("UPDATE task SET child_inputs = 1 WHERE id = 'task-bob'");
   const snapshot = await store.snapshot("task-bob");
   expect(snapshot?.inputs.map(({ key }) => key)).toEqual(["ask"]);

@@ -82,7 +82,7 @@ test("damaged tasks of many principals hold up nobody else's", async () => {
   onTestFinished(() => fresh.drop());
   for (const name of ["a", "b", "c", "d"]) await store.write(createQueued(name, { principal: name }));
   await withClient(fresh.url, (client) =>
-    client.query(`UPDATE ${fresh.schema}.task SET record = '{}' WHERE id <> 'task-d'`),
+    client.query(`UPDATE ${fresh.schema}.task SET attempts = '{}' WHERE id <> 'task-d'`),
   );
   const claim = { type: "claim", now: noon, handlers: [aHandler], tokens: ["t"] } as const;
   expect(await store.write(claim)).toMatchObject({ tasks: [{ id: "task-d" }] });

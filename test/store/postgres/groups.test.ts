@@ -115,7 +115,7 @@ test("a damaged task with a key fails the call under its key and no other comman
   const fresh = await freshSchema();
   const store = await openStore(fresh, "one");
   await store.write(createQueued("a", { idempotencyKey: "k" }));
-  await run(fresh, `UPDATE ${fresh.schema}.task SET record = '{}'`);
+  await run(fresh, `UPDATE ${fresh.schema}.task SET attempts = '{}'`);
   const [same, other] = await Promise.allSettled([
     store.write(createQueued("b", { idempotencyKey: "k" })),
     store.write(createQueued("c")),

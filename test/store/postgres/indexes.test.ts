@@ -5,6 +5,7 @@ import { migrateSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
 import { migrations } from "../../../src/store/postgres/schema.ts";
 import { FreshDatabase } from "../../postgres/test-database.ts";
+import { bareTasks } from "./bare-tasks.ts";
 
 const ours = ["task_by_lane", "task_by_tool"];
 
@@ -45,10 +46,7 @@ async function usable(database: Database): Promise<readonly unknown[]> {
 /** A schema before them, with a task in it. */
 async function withTask({ database, names }: { database: Database; names: Names }): Promise<void> {
   await migrateSchema(database, names);
-  await database.query(
-    `INSERT INTO ${names.task} (id, generation, scope, method, tool, state, owner, limited, record)
-      VALUES ('task-a', 'plain', '', 'tools/call', 'publish', 'queued', '', 0, '{}')`,
-  );
+  await database.query(bareTasks(names.task, { id: "'task-a'" }));
 }
 
 test("indexes come with a new schema", async () => {

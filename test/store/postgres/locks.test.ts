@@ -4,6 +4,7 @@ import type { Names } from "../../../src/store/postgres/names.ts";
 import { sessionStatements } from "../../../src/store/postgres/session-sql.ts";
 import { factStatements } from "../../../src/store/postgres/task-sql.ts";
 import { someSchema } from "./some-database.ts";
+import { bareTasks } from "./bare-tasks.ts";
 
 const ids = ["1", "2", "3", "child-1", "child-2"];
 
@@ -56,8 +57,11 @@ test.each(Object.entries(waits))("misses no rows that are changed meanwhile: %s"
   const { names } = schema;
   const database = schema.connect();
   await database.query(
-    `INSERT INTO ${names.task} (id, generation, scope, method, tool, state, owner, limited, record)
-     SELECT id, 'g', '', 'tools/call', 't', 'running', '', 0, '' FROM unnest($1::text[] || ARRAY(SELECT 'other-' || each FROM generate_series(1, 2000) AS each)) AS id`,
+    bareTasks(
+      names.task,
+      { id: "id", state: "'running'" },
+      "FROM unnest($1::text[] || ARRAY(SELECT 'other-' || each FROM generate_series(1, 2000) AS each)) AS id",
+    ),
     [ids],
   );
   await database.query(

@@ -1,4 +1,5 @@
 import type { Names } from "../../../src/store/postgres/names.ts";
+import { bareTasks } from "./bare-tasks.ts";
 import type { SomeSchema } from "./some-schema.ts";
 
 /** By the last digits of a task's number. */
@@ -10,23 +11,29 @@ const isReady = "n % 20 IN (14, 15, 16)";
 export const apart = 1_000;
 export const firstTime = 1_700_000_000_000;
 
-const tasks = ({ task }: Names): string => `
-  INSERT INTO ${task} (id, wire_id, generation, scope, principal, method, tool, idempotency_key, state, owner, lane, run_after,
-    sweep_at, limited, outcome_kind, asks, record)
-  SELECT 'task-' || lpad(n::text, 9, '0'), CASE WHEN n % 5 = 0 THEN 'wire-' || n END,
-    (ARRAY['sep-1686', '2025-11-25', '2026-07-28', 'plain', 'child'])[n % 5 + 1],
-    CASE WHEN n % 5 = 0 THEN 'scope-' || n % 5000 ELSE '' END,
-    CASE WHEN n % 7 <> 0 THEN 'principal-' || n % 1000 END,
-    'tools/call', 'tool-' || n % 19, CASE WHEN n % 3 = 0 THEN 'key-' || n END, ${state},
-    CASE WHEN n % 20 >= 18 OR ${isReady} AND n % 2 = 0 THEN 'owner-' || n % 4 ELSE '' END,
-    CASE WHEN ${isReady} THEN (ARRAY['new', 'woken', 'recovered'])[n % 3 + 1] END,
-    CASE WHEN n % 20 BETWEEN 14 AND 17 THEN ${firstTime} + n::bigint * ${apart} END,
-    CASE WHEN n % 11 <> 0 THEN ${firstTime} + n::bigint * ${apart} END,
-    CASE WHEN n % 20 = 18 AND n % 1000 = 18 THEN 1 ELSE 0 END,
-    CASE WHEN n % 20 < 14 AND n % 3 <> 0 AND n % 1000 <> 1 THEN CASE WHEN n % 100 = 7 THEN 'error' ELSE 'result' END END,
-    CASE WHEN n % 20 >= 14 AND n % 500 = 15 THEN 1 END,
-    '{"id":"task-' || lpad(n::text, 9, '0') || '","tool":"t","state":"queued","version":1,"createdAt":1,"attempt":0,"openInputs":1}'
-  FROM generate_series($1::int, $2::int) AS n`;
+const tasks = ({ task }: Names): string =>
+  bareTasks(
+    task,
+    {
+      id: "'task-' || lpad(n::text, 9, '0')",
+      wire_id: "CASE WHEN n % 5 = 0 THEN 'wire-' || n END",
+      generation: "(ARRAY['sep-1686', '2025-11-25', '2026-07-28', 'plain', 'child'])[n % 5 + 1]",
+      scope: "CASE WHEN n % 5 = 0 THEN 'scope-' || n % 5000 ELSE '' END",
+      principal: "CASE WHEN n % 7 <> 0 THEN 'principal-' || n % 1000 END",
+      tool: "'tool-' || n % 19",
+      idempotency_key: "CASE WHEN n % 3 = 0 THEN 'key-' || n END",
+      state,
+      owner: `CASE WHEN n % 20 >= 18 OR ${isReady} AND n % 2 = 0 THEN 'owner-' || n % 4 ELSE '' END`,
+      lane: `CASE WHEN ${isReady} THEN (ARRAY['new', 'woken', 'recovered'])[n % 3 + 1] END`,
+      run_after: `CASE WHEN n % 20 BETWEEN 14 AND 17 THEN ${firstTime} + n::bigint * ${apart} END`,
+      sweep_at: `CASE WHEN n % 11 <> 0 THEN ${firstTime} + n::bigint * ${apart} END`,
+      limited: "CASE WHEN n % 20 = 18 AND n % 1000 = 18 THEN 1 ELSE 0 END",
+      outcome_kind:
+        "CASE WHEN n % 20 < 14 AND n % 3 <> 0 AND n % 1000 <> 1 THEN CASE WHEN n % 100 = 7 THEN 'error' ELSE 'result' END END",
+      open_inputs: "CASE WHEN n % 20 >= 14 AND n % 500 = 15 THEN 1 ELSE 0 END",
+    },
+    "FROM generate_series($1::int, $2::int) AS n",
+  );
 
 /** What belongs to tasks, of a tenth of them in all states. */
 const parts = ({
@@ -48,22 +55,23 @@ const parts = ({
   const pair = `FROM generate_series($1::int, $2::int) AS i, generate_series(1, 3) AS k,
     LATERAL (SELECT i * 9 AS n, 'task-' || lpad((i * 9)::text, 9, '0') AS id) AS t`;
   return [
-    `INSERT INTO ${request} SELECT id, '{}', '{}', NULL, 'session-' || n % 9000, n::text ${each}`,
-    `INSERT INTO ${journal} (task_id, key, kind, method, request, tries, done_at)
+    `INSERT INTO ${request} (task_id, origin, arguments, session, request_id)
+      SELECT id, '{}', '{}', 'session-' || n % 9000, n::text ${each}`,
+    `INSERT INTO ${journal} (task_id, key, kind, method, request, tries, done_at, place)
       SELECT id, 'key-' || k, (ARRAY['input', 'event', 'step'])[k], CASE WHEN k = 1 THEN 'roots/list' END, 'event', 0,
-        CASE WHEN n % 20 < 18 THEN 1 END ${pair}`,
-    `INSERT INTO ${outcome} SELECT id, 'result', '{}' ${each}`,
-    `INSERT INTO ${child} SELECT id, 'task-' || lpad((n / 100)::text, 9, '0'), 'task-' || lpad((n / 1000)::text, 9, '0'), 'key-1' ${each}`,
+        CASE WHEN n % 20 < 18 THEN 1 END, k ${pair}`,
+    `INSERT INTO ${outcome} (task_id, kind, body) SELECT id, 'result', '{}' ${each}`,
+    `INSERT INTO ${child} (id, parent, root, key) SELECT id, 'task-' || lpad((n / 100)::text, 9, '0'), 'task-' || lpad((n / 1000)::text, 9, '0'), 'key-1' ${each}`,
     `INSERT INTO ${event} (task_id, name, value, dedupe_id) SELECT id, 'event', '{}', 'd-' || k ${pair}`,
-    `INSERT INTO ${line} SELECT id, 'log', k, 0, '', k - 1, '{}' ${pair}`,
+    `INSERT INTO ${line} (task_id, list, seq, at, step, place, body) SELECT id, 'log', k, 0, '', k - 1, '{}' ${pair}`,
     `INSERT INTO ${message} (task_id, body, owner) SELECT id, '{}', CASE WHEN n % 1000 = 0 THEN 'owner-' || n % 7000 END ${pair}`,
-    `INSERT INTO ${session} SELECT 'session-' || n, 'principal-' || n % 1000, ${firstTime} + n::bigint * ${apart}, '{}' ${each}`,
+    `INSERT INTO ${session} (id, principal, expires_at, state) SELECT 'session-' || n, 'principal-' || n % 1000, ${firstTime} + n::bigint * ${apart}, '{}' ${each}`,
     `INSERT INTO ${sessionNews} (owner, session, message, at) SELECT 'owner-1', 'session-' || n, '{}', clock_timestamp() - n * interval '1 second' ${each}`,
     `INSERT INTO ${action} (at, actor, action, task_id, tool) SELECT ${firstTime} + n::bigint * ${apart}, 'ann', 'cancel', id, 'tool-3' ${each}`,
     `INSERT INTO ${delivery} (hook, event, task_id, tool, principal, generation, version, at, due_at, tries, failed_at, problem)
       SELECT 'hook-' || n % 3, 'created', id, 'tool-3', NULL, 'plain', 1, ${firstTime} + n::bigint * ${apart},
         CASE WHEN n % 10 <> 0 THEN ${firstTime} + n::bigint * ${apart} END, 0, CASE WHEN n % 100 = 0 THEN ${firstTime} END, '503' ${each}`,
-    `INSERT INTO ${report} SELECT 'owner-' || n % 3, n, '{}' ${each}`,
+    `INSERT INTO ${report} (owner, minute, body) SELECT 'owner-' || n % 3, n, '{}' ${each}`,
     `INSERT INTO ${usage} SELECT 'principal-' || n, 0, 1, 1 ${each}`,
   ];
 };

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { PostgresMessages } from "../../../src/store/postgres/postgres-messages.ts";
 import { someSchema, type SomeSchema } from "./some-database.ts";
+import { bareTasks } from "./bare-tasks.ts";
 
 const ok = { ok: true };
 const full = { ok: false, reason: "full" };
@@ -13,9 +14,7 @@ function message(body: string, bound = false): { body: string; bound: boolean } 
 /** The queues of a schema with the tasks a and b, for two processes. */
 async function queues(schema: SomeSchema): Promise<readonly [PostgresMessages, PostgresMessages]> {
   const database = schema.connect();
-  await database.query(`
-    INSERT INTO ${schema.names.task} (id, generation, scope, method, tool, state, owner, limited, record)
-    SELECT id, 'g', '', 'tools/call', 't', 'running', '', 0, '' FROM unnest(ARRAY['a', 'b']) AS id`);
+  await database.query(bareTasks(schema.names.task, { id: "id" }, "FROM unnest(ARRAY['a', 'b']) AS id"));
   const other = schema.connect();
   const one = { database, owners: await schema.owner("one", database), owner: "one" };
   const two = { database: other, owners: await schema.owner("two", other), owner: "two" };

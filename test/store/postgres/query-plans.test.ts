@@ -4,7 +4,7 @@ import type { Names } from "../../../src/store/postgres/names.ts";
 import type { SqlValue } from "../../../src/store/postgres/database.ts";
 import { fullForm } from "../../full-form.ts";
 import { putMany } from "./many-tasks.ts";
-import { samples } from "./sample-values.ts";
+import { changedColumns, samples } from "./sample-values.ts";
 import { SomeSchema } from "./some-schema.ts";
 
 const count = fullForm ? 1_000_000 : 100_000;
@@ -18,14 +18,18 @@ const modules = await Promise.all(
     .map(async (file) => Object.entries((await import(new URL(file, folder).href)) as object)),
 );
 
+/** One that depends on the columns that it writes is a function of these. */
+type Statement = string | ((columns: readonly string[]) => string);
+
 /** All statements of the store, as `module.name`, whichever modules there are. */
 function statements(names: Names): Map<string, string> {
   const found = new Map<string, string>();
   for (const [name, make] of modules.flat() as readonly [string, unknown][]) {
     if (!name.endsWith("Statements") || typeof make !== "function") continue;
-    const made = (make as (names: Names) => Readonly<Record<string, string>>)(names);
+    const made = (make as (names: Names) => Readonly<Record<string, Statement>>)(names);
     for (const [each, sql] of Object.entries(made)) {
-      found.set(`${name.replace("Statements", "")}.${each}`, sql);
+      const text = typeof sql === "string" ? sql : sql(changedColumns);
+      found.set(`${name.replace("Statements", "")}.${each}`, text);
     }
   }
   return found;

@@ -41,7 +41,7 @@ function settled(name: string, members: Partial<TaskRecord> = {}): TaskRecord {
 
 async function damage(...names: readonly string[]): Promise<void> {
   const ids = names.map((name) => `task-${name}`);
-  await schema.run(`UPDATE ${schema.names.task} SET record = '{}' WHERE id = ANY($1::text[])`, [ids]);
+  await schema.run(`UPDATE ${schema.names.task} SET attempts = '{}' WHERE id = ANY($1::text[])`, [ids]);
 }
 
 const namesOf = (found: readonly { readonly id: string }[]): string =>

@@ -1,4 +1,8 @@
+import { inClear } from "../../../src/store/codec.ts";
 import type { SqlValue } from "../../../src/store/postgres/database.ts";
+import { byColumn } from "../../../src/store/tables/postgres-statements.ts";
+import { rowOf } from "../../../src/store/tables/task.ts";
+import { queuedRecord } from "../../contract/sample-task.ts";
 import { apart, firstTime } from "./many-tasks.ts";
 
 /** A time at which some dozens of many tasks are due. */
@@ -12,18 +16,13 @@ const all = (value: string | number | null, length = some.length): SqlValue =>
   Array.from({ length }, () => value);
 
 const handler = ["tools/call", "tool-3"];
-const changed: readonly SqlValue[] = [
-  all(null),
-  all("running"),
-  all("owner-1"),
-  all(null),
-  all(null),
-  all(now),
-  all(0),
-  all("error"),
-  all(null),
-  all("{}"),
-];
+/** What an update of tasks writes here. */
+export const changedColumns = ["state", "version", "lane", "run_after", "sweep_at"];
+const changed: readonly SqlValue[] = [all("running"), all(2), all(null), all(null), all(now)];
+
+const newTasks = ["new-1", "new-2", "new-3"].map((each) =>
+  rowOf({ ...queuedRecord(), id: each, wireId: each, idempotencyKey: null }, inClear),
+);
 const entry: readonly SqlValue[] = [
   all("key-1"),
   all("input"),
@@ -31,21 +30,12 @@ const entry: readonly SqlValue[] = [
   ...Array.from({ length: 7 }, () => all(null)),
   all(0),
   all(null),
+  all(1),
 ];
 
 /** What each statement is given where its plan is looked at; behind a space may stand what these values are of. */
 export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
-  "write.insertTasks": [
-    ["new-1", "new-2", "new-3"],
-    all(null),
-    all("plain"),
-    all(""),
-    all("ann"),
-    all("tools/call"),
-    all("tool-3"),
-    ...changed,
-    all(null),
-  ],
+  "write.insertTasks": byColumn(newTasks),
   "write.insertRequests": [["new-1"], ["{}"], ["{}"], [null], ["s"], ["1"]],
   "write.insertChildren": [["new-1"], ["new-2"], ["new-3"], ["k"]],
   "write.updateTasks": [some, ...changed],
@@ -202,7 +192,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "admin.insertActions": [[now], ["ann"], ["cancel"], [id(180)], ["tool-3"], [null]],
   "admin.deleteOldActions": [now],
   "admin.paused": [],
-  "admin.insertPaused": ["tool-3", now, "ann"],
+  "admin.insertPaused": [["tool-3"], [now], ["ann"]],
   "admin.deletePaused": ["tool-3"],
   "outbox.insertDeliveries": [
     ["hook-1"],
@@ -215,6 +205,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
     [now],
     [now],
     [0],
+    [null],
+    [null],
   ],
   "outbox.takeDeliveries": [
     [1, 2, 3],

@@ -1,12 +1,13 @@
 import { inClear } from "../../../src/store/codec.ts";
 import type { Pool } from "pg";
-import { journalColumns, journalRowOf } from "../../../src/store/journal-row.ts";
 import { openPool } from "../../../src/store/postgres/connections.ts";
 import { Database, type SqlValue } from "../../../src/store/postgres/database.ts";
 import { migrateSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
-import { arraysOf, columns } from "../../../src/store/postgres/task-row.ts";
 import { writeStatements, type WriteStatements } from "../../../src/store/postgres/task-sql.ts";
+import { journalTable } from "../../../src/store/tables/of-task.ts";
+import { byColumn } from "../../../src/store/tables/postgres-statements.ts";
+import { rowOf } from "../../../src/store/tables/task.ts";
 import type { JournalEntry } from "../../../src/task/journal.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
@@ -34,6 +35,7 @@ export class SomeSchema implements AsyncDisposable {
   readonly names: Names;
   readonly #fresh: FreshSchema;
   readonly #sql: WriteStatements;
+  #places = 0;
 
   private constructor(fresh: FreshSchema, pool: Pool) {
     this.#fresh = fresh;
@@ -56,13 +58,12 @@ export class SomeSchema implements AsyncDisposable {
   }
 
   async put(...tasks: readonly TaskRecord[]): Promise<void> {
-    await this.database.query(this.#sql.insertTasks, arraysOf(columns, tasks, inClear));
+    await this.database.query(this.#sql.insertTasks, byColumn(tasks.map((task) => rowOf(task, inClear))));
   }
 
   async putEntry(taskId: string, entry: Partial<JournalEntry>): Promise<void> {
-    const row = journalRowOf(taskId, { ...nothing, ...entry }, inClear);
-    const arrays = journalColumns.map((_, index) => [row[index] ?? null]);
-    await this.database.query(this.#sql.upsertJournal, [[taskId], ...arrays]);
+    const row = journalTable.values(taskId, { ...nothing, ...entry, place: this.#places++ }, inClear);
+    await this.database.query(this.#sql.upsertJournal, byColumn([row]));
   }
 
   async putOwner(id: string, handlers: string, retired = 0): Promise<void> {

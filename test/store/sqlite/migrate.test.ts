@@ -1,9 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { journalColumns } from "../../../src/store/journal-row.ts";
 import { applicationId, migrate, number } from "../../../src/store/sqlite/migrate.ts";
 import { migrations } from "../../../src/store/sqlite/schema.ts";
-import { taskColumns } from "../../../src/store/sqlite/record-row.ts";
+import { tables } from "../../../src/store/tables/tables.ts";
 
 let db: DatabaseSync;
 beforeEach(() => {
@@ -51,13 +50,15 @@ describe("schema", () => {
   beforeEach(() => migrate(db));
 
   test("has the columns that the rows are written with, and no others", () => {
-    expect(columnsOf("task")).toEqual(taskColumns);
-    expect(columnsOf("journal")).toEqual(["task_id", "key", "place", ...journalColumns.slice(1)]);
+    for (const { table, serial, written } of tables) {
+      const numbered = serial === undefined ? [] : [serial];
+      expect(columnsOf(table)).toEqual([...numbered, ...written.map(({ name }) => name)]);
+    }
   });
 
   test("every table is strict", () => {
-    const tables = db.prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'").all();
-    const ours = tables.filter((row) => !String(row["name"]).startsWith("sqlite_"));
+    const found = db.prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'").all();
+    const ours = found.filter((row) => !String(row["name"]).startsWith("sqlite_"));
     expect(ours).toHaveLength(17);
     expect(ours.filter((row) => row["strict"] !== 1)).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
-import { taskColumns } from "../../../src/store/sqlite/record-row.ts";
+import { recordColumns } from "../../../src/store/tables/task.ts";
 import { OwnerWrites, SqliteOwners } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { Statements } from "../../../src/store/sqlite/statements.ts";
 import { SqliteQueue } from "../../../src/store/sqlite/sqlite-queue.ts";
@@ -45,10 +45,10 @@ function queueBeside(waiting: number) {
   const writer = new GroupWriter(statements, ":memory:", owner, () => false);
   writer.commit([createQueued("none", { tool: noHandler.tool })]);
   writer.commit([...park("timed", later), ...park("endless", latestTime)]);
-  const copied = taskColumns.map((name) => (name === "id" || name === "wire_id" ? `${name} || n` : name));
+  const copied = recordColumns.map((name) => (name === "id" || name === "wire_id" ? `${name} || n` : name));
   db.prepare(
     `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
-    INSERT INTO task (${taskColumns.join(", ")}) SELECT ${copied.join(", ")} FROM task, number`,
+    INSERT INTO task (${recordColumns.join(", ")}) SELECT ${copied.join(", ")} FROM task, number`,
   ).run(waiting - 1);
   return { db, writer, queue: new SqliteQueue(statements), owners: new SqliteOwners(statements) };
 }

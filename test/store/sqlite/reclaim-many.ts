@@ -2,7 +2,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
-import { taskColumns } from "../../../src/store/sqlite/record-row.ts";
+import { recordColumns } from "../../../src/store/tables/task.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { Statements } from "../../../src/store/sqlite/statements.ts";
 import { createQueued, createRunning, noon, owner } from "../../../src/testing/sample-task.ts";
@@ -14,10 +14,10 @@ const owners = new OwnerWrites(statements);
 const gone = "gone";
 for (const id of [owner, gone]) owners.add({ id, handlers: [] });
 new GroupWriter(statements, ":memory:", gone, () => false).commit([createRunning("a")]);
-const copied = taskColumns.map((name) => (name === "id" || name === "wire_id" ? `${name} || n` : name));
+const copied = recordColumns.map((name) => (name === "id" || name === "wire_id" ? `${name} || n` : name));
 db.prepare(
   `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
-  INSERT INTO task (${taskColumns.join(", ")}) SELECT ${copied.join(", ")} FROM task, number`,
+  INSERT INTO task (${recordColumns.join(", ")}) SELECT ${copied.join(", ")} FROM task, number`,
 ).run(Number(process.argv[2]) - 1);
 
 const backoff = { baseMs: 0, maxMs: 0, maxCrashes: 9 };

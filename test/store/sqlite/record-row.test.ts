@@ -1,7 +1,8 @@
 import { inClear } from "../../../src/store/codec.ts";
 import type { SQLInputValue } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { changesOf, recordOf, rowOf, taskColumns } from "../../../src/store/sqlite/record-row.ts";
+import { recordOf } from "../../../src/store/sqlite/read-task.ts";
+import { recordColumns, rowOf, taskTable } from "../../../src/store/tables/task.ts";
 import type { Row } from "../../../src/store/row.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 
@@ -94,7 +95,7 @@ function named(columns: readonly string[], values: readonly SQLInputValue[]): Va
 
 /** A row as it would be read. */
 function row(values: Values): Row {
-  return taskColumns.map((column) => (values[column] as Row[number] | undefined) ?? null);
+  return recordColumns.map((column) => (values[column] as Row[number] | undefined) ?? null);
 }
 
 describe("a record as a row", () => {
@@ -102,7 +103,7 @@ describe("a record as a row", () => {
     ["full", full],
     ["sparse", sparse],
   ])("a %s record comes back", (_, task) => {
-    expect(recordOf(row(named(taskColumns, rowOf(task, inClear))), inClear)).toEqual(task);
+    expect(recordOf(row(named(recordColumns, rowOf(task, inClear))), inClear)).toEqual(task);
   });
 
   test("an update writes all but what is fixed at creation", () => {
@@ -120,20 +121,27 @@ describe("a record as a row", () => {
       "notifies",
       "created_at",
     ]);
-    const { names, values } = changesOf(full, sparse, inClear);
+    const { names, values } = taskTable.changes("id", full, sparse, inClear);
     expect(names.filter((name) => fixed.has(name))).toEqual([]);
-    const updated = { ...named(taskColumns, rowOf(full, inClear)), ...named(names, values) };
+    const updated = { ...named(recordColumns, rowOf(full, inClear)), ...named(names, values) };
     const { principal, parent, requiredScopes } = full;
-    expect(recordOf(row(updated), inClear)).toEqual({ ...sparse, principal, parent, requiredScopes });
+    expect(recordOf(row(updated), inClear)).toEqual({
+      ...sparse,
+      principal,
+      parent,
+      requiredScopes,
+    });
   });
 
   test("an update writes only what differs", () => {
-    expect(changesOf(full, full, inClear)).toEqual({ names: [], values: [] });
+    expect(taskTable.changes("id", full, full, inClear)).toEqual({ names: [], values: [] });
     const attempts = [...full.attempts];
-    expect(changesOf(full, { ...full, version: 9, progress: null, attempts }, inClear)).toEqual({
-      names: ["version", "progress", "attempts"],
-      values: [9, null, rowOf(full, inClear)[taskColumns.indexOf("attempts")]],
-    });
+    expect(taskTable.changes("id", full, { ...full, version: 9, progress: null, attempts }, inClear)).toEqual(
+      {
+        names: ["version", "progress", "attempts"],
+        values: [9, null, rowOf(full, inClear)[recordColumns.indexOf("attempts")]],
+      },
+    );
   });
 
   test.each([
@@ -156,9 +164,11 @@ describe("a record as a row", () => {
     ["an attempt that ended as none does", { attempts: '[[1,"o",1,2,"toString"]]' }],
     ["an attempt with an error that is no text", { attempts: '[[1,"o",1,2,"lost",{}]]' }],
     ["a lane that there is not", { lane: "fast" }],
+    ["an expiry that there is not", { expiry: "sometime 5" }],
+    ["an expiry after no time", { expiry: "created soon" }],
     ["a kind of outcome that there is not", { outcome_kind: "half" }],
   ])("%s is a fault and not a record", (_, damage) => {
-    const damaged = row({ ...named(taskColumns, rowOf(full, inClear)), ...damage });
+    const damaged = row({ ...named(recordColumns, rowOf(full, inClear)), ...damage });
     expect(() => recordOf(damaged, inClear)).toThrow(expect.objectContaining({ code: "task_unreadable" }));
   });
 });

@@ -1,0 +1,168 @@
+/** All tables that both stores have: those of tasks, and here those of sessions, secrets, operators and webhooks. */
+
+import type { Delivery, DeliveryEvent, StoredDelivery } from "../../task/delivery.ts";
+import { generations, type Action, type StoredAction } from "../../task/record.ts";
+import type { PausedTool } from "../admin-store.ts";
+import type { NodeReport } from "../node-reports.ts";
+import type { WaitingDeliveries } from "../outbox.ts";
+import { integer, textOrStored, type Row } from "../row.ts";
+import type { StoredSession } from "../session-store.ts";
+import { inClear } from "../codec.ts";
+import { aName, anInteger, aSerial, aText, aTime, once, orNull, sealed } from "./kind.ts";
+import {
+  childTable,
+  eventTable,
+  journalTable,
+  lineTable,
+  messageTable,
+  outcomeTable,
+  requestTable,
+} from "./of-task.ts";
+import { Table, type AnyTable } from "./table.ts";
+import { taskTable } from "./task.ts";
+
+/** A session of another principal is not this one. */
+export const sessionTable = new Table<StoredSession>("session", {
+  members: {
+    id: aText,
+    principal: orNull(aText),
+    expiresAt: aTime,
+    state: sealed(aText, { key: ({ principal }: StoredSession) => principal }),
+  },
+  key: ["id"],
+  indexes: {
+    session_principal: { on: "principal, expires_at, id" },
+    session_expiry: { on: "expires_at, id" },
+  },
+});
+
+/** What the database itself has as its state. */
+export function storedState(row: Row): string {
+  return String(row[sessionTable.at.state.place]);
+}
+
+/** Encrypted by `Protection`, once for each key. */
+export const secretTable = new Table<{ readonly name: string; readonly value: string }>("secret", {
+  members: { name: aText, value: aText },
+  key: ["name"],
+});
+
+/** How long actions are kept (ms). Older ones are deleted when new ones are written. */
+export const actionsKeptMs = 90 * 24 * 3_600_000;
+
+export const actionTable = new Table<StoredAction, Action>("action", {
+  members: {
+    seq: aSerial,
+    at: anInteger,
+    actor: aText,
+    action: aText,
+    taskId: orNull(aText),
+    tool: orNull(aText),
+    detail: orNull(aText),
+  },
+  key: ["seq"],
+  indexes: { action_task: { on: "task_id, seq", where: "task_id IS NOT NULL" } },
+});
+
+export const pausedToolTable = new Table<PausedTool>("paused_tool", {
+  members: { tool: aText, since: anInteger, actor: aText },
+  key: ["tool"],
+});
+
+const deliveryEvents: Readonly<Record<DeliveryEvent, true>> = {
+  created: true,
+  working: true,
+  input_required: true,
+  completed: true,
+  failed: true,
+  cancelled: true,
+  deleted: true,
+};
+
+export const deliveryTable = new Table<StoredDelivery, Omit<StoredDelivery, "seq">>("delivery", {
+  members: {
+    seq: aSerial,
+    hook: aText,
+    event: aName(deliveryEvents),
+    taskId: aText,
+    tool: aText,
+    principal: orNull(aText),
+    generation: aName(generations),
+    version: anInteger,
+    at: anInteger,
+    dueAt: orNull(anInteger),
+    tries: anInteger,
+    failedAt: orNull(anInteger),
+    problem: orNull(aText),
+  },
+  key: ["seq"],
+  indexes: {
+    delivery_due: { on: "hook, due_at, seq" },
+    delivery_failed: { on: "hook, failed_at", where: "failed_at IS NOT NULL" },
+  },
+});
+
+const textsOf = (known: Readonly<Record<string, unknown>>): string =>
+  Object.keys(known)
+    .map((word) => `'${word}'`)
+    .join(", ");
+
+/**
+ * Statements use this condition to skip rows that another version wrote and this one cannot read: otherwise they would find them first,
+ * again and again.
+ */
+export const knownDeliveries = `event IN (${textsOf(deliveryEvents)}) AND generation IN (${textsOf(generations)})`;
+
+/** The readable deliveries among rows. */
+export function deliveriesIn(rows: readonly Row[]): readonly StoredDelivery[] {
+  return rows.flatMap((row) => {
+    try {
+      return deliveryTable.read("", row, inClear);
+    } catch {
+      return []; // deleted when it is old, like any undelivered one
+    }
+  });
+}
+
+/** One that is due at once. */
+export function newDelivery(made: Delivery): Omit<StoredDelivery, "seq"> {
+  return { ...made, dueAt: made.at, tries: 0, failedAt: null, problem: null };
+}
+
+export const deliveryFailure = deliveryTable.pick("failedAt", "problem");
+
+/** When and why a delivery to a webhook failed last. */
+export function failureIn(row: Row | undefined): WaitingDeliveries["lastFailure"] {
+  if (row === undefined) return null;
+  const { failedAt, problem } = deliveryFailure.read("", row, inClear);
+  return { at: failedAt ?? 0, problem: problem ?? "" };
+}
+
+/** Also of a damaged row: operators see the others. */
+export function reportOf(row: Row): NodeReport {
+  const { owner, minute, body } = reportTable.at;
+  return { owner: textOrStored(row, owner), minute: integer(row, minute), body: textOrStored(row, body) };
+}
+
+export const reportTable = new Table<NodeReport>("report", {
+  members: { owner: once(aText), minute: once(anInteger), body: aText },
+  key: ["minute", "owner"],
+});
+
+/** In the order in which they are made, and in which a copy of a store has them. */
+export const tables: readonly AnyTable[] = [
+  taskTable,
+  requestTable,
+  journalTable,
+  outcomeTable,
+  lineTable,
+  childTable,
+  eventTable,
+  sessionTable,
+  messageTable,
+  secretTable,
+  actionTable,
+  pausedToolTable,
+  deliveryTable,
+  reportTable,
+];
