@@ -58,6 +58,8 @@ export interface TaskCall extends Requestor, CallExtras, CallListener {
   readonly keptMs?: number;
   /** A-48 */
   readonly idempotencyKey?: string;
+  /** What the requestor answered before there was a task: with the same key and other answers, it is another call. */
+  readonly answers?: unknown;
   /** True if the requestor has no tasks and waits here for the result: other processes know of it until `leave` or `delivered`. */
   readonly awaited?: true;
   /** True if a requestor that does not wait may come back for the result. */

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { accept, form, greets, nameFrom, PrepareCaller } from "./prepare-caller.ts";
 import { tasksExtension, text, withoutTasks } from "../kit/messages.ts";
 import { serve } from "../kit/server.ts";
-import { StatelessClient } from "../kit/stateless-client.ts";
+import { StatelessClient, type WireResponse } from "../kit/stateless-client.ts";
 
 const idempotencyKey = { "holdfast/idempotencyKey": "k".repeat(22) };
 
@@ -26,6 +26,38 @@ describe("rounds", () => {
     expect(round).not.toHaveProperty("taskId");
     expect(await caller.end(round, { user_name: accept("ada") })).toMatchObject(text("ADA gets q3"));
   });
+
+  it.each([
+    ["a task", "required", undefined],
+    ["a result", "optional", withoutTasks],
+  ] as const)(
+    "takes the last round that comes twice as one call, which gets %s",
+    async (_, task, sending) => {
+      let runs = 0;
+      const caller = await PrepareCaller.of(
+        (tasks) =>
+          tasks.tool("greet", { task, prepare: (_args, ask) => nameFrom(ask, "name") }, () =>
+            text(`${++runs}`),
+          ),
+        sending && { ...sending, capabilities: { elicitation: {} } },
+      );
+      const round = await caller.round();
+      const [first, second] = await Promise.all(
+        ["ada", "ada"].map((name) => caller.retry(round, { name: accept(name) })),
+      );
+      const told = (of?: WireResponse): unknown => of?.result?.["taskId"] ?? of?.result?.["content"];
+      expect(told(first)).toBeDefined();
+      expect(told(second)).toEqual(told(first));
+      const third = await caller.retry(round, { name: accept("bob") });
+      expect(third.error).toMatchObject({
+        code: -32_602,
+        message: expect.stringContaining("other answers") as string,
+      });
+      const again = await caller.retry(await caller.round(), { name: accept("ada") });
+      if (task === "required") await caller.peer.ended(String(again.result?.["taskId"]));
+      expect(runs).toBe(2);
+    },
+  );
 
   it("shows the state and the questions in no task [X-P-020]", async () => {
     const caller = await PrepareCaller.of(greets);

@@ -20,7 +20,7 @@ export function newTask(
   tool: Tool,
   { store, options, clock, webhooks }: Pick<Services, "store" | "options" | "clock" | "webhooks">,
 ): FreshTask {
-  const { raw, hash } = encodeCall(store, tool, call.arguments ?? {});
+  const { raw, hash } = encodeCall(store, tool, call);
   if (Buffer.byteLength(raw) > options.maxBodyBytes) {
     throw new HoldfastError("invalid_params", `The arguments are larger than ${options.maxBodyBytes} bytes.`);
   }
@@ -94,10 +94,13 @@ function requestedMs({ ttlMs }: TaskCall, { minTtlMs, maxTtlMs }: RuntimeSetting
 function encodeCall(
   store: Services["store"],
   tool: Tool,
-  args: unknown,
+  { arguments: args = {}, answers }: TaskCall,
 ): { readonly raw: string; readonly hash: StoredHash } {
   try {
-    return { raw: JSON.stringify(args), hash: storedHash(store, tool.name, args) };
+    return {
+      raw: JSON.stringify(args),
+      hash: storedHash(store, tool.name, args, ...(answers === undefined ? [] : [answers])),
+    };
   } catch (error) {
     throw new HoldfastError("invalid_params", "The arguments are nested too deeply.", { cause: error });
   }

@@ -57,7 +57,7 @@ export async function callTool(
   const call = isTask ? taskCall(runtime.registry, tool, request, caller) : undefined;
   const preparation = await prepareCall(runtime, tool, request, caller);
   if ("answer" in preparation) return preparation.answer;
-  const { prepared } = preparation;
+  const { prepared, once } = preparation;
   const reports = new DirectReports({
     clock: runtime.clock,
     tool: tool.name,
@@ -67,7 +67,11 @@ export async function callTool(
   });
   const { progress, log } = reports;
   try {
-    if (call !== undefined) return await createTask(runtime, { ...call, prepared, progress, log }, request);
+    if (call !== undefined) {
+      const sameRound = call.idempotencyKey === undefined ? once : undefined;
+      const taskCall = { ...call, ...sameRound, prepared, progress, log };
+      return await createTask(runtime, taskCall, request).catch(usedWithOtherAnswers(sameRound));
+    }
     return completeAnswerOf(
       await runtime.runInline({
         tool,
@@ -113,7 +117,21 @@ async function callPlain(
   if (task !== undefined) return plain.continueCall(task, tool, call);
   if (!rounds) return plain.call(tool, call);
   const preparation = await prepareCall(runtime, tool, request, caller);
-  return "answer" in preparation ? preparation.answer : plain.call(tool, call, preparation);
+  if ("answer" in preparation) return preparation.answer;
+  return plain.call(tool, call, preparation).catch(usedWithOtherAnswers(preparation.once));
+}
+
+/** The fault of a last round that came before with other answers: its key is not one that the caller knows. */
+function usedWithOtherAnswers(once: Once | undefined): (error: unknown) => never {
+  return (error) => {
+    if (once === undefined || !(error instanceof HoldfastError) || error.code !== "idempotency_conflict")
+      throw error;
+    throw new HoldfastError(
+      "invalid_params",
+      "This requestState was already used with other answers. Call again without it.",
+      { cause: error },
+    );
+  };
 }
 
 /** The task's form of the call; throws `invalid_params` for an invalid idempotency key. */
@@ -150,8 +168,15 @@ async function createTask(runtime: Runtime, call: TaskCall, { signal, trace }: T
   return { result: { ...createTaskResult(end.snapshot) } };
 }
 
+/** What makes the last round of a call the same call when it is sent again: the state that it answers is used once. */
+export interface Once {
+  readonly idempotencyKey: string;
+  readonly answers: unknown;
+}
+
 /** The result of a tool's `prepare`: an answer that ends this request, or the raw JSON that it prepared, if any. */
-export type Preparation = { readonly answer: Answer } | { readonly prepared: string | null };
+export type Preparation =
+  { readonly answer: Answer } | { readonly prepared: string | null; readonly once?: Once };
 
 /** What one round hands to the next. Entries and not objects, since a key may be any string, `__proto__` too. */
 interface Exchange {
@@ -189,7 +214,12 @@ export async function prepareCall(
   try {
     const round = { answers, caller: callerOf({ auth }, principal), capabilities, signal, maxBytes };
     end = await runRound((ask) => prepare(validated.args, ask), round);
-    if (end.kind === "prepared") return { prepared: encodePrepared(tool, end.value, maxBytes) };
+    if (end.kind === "prepared") {
+      const prepared = encodePrepared(tool, end.value, maxBytes);
+      if (requestState === undefined) return { prepared };
+      const idempotencyKey = `holdfast/round:${requestHash(requestState)}`;
+      return { prepared, once: { idempotencyKey, answers: inputResponses } };
+    }
   } catch (error) {
     return { answer: completeAnswerOf(outcomeOfThrow(error, runtime.options.maxBodyBytes)) };
   }

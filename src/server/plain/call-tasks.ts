@@ -18,6 +18,8 @@ import { newReference } from "./references.ts";
 /** What the tool's `prepare` returned, if it ran in rounds of the call, before there is a task. */
 export interface Prepared {
   readonly prepared: string | null;
+  /** What identifies the round in which it was prepared, if there were several. */
+  readonly once?: { readonly idempotencyKey: string; readonly answers: unknown };
 }
 
 /** A call that needs a task. */
@@ -67,7 +69,10 @@ export class CallTasks {
     const { params, auth } = request;
     const { store } = this.#runtime;
     const key = joins ? callKey(store, owner, tool.name, params["arguments"], auth?.claims) : undefined;
-    if (key === undefined) return { ...(await this.#create(ownKey, opening)), release: () => undefined };
+    if (key === undefined) {
+      const found = await this.#create(ownKey ?? preparation?.once?.idempotencyKey, opening);
+      return { ...found, release: () => undefined };
+    }
     return joinsWhileAwaited(tool) ? this.#joinAny(key, opening) : this.#joinFree(key, opening);
   }
 
@@ -173,12 +178,22 @@ function taskCallOf(
     credentials: request.auth?.credentials,
     received: receivedBy(tool, request),
     origin: originOf(request, askable(capabilities, policy), registry, session),
-    ...(preparation ?? (tool.prepare === undefined ? {} : { prepareInTask: true as const })),
+    ...preparationOf(tool, preparation, key),
     ...(key === undefined ? {} : { idempotencyKey: key }),
     ...(isCallKey(key ?? null) ? { awaited: true } : {}),
     ...(hasOwnKey ? { promised: true } : {}),
     ...(policy === "wait" && !hasOwnKey ? { keptMs: retryMs } : {}),
   };
+}
+
+function preparationOf(
+  tool: Tool,
+  preparation: Prepared | undefined,
+  key: string | undefined,
+): Pick<TaskCall, "prepared" | "answers" | "prepareInTask"> {
+  if (preparation === undefined) return tool.prepare === undefined ? {} : { prepareInTask: true };
+  const { prepared, once } = preparation;
+  return { prepared, ...(key !== undefined && key === once?.idempotencyKey && { answers: once.answers }) };
 }
 
 /** Whether a call may join a task that another call waits for, because it makes no difference whether the tool runs once or twice. */
