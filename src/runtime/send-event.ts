@@ -2,7 +2,7 @@ import { isOver } from "../task/expiry.ts";
 import { HoldfastError, unknownTask } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { Sweeper } from "./dispatch/sweeper.ts";
-import { encodeValue } from "./journal/journalled.ts";
+import { encodeValue } from "./stored-values.ts";
 import { assertDedupeId, assertEventName } from "./event-name.ts";
 import type { TaskEvent } from "./runtime.ts";
 import type { Services } from "./services.ts";

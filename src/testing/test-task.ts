@@ -6,7 +6,7 @@ import type { LogLine, OutputPart } from "../client/task/task-lines.ts";
 import type { RemoteTask } from "../client/task/remote-task.ts";
 import type { TaskHandle } from "../client/task/task-handle.ts";
 import { textOf } from "../runtime/execution/reported.ts";
-import { decodeValue } from "../runtime/journal/journalled.ts";
+import { decodeValue } from "../runtime/stored-values.ts";
 import type { SendOptions } from "../server/tasks-options.ts";
 import type { Tasks } from "../server/tasks.ts";
 import type { TaskRecord } from "../task/record.ts";

@@ -1,36 +1,44 @@
 import { describe, expect, it } from "vitest";
-import { EndOrder, type End } from "../../src/runtime/journal/end-order.ts";
+import type { TaskWriter } from "../../src/runtime/journal/held-command.ts";
+import { Journal } from "../../src/runtime/journal/journal.ts";
 import { Scheduler } from "../../src/runtime/journal/scheduler.ts";
 import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";
 import { nextTurn } from "../../src/runtime/next-turn.ts";
+import { defaultSettings } from "../../src/runtime/options.ts";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
-import type { JournalEntry } from "../../src/task/journal.ts";
+import type { ListedEntry } from "../../src/store/store.ts";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { CommandResult } from "../../src/task/command.ts";
 import { runningRecord } from "../contract/sample-task.ts";
 import { rest } from "../../src/testing/clocks.ts";
 
-const atOnce = async (): Promise<void> => undefined;
-const noInputs = { complete: true, read: async () => undefined };
+const nothing = (): void => undefined;
 
-function ended(key: string, doneVersion: number): JournalEntry {
-  const blank = {
-    method: null,
-    request: null,
-    requestHash: null,
-    value: null,
-    error: null,
-    deadlineAt: null,
-    tries: 0,
-    begunAt: null,
-  };
-  return { key, kind: "step", ...blank, doneAt: 1, doneVersion };
+function ended(key: string, doneVersion: number, place: number): ListedEntry {
+  const blank = { method: null, requestHash: null, deadlineAt: null, tries: 0, begunAt: null, bytes: 0 };
+  return { key, kind: "step", ...blank, doneAt: 1, doneVersion, place };
 }
 
-function orderOf(journal: readonly JournalEntry[] = []): EndOrder {
+function onlySlot(): { readonly slots: Slots; readonly slot: SlotHolder } {
   const slots = new Slots(1);
   slots.tryTake();
-  const keys = journal.map(({ key }) => key);
-  return new EndOrder(keys, 1, new Scheduler<End>(), noInputs, new SlotHolder(slots.of(null)));
+  return { slots, slot: new SlotHolder(slots.of(null)) };
+}
+
+/** Reaches no store: its writes are answered by `writes`, one after the other. */
+function journalOf(
+  entries: readonly ListedEntry[] = [],
+  writes: readonly Write[] = [],
+  { slot } = onlySlot(),
+): Journal {
+  const left = [...writes];
+  const writer = {
+    write: () => left.shift()?.result,
+    persist: (ask: () => Promise<unknown>) => ask(),
+  } as unknown as TaskWriter;
+  const services = { store: memoryStore(), options: defaultSettings };
+  const task = runningRecord({ version: 1 });
+  return new Journal(task, entries, services, new Scheduler(), slot, writer);
 }
 
 /** A write of which the store is still to say to which version it led. */
@@ -45,24 +53,22 @@ class Write {
 
 describe("ends of earlier attempts", () => {
   it("come by version, and those of one command as they stand in the journal", async () => {
-    const journal = [ended("f", 9), ended("g", 9), ended("e", 4), ended("d", 3)];
-    const order = orderOf(journal);
+    const entries = [ended("f", 9, 0), ended("g", 9, 1), ended("e", 4, 2), ended("d", 3, 3)];
+    const journal = journalOf(entries);
     const seen: string[] = [];
-    const turns = journal.map((entry, place) =>
-      order.turn(entry, place, atOnce).then(() => seen.push(entry.key)),
-    );
+    const turns = entries.map((entry) => journal.replayed(entry, nothing).then(() => seen.push(entry.key)));
     await Promise.all(turns.reverse());
     expect(seen.join("")).toBe("defg");
   });
 
   it("come one at a time, after all that the one before set going", async () => {
-    const [first, nested, later] = [ended("first", 1), ended("nested", 2), ended("later", 3)];
-    const order = orderOf([first, nested, later]);
+    const [first, nested, later] = [ended("first", 1, 0), ended("nested", 2, 1), ended("later", 3, 2)];
+    const journal = journalOf([first, nested, later]);
     const seen: string[] = [];
-    const waits = order.turn(later, 2, atOnce).then(() => seen.push("later"));
-    const sets = order.turn(first, 0, atOnce).then(async () => {
+    const waits = journal.replayed(later, nothing).then(() => seen.push("later"));
+    const sets = journal.replayed(first, nothing).then(async () => {
       for (let turn = 0; turn < 50; turn++) await Promise.resolve();
-      await order.turn(nested, 1, atOnce);
+      await journal.replayed(nested, nothing);
       seen.push("nested");
     });
     await Promise.all([waits, sets]);
@@ -70,15 +76,15 @@ describe("ends of earlier attempts", () => {
   });
 
   it("wait for updates of the handler, and not for ever", async () => {
-    const entry = ended("a", 1);
-    const order = orderOf([entry]);
+    const entry = ended("a", 1, 0);
+    const journal = journalOf([entry]);
     const seen: string[] = [];
     const first = Promise.withResolvers<void>();
     const goesOn = (): void => {
-      if (seen.length === 0) order.afterUpdate(nextTurn().then(goesOn));
+      if (seen.length === 0) void journal.updating(nextTurn().then(goesOn));
     };
-    order.afterUpdate(first.promise.then(goesOn));
-    const turn = order.turn(entry, 0, atOnce).then(() => seen.push("a"));
+    void journal.updating(first.promise.then(goesOn));
+    const turn = journal.replayed(entry, nothing).then(() => seen.push("a"));
     await rest();
     expect(seen).toEqual([]);
     first.resolve();
@@ -88,19 +94,23 @@ describe("ends of earlier attempts", () => {
 
 describe("ends of this attempt", () => {
   it("come at once where nothing else goes on", async () => {
-    const order = orderOf();
     const write = new Write();
-    const ending = order.ending(write.result).then(() => "ended");
+    const ending = journalOf([], [write])
+      .endSleep("a")
+      .then(() => "ended");
     write.commit(2);
     const turn = nextTurn().then(() => "turn");
     expect(await Promise.race([turn, ending])).toBe("ended");
   });
 
   it("come by version, whichever write is answered first", async () => {
-    const order = orderOf();
     const seen: number[] = [];
     const writes = [3, 2, 4].map((version) => ({ version, write: new Write() }));
-    const all = writes.map(({ version, write }) => order.ending(write.result).then(() => seen.push(version)));
+    const journal = journalOf(
+      [],
+      writes.map(({ write }) => write),
+    );
+    const all = writes.map(({ version }) => journal.endSleep(`${version}`).then(() => seen.push(version)));
     for (const { version, write } of writes) {
       write.commit(version);
       await rest();
@@ -111,13 +121,13 @@ describe("ends of this attempt", () => {
   });
 
   it("wait for no write that began after they were known", async () => {
-    const order = orderOf();
     const [first, earlier, later] = [new Write(), new Write(), new Write()];
-    const opening = order.pending(earlier.result);
-    const ending = order.ending(first.result);
+    const journal = journalOf([], [first, later]);
+    const opening = journal.opening("q", earlier.result);
+    const ending = journal.endSleep("first");
     first.commit(2);
     await rest();
-    const neverEnds = order.ending(later.result);
+    const neverEnds = journal.endSleep("later");
     earlier.commit(3);
     await Promise.all([opening, ending]);
     later.commit(4);
@@ -125,31 +135,29 @@ describe("ends of this attempt", () => {
   });
 
   it("come one in each turn of the event loop", async () => {
-    const order = orderOf();
     const seen: string[] = [];
     const [first, second] = [new Write(), new Write()];
-    const deep = order.ending(first.result).then(async () => {
+    const journal = journalOf([], [first, second]);
+    const deep = journal.endSleep("first").then(async () => {
       for (let turn = 0; turn < 50; turn++) await Promise.resolve();
       seen.push("first");
     });
     first.commit(2);
     await Promise.resolve();
-    const shallow = order.ending(second.result).then(() => seen.push("second"));
+    const shallow = journal.endSleep("second").then(() => seen.push("second"));
     second.commit(3);
     await Promise.all([deep, shallow]);
     expect(seen).toEqual(["first", "second"]);
   });
 
   it("need the slot of their task", async () => {
-    const slots = new Slots(1);
-    slots.tryTake();
-    const slot = new SlotHolder(slots.of(null));
-    const order = new EndOrder([], 1, new Scheduler<End>(), noInputs, slot);
+    const { slots, slot } = onlySlot();
+    const write = new Write();
+    const journal = journalOf([], [write], { slots, slot });
     void slot.whileWaiting(() => new Promise(() => undefined));
     slots.tryTake(); // somebody else
     let has = false;
-    const write = new Write();
-    const ending = order.ending(write.result).then(() => (has = true));
+    const ending = journal.endSleep("a").then(() => (has = true));
     write.commit(2);
     await rest();
     expect(has).toBe(false);

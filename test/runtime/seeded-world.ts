@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { TaskStore } from "../../src/store/store.ts";
 import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
-import { decodeError, decodeValue } from "../../src/runtime/journal/journalled.ts";
+import { decodeError, decodeValue } from "../../src/runtime/stored-values.ts";
 import { callErrorOf } from "../../src/runtime/tool/tool-errors.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import type { CommandResult, TaskCommand } from "../../src/task/command.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { TaskCallError } from "../../src/index.ts";
-import { decodeError, encodeError } from "../../src/runtime/journal/journalled.ts";
+import { decodeError, encodeError } from "../../src/runtime/stored-values.ts";
 import { callErrorOf } from "../../src/runtime/tool/tool-errors.ts";
 import { outcomeOfThrow } from "../../src/runtime/tool/tool-outcome.ts";
 import {

@@ -20,7 +20,7 @@ import { type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
-import { decodeError, decodeValue } from "../journal/journalled.ts";
+import { decodeError, decodeValue } from "../stored-values.ts";
 import { logBody } from "./reported.ts";
 import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";

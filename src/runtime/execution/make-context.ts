@@ -13,7 +13,7 @@ import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
 import { assertEventName } from "../event-name.ts";
 import { checkedChanges, type HandlerChanges } from "./handler-updates.ts";
-import { decodeValue } from "../journal/journalled.ts";
+import { decodeValue } from "../stored-values.ts";
 import { logBody, outputBodies, progressOf, statusOf } from "./reported.ts";
 import { assertStepOptions, runStep } from "./step.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";

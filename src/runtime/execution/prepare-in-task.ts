@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { TaskCaller, PrepareContext } from "../tool/task-context.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
 import type { Run } from "../journal/run.ts";
-import { decodeValue, encodeValue } from "../journal/journalled.ts";
+import { decodeValue, encodeValue } from "../stored-values.ts";
 import { ClaimedKeys } from "../journal/claimed-keys.ts";
 import type { ContextEffects } from "./make-context.ts";
 

@@ -4,7 +4,7 @@ import { stemOf, type JournalKey } from "../../task/journal.ts";
 import { retryPause } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
-import { decodeError, encodeError, encodeValue } from "../journal/journalled.ts";
+import { decodeError, encodeError, encodeValue } from "../stored-values.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";

@@ -4,7 +4,7 @@ import { assertOptions } from "../../options/options.ts";
 import { backoffProblem } from "../backoff.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
-import { decodeError, decodeValue } from "../journal/journalled.ts";
+import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
 import { assertOutsideStep, tryStep, type StepEffects, type StepRun } from "./step-try.ts";
 

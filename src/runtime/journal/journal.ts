@@ -1,23 +1,48 @@
-import type { ListedEntry } from "../../store/store.ts";
 import type { CommandResult } from "../../task/command.ts";
-import type { JournalEnd } from "../../task/journal.ts";
+import type { ListedEntry } from "../../store/store.ts";
+import type { JournalEnd, JournalEndTime } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { EndOrder, inOrderOfEnds, type End } from "./end-order.ts";
+import { nextTurn } from "../next-turn.ts";
+import type { Services } from "../services.ts";
+import { EarlierEntries, JournalSize } from "./earlier-entries.ts";
 import type { HeldCommand, OpeningCommandName, TaskWriter } from "./held-command.ts";
 import { OutsideEnds } from "./outside-ends.ts";
-import type { Scheduler } from "./scheduler.ts";
+import type { Position, Scheduler } from "./scheduler.ts";
 import type { SlotHolder } from "./slot-holder.ts";
-import { HoldfastError } from "../../task/fault.ts";
-import type { RuntimeSettings } from "../options.ts";
-import type { Services } from "../services.ts";
 
-/** The journal of a task, as the run that holds it reads and writes it. Entries end in the order of the store. */
+/** An end that the handler has not seen yet. */
+export interface End extends Position {
+  /** Reads the entry's end. It never rejects; undefined if nothing needs to be read any more. */
+  read: (() => Promise<void>) | undefined;
+  readonly release: () => void;
+}
+
+type EndResult = CommandResult<"record_step" | "end_sleep">;
+
+/** Maximum number of rounds for which a handler that keeps changing its task can delay its own replay. */
+const mostRounds = 16;
+
+/**
+ * The journal of a task, as the run that holds it reads and writes it. It tells the scheduler of the ends of steps, questions and sleeps, and
+ * delivers them as that decides: one per turn of the event loop, so that the handler reacts to one before it sees the next.
+ */
 export class Journal {
   readonly #writer: TaskWriter;
   readonly #earlier: EarlierEntries;
   readonly #size: JournalSize;
   readonly #others: OutsideEnds;
-  readonly #ends: EndOrder;
+  readonly #scheduler: Scheduler<End>;
+  readonly #slot: SlotHolder;
+  /** Writes in progress that may end something, or that open or close a question. */
+  readonly #writes = new Set<Promise<unknown>>();
+  /** Those of the writes that end something. */
+  #endings = 0;
+  /** Earlier attempts' entries that this one has not reached yet. */
+  readonly #unreplayed: Set<string>;
+  /** Changes of the task that the handler may wait for. */
+  readonly #updates = new Set<Promise<unknown>>();
+  #running = false;
+  #justReleased = false;
 
   /** `entries` are those of earlier attempts. */
   constructor(
@@ -34,7 +59,7 @@ export class Journal {
     );
     this.#size = new JournalSize(options, entries);
     this.#others = new OutsideEnds(task, entries, store, writer, ({ time, place, read }, asker) => {
-      this.#ends.turn(time, place, read).then(
+      this.#turn(time, place, read).then(
         (end) => {
           this.#size.count(end);
           asker.resolve(end);
@@ -42,13 +67,16 @@ export class Journal {
         (error: unknown) => asker.reject(error),
       );
     });
-    const keys = entries.map(({ key }) => key);
-    this.#ends = new EndOrder(keys, task.version, scheduler, this.#others, slot);
+    this.#scheduler = scheduler;
+    this.#slot = slot;
+    this.#unreplayed = new Set(entries.map(({ key }) => key));
+    scheduler.learned(task.version);
   }
 
   /** The number of open questions, calls and waits for events; undefined if one has ended that the handler has not seen. */
   get open(): number | undefined {
-    return this.#ends.isQuiet ? this.#others.open : undefined;
+    const isQuiet = this.#scheduler.isEmpty && !this.#running && this.#endings === 0;
+    return isQuiet ? this.#others.open : undefined;
   }
 
   /** An earlier attempt's entry with this key. */
@@ -58,7 +86,7 @@ export class Journal {
 
   /** Settles as `decode` does with an earlier attempt's end of an entry, when it is its turn. */
   replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
-    return this.#ends.turn(entry, entry.place, () => this.#earlier.read(entry, decode));
+    return this.#turn(entry, entry.place, () => this.#earlier.read(entry, decode));
   }
 
   /** The handler is about to begin something that has not ended; `isNew`: it is not in the journal yet. Throws `limit_reached`. */
@@ -74,22 +102,22 @@ export class Journal {
   async recordStep(step: HeldCommand<"record_step">, isRefusal = false): Promise<void> {
     if (isRefusal) this.#size.count(step);
     else this.#size.add(step.key, step.value ?? step.error ?? "");
-    await this.#ends.ending(this.#writer.write("record_step", step));
+    await this.#ending(this.#writer.write("record_step", step));
   }
 
   /** The handler sleeps, or waits to retry a step, possibly since an earlier attempt. */
   waits(key: string): void {
-    this.#ends.begun(key);
+    this.#unreplayed.delete(key);
   }
 
   /** Writes the end of a sleep, and resolves when it is its turn. */
   endSleep(key: string): Promise<void> {
-    return this.#ends.ending(this.#writer.write("end_sleep", { key }));
+    return this.#ending(this.#writer.write("end_sleep", { key }));
   }
 
   /** An entry that others end is about to begin, or is reached again: its end, when it is its turn. */
   awaitEnd(key: string): PromiseWithResolvers<JournalEnd> {
-    this.#ends.begun(key);
+    this.#unreplayed.delete(key);
     return this.#others.begin(key);
   }
 
@@ -103,7 +131,7 @@ export class Journal {
     const opening = write.then((result) => {
       if (result.ok) this.#others.opened(key, result.task.version);
     });
-    await this.#ends.pending(opening);
+    await this.#pending(opening);
   }
 
   /** Times out a question or a wait for an event, unless it ended first. */
@@ -111,168 +139,152 @@ export class Journal {
     const closing = this.#writer
       .write("close_wait", { key, error })
       .then(() => this.#others.reportEnded([key]));
-    await this.#ends.pending(closing);
+    await this.#pending(closing);
   }
 
   /** Others have ended the entries with these `keys`, or any. Without this call, a record shows it, and all of them are read. */
   ended(keys?: readonly string[]): void {
     this.#others.reportEnded(keys);
-    this.#ends.look();
+    this.#look();
   }
 
   /** Resolves when current writes are in the journal, or were refused. */
-  written(): Promise<void> {
-    return this.#ends.written();
+  async written(): Promise<void> {
+    await Promise.allSettled(this.#writes);
   }
 
-  /** The handler may wait for this update of its task. */
+  /** The handler may wait for this update of its task before it begins what ended next; a replay allows time for it. */
   updating(update: Promise<void>): Promise<void> {
-    this.#ends.afterUpdate(update);
+    if (this.#unreplayed.size === 0) return update;
+    this.#updates.add(update);
+    const forget = (): void => void this.#updates.delete(update);
+    update.then(forget, forget);
     return update;
   }
 
   /** A write, or a read, has returned this record. */
   saw(task: TaskRecord): void {
     this.#others.saw(task);
-    this.#ends.check();
-  }
-}
-
-export type JournalLimits = Pick<RuntimeSettings, "maxJournalEntries" | "maxJournalBytes">;
-
-/** The size of a task's journal, and its limit. */
-export class JournalSize {
-  readonly #limits: JournalLimits;
-  #entries: number;
-  #bytes = 0;
-
-  constructor(limits: JournalLimits, entries: readonly ListedEntry[]) {
-    this.#limits = limits;
-    this.#entries = entries.length;
-    for (const { bytes } of entries) this.#bytes += bytes;
-  }
-
-  /** Reserves room for one more entry; throws `limit_reached` if there is none. */
-  addEntry(): void {
-    const { maxJournalEntries } = this.#limits;
-    if (this.#entries >= maxJournalEntries) {
-      throw new HoldfastError(
-        "limit_reached",
-        `This task has already started ${this.#entries} steps, questions, sleeps, calls and waits for events, and maxJournalEntries is ${maxJournalEntries}. ` +
-          "Do more in each step, split the work into several tasks, or raise maxJournalEntries.",
-      );
-    }
-    this.#entries++;
-  }
-
-  /** Reserves room for a text of the entry `key`; throws `limit_reached` if there is none. */
-  add(key: string, text: string): void {
-    const { maxJournalBytes } = this.#limits;
-    const bytes = this.#bytes + Buffer.byteLength(text);
-    if (bytes > maxJournalBytes) {
-      throw new HoldfastError(
-        "limit_reached",
-        `With "${key}", the journal of this task would grow to ${bytes} bytes, and maxJournalBytes is ${maxJournalBytes}. ` +
-          "Return less from steps, such as a reference to the data instead of the data itself, or raise maxJournalBytes.",
-      );
-    }
-    this.#bytes = bytes;
-  }
-
-  /** Counts what others have added, even beyond the limit. */
-  count({ value, error }: Pick<JournalEnd, "value" | "error">): void {
-    this.#bytes += Buffer.byteLength(value ?? "") + Buffer.byteLength(error ?? "");
-  }
-}
-
-/** Bytes to read at a time, unless a single end is larger. */
-const pageBytes = 256 * 1024;
-
-const pageEntries = 200;
-
-/** An entry, and its position among those that have ended. */
-interface Earlier {
-  readonly entry: ListedEntry;
-  readonly rank: number;
-}
-
-/**
- * Journal entries of earlier attempts. Their results stay in the store until the handler reaches them. They are read in the order in which
- * they ended, which is that of a replay, and dropped once passed on.
- */
-export class EarlierEntries {
-  readonly #taskId: string;
-  readonly #readEnds: (keys: readonly string[]) => Promise<readonly JournalEnd[]>;
-  readonly #byKey = new Map<string, Earlier>();
-  readonly #ended: readonly ListedEntry[];
-  #ahead = new Map<string, JournalEnd>();
-  #readsAhead = true;
-
-  constructor(
-    taskId: string,
-    entries: readonly ListedEntry[],
-    readEnds: (keys: readonly string[]) => Promise<readonly JournalEnd[]>,
-  ) {
-    this.#taskId = taskId;
-    this.#readEnds = readEnds;
-    this.#ended = inOrderOfEnds(entries);
-    for (const [rank, entry] of this.#ended.entries()) this.#byKey.set(entry.key, { entry, rank });
-    for (const entry of entries) if (entry.doneAt === null) this.#byKey.set(entry.key, { entry, rank: -1 });
-  }
-
-  find(key: string): ListedEntry | undefined {
-    return this.#byKey.get(key)?.entry;
-  }
-
-  /** Most of the replay is over: the rest is read one by one, so that a waiting attempt keeps none in memory. */
-  stopReadingAhead(): void {
-    this.#readsAhead = false;
-    this.#ahead.clear();
+    this.#check();
   }
 
   /**
-   * Reads an entry's end, and settles as `decode` does with it. Rejects with `task_unreadable` if it is missing, or not the JSON that
-   * `decode` expects.
+   * Settles as `read` does when it is the turn of an entry that has ended. `place` is its position in the journal; it is read just before
+   * its turn.
    */
-  async read<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
-    const end = await this.#take(entry);
-    if (end === undefined) throw this.#unreadable(`the journal entry "${entry.key}" is missing`);
+  #turn<T>(entry: JournalEndTime, place: number, read: () => Promise<T>): Promise<T> {
+    const turn = Promise.withResolvers<T>();
+    let settle = (): void => undefined;
+    const end: End = {
+      version: entry.doneVersion ?? 0,
+      place,
+      read: async () => {
+        try {
+          const result = await read();
+          settle = () => turn.resolve(result);
+        } catch (error) {
+          settle = () => turn.reject(error);
+        }
+        end.read = undefined;
+      },
+      release: () => {
+        this.#unreplayed.delete(entry.key);
+        settle();
+      },
+    };
+    this.#add(end);
+    return turn.promise;
+  }
+
+  /** Waits for a write that ends something, and then for that end's turn. */
+  async #ending(write: Promise<EndResult>): Promise<void> {
+    this.#writes.add(write);
+    this.#endings++;
+    let result: EndResult;
     try {
-      return decode(end);
-    } catch (error) {
-      if (error instanceof SyntaxError)
-        throw this.#unreadable(`the journal entry "${entry.key}" is not JSON`);
-      throw error;
+      result = await write;
+    } finally {
+      this.#writes.delete(write);
+      this.#endings--;
     }
+    if (!result.ok) {
+      this.#check();
+      return;
+    }
+    const { version } = result.task;
+    // Nothing may come between this and the end of the write: a later end would find nothing before it.
+    await new Promise<void>((release) => this.#add({ version, place: 0, read: undefined, release }));
   }
 
-  async #take({ key, bytes }: ListedEntry): Promise<JournalEnd | undefined> {
-    if (bytes === 0) return { key, value: null, error: null }; // a sleep, or a step that returned nothing
-    if (!this.#ahead.has(key)) {
-      const ends = await this.#readEnds(this.#pageFrom(key));
-      this.#ahead = new Map(ends.map((end) => [end.key, end]));
+  /** Waits for a write that opens or closes a question. */
+  async #pending(write: Promise<unknown>): Promise<void> {
+    this.#writes.add(write);
+    try {
+      await write;
+    } finally {
+      this.#writes.delete(write);
     }
-    const end = this.#ahead.get(key);
-    this.#ahead.delete(key);
-    if (!this.#readsAhead) this.#ahead.clear();
-    return end;
+    this.#check();
   }
 
-  /** The entry's key and those of the entries that ended after it, as many as fit into a page. */
-  #pageFrom(key: string): readonly string[] {
-    const first = this.#byKey.get(key)?.rank ?? -1;
-    const keys = [key];
-    if (!this.#readsAhead || first < 0) return keys;
-    let bytes = this.#ended[first]?.bytes ?? 0;
-    for (const next of this.#ended.slice(first + 1, first + pageEntries)) {
-      bytes += next.bytes;
-      if (bytes > pageBytes) break;
-      if (next.bytes > 0) keys.push(next.key);
-    }
-    return keys;
+  /** Looks for questions that have ended, unless what is known of the task rules them out. */
+  #check(): void {
+    if (this.#writes.size === 0 && !this.#others.complete) this.#look();
   }
 
-  #unreadable(problem: string): HoldfastError {
-    return new HoldfastError("task_unreadable", `Task ${this.#taskId} cannot be read: ${problem}.`);
+  /** Looks for questions that have ended. */
+  #look(): void {
+    this.#scheduler.look();
+    void this.#run();
+  }
+
+  #add(end: End): void {
+    this.#scheduler.add(end);
+    void this.#run();
+  }
+
+  /** If there is nothing to wait for, an end is released at once, before this returns. */
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    for (;;) {
+      const decision = this.#scheduler.decide();
+      if (decision.do === "nothing") break;
+      if (decision.do === "learn") {
+        if (this.#writes.size > 0 || !this.#others.complete) await this.#learn();
+        this.#scheduler.learned(decision.upTo);
+        continue;
+      }
+      const { end } = decision;
+      if (end.read !== undefined) {
+        await end.read();
+        continue; // by now an earlier one may have come
+      }
+      if (this.#unreplayed.size > 0) await this.#handlerRests();
+      else if (this.#justReleased) await nextTurn();
+      if (!this.#slot.holds) await this.#slot.take();
+      if (!this.#scheduler.deliver(end)) continue; // the same
+      end.release();
+      this.#slot.giveWhenIdle();
+      this.#justReleased = true;
+      setImmediate(() => (this.#justReleased = false));
+    }
+    this.#running = false;
+    this.#slot.giveWhenIdle(); // also where nothing was found: while this looked, the handler did not rest
+  }
+
+  /** A write that begins, or an answer that comes, from now on gets a higher version than any known one. */
+  async #learn(): Promise<void> {
+    await this.written();
+    // The attempt has reported what cannot be read, or it has lost its task: then no order is left to keep.
+    await this.#others.read().catch(() => undefined);
+  }
+
+  async #handlerRests(): Promise<void> {
+    await nextTurn();
+    for (let round = 0; this.#updates.size > 0 && round < mostRounds; round++) {
+      await Promise.allSettled(this.#updates);
+      await nextTurn();
+    }
   }
 }

@@ -4,7 +4,7 @@ import type { InputMethod, JournalEnd } from "../../task/journal.ts";
 import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";
-import { encodeError } from "./journalled.ts";
+import { encodeError } from "../stored-values.ts";
 import type { HeldTask } from "./held-task.ts";
 import type { HeldCommand, OpeningCommandName } from "./held-command.ts";
 import type { LifeLimit } from "./life-limit.ts";

@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { OwnContext } from "../own-context.ts";
-import type { End } from "./end-order.ts";
+import type { End } from "./journal.ts";
 import { Scheduler, type Asked, type RunEvent, type RunState } from "./scheduler.ts";
 
 /** The state of a run, and its signals. */

@@ -11,7 +11,7 @@ import { generations, type GenerationName, type Origin } from "../../task/record
 import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { inputFailed, isClientError } from "./answers.ts";
-import { decodeError } from "../journal/journalled.ts";
+import { decodeError } from "../stored-values.ts";
 import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";
 

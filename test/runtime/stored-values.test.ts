@@ -4,7 +4,7 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { NonRetryableError } from "../../src/index.ts";
-import { decodeError, decodeValue, encodeError, encodeValue } from "../../src/runtime/journal/journalled.ts";
+import { decodeError, decodeValue, encodeError, encodeValue } from "../../src/runtime/stored-values.ts";
 
 const source = { what: "The result", name: "result", maxBytes: 1_000_000 };
 

@@ -8,8 +8,8 @@
  */
 
 import SuperJSON from "superjson";
-import { HoldfastError } from "../../task/fault.ts";
-import { callErrorData, describeThrown, errorNamed, errorParts, TaskCallError } from "../tool/tool-errors.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { callErrorData, describeThrown, errorNamed, errorParts, TaskCallError } from "./tool/tool-errors.ts";
 
 /** Where a value comes from, for what is said of it. */
 export interface ValueSource {
