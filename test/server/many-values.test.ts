@@ -119,11 +119,13 @@ it("refuses such a message on stdio to whoever sent it, and goes on", async () =
 it("hands on everything else byte by byte, however it is cut", () =>
   fc.assert(
     fc.asyncProperty(
-      fc.array(fc.string({ unit: "binary" }).map((line) => line.replaceAll("\n", " "))),
+      fc.array(
+        fc.string({ unit: "binary" }).map((line) => line.replaceAll("\n", " ").replace(/^\uFEFF+/, "")),
+      ),
       fc.integer({ min: 1, max: 7 }),
       async (lines, size) => {
         const stdin = new PassThrough();
-        const input = new BoundedInput(stdin, 1_000, () => undefined);
+        const input = new BoundedInput(stdin, { maxNodes: 1_000, maxBytes: Infinity }, () => undefined);
         const sent = Buffer.from(lines.map((line) => `${line}\n`).join(""));
         for (let from = 0; from < sent.length; from += size) stdin.write(sent.subarray(from, from + size));
         stdin.end();
@@ -134,3 +136,38 @@ it("hands on everything else byte by byte, however it is cut", () =>
     ),
     { numRuns: 50 },
   ));
+
+it("refuses a line that is too long on stdio, and goes on", async () => {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const tasks = createTasks({ store: memoryStore(), maxBodyBytes: 1_000 });
+  tools(tasks);
+  const server = await serveStdio(
+    tasks.server(() => new McpServer({ name: "many", version: "1" })),
+    { stdin, stdout },
+  );
+  onTestFinished(() => server.close());
+  const pipe = new StdioClient(stdin, stdout);
+  const error = {
+    code: -32_600,
+    message: expect.stringMatching(/^The message is larger than \d+ bytes\.$/) as string,
+  };
+  const filler = "x".repeat(11 * 1024 * 1024);
+  stdin.write(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"x":"${filler}"}}\n`);
+  expect(await pipe.next()).toEqual({ jsonrpc: "2.0", id: "a", error });
+  stdin.write(`${filler}\n`);
+  expect(await pipe.next()).toEqual({ jsonrpc: "2.0", id: null, error });
+  expect(await pipe.request("tools/call", { name: "direct", arguments: { x: [] } })).toMatchObject(
+    text("8 characters"),
+  );
+});
+
+it.each([1, 2, 3, 100])("skips a byte order mark, which comes in parts of %i bytes", async (size) => {
+  const stdin = new PassThrough();
+  const input = new BoundedInput(stdin, { maxNodes: 1_000, maxBytes: 100 }, () => undefined);
+  const sent = Buffer.from(`\uFEFF{"a":"\uFEFF"}\n\uFEFF{}\n`);
+  for (let from = 0; from < sent.length; from += size) stdin.write(sent.subarray(from, from + size));
+  stdin.end();
+  const parts: Buffer[] = [];
+  for await (const part of input) parts.push(part as Buffer);
+  expect(Buffer.concat(parts).toString()).toBe('{"a":"\uFEFF"}\n{}\n');
+});

@@ -50,10 +50,11 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   const { stdin = process.stdin, stdout = process.stdout } = options;
   const { maxOpenRequests } = settingsOf<StdioOptions, "stdin" | "stdout">(stdioOptions, options);
   await server.start(); // what comes in meanwhile waits in the pipe
-  // A message over the limit closes the connection, so it leaves room for the largest arguments, escaped.
+  // It leaves room for the largest arguments, escaped.
   const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
   const { maxNodes } = server.options;
-  const input = new BoundedInput(stdin, maxNodes, (id, message) => {
+  const limits = { maxNodes, maxBytes: maxBufferSize - 1 }; // with the end of a line, the SDK would close the connection
+  const input = new BoundedInput(stdin, limits, (id, message) => {
     const fault = new HoldfastError("invalid_request", message);
     wire.send({ jsonrpc: "2.0", id: id as RequestId, error: server.errorOf(fault) }).catch(server.onError);
   });
@@ -100,26 +101,42 @@ const requestAtTheStart = /^\s*\{"method":/;
 
 const atTheEnd = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}")\}\s*$/;
 
+/** What some programs on Windows write before their first line. */
+const byteOrderMark = [0xef, 0xbb, 0xbf];
+
+/** Of one line. */
+export interface LineLimits {
+  readonly maxNodes: number;
+  readonly maxBytes: number;
+}
+
 /**
- * The lines of `stdin`. A line with too many values is cut off, so that it is no JSON and is ignored. `refused` is called
+ * The lines of `stdin`. A line that is too long, or has too many values, is cut off, so that it is no JSON and is ignored. `refused` is called
  * with the id of its request, or null if it was not found, and with the limit that it exceeds.
  */
 export class BoundedInput extends Transform {
   readonly #stdin: Readable;
-  readonly #max: number;
+  readonly #limits: LineLimits;
   readonly #refused: (id: string | number | null, fault: string) => void;
   readonly #onClose = (): void => void this.end();
   readonly #onError = (error: Error): void => void this.destroy(error);
   #count: NodeCount;
+  #bytes = 0;
+  /** How many bytes of a byte order mark the line began with. */
+  #marked = 0;
   #start = "";
   #end = "";
 
-  constructor(stdin: Readable, max: number, refused: (id: string | number | null, fault: string) => void) {
+  constructor(
+    stdin: Readable,
+    limits: LineLimits,
+    refused: (id: string | number | null, fault: string) => void,
+  ) {
     super();
     this.#stdin = stdin;
-    this.#max = max;
+    this.#limits = limits;
     this.#refused = refused;
-    this.#count = new NodeCount(max);
+    this.#count = new NodeCount(limits.maxNodes);
     stdin.on("error", this.#onError).on("close", this.#onClose).pipe(this);
   }
 
@@ -140,18 +157,47 @@ export class BoundedInput extends Transform {
     done();
   }
 
-  #add(part: Buffer): void {
+  #add(whole: Buffer): void {
+    const part = this.#bytes === 0 ? this.#withoutMark(whole) : whole;
     if (this.#start.length < edgeBytes) this.#start += part.toString("latin1", 0, edgeBytes);
     this.#end = (this.#end + part.toString("latin1", Math.max(0, part.length - edgeBytes))).slice(-edgeBytes);
+    const most = Math.min(part.length, Math.max(0, this.#limits.maxBytes - this.#bytes));
+    this.#bytes += part.length;
     let place = 0;
-    while (place < part.length && !this.#count.tooMany) this.#count.add(part[place++] as number);
+    while (place < most && !this.#count.tooMany) this.#count.add(part[place++] as number);
     if (place > 0) this.push(part.subarray(0, place));
   }
 
+  #withoutMark(part: Buffer): Buffer {
+    let from = 0;
+    while (from < part.length && part[from] === byteOrderMark[this.#marked]) {
+      from += 1;
+      this.#marked += 1;
+    }
+    const isWhole = this.#marked === byteOrderMark.length;
+    const rest = part.subarray(from);
+    return isWhole || rest.length === 0 ? rest : Buffer.concat([this.#heldMark(), rest]);
+  }
+
+  /** What looked like the beginning of a mark, and is none. */
+  #heldMark(): Buffer {
+    return Buffer.from(byteOrderMark.slice(0, this.#marked));
+  }
+
+  get #fault(): string | undefined {
+    const { maxBytes } = this.#limits;
+    if (this.#bytes > maxBytes) return `The message is larger than ${maxBytes} bytes.`;
+    return this.#count.tooMany ? this.#count.fault : undefined;
+  }
+
   #endLine(): void {
-    if (this.#count.tooMany) this.#refused(this.#id(), this.#count.fault);
+    if (this.#bytes === 0 && this.#marked < byteOrderMark.length) this.push(this.#heldMark());
+    const fault = this.#fault;
+    if (fault !== undefined) this.#refused(this.#id(), fault);
     this.push("\n");
-    this.#count = new NodeCount(this.#max);
+    this.#count = new NodeCount(this.#limits.maxNodes);
+    this.#bytes = 0;
+    this.#marked = 0;
     this.#start = "";
     this.#end = "";
   }
