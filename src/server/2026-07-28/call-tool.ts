@@ -69,8 +69,8 @@ export async function callTool(
   try {
     if (call !== undefined) {
       const sameRound = call.idempotencyKey === undefined ? once : undefined;
-      const taskCall = { ...call, ...sameRound, prepared, progress, log };
-      return await createTask(runtime, taskCall, request).catch(usedWithOtherAnswers(sameRound));
+      const preparedCall = { ...call, ...sameRound, prepared, progress, log };
+      return await createTask(runtime, preparedCall, request).catch(usedWithOtherAnswers(sameRound));
     }
     return completeAnswerOf(
       await runtime.runInline({

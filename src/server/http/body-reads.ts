@@ -44,6 +44,8 @@ export class BodyReads {
   async text(request: Request): Promise<string | Response> {
     const { maxBytes, maxMs } = this.#limits;
     if (this.#closed) return stopping();
+    const coding = request.headers.get("content-encoding") ?? "";
+    if (!/^\s*(?:identity)?\s*$/i.test(coding)) return encoded(coding);
     if (Number(request.headers.get("content-length")) > maxBytes) return tooLarge(maxBytes);
     const declared = Number(request.headers.get("content-length") ?? Infinity);
     if (declared <= smallBytes) return this.#small(request, declared);
@@ -117,6 +119,12 @@ export class BodyReads {
 
 function isOfDecoder(error: unknown): boolean {
   return error instanceof TypeError && "code" in error && error.code === "ERR_ENCODING_INVALID_ENCODED_DATA";
+}
+
+/** The bytes would be no JSON, which would say nothing of the cause. */
+function encoded(coding: string): Response {
+  const message = `Content-Encoding "${coding}" is not supported. Send the body without it.`;
+  return refuse(415, message, { "Accept-Encoding": "identity" }, -32000);
 }
 
 export function tooLarge(maxBytes: number): Response {

@@ -17,9 +17,22 @@ export interface ReceivedMessage extends IncomingMessage {
   readonly auth?: unknown;
 }
 
-/** The URL as it was sent. */
+/** The target of a request in absolute form, as it is sent to proxies, which may pass it on so (RFC 9112, 3.2.2). */
+const absoluteForm = /^https?:\/\/([^/?#]*)(.*)$/is;
+
+/** The path and query of the URL, in whichever form it was sent. */
 export function urlOf({ originalUrl, url = "" }: ReceivedMessage): string {
-  return originalUrl ?? url;
+  const sent = originalUrl ?? url;
+  if (sent.startsWith("/")) return sent;
+  const [, , path] = absoluteForm.exec(sent) ?? [];
+  if (path === undefined) return sent;
+  return path.startsWith("/") ? path : `/${path}`;
+}
+
+/** Whether its target names another host than its header: what is checked has to be what a proxy acted by. */
+export function namesTwoHosts({ originalUrl, url = "", headers: { host } }: ReceivedMessage): boolean {
+  const [, named] = absoluteForm.exec(originalUrl ?? url) ?? [];
+  return named !== undefined && named.toLowerCase() !== host?.toLowerCase();
 }
 
 /** Its path, without the query. */

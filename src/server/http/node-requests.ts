@@ -4,7 +4,7 @@ import type { OnError } from "../faults.ts";
 import type { FastPath, OrdinaryPath } from "./fast-path.ts";
 import type { Arrival, Handler } from "./handler.ts";
 import type { NodeRequestLimits } from "./limits.ts";
-import { fromNode, type ReceivedMessage } from "./node-request.ts";
+import { fromNode, namesTwoHosts, type ReceivedMessage } from "./node-request.ts";
 import type { ParsedBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
 import type { Share } from "../per-principal.ts";
@@ -119,7 +119,8 @@ export class NodeRequests {
   }
 
   /** Of what no web `Request` could tell us any more. */
-  #refusal({ httpVersionMajor, rawHeaders }: IncomingMessage): Response | undefined {
+  #refusal(incoming: IncomingMessage): Response | undefined {
+    const { httpVersionMajor, rawHeaders } = incoming;
     if (httpVersionMajor > 1) return refuse(505, "This server accepts only HTTP/1.1.");
     const { maxHeaders } = this.#setup.limits;
     // Node leaves out headers beyond its limit without a word, and one of them may be the Origin.
@@ -127,9 +128,10 @@ export class NodeRequests {
       return refuse(431, `The request has more than ${maxHeaders} headers.`);
     // Of some that are repeated it takes the first, and joins others.
     const repeated = repeatedHeader(rawHeaders);
-    return repeated === undefined
-      ? undefined
-      : refuse(400, `The request has more than one ${repeated} header.`);
+    if (repeated !== undefined) return refuse(400, `The request has more than one ${repeated} header.`);
+    return namesTwoHosts(incoming)
+      ? refuse(400, "The request names one host in its target, and another in its Host header.")
+      : undefined;
   }
 }
 

@@ -25,7 +25,10 @@ it.each<[string, string, number]>([
   ["no host", get("/mcp"), 400],
   ["a host that is a path", get("/mcp", "Host: localhost/healthz?"), 400],
   ["a host with a password", get("/mcp", "Host: a:b@localhost"), 400],
-  ["a request to a proxy", get("http://localhost/mcp", "Host: localhost"), 400],
+  ["a target on another host", get("http://elsewhere/healthz", "Host: localhost"), 400],
+  ["a host that is not that of the target", get("http://localhost/mcp", "Host: elsewhere"), 400],
+  ["a target with a password", get("http://a:b@localhost/mcp", "Host: localhost"), 400],
+  ["a target of another kind", get("ftp://localhost/mcp", "Host: localhost"), 400],
   ["two hosts", get("/mcp", "Host: localhost", "host: localhost"), 400],
   ["two tokens", discover("Authorization: Bearer a", "authorization: Bearer a"), 400],
   ["two origins", discover("Origin: http://localhost", "Origin: http://localhost"), 400],
@@ -137,4 +140,27 @@ it("closes connections beyond the limit", async () => {
   await expect
     .poll(async () => (await RawConnection.to(http.port, discover())).statuses(), { timeout: 20_000 })
     .toEqual([200]);
+});
+
+it("takes a target in absolute form, as proxies may pass it on", async () => {
+  const { http } = await serve({ tools });
+  const absolute = discover().replace("POST /mcp", "POST http://localhost/mcp");
+  expect(absolute).not.toBe(discover());
+  const probes = ["http://localhost/healthz", "HTTP://LOCALHOST/healthz?x=/y"];
+  for (const sent of [absolute, ...probes.map((target) => get(target, "Host: localhost"))]) {
+    expect(await (await RawConnection.to(http.port, sent)).statuses()).toEqual([200]);
+  }
+});
+
+it("refuses a body that is encoded, and says how to send it", async () => {
+  const { http, errors } = await serve({ tools });
+  for (const coding of ["gzip", "made-up", "identity, br"]) {
+    const raw = await RawConnection.to(http.port, discover(`Content-Encoding: ${coding}`));
+    expect(await raw.statuses()).toEqual([415]);
+    expect(raw.received.toLowerCase()).toContain("accept-encoding: identity");
+    expect(raw.received).toContain("Send the body without it.");
+  }
+  const plain = await RawConnection.to(http.port, discover("Content-Encoding: Identity"));
+  expect(await plain.statuses()).toEqual([200]);
+  expect(errors).toEqual([]);
 });
