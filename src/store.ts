@@ -2,7 +2,8 @@ export { storeFromUrl } from "./store/from-url.ts";
 export type { StoreUrlOptions } from "./store/from-url.ts";
 export { codecOf, type Sealing } from "./store/cipher.ts";
 export type { Codec, Place } from "./store/codec.ts";
-export type { Protection, StoredSecrets } from "./store/protection.ts";
+export type { ProtectedStore, Protection } from "./store/protection.ts";
+export type { StoredSecrets } from "./store/secrets.ts";
 export { encryptedStore, type EncryptionOptions } from "./store/encrypted-store.ts";
 export type { EncryptionKey } from "./store/encryption-keys.ts";
 

@@ -80,7 +80,7 @@ export class Acts implements AdminActs {
     const { keepUpTo } = options;
     const journal = keepUpTo === undefined ? undefined : await journalUpTo(store, id, options, keepUpTo);
     const newId = taskId(now(), randomBytes);
-    const rerun = rerunOf(old, request, { store, id: newId, now: now(), options });
+    const rerun = rerunOf(old, request, { id: newId, now: now(), options });
     if (Buffer.byteLength(rerun.request.arguments) > maxBodyBytes)
       throw new HoldfastError("invalid_params", `The arguments are larger than ${maxBodyBytes} bytes.`);
     const detail = { ranAgainAs: newId, ...(keepUpTo !== undefined && { keepUpTo }) };

@@ -1,4 +1,6 @@
+import { readSecret, secretNames } from "../runtime/secrets.ts";
 import type { TaskStore } from "../store/store.ts";
+import { HoldfastError } from "../task/fault.ts";
 import { deliveriesKeptMs } from "../task/delivery.ts";
 
 /** The number of deletions in one write. Servers can write in between. */
@@ -12,8 +14,8 @@ export interface DeletedExpired {
 }
 
 /**
- * Deletes expired finished tasks, sessions and webhook messages, as servers do. Includes messages for webhooks that no server has any
- * more.
+ * Deletes expired finished tasks, sessions, webhook messages and versions of secrets, as servers do. Includes messages for webhooks that no
+ * server has any more.
  */
 export async function deleteExpired(store: TaskStore, now: number): Promise<DeletedExpired> {
   const tasks = await repeated(async () => {
@@ -22,7 +24,17 @@ export async function deleteExpired(store: TaskStore, now: number): Promise<Dele
   });
   const sessions = await repeated(async () => (await store.sessions?.deleteExpired(now, atOnce)) ?? 0);
   const deliveries = store.outbox === undefined ? 0 : await repeated(() => dropDeliveries(store, now));
+  await deleteVersions(store, now);
   return { tasks, sessions, deliveries };
+}
+
+/** An operator without the keys of an encrypted store leaves that to its servers. */
+async function deleteVersions(store: TaskStore, now: number): Promise<void> {
+  try {
+    for (const name of secretNames) await readSecret(store, name, now);
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "configuration") throw error;
+  }
 }
 
 async function dropDeliveries(store: TaskStore, now: number): Promise<number> {

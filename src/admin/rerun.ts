@@ -1,5 +1,5 @@
 import { isOfPrepare } from "../runtime/execution/prepare-in-task.ts";
-import { storedHash, type HashingStore } from "../runtime/request-hash.ts";
+import { requestHash } from "../runtime/request-hash.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { NewTask, TaskRecord, TaskRequest } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -12,7 +12,6 @@ const mostKeptBytes = 16 * 1024 * 1024;
 const page = 200;
 
 interface Rerun {
-  readonly store: HashingStore;
   /** The id of the new task. */
   readonly id: string;
   readonly now: number;
@@ -23,7 +22,7 @@ interface Rerun {
 export function rerunOf(
   old: TaskRecord,
   request: TaskRequest,
-  { store, id, now, options }: Rerun,
+  { id, now, options }: Rerun,
 ): { readonly task: NewTask; readonly request: TaskRequest } {
   const hasOwn = options.arguments !== undefined;
   const { generation, principal, method, tool, requiredScopes, expiry, pollIntervalMs } = old;
@@ -39,7 +38,7 @@ export function rerunOf(
       method,
       tool,
       idempotencyKey: null,
-      requestHash: hasOwn ? storedHash(store, tool, options.arguments).value : old.requestHash,
+      requestHash: hasOwn ? requestHash(tool, options.arguments) : old.requestHash,
       requiredScopes,
       expiry,
       runUntil: old.runUntil === null ? null : now + Math.max(0, old.runUntil - old.createdAt),

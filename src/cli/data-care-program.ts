@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { DeletePrincipalOptions } from "./command/admin/delete-principal.ts";
 import type { GcOptions } from "./command/admin/gc.ts";
 import type { SelectionOptions } from "./command/admin/selection.ts";
+import type { RotateSecretsOptions } from "./command/admin/rotate-secrets.ts";
 import type { RestoreOptions } from "./command/admin/restore.ts";
 import type { Context } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
@@ -37,6 +38,15 @@ export function addDataCareCommands(
     .option("--full", "free all unused space; servers that use the store wait meanwhile")
     .action(async (place: string, options: GcOptions) =>
       end(await (await import("./command/admin/gc.ts")).gc(context, { place, options })),
+    );
+  command("rotate-secrets", "replace the secrets that the store made for its servers")
+    .option("--accept <time>", "how long what was made with the old ones counts; 0s: no longer", "1h")
+    .action(async (place: string, options: RotateSecretsOptions) =>
+      end(
+        await (
+          await import("./command/admin/rotate-secrets.ts")
+        ).rotateStoreSecrets(context, { place, options }),
+      ),
     );
   command("delete-principal", "delete everything the store has about a caller")
     .argument("<principal>", "the caller")

@@ -202,6 +202,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: "prints everything stored about ann's tasks",
     },
   ],
+  "admin rotate-secrets": [
+    { line: "holdfast admin tasks.db rotate-secrets", does: "accepts for an hour what the old ones made" },
+    { line: "holdfast admin tasks.db rotate-secrets --accept 0s", does: "after a leak: ends it at once" },
+  ],
   "admin gc": [{ line: "holdfast admin tasks.db gc", does: "runs while servers keep running" }],
   "admin delete-principal": [
     { line: "holdfast admin tasks.db delete-principal ann", does: "asks before it deletes" },

@@ -39,6 +39,8 @@ import { UnreadableTasks } from "./unreadable-tasks.ts";
 import { resolveWebhooks, type WebhookOptions } from "./webhooks/webhook-options.ts";
 import type { Watcher } from "./watchers.ts";
 import { hasScopes } from "../task/scopes.ts";
+import type { Secret } from "../task/secret.ts";
+import type { SecretName } from "./secrets.ts";
 import { eventfulWrite } from "./events/eventful-write.ts";
 import { countedWrite } from "./reports/counted-write.ts";
 import { measuredWrite } from "./telemetry/measured-write.ts";
@@ -94,7 +96,6 @@ class LocalRuntime implements Runtime {
   readonly #services: Services;
   readonly #parts: Parts;
   readonly #lifecycle: RuntimeLifecycle;
-  readonly #secrets: Secrets;
 
   constructor(services: Services) {
     this.registry = services.registry;
@@ -107,7 +108,6 @@ class LocalRuntime implements Runtime {
     this.#services = services;
     this.#parts = makeParts(services);
     this.#lifecycle = new RuntimeLifecycle(services, this.#parts);
-    this.#secrets = new Secrets(services);
   }
 
   start(): Promise<void> {
@@ -220,9 +220,9 @@ class LocalRuntime implements Runtime {
     return isNew;
   }
 
-  async secret(name: string): Promise<Uint8Array> {
+  async secret(name: SecretName): Promise<Secret> {
     await this.#lifecycle.running();
-    return this.#secrets.get(name);
+    return this.#parts.secrets.get(name);
   }
 
   async cancel(id: string, requestor: Requestor): Promise<void> {
@@ -324,37 +324,6 @@ export async function listVisible(
     before = last.id;
   }
   return tasks;
-}
-
-const size = 32;
-
-/** Random keys in the store, the same for all current and later processes on it. */
-export class Secrets {
-  readonly #services: Pick<Services, "store" | "clock">;
-  readonly #kept = new Map<string, Promise<Uint8Array>>();
-
-  constructor(services: Pick<Services, "store" | "clock">) {
-    this.#services = services;
-  }
-
-  /** The 32 bytes under `name`, created at first use. Rejects with the store's errors. */
-  get(name: string): Promise<Uint8Array> {
-    const kept = this.#kept.get(name) ?? this.#keep(name);
-    this.#kept.set(name, kept);
-    return kept;
-  }
-
-  async #keep(name: string): Promise<Uint8Array> {
-    const { store, clock } = this.#services;
-    const value = Buffer.from(clock.randomBytes(size)).toString("base64url");
-    try {
-      const kept = await store.write({ type: "keep_secret", now: clock.now(), name, value });
-      return Buffer.from(kept.value ?? value, "base64url");
-    } catch (error) {
-      this.#kept.delete(name); // the next caller tries again
-      throw error;
-    }
-  }
 }
 
 export interface StoreObservers {

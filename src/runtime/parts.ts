@@ -17,6 +17,7 @@ import type { TaskRecord } from "../task/record.ts";
 import { Reporter } from "./reports/reporter.ts";
 import { Timers } from "./timers.ts";
 import { Retrievals } from "./retrievals.ts";
+import { Secrets } from "./secrets.ts";
 import { Credentials } from "./tool/received-request.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 import { Watchers } from "./watchers.ts";
@@ -41,6 +42,7 @@ export interface Parts {
   readonly webhooks: Webhooks;
   readonly reporter: Reporter;
   readonly retrievals: Retrievals;
+  readonly secrets: Secrets;
 }
 
 /** Makes the parts of one runtime, which share its slots and timers. */
@@ -53,6 +55,7 @@ export function makeParts(services: Services): Parts {
   const onReleased = (task: TaskRecord): void => void cancelled.notify(task);
   const newer = new NewerTasks(services);
   const paused = new PausedTools();
+  const secrets = new Secrets(services);
   // The process that ends a cancelled task which nobody runs also notifies its handler, so it needs that handler and the role "work".
   const yields = (): boolean => newer.yields || !services.options.roles.includes("work");
   const sweeper = new Sweeper(services, { yields, onWoken: () => dispatcher.wake(), onReleased });
@@ -88,7 +91,7 @@ export function makeParts(services: Services): Parts {
     dispatcher,
     cancellation: new Cancellation(services, sweeper, onReleased),
     sweeper,
-    ownership: new Ownership(services, sweeper, () => dispatcher.wake(), paused),
+    ownership: new Ownership(services, sweeper, () => dispatcher.wake(), { paused, secrets }),
     orphans,
     handlerChanges,
     paused,
@@ -97,5 +100,6 @@ export function makeParts(services: Services): Parts {
     webhooks,
     reporter: new Reporter(services, { slots, attempts, leaked }),
     retrievals: new Retrievals(services),
+    secrets,
   };
 }

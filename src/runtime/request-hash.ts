@@ -1,15 +1,4 @@
 import { createHmac, hash } from "node:crypto";
-import type { TaskStore } from "../store/store.ts";
-
-/** How a store hashes. */
-export type HashingStore = Pick<TaskStore, "hashKey">;
-
-/** The hash of a request in a store's form. */
-export interface StoredHash {
-  readonly value: string;
-  /** In an encrypted store: the hash of requests from before it was encrypted. */
-  readonly former?: string;
-}
 
 /**
  * Identifies equal requests: SHA-256 over the canonical JSON (RFC 8785) of what names the request, so that the order of an object's keys
@@ -20,20 +9,11 @@ export function requestHash(...parts: readonly unknown[]): string {
 }
 
 /**
- * The same for a stored hash. In an encrypted store it is keyed: otherwise, readers of the store could find out by trial which arguments
- * have a hash. The store has to be open.
+ * The same for a hash that a store searches by, which it cannot encrypt: without the key, readers of the store could find out by trial which
+ * arguments have it (HMAC-SHA-256).
  */
-export function storedHash(store: HashingStore, ...parts: readonly unknown[]): StoredHash {
-  const key = store.hashKey?.();
-  const text = canonical(parts);
-  const plain = hash("sha256", text, "base64url");
-  if (key === undefined) return { value: plain };
-  return { value: createHmac("sha256", key).update(text).digest("base64url"), former: plain };
-}
-
-/** Whether a hash read from the store is that of the same request. */
-export function isSameHash({ value, former }: StoredHash, stored: string | null): boolean {
-  return stored === value || (former !== undefined && stored === former);
+export function keyedHash(key: Uint8Array, ...parts: readonly unknown[]): string {
+  return createHmac("sha256", key).update(canonical(parts)).digest("base64url");
 }
 
 function canonical(value: unknown): string {

@@ -1,3 +1,5 @@
+import type { Secret } from "../task/secret.ts";
+import type { SecretName } from "./secrets.ts";
 import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { LineList, TaskLine } from "../task/task-line.ts";
@@ -200,8 +202,8 @@ export interface Runtime {
    * `unknown_task`, with `finished` if the task has ended, `limit_reached`, `not_json` and `too_large`.
    */
   sendEvent(id: string, event: TaskEvent): Promise<boolean>;
-  /** 32 random bytes that the store keeps under `name`: the same in every process on it, also after a restart. */
-  secret(name: string): Promise<Uint8Array>;
+  /** 32 random bytes that the store keeps under `name`: the same in every process on it, also after a restart. They may have versions. */
+  secret(name: SecretName): Promise<Secret>;
   /** Makes the request durable and tells the handler. Does nothing to a finished task (A-22). */
   cancel(id: string, requestor: Requestor): Promise<void>;
   /**

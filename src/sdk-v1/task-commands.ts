@@ -1,7 +1,7 @@
 import type { CreateTaskOptions } from "@modelcontextprotocol/sdk/experimental/tasks";
 import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk/types.js";
 import type { Clock } from "../runtime/clock.ts";
-import { storedHash, type HashingStore } from "../runtime/request-hash.ts";
+import { requestHash } from "../runtime/request-hash.ts";
 import type { TaskCommand } from "../task/command.ts";
 import type { GenerationName, TaskMethod, TaskRecord } from "../task/record.ts";
 import { taskId } from "../task/task-id.ts";
@@ -52,7 +52,7 @@ export interface StoredRequest {
  */
 export function createTask(
   asked: CreateRequest,
-  { store, clock }: { readonly store: HashingStore; readonly clock: Clock },
+  { clock }: { readonly clock: Clock },
 ): TaskCommand<"create"> {
   const { params, requestId, request, sessionId, owner, ttlMs } = asked;
   const now = clock.now();
@@ -72,7 +72,7 @@ export function createTask(
       method: methodOf(request),
       tool: toolOf(request),
       idempotencyKey: null,
-      requestHash: storedHash(store, request.method, request.params ?? {}).value,
+      requestHash: requestHash(request.method, request.params ?? {}),
       requiredScopes: [],
       expiry: { from: "terminal", ms: ttlMs },
       runUntil: ttlMs === null ? null : now + ttlMs,

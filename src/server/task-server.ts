@@ -1,3 +1,5 @@
+import type { SecretName } from "../runtime/secrets.ts";
+import type { Secret } from "../task/secret.ts";
 import type {
   JSONRPCRequest,
   McpRequestContext,
@@ -42,7 +44,7 @@ export interface TaskServer {
   /** Answers requests of protocol 2026-07-28 that Holdfast handles. */
   readonly dispatcher: Dispatcher;
   /** The key of that name in the store, the same in all its processes. Rejects with the store's errors. */
-  readonly secret: (name: string) => Promise<Uint8Array>;
+  readonly secret: (name: SecretName) => Promise<Secret>;
   /** Undefined if the store keeps no sessions. */
   readonly sessionStore: SessionStore | undefined;
   /** The name and version of the author's server. */

@@ -150,6 +150,7 @@ export function factsFor(command: TaskCommand): FactsQuery {
     case "delete_expired":
       return { deletable: { now: command.now, limit: command.limit } };
     case "keep_secret":
+    case "replace_secret":
       return { secret: command.name };
     case "pause_tool":
     case "resume_tool":

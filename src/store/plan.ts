@@ -4,8 +4,8 @@ import { createRecord, isSameCall } from "../task/create-record.ts";
 import { hasRoom, hasHandler, noTurns } from "../task/queue.ts";
 import type { TaskRecord, ParentTask } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";
-import { storable } from "../task/time.ts";
 import type { Facts } from "./facts.ts";
+import { planSecret, rekey, releaseKey } from "./plan-keys.ts";
 import { planOutbox, deliveriesForDeleted, deliveriesForNew, deliveryWrites } from "./plan-outbox.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 import { extended } from "../task/expiry.ts";
@@ -51,12 +51,11 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       const removed = removal({ ok: true }, [command.id]);
       return { ...removed, writes: [...removed.writes, ...deliveriesForDeleted(facts.task, command.now)] };
     }
-    case "keep_secret": {
-      const { name, value } = command;
-      const isNew = facts.secret === undefined && value !== null;
-      const writes: TableWrite[] = isNew ? [{ do: "keep_secret", name, value }] : [];
-      return { result: { ok: true, value: facts.secret ?? value }, writes, changes: [] };
-    }
+    case "keep_secret":
+    case "replace_secret":
+      return planSecret(command, facts);
+    case "rekey":
+      return rekey(command, facts);
     case "claim_deliveries":
     case "end_delivery":
     case "retry_delivery":
@@ -173,22 +172,6 @@ function isSame(before: TaskRecord, after: TaskRecord): boolean {
     awaitedBy.length === before.awaitedBy.length &&
     awaitedBy.every((owner, index) => owner === before.awaitedBy[index]);
   return isAwaitedBySame && promised === before.promised && cancelBy === before.cancelBy;
-}
-
-/** For clients that know its id, the finished task does not change; callers that wait with the same call are notified. */
-function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task: before }: Facts): Plan {
-  if (before === undefined) return refused("unknown");
-  if (!isTerminal(before.state)) return refused("state");
-  const until = deleteBy === undefined || before.promised ? Infinity : storable(deleteBy);
-  const first = Math.min(before.sweepAt ?? Infinity, until);
-  const sweepAt = first === Infinity ? null : first;
-  const version = before.version + 1;
-  const task = { ...before, idempotencyKey: null, awaitedBy: [], sweepAt, version };
-  return {
-    result: { ok: true },
-    writes: [{ do: "save", before, task, journal: [], outcome: null }],
-    changes: [{ id, version }],
-  };
 }
 
 /** An audit of the task, of which nobody is notified. */

@@ -60,6 +60,8 @@ export interface Renewal {
    * the machine's clock.
    */
   readonly now?: number;
+  /** The store's secrets have changed since the last renewal. */
+  readonly secretsChanged?: true;
   /** Tools whose tasks this owner must not start; left out if there are none. */
   readonly paused?: readonly string[];
 }
@@ -161,11 +163,6 @@ export interface TaskStore {
    * took it runs it, as long as it lives.
    */
   readonly sharesLoad?: boolean;
-  /**
-   * The key for stored hashes of what callers send, the same for all owners. Call it once the store is open. Undefined, or left out, if
-   * data is stored in clear: hashes are then not keyed.
-   */
-  hashKey?(): Uint8Array | undefined;
   /** Left out by a store that keeps no HTTP sessions: they then end with their process. */
   readonly sessions?: SessionStore;
   /** Left out by a store that keeps no logs and outputs of tasks: `task.log` and `task.output` then throw `configuration`. */

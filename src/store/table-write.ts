@@ -47,6 +47,7 @@ export type TableWrite =
   | { readonly do: "resume_tool"; readonly tool: string }
   | { readonly do: "write_outbox"; readonly write: OutboxWrite }
   | { readonly do: "keep_secret"; readonly name: string; readonly value: string }
+  | { readonly do: "replace_secret"; readonly name: string; readonly value: string | null }
   /**
    * The owner is lost: it may no longer write, and any owner may claim tasks queued for it. With `forgetAt` it is also forgotten, unless it
    * has running tasks left that have not reached the end of their life at that time (epoch ms).

@@ -33,8 +33,6 @@ export interface TaskCommands extends DeliveryCommands {
     readonly quota?: Quota;
     /** Initial journal entries: ended entries of a task that ran before. */
     readonly journal?: readonly JournalEntry[];
-    /** The hash of the same call in this store's former form; not stored. */
-    readonly formerHash?: string;
   };
   /** `limited`: the task counts toward its handler's limit while it runs. `version`: that of its handler's tool. */
   start: { readonly id: string; readonly token: string; readonly limited?: true; readonly version?: number };
@@ -255,6 +253,13 @@ export interface TaskCommands extends DeliveryCommands {
   delete: { readonly id: string };
   /** Stores `value` under `name`, unless a value exists already or it is null. Returns the stored value; null if there is none. */
   keep_secret: { readonly name: string; readonly value: string | null };
+  /** If `before` is stored under `name`, stores `value` in its place, or nothing for null. Returns whether it was. */
+  replace_secret: { readonly name: string; readonly before: string; readonly value: string | null };
+  /**
+   * Gives a task another idempotency key, if it has `before`; otherwise refused as `state`. Rejects with `store_failed` if another task of its
+   * principal has the key.
+   */
+  rekey: { readonly id: string; readonly before: string; readonly key: string };
   /** Deletes up to `limit` finished tasks whose ttl is over, oldest first. */
   delete_expired: { readonly limit: number };
 }
@@ -370,6 +375,7 @@ interface SpecialResults {
   resend_deliveries: { readonly ok: true; readonly resent: number };
   trim_deliveries: { readonly ok: true; readonly dropped: number };
   keep_secret: { readonly ok: true; readonly value: string | null };
+  replace_secret: { readonly ok: true; readonly replaced: boolean };
 }
 
 export type CommandResult<N extends TaskCommandName = TaskCommandName> = {

@@ -59,7 +59,7 @@ export function createRecord(
 }
 
 /** Whether `create` repeats the call that made `existing` under the same idempotency key. */
-export function isSameCall(existing: TaskRecord, { task, formerHash }: TaskCommand<"create">): boolean {
+export function isSameCall(existing: TaskRecord, { task }: TaskCommand<"create">): boolean {
   const { requestHash, generation } = existing;
-  return generation === task.generation && (requestHash === task.requestHash || requestHash === formerHash);
+  return generation === task.generation && requestHash === task.requestHash;
 }

@@ -43,6 +43,8 @@ type OtherName =
   | "resume_tool"
   | "delete"
   | "keep_secret"
+  | "replace_secret"
+  | "rekey"
   | keyof DeliveryCommands;
 
 /** Commands about one existing task, except those about its journal. */

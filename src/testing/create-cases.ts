@@ -119,6 +119,21 @@ export const createCases = storeCases("create", {
     generation: "plain",
   }),
 
+  "a task that gets another idempotency key is found by that one only": async ({ store }) => {
+    await store.write(createRunning("a", { idempotencyKey: "i" }));
+    const rekey = (before: string, key: string) =>
+      store.write({ type: "rekey", now: noon, id: "task-a", before, key });
+    assert.deepEqual(await rekey("other", "j"), { ok: false, reason: "state" });
+    assertMembers(await rekey("i", "j"), { ok: true, task: { idempotencyKey: "j" } });
+    assertMembers(await store.write(createRunning("b", { idempotencyKey: "j" })), {
+      created: false,
+      task: { id: "task-a" },
+    });
+    assertMembers(await store.write(createRunning("c", { idempotencyKey: "i" })), { created: true });
+    await assert.rejects(rekey("j", "i"), { code: "store_failed" });
+    assertMembers(await store.get("task-a"), { idempotencyKey: "j" });
+  },
+
   "an idempotency key belongs to one principal; unidentified callers share theirs": async ({ store }) => {
     const create = (name: string, principal: string | null) =>
       store.write(createQueued(name, { idempotencyKey: "i", principal }));

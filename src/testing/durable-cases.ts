@@ -281,6 +281,23 @@ export const secretCases = storeCases("secret", {
     assert.deepEqual(await keep("one", null), { ok: true, value: "first" });
   },
 
+  "a value is replaced, or deleted, by who knows it": async ({ store }) => {
+    const keep = (value: string | null) =>
+      store.write<"keep_secret">({ type: "keep_secret", now: noon, name: "one", value });
+    const replace = (before: string, value: string | null) =>
+      store.write<"replace_secret">({ type: "replace_secret", now: noon, name: "one", before, value });
+    assert.deepEqual(await replace("first", "second"), { ok: true, replaced: false });
+    await keep("first");
+    assert.deepEqual(await replace("other", "second"), { ok: true, replaced: false });
+    assert.deepEqual(await replace("first", "second"), { ok: true, replaced: true });
+    assert.equal((await keep(null)).value, "second");
+    const both = await Promise.all([replace("second", "third"), replace("second", "fourth")]);
+    assert.equal(both.filter(({ replaced }) => replaced).length, 1);
+    const { value } = await keep(null);
+    assert.deepEqual(await replace(value ?? "", null), { ok: true, replaced: true });
+    assert.equal((await keep("fifth")).value, "fifth");
+  },
+
   "of two concurrent values one is kept, and both callers get it": async ({ store }) => {
     const values = await Promise.all(
       ["first", "second"].map((value) => store.write({ type: "keep_secret", now: noon, name: "one", value })),

@@ -86,7 +86,8 @@ describe("decoders", { timeout: fuzzTimeoutMs }, () => {
   });
 
   it("open no requestState but that which was sealed, for what it was sealed for", async () => {
-    const sealer = { clock: systemClock, secret: async () => new Uint8Array(32).fill(7) };
+    const key = new Uint8Array(32).fill(7);
+    const sealer = { clock: systemClock, secret: async () => ({ current: key, accepted: [key] }) };
     const binding = ["prepare", "hash", "alice"];
     const sealed = await sealState(sealer, binding, { answers: [], asked: [] });
     const flipped = fc.tuple(fc.nat(sealed.length - 1), fc.base64String({ minLength: 1, maxLength: 4 }));

@@ -242,6 +242,10 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   retrieve: fc.record({ ...about, via: text }),
   delete: fc.record(about),
   keep_secret: fc.record({ now, name: key, value: orNothing(text) }),
+  replace_secret: fc.record({ now, name: key, before: text, value: orNothing(text) }),
+  rekey: fc
+    .record({ ...about, before: fc.constantFrom("i", "j") })
+    .map((given) => ({ ...given, key: `i-${given.id}` })),
   // No task of the sequences has webhooks: `outbox` of the contract of stores is about those that have.
   claim_deliveries: fc.record({ now, hook, limit: fc.nat({ max: 3 }), until: now }),
   end_delivery: fc.record({ now, ...delivery }),

@@ -39,6 +39,8 @@ type Elsewhere =
   | "resume_tool"
   | "delete"
   | "keep_secret"
+  | "replace_secret"
+  | "rekey"
   | keyof DeliveryCommands
   | "send_event";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;

@@ -94,6 +94,21 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       const secrets = new Map(model.secrets).set(command.name, value);
       return unchanged({ ...model, secrets }, { ok: true, value });
     }
+    case "replace_secret": {
+      const { name, before, value } = command;
+      if (model.secrets.get(name) !== before) return unchanged(model, { ok: true, replaced: false });
+      const secrets = new Map(model.secrets);
+      if (value === null) secrets.delete(name);
+      else secrets.set(name, value);
+      return unchanged({ ...model, secrets }, { ok: true, replaced: true });
+    }
+    case "rekey": {
+      const old = model.tasks.get(command.id);
+      if (old === undefined) return refuse(model, "unknown");
+      if (old.task.idempotencyKey !== command.before) return refuse(model, "state");
+      const task = { ...old.task, idempotencyKey: command.key, version: old.task.version + 1 };
+      return step(put(model, { ...old, task }), { ok: true, task }, command.id);
+    }
     case "put_message": {
       const old = model.tasks.get(command.taskId);
       if (old === undefined) return refuse(model, "unknown");

@@ -54,21 +54,21 @@ describe("a secret", () => {
   it("has 256 bits, and is the same for all who ask, now and after a crash", async () => {
     const first = await Process.started({ tools: {} });
     const [a, b, other] = await Promise.all(
-      ["key", "key", "other"].map((name) => first.runtime.secret(name)),
+      (["request-state", "request-state", "call-keys"] as const).map((name) => first.runtime.secret(name)),
     );
-    expect(a).toHaveLength(32);
+    expect(a?.current).toHaveLength(32);
     expect(b).toEqual(a);
     expect(other).not.toEqual(a);
     const second = await first.crash({ tools: {} });
-    expect(await second.runtime.secret("key")).toEqual(a);
+    expect(await second.runtime.secret("request-state")).toEqual(a);
   });
 
   it("is asked for again after the store failed", async () => {
     const process = await Process.started({ tools: {} });
     const write = process.store.write.bind(process.store);
     process.store.write = () => Promise.reject(new Error("disk full"));
-    await expect(process.runtime.secret("key")).rejects.toThrow("disk full");
+    await expect(process.runtime.secret("call-keys")).rejects.toThrow("disk full");
     process.store.write = write;
-    expect(await process.runtime.secret("key")).toHaveLength(32);
+    expect((await process.runtime.secret("call-keys")).current).toHaveLength(32);
   });
 });

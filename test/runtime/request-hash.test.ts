@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSameHash, requestHash, storedHash } from "../../src/runtime/request-hash.ts";
+import { keyedHash, requestHash } from "../../src/runtime/request-hash.ts";
 import { Process, text, type Handler } from "./harness.ts";
 
 /** The same value with the keys of all its objects the other way round. */
@@ -102,26 +102,14 @@ describe("a call", () => {
   });
 });
 
-describe("a hash that is stored", () => {
-  const plain = {};
-  const keyed = { hashKey: () => Buffer.alloc(32, 1) };
-  const otherwise = { hashKey: () => Buffer.alloc(32, 2) };
-
-  it("is the hash, or of an encrypted store a keyed one", () => {
-    expect(storedHash(plain, "t", { a: 1 })).toEqual({ value: requestHash("t", { a: 1 }) });
-    const { value } = storedHash(keyed, "t", { a: 1, b: 2 });
-    expect(value).not.toBe(requestHash("t", { a: 1, b: 2 }));
-    expect(value).toBe(storedHash(keyed, "t", { b: 2, a: 1 }).value);
-    expect(value).not.toBe(storedHash(otherwise, "t", { a: 1, b: 2 }).value);
-  });
-
-  it("is the same in the form that the store had before it was encrypted, and not the other way round", () => {
-    const before = storedHash(plain, "t", {}).value;
-    const after = storedHash(keyed, "t", {}).value;
-    expect(isSameHash(storedHash(keyed, "t", {}), before)).toBe(true);
-    expect(isSameHash(storedHash(keyed, "t", {}), after)).toBe(true);
-    expect(isSameHash(storedHash(plain, "t", {}), after)).toBe(false);
-    expect(isSameHash(storedHash(keyed, "t", { a: 1 }), before)).toBe(false);
-    expect(isSameHash(storedHash(plain, "t", {}), null)).toBe(false);
-  });
+it("a keyed hash is of the same request only with the same key", () => {
+  const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const hash = keyedHash(one, "t", { a: 1, b: 2 });
+  expect(hash).toBe(keyedHash(one, "t", { b: 2, a: 1 }));
+  for (const other of [
+    requestHash("t", { a: 1, b: 2 }),
+    keyedHash(two, "t", { a: 1, b: 2 }),
+    keyedHash(one, "t", { a: 1 }),
+  ])
+    expect(other).not.toBe(hash);
 });

@@ -90,7 +90,7 @@ describe("unfinished tasks of the last process", () => {
       ttlMs: null,
     };
     const clock = new FakeClock();
-    await Promise.all(Array.from({ length: 1001 }, () => store.write(createTask(asked, { store, clock }))));
+    await Promise.all(Array.from({ length: 1001 }, () => store.write(createTask(asked, { clock }))));
     await store.close();
     const keeping = memoryStore(database);
     const second = await openDurable("memory", { store: keeping, onRestart: "keep" });

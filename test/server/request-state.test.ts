@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { sqliteStore } from "holdfast/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { accept, greets, PrepareCaller } from "./prepare-caller.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
 import { text } from "../kit/messages.ts";
 import { serve } from "../kit/server.ts";
 import { StatelessClient, type WireResponse } from "../kit/stateless-client.ts";
@@ -89,4 +91,13 @@ describe("requestState", () => {
     const round = await (await PrepareCaller.of(greets)).round();
     expectRefused(await (await PrepareCaller.of(greets)).retry(round, answers));
   });
+});
+
+it("a state is good for an hour and the difference of clocks, whatever it says [X-B-010]", async () => {
+  const key = Buffer.alloc(32, 1);
+  const secret = async () => ({ current: key, accepted: [key] });
+  const at = (ms: number) => ({ secret, clock: { ...systemClock, now: () => ms } });
+  const sealed = await sealState(at(2 * hour), ["call"], { a: 1 }); // as if at 0 by whoever has the key
+  await expect(openState(at(0), ["call"], sealed)).rejects.toMatchObject({ code: "invalid_params" });
+  expect(await openState(at(2 * hour - 30_000), ["call"], sealed)).toEqual({ a: 1 });
 });

@@ -275,7 +275,7 @@ it("resumes no more calls than a session may have open", async () => {
 
 it("keeps the ids of events short enough for a header, at the cost of what they say", () => {
   const request = { method: "tasks/result", params: { taskId: "t".repeat(3_000) } };
-  const ids = new EventIds("session", Buffer.alloc(32));
+  const ids = new EventIds("session", { current: Buffer.alloc(32), accepted: [Buffer.alloc(32)] });
   const read = (suffix: string): unknown => ids.parse(`00000000-1-1${suffix}`)?.calls;
   expect(read(ids.formatCalls([{ id: 1, request: { ...request, params: {} } }]))).toEqual([
     { id: 1, request: { ...request, params: {} } },

@@ -15,6 +15,8 @@ const aboutNoTask = [
   "resume_tool",
   "delete",
   "keep_secret",
+  "replace_secret",
+  "rekey",
   "join",
   "leave",
 ] as const;

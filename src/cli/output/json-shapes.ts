@@ -264,6 +264,18 @@ export interface GcJson {
   readonly left: string | null;
 }
 
+/** What `admin … rotate-secrets --json` prints. */
+export interface RotatedSecretsJson {
+  /** The secrets that have a new version. */
+  readonly secrets: readonly string[];
+  /** When the old ones are no longer accepted (epoch ms); null: they are deleted already. */
+  readonly acceptedUntil: number | null;
+  /** How many tasks got a key from the new version, by which an equal call finds them. */
+  readonly rekeyed: number;
+  /** Tasks that cannot be read and were therefore left as they are. */
+  readonly left: readonly string[];
+}
+
 /** What `admin … delete-principal --json` prints. */
 export interface DeletedPrincipalJson {
   readonly principal: string;

@@ -2,25 +2,24 @@ import type { NewTask, TaskRequest } from "../../task/record.ts";
 import { taskId } from "../../task/task-id.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { RuntimeSettings } from "../options.ts";
-import { storedHash, type StoredHash } from "../request-hash.ts";
+import { requestHash } from "../request-hash.ts";
 import type { TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
 
-/** The record and request of a new task, and the hash that identifies an earlier, identical call. */
+/** The record and request of a new task. */
 export interface FreshTask {
   readonly task: NewTask;
   readonly request: TaskRequest;
-  readonly formerHash?: string;
 }
 
 /** Makes the parts of a new task from its call. */
 export function newTask(
   call: TaskCall,
   tool: Tool,
-  { store, options, clock, webhooks }: Pick<Services, "store" | "options" | "clock" | "webhooks">,
+  { options, clock, webhooks }: Pick<Services, "options" | "clock" | "webhooks">,
 ): FreshTask {
-  const { raw, hash } = encodeCall(store, tool, call);
+  const { raw, hash } = encodeCall(tool, call);
   if (Buffer.byteLength(raw) > options.maxBodyBytes) {
     throw new HoldfastError("invalid_params", `The arguments are larger than ${options.maxBodyBytes} bytes.`);
   }
@@ -35,7 +34,7 @@ export function newTask(
       method: call.method ?? "tools/call",
       tool: tool.name,
       idempotencyKey: call.idempotencyKey ?? null,
-      requestHash: hash.value,
+      requestHash: hash,
       requiredScopes: call.requiredScopes ?? [],
       ...lifeOf(call, tool, options, clock.now()),
       pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
@@ -49,7 +48,6 @@ export function newTask(
       arguments: raw,
       prepared: call.prepared ?? null,
     },
-    ...(hash.former !== undefined && { formerHash: hash.former }),
   };
 }
 
@@ -92,14 +90,13 @@ function requestedMs({ ttlMs }: TaskCall, { minTtlMs, maxTtlMs }: RuntimeSetting
 }
 
 function encodeCall(
-  store: Services["store"],
   tool: Tool,
   { arguments: args = {}, answers }: TaskCall,
-): { readonly raw: string; readonly hash: StoredHash } {
+): { readonly raw: string; readonly hash: string } {
   try {
     return {
       raw: JSON.stringify(args),
-      hash: storedHash(store, tool.name, args, ...(answers === undefined ? [] : [answers])),
+      hash: requestHash(tool.name, args, ...(answers === undefined ? [] : [answers])),
     };
   } catch (error) {
     throw new HoldfastError("invalid_params", "The arguments are nested too deeply.", { cause: error });

@@ -5,6 +5,7 @@ import { toleratedOffsetMs, type StoreClock } from "../clock.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
+import type { Secrets } from "../secrets.ts";
 import type { PausedTools } from "./paused-tools.ts";
 import type { Sweeper } from "./sweeper.ts";
 
@@ -20,13 +21,19 @@ export interface OwnershipServices extends Pick<Services, "store" | "onError" | 
   readonly options: Pick<RuntimeSettings, "crashBackoffMs" | "maxCrashBackoffMs" | "maxCrashes">;
 }
 
+/** What all owners of a store share, and each looks at when it renews. */
+interface SharedState {
+  readonly paused?: PausedTools;
+  readonly secrets?: Pick<Secrets, "refresh">;
+}
+
 /** Holds the store for this process, and takes over from processes that are gone. */
 export class Ownership {
   readonly #services: OwnershipServices;
   readonly #sweeper: Sweeper;
   /** Called when others may have left work. */
   readonly #onOthers: () => void;
-  readonly #paused: PausedTools | undefined;
+  readonly #shared: SharedState;
   /** Owners with unreadable tasks, which were reported. */
   readonly #reported = new Set<string>();
   #cancelTimer: () => void = () => undefined;
@@ -37,11 +44,11 @@ export class Ownership {
   /** Whether the machine's clock was too far from the store's at the last renewal. */
   #isOff = false;
 
-  constructor(services: OwnershipServices, sweeper: Sweeper, onOthers: () => void, paused?: PausedTools) {
+  constructor(services: OwnershipServices, sweeper: Sweeper, onOthers: () => void, shared: SharedState = {}) {
     this.#services = services;
     this.#sweeper = sweeper;
     this.#onOthers = onOthers;
-    this.#paused = paused;
+    this.#shared = shared;
   }
 
   /** False from when another process declared this one dead until it has rejoined. */
@@ -80,9 +87,10 @@ export class Ownership {
   async #renew(isStart = false): Promise<void> {
     const { store, clock } = this.#services;
     const askedAt = clock.elapsed();
-    const { held, lost: why, gone, others, paused = [], now } = await store.renew();
+    const { held, lost: why, gone, others, paused = [], secretsChanged, now } = await store.renew();
     this.#compareClocks(now, askedAt);
-    this.#paused?.set(paused);
+    this.#shared.paused?.set(paused);
+    await this.#shared.secrets?.refresh(secretsChanged === true);
     // A rejoin that failed may have been completed in the store, but nobody here was notified of a gap.
     if (!held || !this.#held) return this.#lost(why);
     const lost = gone.filter((owner) => !this.#reported.has(owner));

@@ -10,7 +10,7 @@ import { newTask, type FreshTask } from "../dispatch/new-task.ts";
 import type { HeldCommand } from "../journal/held-command.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
-import { isSameHash, storedHash, type StoredHash } from "../request-hash.ts";
+import { requestHash } from "../request-hash.ts";
 import type { Services } from "../services.ts";
 import { callErrorOf } from "../tool/tool-errors.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
@@ -43,7 +43,7 @@ export class Calls {
     const { run, waits } = this.#setup;
     const claimed = run.claim(key);
     encodeJson(args ?? {}, `The arguments of tool "${name}"`); // throws what would come back otherwise
-    const hash = storedHash(this.#setup.services.store, name, args ?? {});
+    const hash = requestHash(name, args ?? {});
     const resultOf = (end: JournalEnd): CallToolResult => resultOfCall(name, end);
     const entry = run.find(claimed);
     if (entry !== undefined) assertSameCall(entry, name, hash);
@@ -57,7 +57,7 @@ export class Calls {
         entry,
         command: "call_tool",
         prepare: async () => void (child = await this.#childOf(claimed, name, args)),
-        begin: () => this.#commandFor(claimed, hash.value, child),
+        begin: () => this.#commandFor(claimed, hash, child),
       } as const;
       return await waits.until(wait, resultOf);
     } finally {
@@ -120,8 +120,8 @@ function resultOfCall(tool: string, { value, error }: JournalEnd): CallToolResul
   return JSON.parse(value ?? "null") as CallToolResult;
 }
 
-function assertSameCall(entry: JournalHead, name: string, hash: StoredHash): void {
-  if (entry.kind === "call" && isSameHash(hash, entry.requestHash)) return;
+function assertSameCall(entry: JournalHead, name: string, hash: string): void {
+  if (entry.kind === "call" && entry.requestHash === hash) return;
   const other = entry.kind === "call" ? "call" : entry.kind;
   throw new HoldfastError(
     "replay_mismatch",

@@ -26,7 +26,7 @@ import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";
 import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
 import { deadlineAfter } from "../duration.ts";
-import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
+import { requestHash } from "../request-hash.ts";
 import type { EventOptions } from "../tool/task-context.ts";
 import { cutText } from "../../task/stored-text.ts";
 import { retryPause } from "../backoff.ts";
@@ -98,7 +98,7 @@ export class HeldRun {
     const questions = this.#questions();
     const onCalled = (child: string, endsBy: number | null): void => host.onCalled?.(this, child, endsBy);
     const calls = new Calls({ services, run, waits: this.#waits, record, origin: setup.origin, onCalled });
-    const waiting = { store: services.store, run, waits: this.#waits };
+    const waiting = { run, waits: this.#waits };
     this.effects = {
       ask: (...question) => {
         this.#updates.flush(); // clients see the question with the status text that was set before it
@@ -229,9 +229,8 @@ export class HeldRun {
 
   #questions(): Questions {
     const { services, tool, origin, record } = this.#setup;
-    const { store, options } = services;
+    const { options } = services;
     return new Questions({
-      store,
       run: this.run,
       waits: this.#waits,
       origin,
@@ -295,13 +294,13 @@ function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
 
 /** Resolves with the value of an event of this name, which no other wait gets. A wait that has ended takes no further event. */
 export async function waitForEvent(
-  { store, run, waits }: { readonly store: HashingStore; readonly run: Run; readonly waits: OutsideWaits },
+  { run, waits }: { readonly run: Run; readonly waits: OutsideWaits },
   key: JournalKey,
   name: string,
   { timeoutMs }: EventOptions,
 ): Promise<unknown> {
   const claimed = run.claim(key);
-  const hash = storedHash(store, "event", name);
+  const hash = requestHash("event", name);
   const entry = run.find(claimed);
   if (entry !== undefined) assertSameWait(entry, name, hash);
   if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, valueOf);
@@ -309,7 +308,7 @@ export async function waitForEvent(
     key: claimed,
     entry,
     command: "wait_event",
-    begin: (deadlineAt: number | null) => ({ key: claimed, name, requestHash: hash.value, deadlineAt }),
+    begin: (deadlineAt: number | null) => ({ key: claimed, name, requestHash: hash, deadlineAt }),
     text: name,
     timeoutMs,
     mustEndInTime: `The wait "${claimed}" for the event "${name}"`,
@@ -327,8 +326,8 @@ function valueOf({ value, error }: JournalEnd): unknown {
   return decodeValue(value ?? "null");
 }
 
-function assertSameWait(entry: JournalHead, name: string, hash: StoredHash): void {
-  if (entry.kind === "event" && isSameHash(hash, entry.requestHash)) return;
+function assertSameWait(entry: JournalHead, name: string, hash: string): void {
+  if (entry.kind === "event" && entry.requestHash === hash) return;
   const other = entry.kind === "event" ? "a wait for a different event" : `a different entry (${entry.kind})`;
   throw new HoldfastError(
     "replay_mismatch",

@@ -12,11 +12,10 @@ import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { inputFailed, isClientError } from "./answers.ts";
 import { decodeError } from "../stored-values.ts";
-import { isSameHash, storedHash, type HashingStore, type StoredHash } from "../request-hash.ts";
+import { requestHash } from "../request-hash.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";
 
 export interface QuestionsSetup {
-  readonly store: HashingStore;
   readonly run: Run;
   readonly waits: OutsideWaits;
   readonly origin: Origin;
@@ -47,7 +46,7 @@ export class Questions {
     const { run, waits } = this.#setup;
     const claimed = run.claim(key);
     this.#assertNotTooMany();
-    const hash = storedHash(this.#setup.store, method, params);
+    const hash = requestHash(method, params);
     const entry = run.find(claimed);
     if (entry !== undefined) assertSameQuestion(entry, method, hash);
     if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, answerOf);
@@ -59,7 +58,7 @@ export class Questions {
       method,
       begin: (deadlineAt) => ({
         input: { key: claimed, method, params: raw },
-        requestHash: hash.value,
+        requestHash: hash,
         deadlineAt,
       }),
       text: raw,
@@ -106,8 +105,8 @@ function answerOf({ key, value, error: json }: JournalEnd): unknown {
   throw isClientError(error) ? inputFailed(key, error) : decodeError(json);
 }
 
-function assertSameQuestion(entry: JournalHead, method: InputMethod, hash: StoredHash): void {
-  if (entry.kind === "input" && entry.method === method && isSameHash(hash, entry.requestHash)) return;
+function assertSameQuestion(entry: JournalHead, method: InputMethod, hash: string): void {
+  if (entry.kind === "input" && entry.method === method && entry.requestHash === hash) return;
   throw new HoldfastError(
     "replay_mismatch",
     `The journal has a different ${entry.kind === "input" ? "question" : entry.kind} under the key "${entry.key}" than the handler asks now. Use a new key for a changed question.`,

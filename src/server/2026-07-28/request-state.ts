@@ -6,6 +6,9 @@ import { HoldfastError } from "../../task/fault.ts";
 /** How long a client may take over one round of questions, in ms. */
 const lifetimeMs = 3_600_000;
 
+/** How much the clocks of servers may differ, in ms. */
+const skewMs = 60_000;
+
 const algorithm = "aes-256-gcm";
 const prefix = "v1.";
 const nonceBytes = 12;
@@ -19,12 +22,12 @@ type Sealer = Pick<Runtime, "secret"> & { readonly clock: Pick<Clock, "now" | "r
 /**
  * Seals what the server wants back with the next call, so that it has to keep nothing itself. The client can neither
  * read nor change it, nor use it for another call (X-B-010). The key lives in the store: a restarted server opens what
- * an earlier one sealed (A-49).
+ * an earlier one sealed (A-49). Whatever a state says, it is good for no longer than `lifetimeMs` from now.
  */
 export async function sealState(sealer: Sealer, binding: Binding, content: unknown): Promise<string> {
   const { clock } = sealer;
   const nonce = clock.randomBytes(nonceBytes);
-  const cipher = createCipheriv(algorithm, await sealer.secret("request-state"), nonce);
+  const cipher = createCipheriv(algorithm, (await sealer.secret("request-state")).current, nonce);
   cipher.setAAD(bytesOf(binding));
   const text = JSON.stringify({ expiresAt: clock.now() + lifetimeMs, content });
   const parts = [nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()];
@@ -47,11 +50,20 @@ export async function tryOpenState(
   binding: Binding,
   state: string,
 ): Promise<{ readonly content: unknown } | undefined> {
-  const text = decipher(await sealer.secret("request-state"), binding, state);
+  const text = openedText((await sealer.secret("request-state")).accepted, binding, state);
   if (text === undefined) return undefined;
   const { expiresAt, content } = JSON.parse(text) as { expiresAt: number; content: unknown };
-  if (expiresAt > sealer.clock.now()) return { content };
+  const leftMs = expiresAt - sealer.clock.now();
+  if (leftMs > 0 && leftMs <= lifetimeMs + skewMs) return { content };
   throw new HoldfastError("invalid_params", "The requestState has expired. Call again without it.");
+}
+
+function openedText(keys: readonly Uint8Array[], binding: Binding, state: string): string | undefined {
+  for (const key of keys) {
+    const text = decipher(key, binding, state);
+    if (text !== undefined) return text;
+  }
+  return undefined;
 }
 
 function decipher(key: Uint8Array, binding: Binding, state: string): string | undefined {

@@ -9,7 +9,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import { receivedBy } from "../received.ts";
 import { originOf } from "../request.ts";
 import { askable } from "./capabilities.ts";
-import { callKey, furtherKey, isCallKey } from "./call-keys.ts";
+import { callKeys, furtherKey, isCallKey, isKeyOf, type CallKeys } from "../../runtime/call-keys.ts";
 import { retryMs, type Deliveries } from "./delivery.ts";
 import type { Joins } from "./joins.ts";
 import { generation, scopeOf, type PlainCall } from "./plain-call.ts";
@@ -67,24 +67,32 @@ export class CallTasks {
     // What was prepared depends on the caller's answers, which may differ in another call.
     const joins = ownKey === undefined && tool.joinCalls !== false && preparation === undefined;
     const { params, auth } = request;
-    const { store } = this.#runtime;
-    const key = joins ? callKey(store, owner, tool.name, params["arguments"], auth?.claims) : undefined;
-    if (key === undefined) {
+    const keys =
+      joins && scopeOf(owner) !== undefined
+        ? callKeys(await this.#runtime.secret("call-keys"), {
+            ...owner,
+            tool: tool.name,
+            arguments: params["arguments"],
+            claims: auth?.claims,
+          })
+        : undefined;
+    if (keys === undefined) {
       const found = await this.#create(ownKey ?? preparation?.once?.idempotencyKey, opening);
       return { ...found, release: () => undefined };
     }
-    return joinsWhileAwaited(tool) ? this.#joinAny(key, opening) : this.#joinFree(key, opening);
+    return joinsWhileAwaited(tool) ? this.#joinAny(keys, opening) : this.#joinFree(keys, opening);
   }
 
   /** Joins the task with the key, no matter who waits for it; creates it if there is none. */
-  async #joinAny(sameCall: string, opening: Opening): Promise<Opened> {
+  async #joinAny({ key: sameCall, others }: CallKeys, opening: Opening): Promise<Opened> {
     const { signal } = opening.call.request;
     let key = sameCall;
     for (let unreadable = 0; ;) {
       try {
-        const found = await this.#create(key, opening);
+        const found = (await this.#earlier(others, opening.call)) ?? (await this.#create(key, opening));
         if (found.isNew) return { ...found, release: () => undefined };
-        const joined = await this.#joins.join(found.task, { key, alone: false, signal });
+        const terms = { key: found.task.idempotencyKey ?? key, alone: false, signal };
+        const joined = await this.#joins.join(found.task, terms);
         if (joined.kind === "joined") return { isNew: false, ...joined };
       } catch (error) {
         if (!isUnreadable(error)) throw error;
@@ -95,12 +103,22 @@ export class CallTasks {
     }
   }
 
+  /** A task that was made with an earlier version of the secret of such keys. */
+  async #earlier(keys: readonly string[], call: PlainCall): Promise<Found | undefined> {
+    for (const key of keys) {
+      const [keyed] = await this.#runtime.withKeys(call.owner.principal, key, 1);
+      const found = keyed && (await this.#find(keyed.id, call));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   /** Joins a task of the same call that no caller waits for; creates one if there is none. */
-  async #joinFree(sameCall: string, opening: Opening): Promise<Opened> {
+  async #joinFree(keys: CallKeys, opening: Opening): Promise<Opened> {
     const { signal } = opening.call.request;
     const tried = new Tried();
     for (;;) {
-      const { key, task: id, release } = await this.#claims.claim(sameCall, opening.call, tried);
+      const { key, task: id, release } = await this.#claims.claim(keys, opening.call, tried);
       try {
         const found =
           id === undefined ? await this.#create(key, opening) : await this.#find(id, opening.call);
@@ -117,7 +135,8 @@ export class CallTasks {
             return { task: joined.task, isNew: false, release: both };
           }
           if (joined.kind === "awaited") tried.awaited.set(joined.task.id, joined.task);
-          else tried.gone.add(found.task.id);
+          // A task may have got its current key in this moment, under which it is found again.
+          else if (!isKeyOf(key, keys.others)) tried.gone.add(found.task.id);
         }
       } catch (error) {
         release();
@@ -243,10 +262,13 @@ export class KeyClaims {
   }
 
   /** Claims the key of a task that no caller waits for: its caller gave up, or its process is gone. If there is none, claims a free key. */
-  async claim(sameCall: string, call: PlainCall, tried: Tried): Promise<ClaimedKey> {
+  async claim({ key: sameCall, others }: CallKeys, call: PlainCall, tried: Tried): Promise<ClaimedKey> {
     const { principal } = call.owner;
     for (let limit = firstPage; ;) {
-      const keyed = await this.#runtime.withKeys(principal, sameCall, limit);
+      const pages = await Promise.all(
+        [sameCall, ...others].map((each) => this.#runtime.withKeys(principal, each, limit)),
+      );
+      const keyed = pages.flat();
       const free = keyed.find(
         ({ id, key }) =>
           !tried.gone.has(id) &&
@@ -254,7 +276,7 @@ export class KeyClaims {
           !this.#deliveries.isAwaited(id) &&
           !this.#isClaimed(principal, key),
       );
-      if (free === undefined && keyed.length === limit) {
+      if (free === undefined && pages.some((page) => page.length === limit)) {
         limit *= 2;
         continue;
       }

@@ -2,7 +2,7 @@ import type { Leaving, Runtime } from "../../runtime/runtime.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isStopping, type OnError } from "../faults.ts";
-import { isCallKey } from "./call-keys.ts";
+import { isCallKey } from "../../runtime/call-keys.ts";
 import type { Departure } from "./departure.ts";
 import type { PlainCall } from "./plain-call.ts";
 

@@ -3,7 +3,7 @@ import { waitFor } from "../../runtime/wait-for.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isStopping, type OnError } from "../faults.ts";
-import { isCallKey } from "./call-keys.ts";
+import { isCallKey } from "../../runtime/call-keys.ts";
 import type { Deliveries } from "./delivery.ts";
 
 /** How a call wants to join a task. */

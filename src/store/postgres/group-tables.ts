@@ -119,7 +119,12 @@ export class GroupTables implements TaskTables {
         return true;
       case "keep_secret":
         this.#facts.secrets.set(write.name, write.value);
-        this.writes.secret(write.name, write.value);
+        this.writes.secrets.keep(write.name, write.value);
+        return true;
+      case "replace_secret":
+        if (write.value === null) this.#facts.secrets.delete(write.name);
+        else this.#facts.secrets.set(write.name, write.value);
+        this.writes.secrets.replace(write.name, write.value);
         return true;
       case "retire_owner":
         this.writes.retire(write);

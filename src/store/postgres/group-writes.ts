@@ -45,8 +45,8 @@ export class GroupWrites {
   #events: Kept[] = [];
   readonly #taken: number[] = [];
   #appended: Appended[] = [];
-  readonly #secrets = new Map<string, string>();
   readonly #retired: Retired[] = [];
+  readonly secrets = new SecretWrites();
   readonly admin = new AdminWrites();
   readonly outbox = new OutboxWrites();
 
@@ -102,25 +102,13 @@ export class GroupWrites {
     this.#appended.push(write);
   }
 
-  secret(name: string, value: string): void {
-    this.#secrets.set(name, value);
-  }
-
   retire(write: Retired): void {
     this.#retired.push(write);
   }
 
   get isEmpty(): boolean {
-    const all = [
-      this.#inserts,
-      this.#updates,
-      this.#removes,
-      this.#events,
-      this.#taken,
-      this.#secrets,
-      this.#retired,
-    ];
-    const isDone = this.admin.isEmpty && this.outbox.isEmpty;
+    const all = [this.#inserts, this.#updates, this.#removes, this.#events, this.#taken, this.#retired];
+    const isDone = this.admin.isEmpty && this.outbox.isEmpty && this.secrets.isEmpty;
     return isDone && all.every((each) => ("size" in each ? each.size : each.length) === 0);
   }
 
@@ -186,11 +174,7 @@ export class GroupWrites {
     this.#sendLines(sendRows, sql, codec);
     this.admin.send(send, sql);
     this.outbox.send(send, sql);
-    const secrets = [...this.#secrets].sort(([a], [b]) => compareNames(a, b));
-    sendRows(
-      sql.insertSecrets,
-      secrets.map(([name, value]) => secretTable.values("", { name, value }, inClear)),
-    );
+    this.secrets.send(send, sql);
     for (const { owner, forgetAt } of this.#retired) {
       send(owners.deleteMessages, owner);
       send(owners.unmarkCommits, owner);
@@ -239,4 +223,40 @@ export class GroupWrites {
       send(each, ids);
     for (const each of [sql.deleteEventsOf, sql.deleteLinesOf, sql.deleteMessagesOf]) send(each, ids);
   }
+}
+
+/** The writes of secrets. */
+class SecretWrites {
+  readonly #kept = new Map<string, string>();
+  readonly #replaced = new Map<string, string | null>();
+
+  keep(name: string, value: string): void {
+    if (this.#replaced.get(name) === null) this.#replaced.set(name, value);
+    else this.#kept.set(name, value);
+  }
+
+  replace(name: string, value: string | null): void {
+    if (!this.#kept.has(name)) this.#replaced.set(name, value);
+    else if (value === null) this.#kept.delete(name);
+    else this.#kept.set(name, value);
+  }
+
+  get isEmpty(): boolean {
+    return this.#kept.size === 0 && this.#replaced.size === 0;
+  }
+
+  send(send: (statement: string, ...values: SqlValue[]) => void, sql: WriteStatements): void {
+    const replaced = [...this.#replaced].flatMap(([name, value]): [string, string][] =>
+      value === null ? [] : [[name, value]],
+    );
+    const gone = [...this.#replaced].flatMap(([name, value]) => (value === null ? [toStored(name)] : []));
+    if (replaced.length > 0) send(sql.updateSecrets, ...inOrder(replaced));
+    if (gone.length > 0) send(sql.deleteSecrets, gone);
+    if (this.#kept.size > 0) send(sql.insertSecrets, ...inOrder([...this.#kept]));
+  }
+}
+
+function inOrder(secrets: readonly [string, string][]): ReturnType<typeof byColumn<Stored>> {
+  const sorted = secrets.toSorted(([a], [b]) => compareNames(a, b));
+  return byColumn(sorted.map(([name, value]) => secretTable.values("", { name, value }, inClear)));
 }

@@ -16,6 +16,7 @@ import {
 } from "../tables/of-task.ts";
 import { assertProven, recordColumns, taskTable } from "../tables/task.ts";
 import { columnsOf, idOf, integerOrNull, text, type Row, textOrStored } from "../row.ts";
+import { secretsIn } from "../secrets.ts";
 import type { JournalPage, KeyedTask, TaskFilter, WireName } from "../store.ts";
 import { storedOrNull, storedStarts, toStored } from "../stored-text.ts";
 import type { Database, SqlValue } from "./database.ts";
@@ -97,7 +98,7 @@ export class PostgresReader {
   async journal(id: string, from: string, limit: number): Promise<JournalPage> {
     const rows = await this.#database.read(this.#sql.journal, [toStored(id), toStored(from), limit + 1]);
     return readTask(id, () => {
-      const entries = rows.map(listedEntryIn);
+      const entries = rows.map((row) => listedEntryIn(id, row, this.#codec));
       return { entries: entries.slice(0, limit), next: entries[limit]?.key ?? null };
     });
   }
@@ -155,9 +156,9 @@ export class PostgresReader {
     return (await this.#first(this.#sql.anyTask, [])) !== undefined;
   }
 
-  async secret(name: string): Promise<string | undefined> {
-    const row = await this.#first(this.#sql.secret, [toStored(name)]);
-    return row === undefined ? undefined : text(row, { place: 0, name: "value" });
+  /** By their names, as stored. */
+  async secrets(): Promise<ReadonlyMap<string, string>> {
+    return secretsIn(await this.#database.read(this.#sql.secrets));
   }
 
   get #codec(): Codec {

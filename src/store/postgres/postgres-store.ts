@@ -22,7 +22,8 @@ import type {
   TaskStore,
   WireName,
 } from "../store.ts";
-import { Protection, type StoredSecrets } from "../protection.ts";
+import { Protection } from "../protection.ts";
+import { storedSecrets } from "../secrets.ts";
 import { claimStatements } from "./claim-sql.ts";
 import { hasRunnable } from "./claims.ts";
 import { namesIn, type Names } from "./names.ts";
@@ -68,7 +69,6 @@ class PostgresStore implements TaskStore {
   readonly #hearers = new Set<(isListening: boolean) => void>();
   readonly #onCommit = new Set<(commands: number) => void>();
   #protection = new Protection();
-  #lost: HoldfastError | undefined;
   #parts: OpenParts | undefined;
 
   constructor(url: string, settings: Settings) {
@@ -101,24 +101,22 @@ class PostgresStore implements TaskStore {
           for (const listener of this.#hearers) listener(isListening);
         },
       });
-      try {
-        const sealing = await this.#protection.start(secretsOf(parts));
-        if (sealing !== undefined) parts.database.codecs.use(sealing);
-      } catch (error) {
-        await parts.close();
-        throw error;
-      }
+      const { reader, queue, database } = parts;
+      await this.#protection.begin({
+        secrets: storedSecrets(
+          () => reader.secrets(),
+          (command) => queue.write(command),
+        ),
+        hasTasks: () => reader.hasTasks(),
+        encrypt: (sealing) => database.codecs.use(sealing),
+        close: () => parts.close(),
+      });
       this.#parts = parts;
     });
   }
 
   protect(protection: Protection): void {
     this.#protection = protection;
-  }
-
-  hashKey(): Uint8Array | undefined {
-    this.#open();
-    return this.#protection.hashKey;
   }
 
   close(): Promise<void> {
@@ -133,8 +131,8 @@ class PostgresStore implements TaskStore {
   async write(command: TaskCommand): Promise<CommandResult> {
     const { queue } = this.#open();
     assertCommand(command);
-    const kept = command.type === "keep_secret" ? this.#protection.keepSecret(command) : undefined;
-    if (kept !== undefined) return kept;
+    const written = this.#protection.written(command);
+    if (written !== undefined) return written;
     const result = this.#protection.shown(await queue.write(command));
     // Any owner may now claim tasks queued for the lost one.
     if (command.type === "reclaim" && result.ok) this.#publish("gap");
@@ -143,8 +141,7 @@ class PostgresStore implements TaskStore {
 
   async renew(): Promise<Renewal> {
     const { owners } = this.#open();
-    const [renewal, lost] = await Promise.all([owners.renew(), this.#nowEncrypted()]);
-    return lost === undefined ? renewal : { held: false, gone: [], others: 0, lost };
+    return this.#protection.renewed(() => owners.renew());
   }
 
   async rejoin(): Promise<void> {
@@ -245,15 +242,6 @@ class PostgresStore implements TaskStore {
     this.#onCommit.add(listener);
   }
 
-  /** Another process may have encrypted the store. */
-  async #nowEncrypted(): Promise<HoldfastError | undefined> {
-    const { reader } = this.#open();
-    this.#lost ??= await this.#protection.lost({
-      keep: async ({ name }) => (await reader.secret(name)) ?? null,
-    });
-    return this.#lost;
-  }
-
   #publish(changes: StoreChanges): void {
     this.#feed.publish(changes, "self");
     if (changes === "gap") this.#parts?.channel.send(changes);
@@ -263,21 +251,9 @@ class PostgresStore implements TaskStore {
   #open(): OpenParts {
     this.#lifecycle.assertOpen();
     if (this.#parts === undefined) throw new HoldfastError("store_closed", "The store is not open.");
-    if (this.#lost !== undefined) throw this.#lost;
+    this.#protection.assertHeld();
     return this.#parts;
   }
-}
-
-function secretsOf({ queue, reader }: OpenParts): StoredSecrets {
-  return {
-    keep: async (command) => {
-      const known = await reader.secret(command.name);
-      if (known !== undefined || command.value === null) return known ?? null;
-      const kept = await queue.write({ ...command, type: "keep_secret" });
-      return "value" in kept ? kept.value : null;
-    },
-    hasTasks: () => reader.hasTasks(),
-  };
 }
 
 interface ReportParts {

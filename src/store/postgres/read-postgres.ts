@@ -1,6 +1,6 @@
 import type { StoredTasks } from "../export-journal.ts";
 import type { KeyRing } from "../encryption-keys.ts";
-import { sealingOf } from "../protection.ts";
+import { Protection } from "../protection.ts";
 import { openPool, unusableAt } from "./connections.ts";
 import { Database } from "./database.ts";
 import { prepareSchema } from "./migrate.ts";
@@ -25,7 +25,7 @@ export async function readPostgres<T>(
   try {
     await prepareSchema(database, names, undefined);
     const reader = new PostgresReader(database, names);
-    const sealing = await sealingOf(reader, keys);
+    const sealing = await Protection.readOnly(() => reader.secrets(), keys);
     if (sealing !== undefined) database.codecs.use(sealing);
     return await read(reader);
   } catch (error) {

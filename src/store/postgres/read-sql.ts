@@ -29,7 +29,7 @@ export function readStatements(names: Names) {
     `coalesce(principal, '') = coalesce(${principal}::text, '') AND (principal IS NULL) = (${principal}::text IS NULL)`;
   return {
     anyTask: `SELECT id FROM ${names.task} WHERE id > '' ORDER BY id LIMIT 1`,
-    secret: `SELECT value FROM ${names.secret} WHERE name = $1`,
+    secrets: `SELECT name, value FROM ${names.secret}`,
     tasks: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[])`,
     withOutcomes: `SELECT ${recordColumns}, ${outcomeBody.list("outcome")} FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
       WHERE task.id = ANY($1::text[])`,

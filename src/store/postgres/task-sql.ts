@@ -39,6 +39,9 @@ export function writeStatements(names: Names) {
       WHERE line.task_id = gone.task_id AND line.list = 'log' AND line.seq = gone.seq`,
     /** Fails if another process was first, whose secret then counts. */
     insertSecrets: insertRows(secretTable, secret),
+    updateSecrets: `UPDATE ${secret} SET value = new.value FROM unnest($1::text[], $2::text[]) AS new (name, value)
+      WHERE secret.name = new.name`,
+    deleteSecrets: `DELETE FROM ${secret} WHERE name = ANY($1::text[])`,
     deleteTasks: `DELETE FROM ${task} WHERE id = ANY($1::text[])`,
     deleteChildren: `DELETE FROM ${child} WHERE id = ANY($1::text[])`,
     deleteRequests: ofTasks(request),
@@ -116,7 +119,7 @@ export function factStatements(names: Names) {
     /** Without expired ones, of which there may be very many. */
     lockRunning: `SELECT ${recordColumns} FROM ${task} WHERE state = 'running' AND owner = $1 AND id > $2
       AND (sweep_at IS NULL OR sweep_at > $3) ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED`,
-    secret: `SELECT value FROM ${secret} WHERE name = $1`,
+    secret: `SELECT value FROM ${secret} WHERE name = $1 FOR UPDATE`,
   };
 }
 

@@ -170,7 +170,7 @@ export function groupLength(commands: Iterable<TaskCommand>): number {
   return count;
 }
 
-/** Commands about many tasks or deliveries. */
+/** Commands about many tasks or deliveries, and one that fails if a key is taken. */
 function isAlone({ type }: TaskCommand): boolean {
   return aloneTypes.has(type);
 }
@@ -183,6 +183,7 @@ const aloneTypes: ReadonlySet<TaskCommandName> = new Set([
   "claim_deliveries",
   "resend_deliveries",
   "trim_deliveries",
+  "rekey",
 ]);
 
 /** Only the first waits and events of a task are read, and failed entries are removed from its journal before other commands write there. */

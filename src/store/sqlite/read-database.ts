@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { assertNodeVersion } from "../../task/package.ts";
 import type { StoredTasks } from "../export-journal.ts";
 import type { KeyRing } from "../encryption-keys.ts";
-import { sealingOf } from "../protection.ts";
+import { Protection } from "../protection.ts";
 import { connect } from "./connect.ts";
 import { existingDatabase } from "./database-path.ts";
 import { assertMigrated } from "./migrate.ts";
@@ -56,7 +56,7 @@ async function readOnce<T>(
     assertMigrated(db, file);
     const reader = new SqliteReader(new Statements(db));
     db.exec("BEGIN");
-    const sealing = await sealingOf(reader, keys);
+    const sealing = await Protection.readOnly(() => reader.secrets(), keys);
     if (sealing !== undefined) reader.encrypt(sealing);
     return await read(storedTasks(reader));
   } finally {

@@ -251,8 +251,11 @@ export const deleteFailures =
 export const insertOutcome = insertInto(outcomeTable);
 
 export const insertSecret = `${insertInto(secretTable)} ON CONFLICT (name) DO NOTHING`;
+export const updateSecret = "UPDATE secret SET value = ? WHERE name = ?";
 export const selectAnyTask = "SELECT 1 FROM task WHERE id > '' LIMIT 1";
 export const selectSecret = "SELECT value FROM secret WHERE name = ?";
+export const selectSecrets = "SELECT name, value FROM secret";
+export const deleteSecret = "DELETE FROM secret WHERE name = ?";
 
 export const selectHasTask = "SELECT 1 FROM task WHERE id = ?";
 export const insertMessage = insertInto(messageTable);

@@ -18,6 +18,7 @@ import { type ClaimingHandler, compareNames, type HandlerName, noTurns } from ".
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { QueueLength } from "../queue-length.ts";
+import { secretsIn } from "../secrets.ts";
 import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
@@ -40,8 +41,6 @@ import { latestTime } from "../../task/time.ts";
 const maxPassedBytes = 4 * 1024 * 1024;
 
 const keyedAt = columnsOf(["id", "idempotency_key"]);
-
-const secretAt = columnsOf(["value"]);
 
 const sweepAt = columnsOf(["at"]);
 
@@ -141,7 +140,7 @@ export class SqliteReader {
     const entries: ListedEntry[] = [];
     let passed = 0;
     for (const row of this.#sql.rows(sql.selectJournal).iterate(toStored(id), toStored(from), limit + 1)) {
-      const entry = listedEntryIn(row);
+      const entry = listedEntryIn(id, row, this.#sql.codec);
       if (entries.length === limit || passed >= maxPassedBytes) return { entries, next: entry.key };
       entries.push(entry);
       passed += entry.bytes;
@@ -264,9 +263,9 @@ export class SqliteReader {
     return this.#sql.get(sql.selectAnyTask) !== undefined;
   }
 
-  secret(name: string): string | undefined {
-    const row = this.#sql.get(sql.selectSecret, name);
-    return row === undefined ? undefined : text(row, secretAt.value);
+  /** By their names, as stored. */
+  secrets(): ReadonlyMap<string, string> {
+    return secretsIn(this.#sql.all(sql.selectSecrets));
   }
 
   close(): void {

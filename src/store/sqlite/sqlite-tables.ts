@@ -173,6 +173,10 @@ export class SqliteTables implements TaskTables {
       case "keep_secret":
         this.#sql.run(sql.insertSecret, write.name, write.value);
         return true;
+      case "replace_secret":
+        if (write.value === null) this.#sql.run(sql.deleteSecret, write.name);
+        else this.#sql.run(sql.updateSecret, write.value, write.name);
+        return true;
       case "retire_owner":
         this.#ownerWrites.retire(write.owner, write.forgetAt);
         return true;

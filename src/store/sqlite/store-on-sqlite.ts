@@ -31,7 +31,8 @@ import { messageOf } from "./sqlite-error.ts";
 import type { SqliteReader } from "./sqlite-reader.ts";
 import { reportsOf } from "./sqlite-reports.ts";
 import type { Sealing } from "../cipher.ts";
-import { Protection, type StoredSecrets } from "../protection.ts";
+import { Protection } from "../protection.ts";
+import { storedSecrets } from "../secrets.ts";
 import type { Writer } from "./writer.ts";
 import { summedByTool, type QueueLength } from "../queue-length.ts";
 
@@ -70,7 +71,6 @@ export class StoreOnSqlite implements TaskStore {
   readonly #onCommit = new Set<(commands: number) => void>();
   #database: OpenDatabase | undefined;
   #protection = new Protection();
-  #lost: HoldfastError | undefined;
 
   /** `place` names the database in messages. */
   constructor(place: string, opening: Opening) {
@@ -90,24 +90,22 @@ export class StoreOnSqlite implements TaskStore {
           this.#sessionFeed.publish(sessions, "others");
         },
       });
-      try {
-        const sealing = await this.#protection.start(secretsOf(database));
-        if (sealing !== undefined) database.encrypt(sealing);
-      } catch (error) {
-        await database.close();
-        throw error;
-      }
+      const { reader, writer } = database;
+      await this.#protection.begin({
+        secrets: storedSecrets(
+          () => reader.secrets(),
+          (command) => writer.write(command),
+        ),
+        hasTasks: async () => reader.hasTasks(),
+        encrypt: (sealing) => database.encrypt(sealing),
+        close: () => database.close(),
+      });
       this.#database = database;
     });
   }
 
   protect(protection: Protection): void {
     this.#protection = protection;
-  }
-
-  hashKey(): Uint8Array | undefined {
-    this.#open();
-    return this.#protection.hashKey;
   }
 
   close(): Promise<void> {
@@ -122,8 +120,8 @@ export class StoreOnSqlite implements TaskStore {
   async write(command: TaskCommand): Promise<CommandResult> {
     const database = this.#open();
     assertCommand(command);
-    const kept = command.type === "keep_secret" ? this.#protection.keepSecret(command) : undefined;
-    if (kept !== undefined) return kept;
+    const written = this.#protection.written(command);
+    if (written !== undefined) return written;
     const result = this.#protection.shown(await database.writer.write(command));
     if (command.type === "reclaim" && result.ok && "next" in result && result.next === null) {
       database.forget(command.owner);
@@ -137,9 +135,9 @@ export class StoreOnSqlite implements TaskStore {
 
   async renew(): Promise<Renewal> {
     const database = this.#open();
-    const lost = database.writer.dead ?? (await database.lost?.()) ?? (await this.#nowEncrypted());
+    const lost = database.writer.dead ?? (await database.lost?.());
     if (lost !== undefined) return { held: false, gone: [], others: 0, lost };
-    return this.#read(() => this.#open().others.renew());
+    return this.#protection.renewed(() => this.#read(() => this.#open().others.renew()));
   }
 
   readonly sessions: SessionStore = {
@@ -266,13 +264,6 @@ export class StoreOnSqlite implements TaskStore {
     this.#onCommit.add(listener);
   }
 
-  /** Another process may have encrypted the store. */
-  async #nowEncrypted(): Promise<HoldfastError | undefined> {
-    const { reader } = this.#open();
-    this.#lost ??= await this.#protection.lost({ keep: async ({ name }) => reader.secret(name) ?? null });
-    return this.#lost;
-  }
-
   /** Resolves with the number of sessions that it changed or deleted. */
   async #writeSessions(command: SessionCommand): Promise<number> {
     const { count, news } = await this.#open().writer.write({ type: "sessions", command });
@@ -283,7 +274,7 @@ export class StoreOnSqlite implements TaskStore {
   #open(): OpenDatabase {
     this.#lifecycle.assertOpen();
     if (this.#database === undefined) throw new HoldfastError("store_closed", "The store is not open.");
-    if (this.#lost !== undefined) throw this.#lost;
+    this.#protection.assertHeld();
     return this.#database;
   }
 
@@ -303,18 +294,6 @@ export class StoreOnSqlite implements TaskStore {
       });
     }
   }
-}
-
-function secretsOf({ writer, reader }: OpenDatabase): StoredSecrets {
-  return {
-    keep: async (command) => {
-      const known = reader.secret(command.name);
-      if (known !== undefined || command.value === null) return known ?? null;
-      const kept = await writer.write({ ...command, type: "keep_secret" });
-      return "value" in kept ? kept.value : null;
-    },
-    hasTasks: async () => reader.hasTasks(),
-  };
 }
 
 /**

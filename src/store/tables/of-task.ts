@@ -116,6 +116,16 @@ const methods: Readonly<Record<InputMethod, true>> = {
   "roots/list": true,
 };
 
+/** Encrypted too: otherwise, readers of the store could find out by trial which question or arguments have it. */
+const aHash: Kind<string | null, JournalEntry> = {
+  ...orNull(aText),
+  sealing: {
+    areWords: true,
+    seal: (hash, convert, { key }) => convert(hash ?? "", key),
+    open: (hash, convert, { key }) => convert(hash ?? "", key),
+  },
+};
+
 const byKey = { key: ({ key }: JournalEntry): string => key };
 
 /** `place` grows in the order of first writes to a task. The request of a call or an event is a name, which is searched for. */
@@ -126,7 +136,7 @@ export const journalTable = new Table<JournalEntry & { readonly place: number }>
     kind: aName(kinds),
     method: orNull(aName(methods)),
     request: sealed(orNull(aText), { ...byKey, when: ({ kind }: JournalEntry) => kind === "input" }),
-    requestHash: orNull(aText),
+    requestHash: aHash,
     value: sealed(orNull(aText), byKey),
     error: sealed(orNull(aText), byKey),
     deadlineAt: orNull(anInteger),
@@ -158,9 +168,9 @@ const heads = [
 export const journalEntry = journalTable.pick(...heads, "request", "value", "error");
 export const journalHead = journalTable.pick(...heads, "place");
 export const journalEnd = journalTable.pick("key", "value", "error");
-/** The entry of a row of `journalHead` and its size. */
-export function listedEntryIn(row: Row): ListedEntry {
-  return { ...journalHead.decode(row), bytes: integer(row, sizeAt) };
+/** The entry of the task `of` in a row of `journalHead` and its size. */
+export function listedEntryIn(of: string, row: Row, codec: Codec): ListedEntry {
+  return { ...journalHead.read(of, row, codec), bytes: integer(row, sizeAt) };
 }
 
 const sizeAt = { place: journalHead.names.length, name: "bytes" };

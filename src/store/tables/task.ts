@@ -172,7 +172,8 @@ export const taskTable = new Table<TaskRecord>("task", {
     tool: once(aText),
     parent: once(orNull(json<ParentTask>(isParent))),
     idempotencyKey: orNull(aText),
-    requestHash: once(aText),
+    /** Encrypted too: otherwise, readers of the store could find out by trial which arguments have it. */
+    requestHash: once(withWords(aText, (hash, convert) => convert(hash))),
     requiredScopes: once(words),
     notifies: once(orNone(words)),
     state: checkedName(states),

@@ -13,7 +13,8 @@ import { messages, words, type Target } from "./target.ts";
 
 /** Every decoder, on what JSON it is; what is none goes to those that read texts. */
 export async function decoding(): Promise<Target> {
-  const sealer = { clock: systemClock, secret: async () => new Uint8Array(32) };
+  const key = new Uint8Array(32);
+  const sealer = { clock: systemClock, secret: async () => ({ current: key, accepted: [key] }) };
   const server = {
     taskId: "t",
     status: "completed",

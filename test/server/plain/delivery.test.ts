@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Leaving, Runtime } from "../../../src/runtime/runtime.ts";
-import { callKey } from "../../../src/server/plain/call-keys.ts";
+import { callKeys } from "../../../src/runtime/call-keys.ts";
 import { Deliveries } from "../../../src/server/plain/delivery.ts";
 import type { PlainCall } from "../../../src/server/plain/plain-call.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
@@ -53,7 +53,8 @@ function setup({
 }
 
 const released = "release, delete in 600000";
-const key = callKey({}, { principal: "ann", session: undefined }, "tool", {}) ?? "";
+const secret = { current: Buffer.alloc(32), accepted: [] };
+const { key = "" } = callKeys(secret, { principal: "ann", tool: "tool", arguments: {} }) ?? {};
 const task = { id: "t", idempotencyKey: key, promised: false } as TaskRecord;
 const caller = (more: Partial<PlainCall> = {}): PlainCall =>
   ({ isWaitedFor: () => true, ...more }) as PlainCall;

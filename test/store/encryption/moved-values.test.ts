@@ -82,6 +82,8 @@ async function readAll(store: TaskStore, name: string): Promise<readonly unknown
     () => store.request(id),
     () => store.journalEntry(id, "step"),
     () => store.journalEntry(id, "other"),
+    () => store.journalEntry(id, "ask"),
+    async () => (await store.journal(id, "", 9)).entries.map(({ key, requestHash }) => [key, requestHash]),
     () => store.journalEnds(id, ["step", "other"]),
     () => store.logs?.read(id, "log", 0, 9),
     () => store.logs?.read(id, "output", 0, 9),

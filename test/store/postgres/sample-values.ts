@@ -49,6 +49,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "write.deleteLines": [some, all(1)],
   "write.deleteLinesOf": [some],
   "write.insertSecrets": [["name"], ["value"]],
+  "write.updateSecrets": [["name"], ["value"]],
+  "write.deleteSecrets": [["name"]],
   "write.deleteTasks": [some],
   "write.deleteChildren": [some],
   "write.deleteRequests": [some],
@@ -78,7 +80,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
 
   "read.tasks": [[id(7), id(8)]],
   "read.anyTask": [],
-  "read.secret": ["one"],
+  "read.secrets": [],
   "read.withOutcomes": [[id(18), id(20)]],
   "read.snapshot": [id(18)],
   "read.snapshot of a finished one": [id(20)],

@@ -50,6 +50,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   deleteOutcome: ["outcome PRIMARY KEY (task_id=?)"],
   deleteOwner: ["owner PRIMARY KEY (id=?)", "task INDEX task_unfinished (id>?)"],
   deleteRequest: ["request PRIMARY KEY (task_id=?)"],
+  deleteSecret: ["secret PRIMARY KEY (name=?)"],
   deleteTask: ["task PRIMARY KEY (id=?)"],
   insertChange: [],
   insertLine: [],
@@ -102,6 +103,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectRequest: ["request PRIMARY KEY (task_id=?)"],
   selectRunning: ["task INDEX task_unfinished (id>?)"],
   selectSecret: ["secret PRIMARY KEY (name=?)"],
+  selectSecrets: [],
   selectTaskWithInputs: ["task PRIMARY KEY (id=?)", "journal INDEX journal_open_input (task_id=?) LEFT-JOIN"],
   countEvents: ["event INDEX event_kept (task_id=?)"],
   deleteChild: ["child PRIMARY KEY (id=?)"],
@@ -119,6 +121,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectFirstEvent: ["event INDEX event_kept (task_id=? AND name=?)"],
   selectFirstEventWait: ["journal INDEX journal_open_event (task_id=? AND request=?)"],
   selectKnownEvent: ["event INDEX event_dedupe (task_id=? AND dedupe_id=?)"],
+  updateSecret: ["secret PRIMARY KEY (name=?)"],
   updateEventTaken: ["event INTEGER PRIMARY KEY (rowid=?)"],
   selectSession: ["session PRIMARY KEY (id=?)"],
   selectSessionHolders: ["SCAN session INDEX session_principal"],
@@ -179,6 +182,7 @@ const readsAll = [
   "selectMark", // once, if the file seems to be another one
   "countTasks", // once, if a counter is damaged
 
+  "selectSecrets", // a handful
   "countSessions",
   "countReady",
   "countParked",

@@ -8,6 +8,7 @@
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/server";
+import type { Secret } from "../../../task/secret.ts";
 
 /** What the next process has to know of a request to answer it. */
 export interface OpenCall {
@@ -39,10 +40,10 @@ const sealBytes = 16;
 /** Writes and reads the ids of one session. */
 export class EventIds {
   readonly #session: string;
-  readonly #key: Uint8Array | undefined;
+  readonly #key: Secret | undefined;
 
   /** `session`: its name in the store. `key`: the same in all processes. */
-  constructor(session: string, key: Uint8Array | undefined) {
+  constructor(session: string, key: Secret | undefined) {
     this.#session = session;
     this.#key = key;
   }
@@ -52,7 +53,7 @@ export class EventIds {
     if (this.#key === undefined || calls.length === 0 || calls.length > mostCalls) return "";
     for (const each of [calls, calls.map(({ id }) => ({ id }))]) {
       const json = Buffer.from(JSON.stringify(each));
-      const text = Buffer.concat([this.#seal(json, this.#key), json]).toString("base64url");
+      const text = Buffer.concat([this.#seal(json, this.#key.current), json]).toString("base64url");
       if (text.length <= mostChars) return `-${text}`;
     }
     return "";
@@ -70,7 +71,8 @@ export class EventIds {
   #open(sealed: Buffer): OpenCall[] | undefined {
     if (this.#key === undefined || sealed.length <= sealBytes) return undefined;
     const json = sealed.subarray(sealBytes);
-    const isOurs = timingSafeEqual(this.#seal(json, this.#key), sealed.subarray(0, sealBytes));
+    const seal = sealed.subarray(0, sealBytes);
+    const isOurs = this.#key.accepted.some((key) => timingSafeEqual(this.#seal(json, key), seal));
     return isOurs ? (JSON.parse(json.toString()) as OpenCall[]) : undefined;
   }
 

@@ -1,3 +1,5 @@
+import type { SecretName } from "../../../runtime/secrets.ts";
+import type { Secret } from "../../../task/secret.ts";
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { SessionListener, SessionRoom, SessionStore } from "../../../store/session-store.ts";
@@ -18,7 +20,7 @@ export interface SessionEnd {
 export interface SessionRecordsSetup {
   readonly store: SessionStore;
   /** The key of that name in the store. */
-  readonly secret: (name: string) => Promise<Uint8Array>;
+  readonly secret: (name: SecretName) => Promise<Secret>;
   readonly clock: Clock;
   readonly room: SessionRoom;
   readonly onError: OnError;
@@ -51,8 +53,8 @@ export class SessionRecords {
   }
 
   /** The key that seals what the ids of events say; undefined if the store cannot be read. */
-  async eventKey(): Promise<Uint8Array | undefined> {
-    let key: Uint8Array | undefined;
+  async eventKey(): Promise<Secret | undefined> {
+    let key: Secret | undefined;
     await this.#written(async () => {
       key = await this.#secret("session-events");
     });

@@ -1,3 +1,4 @@
+import type { Secret } from "../../../task/secret.ts";
 import {
   isInitializeRequest,
   isJSONRPCRequest,
@@ -81,7 +82,7 @@ export class Session implements PolledSession {
     id: string,
     owner: Sender,
     setup: SessionSetup,
-    { eventKey, isRestored }: { readonly eventKey: Uint8Array | undefined; readonly isRestored: boolean },
+    { eventKey, isRestored }: { readonly eventKey: Secret | undefined; readonly isRestored: boolean },
   ) {
     this.id = id;
     this.key = sessionKey(id);

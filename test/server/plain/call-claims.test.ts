@@ -1,33 +1,9 @@
 import { expect, it } from "vitest";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
-import { callKey, furtherKey, isCallKey } from "../../../src/server/plain/call-keys.ts";
+import { furtherKey } from "../../../src/runtime/call-keys.ts";
 import { KeyClaims, Tried } from "../../../src/server/plain/call-tasks.ts";
-import { scopeOf, type PlainCall } from "../../../src/server/plain/plain-call.ts";
+import type { PlainCall } from "../../../src/server/plain/plain-call.ts";
 import type { KeyedTask } from "../../../src/store/store.ts";
-
-it("tells owners apart by their principals, else by their sessions", () => {
-  const [ann, session, nobody] = [
-    { principal: "ann", session: "s" },
-    { principal: null, session: "s" },
-    { principal: null, session: undefined },
-  ];
-  expect([ann, session, nobody].map(scopeOf)).toEqual(["principal:ann", "session:s", undefined]);
-  expect(callKey({}, nobody, "t", {})).toBeUndefined();
-  // A principal's sessions share its calls.
-  expect(callKey({}, ann, "t", {})).toBe(callKey({}, { ...ann, session: "other" }, "t", undefined));
-  expect(callKey({}, session, "t", {})).not.toBe(callKey({}, { ...session, session: "other" }, "t", {}));
-  // Another tenant of the same person means other data.
-  const tenants = [undefined, {}, { org: "a" }, { org: "b" }].map((claims) =>
-    callKey({}, ann, "t", {}, claims),
-  );
-  expect(tenants[1]).toBe(tenants[0]);
-  expect(new Set(tenants).size).toBe(3);
-  expect([callKey({}, session, "t", { a: 1 }) ?? null, "k".repeat(22), null].map(isCallKey)).toEqual([
-    true,
-    false,
-    false,
-  ]);
-});
 
 const callOf = (principal: string, isWaitedFor = true): PlainCall =>
   ({ owner: { principal, session: undefined }, isWaitedFor: () => isWaitedFor }) as PlainCall;
@@ -37,7 +13,8 @@ function claimsOf(keyed: readonly KeyedTask[], awaited: readonly string[] = []):
   let names = 0;
   const runtime = {
     clock: { uniqueName: () => `${++names}`, now: () => 0, elapsed: () => 0 },
-    withKeys: async (_principal: string, _prefix: string, limit: number) => keyed.slice(0, limit),
+    withKeys: async (_principal: string, prefix: string, limit: number) =>
+      keyed.filter(({ key }) => key.startsWith(prefix)).slice(0, limit),
   };
   const isAwaited = (id: string): boolean => awaited.includes(id);
   const onLeave = () => () => undefined;
@@ -60,13 +37,27 @@ it.each<[string, KeyClaims, readonly string[], object]>([
 ])("claims %s", async (_, claims, gone, expected) => {
   const tried = new Tried();
   for (const id of gone) tried.gone.add(id);
-  expect(await claims.claim("k", callOf("ann"), tried)).toMatchObject(expected);
+  expect(await claims.claim({ key: "k", others: [] }, callOf("ann"), tried)).toMatchObject(expected);
+});
+
+it("claims a task that has an earlier key of the call", async () => {
+  const claims = claimsOf([{ id: "t0", key: "earlier" }]);
+  const tried = new Tried();
+  expect(await claims.claim({ key: "k", others: ["earlier"] }, callOf("ann"), tried)).toMatchObject({
+    key: "earlier",
+    task: "t0",
+  });
+  tried.gone.add("t0");
+  expect(await claims.claim({ key: "k", others: ["earlier"] }, callOf("ann"), tried)).toMatchObject({
+    key: "k",
+    task: undefined,
+  });
 });
 
 it("claims a key for one call of a principal at a time, as long as that is connected", async () => {
   const claims = claimsOf([]);
   const claim = (principal: string, isWaitedFor?: boolean): ReturnType<KeyClaims["claim"]> =>
-    claims.claim("k", callOf(principal, isWaitedFor), new Tried());
+    claims.claim({ key: "k", others: [] }, callOf(principal, isWaitedFor), new Tried());
   const first = await claim("ann", false);
   const retry = await claim("ann");
   const other = await claim("ann");
