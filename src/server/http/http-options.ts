@@ -153,6 +153,11 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
   /** Maximum number of messages in one batch (protocol 2025-03-26 and before); more get 400. Default 50. */
   readonly maxBatch?: number = number({ min: 1, default: 50, variable: "HOLDFAST_MAX_BATCH" });
   /**
+   * Maximum number of streams on which clients of 2026-07-28 listen (`subscriptions/listen`). A new one above the limit ends the oldest of the
+   * principal, or of the address, that has most, if that has more; otherwise it gets 429. Default 10,000.
+   */
+  readonly maxListens?: number = number({ min: 1, default: 10_000, variable: "HOLDFAST_MAX_LISTENS" });
+  /**
    * Whether clients of protocol 2025-11-25 and before get a session. A session has a stream for notifications and questions, and replays
    * what a client missed when a stream broke: the newest 1,000 messages or 4 MiB, whichever is less. All sessions together hold 256 MiB;
    * above that, the principal that holds most loses its oldest messages first. A session survives a restart of its server: the factory

@@ -18,7 +18,7 @@ import { identityOf, type AuthorIdentity } from "../server-identity.ts";
 import type { TaskServer } from "../task-server.ts";
 import { TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
 import type { Sender } from "./identify.ts";
-import type { FetchHandlerOptions } from "./http-options.ts";
+import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
 import { sessionLimits } from "./limits.ts";
 import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
 import { internalError, notAcceptable } from "./sessions/refusals.ts";
@@ -72,7 +72,7 @@ export class Messages {
     this.#endNews = server.onListChange(() => this.notify.toolsChanged());
     this.#ours = new TaskRequests(server, unread);
     this.#verdicts = new Verdicts(() => server.verdictServer(), maxBytes);
-    this.#listeners = new TaskListeners(server, unread);
+    this.#listeners = new TaskListeners(server, unread, httpSettings(options).maxListens);
     const answerForm = options.enableJsonResponse === true ? "json" : undefined;
     this.#earlier =
       options.sessions === false

@@ -9,19 +9,20 @@ import {
 } from "../../generation/2026-07-28-listen.ts";
 import { readCapabilities } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { HoldfastError } from "../../task/fault.ts";
+import { HoldfastError, jsonRpcCodeOf } from "../../task/fault.ts";
 import type { Sender } from "./identify.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
 import { PerPrincipal, shareOf, type Share } from "../per-principal.ts";
 import { type UnreadBytes, UnreadError, type Backlog } from "./unread-bytes.ts";
 import { isStream, messageEvent, keepAliveComment, keepAliveMs, sseEvents } from "./sse.ts";
+import { tooManyRequests } from "./too-many-requests.ts";
 import { watchedStream } from "./watched-stream.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { Listening } from "../listen/listening.ts";
 
-/** Of all principals together. */
-const mostStreams = 1_024;
+/** When a place may be free, in ms. */
+const retryAfterMs = 5_000;
 
 /** Whether `request` declares to be a listen request; the SDK refuses invalid ones. */
 export function isListen({ method, headers }: Request): boolean {
@@ -48,7 +49,7 @@ export class TaskListeners {
   readonly #ofTasks = new Set<TaskStream>();
   #closed = false;
 
-  constructor(server: TaskServer, unread: UnreadBytes, max = mostStreams) {
+  constructor(server: TaskServer, unread: UnreadBytes, max: number) {
     this.#server = server;
     this.#unread = unread;
     this.#max = max;
@@ -158,7 +159,8 @@ function idOf({ id }: JsonObject): SubscriptionId {
 }
 
 function full(body: JsonObject): Response {
-  return failure(idOf(body), { code: -32603, message: "Subscription limit reached" }, 200);
+  const message = "Too many clients are listening to this server. Poll your tasks, or listen again later.";
+  return tooManyRequests(body, { code: jsonRpcCodeOf("limit_reached"), message, data: { retryAfterMs } });
 }
 
 function failure(id: SubscriptionId, error: object, status: number): Response {

@@ -142,8 +142,12 @@ function listening(listeners: TaskListeners) {
 it("ends the oldest stream of who listens most for another, and of nobody else", async () => {
   const listen = listening(new TaskListeners({} as TaskServer, new UnreadBytes(Infinity), 3));
   const [first] = [await listen("ann"), await listen("ann"), await listen("ann")];
-  expect(await (await listen("ann")).text()).toContain("Subscription limit reached");
+  const refused = await listen("ann");
+  expect([refused.status, JSON.parse(await refused.text())]).toMatchObject([
+    429,
+    { id: "ann", error: { code: -32_000, data: { retryAfterMs: 5_000 } } },
+  ]);
   await listen("bob");
   expect(await first?.text()).toContain('"id":"ann"');
-  expect(await (await listen("bob")).text()).toContain("Subscription limit reached");
+  expect((await listen("bob")).status).toBe(429);
 });
