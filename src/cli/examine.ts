@@ -58,13 +58,15 @@ function authorization(isHttp: boolean, { sendsToken, login }: Caller): CheckJso
 
 async function tools({ client, signal }: Session): Promise<CheckJson> {
   const check = "tools";
-  const listed = await listTools(client, signal).catch((error: unknown) => {
+  const found = await listTools(client, signal).catch((error: unknown) => {
     if (error instanceof TaskClientError && error.code === "unauthorized") return error;
     throw error;
   });
-  if (listed instanceof TaskClientError) return { check, works: false, detail: listed.message };
-  if (listed === undefined) return { check, works: false, detail: "the server does not list its tools" };
+  if (found instanceof TaskClientError) return { check, works: false, detail: found.message };
+  if (found === undefined) return { check, works: false, detail: "the server does not list its tools" };
   const support = taskSupport(client);
+  const { tools: listed, problems } = found;
+  if (problems.length > 0) return { check, works: false, detail: problems.join("; ") };
   const taskTools = listed.filter((tool) => support(tool) === "optional" || support(tool) === "required");
   const names = taskTools.map((tool) => `${tool.name} (${support(tool)})`).join(", ");
   const count = `${listed.length} ${listed.length === 1 ? "tool" : "tools"}`;

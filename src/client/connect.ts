@@ -35,6 +35,7 @@ import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
 import { setSdkQuestionHandlers } from "./question/sdk-question-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
 import { readReply } from "./reply/reply.ts";
+import { ReadableLists } from "./reply/readable-lists.ts";
 import { TaskClientError } from "./task-client-error.ts";
 
 /**
@@ -98,6 +99,7 @@ export async function connectWith(
   const receivedTasks = (version: unknown, own: JsonObject): object | undefined =>
     clientGenerations[generationOf(version)].receiving?.capability(own);
   const generations = new PreparedGenerations({ capabilities, clientInfo });
+  const lists = new ReadableLists();
   const store = typeof handles === "string" ? fileHandles(handles) : handles;
   // Before connecting: the first question may come with the handshake.
   const shared = receives ? await loadReceiver(receiveTasks) : undefined;
@@ -111,8 +113,10 @@ export async function connectWith(
       clientInfo,
       capabilities: declaredCapabilities(capabilities, listen),
       rewriteOutgoing: (message) =>
-        generations.rewriteOutgoing(rewriteInitialize(message, receives ? receivedTasks : undefined)),
-      rewriteIncoming: (message) => generations.rewriteIncoming(message),
+        lists.rewriteOutgoing(
+          generations.rewriteOutgoing(rewriteInitialize(message, receives ? receivedTasks : undefined)),
+        ),
+      rewriteIncoming: (message) => lists.rewriteIncoming(generations.rewriteIncoming(message)),
       prepare: (client) => {
         if (onInput !== undefined)
           setSdkQuestionHandlers(client, capabilities, onInput, inOwnContext, tracing);

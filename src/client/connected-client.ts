@@ -5,7 +5,7 @@ import type {
   GetPromptResult,
   RequestOptions,
 } from "@modelcontextprotocol/client";
-import { readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
+import { plainRead, readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
 import type { ProgressTokens } from "./call/progress-tokens.ts";
 import type { ClientClock } from "./clock.ts";
 import type { StoredCall, HandleStore } from "./handles/handle-store.ts";
@@ -13,6 +13,7 @@ import { failureOf } from "./client-events.ts";
 import type { UserCallbacks } from "./question/ask-user.ts";
 import type { TaskClient, CallAndWaitOptions, CallOptions, ListOptions, ReadOptions } from "./task-client.ts";
 import type { Reply } from "./reply/reply.ts";
+import { problemsOf } from "./reply/readable-lists.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { ListenStreams } from "./task/listen-streams.ts";
@@ -29,7 +30,7 @@ import type { TaskReference } from "./task/task-reference.ts";
 import type { KnownTask, TaskOrigin } from "./task/task-watch.ts";
 import { TaskRequests } from "./task/task-requests.ts";
 import { TaskWatches } from "./task/task-watches.ts";
-import { assertWait } from "./task/wait-limit.ts";
+import { assertWait, withWaitLimit } from "./task/wait-limit.ts";
 import type { RawRequester } from "./transport/raw-requester.ts";
 import { WatchedHandle, type HandleOptions, type HandleServices } from "./task/watched-handle.ts";
 
@@ -56,6 +57,8 @@ interface ConnectedClientOptions {
   /** Stops answering the server's questions that run as tasks; they stay in their store. */
   readonly closeReceiver: (() => Promise<void>) | undefined;
 }
+
+type ListingOptions = Pick<WaitOptions, "signal" | "timeoutMs">;
 
 /** The client of an open connection: creates its parts and ends them. */
 export class ConnectedClient implements TaskClient {
@@ -125,6 +128,72 @@ export class ConnectedClient implements TaskClient {
     options: CallOptions = {},
   ): Promise<TaskHandle> {
     return this.#calls.start(name, args, this.#limited(options));
+  }
+
+  async listTools(options: ListingOptions = {}) {
+    const { items: tools, problems } = await this.#list("tools", options, async (params, how) => {
+      const page = await this.sdk.listTools(params, how);
+      return { ...page, items: page.tools };
+    });
+    return { tools, problems };
+  }
+
+  async listResources(options: ListingOptions = {}) {
+    const { items: resources, problems } = await this.#list("resources", options, async (params, how) => {
+      const page = await this.sdk.listResources(params, how);
+      return { ...page, items: page.resources };
+    });
+    return { resources, problems };
+  }
+
+  /** Empty if the server does not know the request: many have only resources. */
+  async listResourceTemplates(options: ListingOptions = {}) {
+    const listing = this.#list("resources", options, async (params, how) => {
+      const page = await this.sdk.listResourceTemplates(params, how);
+      return { ...page, items: page.resourceTemplates };
+    });
+    const { items: resourceTemplates, problems } = await listing.catch((error: unknown) => {
+      if (error instanceof TaskClientError && error.error?.code === -32601)
+        return { items: [], problems: [] };
+      throw error;
+    });
+    return { resourceTemplates, problems };
+  }
+
+  async listPrompts(options: ListingOptions = {}) {
+    const { items: prompts, problems } = await this.#list("prompts", options, async (params, how) => {
+      const page = await this.sdk.listPrompts(params, how);
+      return { ...page, items: page.prompts };
+    });
+    return { prompts, problems };
+  }
+
+  /** All pages. Stops also if a server repeats a cursor. Empty if the server has no such list. */
+  async #list<Item>(
+    capability: "tools" | "resources" | "prompts",
+    options: ListingOptions,
+    readPage: (
+      params: { readonly cursor?: string },
+      how: RequestOptions,
+    ) => Promise<{ readonly items: readonly Item[]; readonly nextCursor?: string | undefined }>,
+  ): Promise<{ readonly items: readonly Item[]; readonly problems: readonly string[] }> {
+    const items: Item[] = [];
+    const problems: string[] = [];
+    // Otherwise the SDK would print a warning to the console.
+    if (this.sdk.getServerCapabilities()?.[capability] === undefined) return { items, problems };
+    const services = { clock: this.#options.clock, background: this.#background };
+    return withWaitLimit(this.#limited(options), services, async (signal) => {
+      const seen = new Set<string>();
+      for (let cursor: string | undefined; ;) {
+        const params = cursor === undefined ? {} : { cursor };
+        const page = await plainRead((how) => readPage(params, how), signal);
+        for (const item of page.items) items.push(item);
+        problems.push(...problemsOf(page));
+        cursor = page.nextCursor;
+        if (cursor === undefined || seen.has(cursor)) return { items, problems };
+        seen.add(cursor);
+      }
+    });
   }
 
   async readResource(uri: string, options: ReadOptions = {}): Promise<ReadResourceResult> {

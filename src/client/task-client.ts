@@ -3,7 +3,11 @@ import type {
   Client,
   GetPromptResult,
   Progress,
+  Prompt,
   ReadResourceResult,
+  Resource,
+  ResourceTemplateType,
+  Tool,
 } from "@modelcontextprotocol/client";
 import type { PendingCall } from "./call/pending-call.ts";
 import type { ListedTask, TaskPage } from "./task/listed-task.ts";
@@ -98,6 +102,30 @@ export interface TaskClient {
     args?: Readonly<Record<string, unknown>>,
     options?: CallOptions,
   ): Promise<TaskHandle>;
+  /**
+   * All tools of the server. One that is broken is left out and named in `problems`, as in `tool "x": inputSchema is missing`; the others
+   * can be used. Rejects with a `TaskClientError`. `listResources`, `listResourceTemplates` and `listPrompts` do the same.
+   *
+   * ```ts
+   * const { tools, problems } = await client.listTools();
+   * ```
+   */
+  listTools(options?: Pick<WaitOptions, "signal" | "timeoutMs">): Promise<{
+    readonly tools: readonly Tool[];
+    readonly problems: readonly string[];
+  }>;
+  listResources(options?: Pick<WaitOptions, "signal" | "timeoutMs">): Promise<{
+    readonly resources: readonly Resource[];
+    readonly problems: readonly string[];
+  }>;
+  listResourceTemplates(options?: Pick<WaitOptions, "signal" | "timeoutMs">): Promise<{
+    readonly resourceTemplates: readonly ResourceTemplateType[];
+    readonly problems: readonly string[];
+  }>;
+  listPrompts(options?: Pick<WaitOptions, "signal" | "timeoutMs">): Promise<{
+    readonly prompts: readonly Prompt[];
+    readonly problems: readonly string[];
+  }>;
   /**
    * Reads a resource. With tasks of SEP-1686 the read is a task, which survives a lost answer or stream; with other tasks it is a plain
    * request. Rejects with a `TaskClientError`.

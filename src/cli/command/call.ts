@@ -9,7 +9,7 @@ import { taskJson } from "../output/task-json.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
 import { watchCommand } from "../output/suggested-commands.ts";
-import { listTools, pickTool } from "./find-tool.ts";
+import { listTools, pickTool, problemOf } from "./find-tool.ts";
 import { showDirect, showOutcome } from "./show-outcome.ts";
 import { waitForTask } from "./wait-for-task.ts";
 
@@ -72,17 +72,20 @@ interface GivenArguments {
 async function readArguments(
   { tool, pairs, given }: GivenArguments,
   { client, server, signal }: Session,
-  { state }: Context,
+  { state, output }: Pick<Context, "state" | "output">,
 ): Promise<Readonly<Record<string, unknown>>> {
   const listed = await listTools(client, signal);
   if (listed !== undefined)
     await state.noteTools(
       server,
-      listed.map(({ name }) => name),
+      listed.tools.map(({ name }) => name),
     );
-  // A server without a tool list gets any arguments.
+  const problem = listed === undefined ? "the server does not list its tools" : problemOf(tool, listed);
+  if (problem !== undefined) output.note(`holdfast: ${problem}; the arguments are sent as they are given`);
   const schema = readInputSchema(
-    listed === undefined ? { additionalProperties: true } : pickTool(tool, listed).inputSchema,
+    listed === undefined || problem !== undefined
+      ? { additionalProperties: true }
+      : pickTool(tool, listed.tools).inputSchema,
   );
   return completeArguments(parseArguments(pairs, schema, given), schema);
 }

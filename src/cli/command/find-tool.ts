@@ -1,32 +1,29 @@
-import { SdkError, ProtocolError, type Tool } from "@modelcontextprotocol/client";
+import type { Tool } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
 import { didYouMean } from "../arguments/nearest.ts";
-import { allPages } from "../server/request.ts";
-import { throwIfLost, throwIfRefused } from "../server/sdk-errors.ts";
 import { UsageError } from "../errors.ts";
+
+/** What a server lists, with what is wrong with the tools that are left out. */
+export type ListedTools = Awaited<ReturnType<TaskClient["listTools"]>>;
 
 /**
  * All tools that the server lists; undefined if it has no list, or an invalid one. Rejects with a `TaskClientError`
  * if the connection was lost or the caller is refused.
  */
-export async function listTools(
-  client: TaskClient,
-  signal: AbortSignal,
-): Promise<readonly Tool[] | undefined> {
-  // Otherwise the SDK would print a warning to the console.
-  if (client.sdk.getServerCapabilities()?.tools === undefined) return [];
+export async function listTools(client: TaskClient, signal: AbortSignal): Promise<ListedTools | undefined> {
   try {
-    return await allPages(async (params) => {
-      const { tools, nextCursor } = await client.sdk.listTools(params, { signal });
-      return { items: tools, nextCursor };
-    });
+    return await client.listTools({ signal });
   } catch (error) {
-    signal.throwIfAborted();
-    throwIfLost(error);
-    throwIfRefused(error);
-    if (error instanceof ProtocolError || error instanceof SdkError) return undefined;
+    if (error instanceof TaskClientError && (error.code === "rpc" || error.code === "protocol"))
+      return undefined;
     throw error;
   }
+}
+
+/** What is wrong with this tool, if the server lists it but it is left out. */
+export function problemOf(name: string, { problems }: ListedTools): string | undefined {
+  return problems.find((problem) => problem.startsWith(`tool ${JSON.stringify(name)}: `));
 }
 
 /** The tool of that name; throws a UsageError that names the others. */

@@ -1,5 +1,4 @@
 import type { GetPromptResult, Prompt } from "@modelcontextprotocol/client";
-import type { TaskClient } from "../../client/task-client.ts";
 import type { JsonObject } from "../../generation/message.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { didYouMean } from "../arguments/nearest.ts";
@@ -15,7 +14,6 @@ import { hanging } from "../output/wrapped.ts";
 import { showContent } from "../output/show-content.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { serverInfo } from "../server/server-capabilities.ts";
-import { allPages, request } from "../server/request.ts";
 import { withServer } from "../server/with-server.ts";
 
 interface PromptsCommand {
@@ -28,22 +26,16 @@ export async function prompts(context: Context, { server, options }: PromptsComm
   const asked = await resolveServer(context, server, options);
   const { output } = context;
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
-    const listed = await listPrompts(client, signal);
+    const { prompts: listed, problems } = await client.listPrompts({ signal });
     terminal.display.end();
+    for (const problem of problems) output.note(`holdfast: ${problem}`);
     if (output.json) {
       const document: PromptsJson = { server: serverInfo(client), prompts: listed };
       await output.printJson(document);
     } else await output.print(listed.map((each) => promptLines(each, output.columns)).join(""));
-    if (!output.json && listed.length === 0) output.note("holdfast: the server has no prompts");
+    if (!output.json && listed.length + problems.length === 0)
+      output.note("holdfast: the server has no prompts");
     return exitCodes.done;
-  });
-}
-
-async function listPrompts({ sdk }: TaskClient, signal: AbortSignal): Promise<readonly Prompt[]> {
-  if (sdk.getServerCapabilities()?.prompts === undefined) return [];
-  return allPages(async (params) => {
-    const page = await request(async (how) => sdk.request({ method: "prompts/list", params }, how), signal);
-    return { items: page.prompts, nextCursor: page.nextCursor };
   });
 }
 
@@ -87,7 +79,7 @@ export async function prompt(context: Context, command: PromptCommand): Promise<
   const pairs = await readPairs(command.pairs, io.cwd);
   const folder = await SaveFolder.open(options.save, io.cwd);
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
-    const args = readArguments(pairs, pick(name, await listPrompts(client, signal)));
+    const args = readArguments(pairs, pick(name, (await client.listPrompts({ signal })).prompts));
     terminal.display.about(undefined);
     const result = await client.getPrompt(name, args, { signal });
     terminal.display.end();

@@ -1,6 +1,4 @@
 import type { ReadResourceResult, Resource, ResourceTemplateType } from "@modelcontextprotocol/client";
-import type { TaskClient } from "../../client/task-client.ts";
-import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, WaitingOptions } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
@@ -13,7 +11,6 @@ import { SaveFolder } from "../output/save-folder.ts";
 import { withNewline } from "../output/show-content.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { serverInfo } from "../server/server-capabilities.ts";
-import { allPages, request } from "../server/request.ts";
 import { withServer } from "../server/with-server.ts";
 
 interface ResourcesCommand {
@@ -26,9 +23,10 @@ export async function resources(context: Context, { server, options }: Resources
   const asked = await resolveServer(context, server, options);
   const { output } = context;
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
-    const listed = await listResources(client, signal);
-    const templates = await listTemplates(client, signal);
+    const { resources: listed, problems } = await client.listResources({ signal });
+    const { resourceTemplates: templates, problems: others } = await client.listResourceTemplates({ signal });
     terminal.display.end();
+    for (const problem of [...problems, ...others]) output.note(`holdfast: ${problem}`);
     if (output.json) {
       const document: ResourcesJson = {
         server: serverInfo(client),
@@ -38,30 +36,6 @@ export async function resources(context: Context, { server, options }: Resources
       await output.printJson(document);
     } else await printLists(listed, templates, output);
     return exitCodes.done;
-  });
-}
-
-async function listResources({ sdk }: TaskClient, signal: AbortSignal): Promise<readonly Resource[]> {
-  if (sdk.getServerCapabilities()?.resources === undefined) return [];
-  return allPages(async (params) => {
-    const page = await request(async (how) => sdk.request({ method: "resources/list", params }, how), signal);
-    return { items: page.resources, nextCursor: page.nextCursor };
-  });
-}
-
-/** Empty if the server does not know the request: many have only resources. */
-async function listTemplates(
-  { sdk }: TaskClient,
-  signal: AbortSignal,
-): Promise<readonly ResourceTemplateType[]> {
-  if (sdk.getServerCapabilities()?.resources === undefined) return [];
-  const method = "resources/templates/list";
-  return allPages(async (params) => {
-    const page = await request(async (how) => sdk.request({ method, params }, how), signal);
-    return { items: page.resourceTemplates, nextCursor: page.nextCursor };
-  }).catch((error: unknown) => {
-    if (error instanceof TaskClientError && error.error?.code === -32601) return [];
-    throw error;
   });
 }
 

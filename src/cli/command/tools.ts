@@ -23,10 +23,12 @@ interface ToolsCommand {
 export async function tools(context: Context, { server, tool, options }: ToolsCommand): Promise<ExitCode> {
   const asked = await resolveServer(context, server, options);
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
-    const listed = await listTools(client, signal);
+    const found = await listTools(client, signal);
     terminal.display.end();
-    if (listed === undefined) throw new TaskClientError("protocol", "The server does not list its tools");
+    if (found === undefined) throw new TaskClientError("protocol", "The server does not list its tools");
     const { output, state } = context;
+    const { tools: listed, problems } = found;
+    for (const problem of problems) output.note(`holdfast: ${problem}`);
     await state.noteTools(
       asked,
       listed.map(({ name }) => name),
@@ -47,7 +49,8 @@ export async function tools(context: Context, { server, tool, options }: ToolsCo
       const example = exampleCall(asked.shown, shown);
       await output.print(toolPage({ tool: shown, task, example, columns: output.columns }));
     } else await output.print(listed.map((each) => toolLines(each, support(each), output.columns)).join(""));
-    if (!output.json && listed.length === 0) output.note("holdfast: the server has no tools");
+    if (!output.json && listed.length + problems.length === 0)
+      output.note("holdfast: the server has no tools");
     return exitCodes.done;
   });
 }

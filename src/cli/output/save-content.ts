@@ -1,4 +1,4 @@
-import type { CallToolResult, ReadResourceResult } from "@modelcontextprotocol/client";
+import { isSpecType, type CallToolResult, type ReadResourceResult } from "@modelcontextprotocol/client";
 import { describeCause } from "../../client/transport/describe-cause.ts";
 import { sizeText } from "./amounts.ts";
 import type { Saveable, SaveFolder } from "./save-folder.ts";
@@ -21,7 +21,7 @@ export type ReadLink = (uri: string) => Promise<ReadResourceResult>;
 
 /** Saves all content that is not plain text, after reading links. Content that cannot be saved is described as without `--save`. */
 export async function saveContent(
-  content: readonly Block[],
+  content: readonly unknown[],
   folder: SaveFolder,
   readLink: ReadLink,
 ): Promise<SavedContent> {
@@ -29,8 +29,8 @@ export async function saveContent(
   const problems: string[] = [];
   let text = "";
   for (const block of content) {
-    if (block.type === "text") {
-      text += withNewline(block.text);
+    if (!isSpecType.ContentBlock(block) || block.type === "text") {
+      text += withNewline(showBlock(block));
       continue;
     }
     try {

@@ -25,10 +25,10 @@ export function showResultFor({ content, structuredContent }: CallToolResult, co
   const table = rows === undefined ? fieldsIn(structuredContent, columns) : shownRows(rows, columns);
   if (table === undefined) return { text: showContent({ content, structuredContent }), isCut: false };
   const repeated = rows === undefined ? [structuredContent] : [structuredContent, rows, ...rows];
-  const others = content.filter(
-    (block) =>
-      block.type !== "text" || !repeated.some((value) => isDeepStrictEqual(parsed(block.text), value)),
-  );
+  const others = content.filter((block: unknown) => {
+    const text = isJsonObject(block) && block["type"] === "text" ? block["text"] : undefined;
+    return typeof text !== "string" || !repeated.some((value) => isDeepStrictEqual(parsed(text), value));
+  });
   const before = others.length === 0 ? "" : `${showContent({ content: others })}\n`;
   return { ...table, text: `${before}${table.text}` };
 }

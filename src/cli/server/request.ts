@@ -8,23 +8,3 @@ export async function request<Result>(
 ): Promise<Result> {
   return plainRead(async () => send({ signal }), signal);
 }
-
-interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly nextCursor?: string | undefined;
-}
-
-/** All items of a paged list. Also stops if a server repeats a cursor. */
-export async function allPages<Item>(
-  readPage: (params: { readonly cursor?: string }) => Promise<Page<Item>>,
-): Promise<readonly Item[]> {
-  const items: Item[] = [];
-  const seen = new Set<string>();
-  for (let cursor: string | undefined; ;) {
-    const page = await readPage(cursor === undefined ? {} : { cursor });
-    for (const item of page.items) items.push(item);
-    cursor = page.nextCursor;
-    if (cursor === undefined || seen.has(cursor)) return items;
-    seen.add(cursor);
-  }
-}

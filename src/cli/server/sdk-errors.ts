@@ -1,6 +1,5 @@
 import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import { sendFailure } from "../../client/transport/send-failure.ts";
 
 const ended: ReadonlySet<string> = new Set([SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected]);
 
@@ -14,13 +13,5 @@ export function throwIfLost(cause: unknown): void {
   }
   if (cause.code === SdkErrorCode.RequestTimeout) {
     throw new TaskClientError("connection", "The server did not answer in time", { cause });
-  }
-}
-
-/** Throws `unauthorized` if the server refused the caller. */
-export function throwIfRefused(cause: unknown): void {
-  const failure = sendFailure(cause);
-  if (failure.kind === "bad" && failure.code === "unauthorized") {
-    throw new TaskClientError("unauthorized", failure.message, { cause });
   }
 }

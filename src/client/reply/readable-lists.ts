@@ -1,0 +1,133 @@
+import {
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  isSpecType,
+  type JSONRPCMessage,
+  type RequestId,
+} from "@modelcontextprotocol/client";
+import { isJsonObject, metaOf, withMeta, type JsonObject } from "../../generation/message.ts";
+
+/** What a list has: where its items are, what one is called, and what it cannot do without. */
+interface ListKind {
+  readonly member: string;
+  readonly item: string;
+  readonly isValid: (value: unknown) => boolean;
+  /** The names of members that an item must have, with what they must be. */
+  readonly required: Readonly<Record<string, "text" | "object">>;
+}
+
+const kinds: Readonly<Record<string, ListKind>> = {
+  "tools/list": {
+    member: "tools",
+    item: "tool",
+    isValid: isSpecType.Tool,
+    required: { name: "text", inputSchema: "object" },
+  },
+  "resources/list": {
+    member: "resources",
+    item: "resource",
+    isValid: isSpecType.Resource,
+    required: { uri: "text", name: "text" },
+  },
+  "resources/templates/list": {
+    member: "resourceTemplates",
+    item: "resource template",
+    isValid: isSpecType.ResourceTemplate,
+    required: { uriTemplate: "text", name: "text" },
+  },
+  "prompts/list": {
+    member: "prompts",
+    item: "prompt",
+    isValid: isSpecType.Prompt,
+    required: { name: "text" },
+  },
+};
+
+const problemsKey = "holdfast/problems";
+
+/** What is wrong with a list that was read piece by piece; empty if nothing is. */
+export function problemsOf(list: unknown): readonly string[] {
+  const problems = metaOf(list)[problemsKey];
+  return Array.isArray(problems) ? problems.map(String) : [];
+}
+
+/**
+ * Reads the lists that the SDK's client asks for before it does: it would refuse a whole list for one item. A bad item is left out, a bad
+ * part of an item that can do without it is, and both are named in the list's `_meta`; see `problemsOf`.
+ */
+export class ReadableLists {
+  /** The methods of requests for lists that are not answered yet. */
+  readonly #asked = new Map<RequestId, string>();
+
+  rewriteOutgoing(message: JSONRPCMessage): JSONRPCMessage {
+    if (isJSONRPCRequest(message) && Object.hasOwn(kinds, message.method))
+      this.#asked.set(message.id, message.method);
+    return message;
+  }
+
+  rewriteIncoming(message: JSONRPCMessage): JSONRPCMessage {
+    const id = "id" in message ? message.id : undefined;
+    if (id === undefined || "method" in message) return message;
+    const kind = kinds[this.#asked.get(id) ?? ""];
+    this.#asked.delete(id);
+    if (kind === undefined || !isJSONRPCResultResponse(message)) return message;
+    return { ...message, result: readable(message.result, kind) };
+  }
+}
+
+function readable(result: JsonObject, kind: ListKind): JsonObject {
+  const { [kind.member]: items, ...rest } = withoutNulls(result);
+  if (!Array.isArray(items)) return result;
+  const problems: string[] = [];
+  const read = items.map((item: unknown, index) => readItem(item, index, kind, problems));
+  const list = { ...rest, [kind.member]: read.filter((item) => item !== undefined) };
+  return problems.length === 0 ? list : withMeta(list, { [problemsKey]: problems });
+}
+
+function readItem(
+  value: unknown,
+  index: number,
+  { item, isValid, required }: ListKind,
+  problems: string[],
+): JsonObject | undefined {
+  const [key = "name"] = Object.keys(required);
+  const named = isJsonObject(value) ? (value["name"] ?? value[key]) : undefined;
+  const name = typeof named === "string" ? JSON.stringify(named) : `number ${index + 1}`;
+  const problem = (text: string): undefined => void problems.push(`${item} ${name}: ${text}`);
+  if (!isJsonObject(value)) return problem("it is not an object");
+  const given = withDefaults(withoutNulls(value), key);
+  const missing = Object.entries(required).find(([member, kind]) => !isA(kind, given[member]));
+  if (missing !== undefined) {
+    const [member, kind] = missing;
+    return problem(
+      given[member] === undefined
+        ? `${member} is missing`
+        : `${member} is not ${kind === "text" ? "a text" : "an object"}`,
+    );
+  }
+  if (isValid(given)) return given;
+  const least = Object.fromEntries(Object.keys(required).map((member) => [member, given[member]]));
+  if (!isValid(least)) return problem(`${Object.keys(required).at(-1)} is invalid`);
+  let read: JsonObject = least;
+  for (const [member, part] of Object.entries(given)) {
+    const more = { ...read, [member]: part };
+    if (isValid(more)) read = more;
+    else problem(`${member} is invalid, and left out`);
+  }
+  return read;
+}
+
+function isA(kind: "text" | "object", value: unknown): boolean {
+  return kind === "text" ? typeof value === "string" : isJsonObject(value);
+}
+
+/** What every reader takes for granted: a schema of arguments is one of an object, and a resource without a name goes by its address. */
+function withDefaults(item: JsonObject, key: string): JsonObject {
+  const { inputSchema, name = item[key] } = item;
+  const schema = isJsonObject(inputSchema) ? { inputSchema: { type: "object", ...inputSchema } } : {};
+  return { ...item, ...(name !== undefined && { name }), ...schema };
+}
+
+function withoutNulls(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+}

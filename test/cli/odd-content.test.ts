@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import { SaveFolder } from "../../src/cli/output/save-folder.ts";
+import { saveContent } from "../../src/cli/output/save-content.ts";
+import { showContent } from "../../src/cli/output/show-content.ts";
+import { showResultFor } from "../../src/cli/output/show-structured.ts";
+import { seededRandom } from "../crash/random.ts";
+import { folder } from "./run-cli.ts";
+
+const types = ["text", "image", "audio", "resource", "resource_link", "tool_use", "hologram", 7, null];
+const values = [
+  undefined,
+  null,
+  "",
+  "eA==",
+  "x",
+  7,
+  -1,
+  true,
+  [],
+  {},
+  { uri: "a://b" },
+  { text: 5 },
+  { blob: "eA==" },
+];
+const members = ["text", "data", "mimeType", "uri", "size", "resource", "name"];
+
+/** Blocks of every kind, with parts that are missing, or of another type. */
+function* oddBlocks(count: number): Generator<unknown> {
+  const random = seededRandom(Number(process.env["HOLDFAST_SEED"] ?? Date.now() % 1_000_000_000));
+  const one = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+  yield* values;
+  for (let n = 0; n < count; n++)
+    yield { type: one(types), ...Object.fromEntries(members.map((member) => [member, one(values)])) };
+}
+
+it("prints and saves content of any form, and what comes after it", async () => {
+  const after = { type: "text", text: "AFTER" };
+  const saving = await SaveFolder.open(".", await folder());
+  if (saving === undefined) throw new Error("no folder");
+  for (const block of oddBlocks(2_000)) {
+    expect(showContent({ content: [block, after] })).toMatch(/AFTER\n$/);
+    const result = { content: [block, after], structuredContent: { a: 1 } } as never;
+    expect(showResultFor(result, 80).text).toContain("AFTER");
+  }
+  for (const block of oddBlocks(100)) {
+    const saved = await saveContent([block, after], saving, async () => ({ contents: [] }));
+    expect(saved.text).toMatch(/AFTER\n$/);
+  }
+});
+
+it("shows what it does not know as what it is", () => {
+  const content = [{ type: "hologram", data: "x" }, null, { type: "text" }];
+  expect(showContent({ content })).toBe(
+    '[unknown content: {"type":"hologram","data":"x"}]\n[unknown content: null]\n[unknown content: {"type":"text"}]\n',
+  );
+});

@@ -1,0 +1,62 @@
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { expect, it } from "vitest";
+import { problemsOf, ReadableLists } from "../../src/client/reply/readable-lists.ts";
+
+const good = { name: "add", inputSchema: { type: "object", properties: { a: { type: "number" } } } };
+
+function read(method: string, result: Record<string, unknown>): Record<string, unknown> {
+  const lists = new ReadableLists();
+  lists.rewriteOutgoing({ jsonrpc: "2.0", id: 1, method });
+  const answer = lists.rewriteIncoming({ jsonrpc: "2.0", id: 1, result });
+  if (!("result" in answer)) throw new Error("no result");
+  return answer.result;
+}
+
+it.each<[unknown, string]>([
+  [{ name: "x" }, 'tool "x": inputSchema is missing'],
+  [{ name: "x", inputSchema: null }, 'tool "x": inputSchema is missing'],
+  [{ name: "x", inputSchema: "none" }, 'tool "x": inputSchema is not an object'],
+  [{ name: "x", inputSchema: { type: "string" } }, 'tool "x": inputSchema is invalid'],
+  [{ inputSchema: {} }, "tool number 1: name is missing"],
+  [{ name: 7, inputSchema: {} }, "tool number 1: name is not a text"],
+  [null, "tool number 1: it is not an object"],
+  ["x", "tool number 1: it is not an object"],
+])("leaves out a tool that is %j, and names it", (bad, problem) => {
+  const list = read("tools/list", { tools: [bad, good], nextCursor: null });
+  expect(list).toMatchObject({ tools: [good] });
+  expect(list).not.toHaveProperty("nextCursor");
+  expect(problemsOf(list)).toEqual([problem]);
+});
+
+it.each<[string, string, object, object]>([
+  ["tools/list", "tools", { name: "a", inputSchema: {} }, { inputSchema: { type: "object" } }],
+  ["tools/list", "tools", { ...good, description: null, annotations: null }, good],
+  ["resources/list", "resources", { uri: "a://b" }, { uri: "a://b", name: "a://b" }],
+  ["resources/templates/list", "resourceTemplates", { uriTemplate: "a://{b}" }, { name: "a://{b}" }],
+  ["prompts/list", "prompts", { name: "p", arguments: null }, { name: "p" }],
+])("reads an item of %s as it was meant, in %s: %j", (method, member, item, meant) => {
+  const list = read(method, { [member]: [item] });
+  expect(list[member]).toEqual([expect.objectContaining(meant)]);
+  expect(problemsOf(list)).toEqual([]);
+});
+
+it("leaves out the bad parts of an item that can do without them, and names each", () => {
+  const list = read("tools/list", { tools: [{ ...good, title: 7, description: "Adds", outputSchema: 1 }] });
+  expect(list["tools"]).toEqual([{ ...good, description: "Adds" }]);
+  expect(problemsOf(list)).toEqual([
+    'tool "add": title is invalid, and left out',
+    'tool "add": outputSchema is invalid, and left out',
+  ]);
+});
+
+it("leaves everything else as it is: other answers, errors, lists that are none", () => {
+  const lists = new ReadableLists();
+  const messages: JSONRPCMessage[] = [
+    { jsonrpc: "2.0", id: 2, result: { tools: [null] } },
+    { jsonrpc: "2.0", method: "notifications/x" },
+    { jsonrpc: "2.0", id: 1, error: { code: 1, message: "no" } },
+  ];
+  lists.rewriteOutgoing({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+  for (const message of messages) expect(lists.rewriteIncoming(message)).toBe(message);
+  expect(read("tools/list", { tools: "none" })).toEqual({ tools: "none" });
+});
