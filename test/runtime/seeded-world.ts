@@ -123,6 +123,7 @@ export class SeededWorld {
     for (const id of this.ids) await this.#check(id);
     await Promise.all([0, 1].map((by) => this.#stop(by, 100)));
     await this.#passUntil(() => this.#stops.size === 0, "it does not stop");
+    this.#database.close();
     this.violations.push(...this.#steps.violations);
   }
 
