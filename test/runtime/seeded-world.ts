@@ -190,8 +190,8 @@ export class SeededWorld {
     this.#members[by % 2] = member;
     let started = false;
     void process.runtime.start().then(() => (started = true));
-    for (let n = 0; n < 200 && !started; n++) await turns(20);
-    if (!started) this.violations.push("it does not start");
+    for (let n = 0; n < 200 && !started && !life.over; n++) await turns(20);
+    if (!started && !life.over) this.violations.push("it does not start");
   }
 
   #tool({ program, onCrash, timeoutMs, attempts, park }: SeededTool, life: Life): Setup["tools"][string] {
