@@ -3,6 +3,7 @@ import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { OnError } from "./faults.ts";
+import { assertMade, assertMakesServers } from "./made-server.ts";
 import { LowLevelServer } from "./low-level-server.ts";
 import type { PlainOwner } from "./plain/plain-call.ts";
 import type { PlainPolicies } from "./plain/plain-policies.ts";
@@ -93,13 +94,18 @@ export class AuthorServers {
     return { mcp, follow: (client) => this.#follow(mcp, tools, client) };
   }
 
+  /** Throws `configuration` for a factory that would serve no second client. */
+  async check(): Promise<void> {
+    await assertMakesServers(() => this.#setup.factory({ era: "modern" }));
+  }
+
   /** Whether clients must repeat arguments of the tool in HTTP headers, which the SDK checks. */
   declaresHeaders(tool: Tool): boolean {
     return this.#forms.declareHeaders(tool);
   }
 
   #mcpServer(made: McpServer | Server | undefined): McpServer {
-    assertMade(made);
+    assertMade(made, "tasks.server()");
     if ("server" in made) return made;
     return new LowLevelServer(made, (name) =>
       this.#report(
@@ -168,13 +174,4 @@ function assertNothingReserved({ server }: McpServer): void {
       throw new HoldfastError("configuration", message, { cause });
     }
   }
-}
-
-/** In JavaScript, a factory may lack its `return`. */
-function assertMade(made: McpServer | Server | undefined): asserts made is McpServer | Server {
-  if (made !== undefined && made !== null && ("server" in made || "setRequestHandler" in made)) return;
-  throw new HoldfastError(
-    "configuration",
-    "The function given to tasks.server() returned no McpServer. Return a new one on each call: tasks.server(() => new McpServer({ … })).",
-  );
 }

@@ -116,6 +116,7 @@ export function createTaskServer({
     factory: () => new McpServer({ name: "holdfast", version: "0" }),
     ...parts,
   });
+  let checked: Promise<void> | undefined;
   const slots = new ListenSlots(maxListensPerPrincipal);
   const services = {
     runtime,
@@ -199,6 +200,7 @@ export function createTaskServer({
     },
     async start() {
       policies.assertNoCollision();
+      await (checked ??= authors.check());
       await runtime.start();
     },
     drain: () => runtime.drain(),

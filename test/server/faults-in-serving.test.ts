@@ -17,12 +17,13 @@ function setup(factory: () => McpServer) {
 }
 
 it("reports why a request was answered with an internal error", async () => {
-  // An author's mistake: one server for all requests.
-  const only = new McpServer({ name: "reports", version: "1" });
-  const connect = (): Promise<never> => Promise.reject(new Error("This server serves already."));
-  only.connect = connect;
-  only.server.connect = connect;
-  const { errors, peer } = setup(() => only);
+  const { errors, peer } = setup(() => {
+    const made = new McpServer({ name: "reports", version: "1" });
+    const connect = (): Promise<never> => Promise.reject(new Error("This server cannot serve."));
+    made.connect = connect;
+    made.server.connect = connect;
+    return made;
+  });
   expect(await peer.send("server/discover")).toMatchObject({ status: 500, error: { code: -32_603 } });
   expect(errors).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { McpServer as McpServerV1 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, durable } from "holdfast";
 import { oauthResource } from "holdfast/auth";
@@ -10,7 +11,6 @@ import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { StatelessClient } from "../kit/stateless-client.ts";
 import { openSdkV1Tasks } from "../../src/sdk-v1.ts";
 
 // What JavaScript lets through: no compiler looks at these.
@@ -151,16 +151,41 @@ function taskServer() {
   return someTasks().server(makeServer);
 }
 
-it("says what is wrong with a factory that returns nothing", async () => {
-  const reported: unknown[] = [];
-  const tasks = createTasks({ store: memoryStore(), onError: (error) => void reported.push(error) });
-  const http = await serveHttp(tasks.server(misuse(() => undefined)), { port: 0 });
-  onTestFinished(() => http.close());
-  expect((await new StatelessClient(http.url).send("server/discover", {})).status).toBe(500);
-  expect(reported).toEqual([
-    expect.objectContaining({
-      code: "configuration",
-      message: expect.stringContaining("returned no McpServer") as string,
-    }),
-  ]);
+it.each<[string, () => unknown, string]>([
+  ["returns nothing", () => () => undefined, "returned no McpServer"],
+  [
+    "always returns the same server",
+    () => {
+      const one = makeServer();
+      return () => one;
+    },
+    "returned the same server twice",
+  ],
+  [
+    "registers its tools on the same server again",
+    () => {
+      const one = makeServer();
+      return () => {
+        one.registerTool("own", {}, () => ({ content: [] }));
+        return one;
+      };
+    },
+    "failed when it was called again: Tool own is already registered. It is called for each client",
+  ],
+  [
+    "makes a server of SDK v1",
+    () => () => new McpServerV1({ name: "a", version: "1" }),
+    "a server of SDK v1",
+  ],
+  [
+    "makes a low-level server of SDK v1",
+    () => () => new McpServerV1({ name: "a", version: "1" }).server,
+    "a server of SDK v1",
+  ],
+])("does not start with a factory that %s, and says so", async (_, factoryOf, message) => {
+  const tasks = createTasks({ store: memoryStore() });
+  await expect(serveHttp(tasks.server(misuse(factoryOf())), { port: 0 })).rejects.toMatchObject({
+    code: "configuration",
+    message: expect.stringContaining(message) as string,
+  });
 });

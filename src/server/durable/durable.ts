@@ -1,6 +1,7 @@
 import { McpServer, type McpRequestContext, type RegisteredTool } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import type { ServerFactory } from "../author-server.ts";
+import { assertMade } from "../made-server.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { TasksOptions } from "../tasks-options.ts";
 import { openTasks, type Tasks, type TestedBy } from "../tasks.ts";
@@ -104,7 +105,8 @@ export class DurableTools {
     onMade: (server: McpServer) => void,
   ): void | Promise<void> {
     const end = (server: McpServer): void => {
-      assertOurs(server);
+      assertMade(server, "durable()");
+      if (!(server instanceof McpServer)) throw lowLevel();
       run.end(this.#first);
       onMade(server);
     };
@@ -143,15 +145,10 @@ function refuseMessages({ server }: McpServer): void {
   Object.assign(server, { ...messages, listRoots: refuse, ping: refuse });
 }
 
-/** A server of another copy of the SDK drops `task` without a word. */
-function assertOurs(server: unknown): asserts server is McpServer {
-  if (server instanceof McpServer) return;
-  const isServer = typeof server === "object" && server !== null && "registerTool" in server;
-  throw new HoldfastError(
+function lowLevel(): HoldfastError {
+  return new HoldfastError(
     "configuration",
-    isServer
-      ? "The function given to durable() returned an McpServer from a different copy of @modelcontextprotocol/server than the one that Holdfast uses. Install only one copy (npm ls @modelcontextprotocol/server lists them), and load it with import, not require."
-      : "The function given to durable() returned no McpServer. Return a new one on each call: durable(() => new McpServer({ … }), { store }).",
+    "The function given to durable() returned a low-level Server, which registers no tools. Return a McpServer, or use tasks.tool() and tasks.server().",
   );
 }
 

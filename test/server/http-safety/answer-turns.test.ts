@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { AnswerTurns } from "../../../src/server/http/answer-turns.ts";
+import { AnswerTurns } from "../../../src/server/http/admission.ts";
 
 /** Turns by a clock that only answers move: `answer` takes its turn, and then that many milliseconds. */
 function answering() {
