@@ -62,7 +62,7 @@ export type FaultCode =
   // the stored data of one task is damaged: a retry cannot help, and other tasks are not affected
   | "task_unreadable"
   | "store_closed"
-  // others considered this process dead and took over its tasks
+  // for good: others took over the tasks of this process, or its writer has ended
   | "store_lost"
   | "store_url"
   | "node_too_old"

@@ -212,7 +212,8 @@ export class Writer {
   }
 
   #die(cause: string): void {
-    this.#end(failed(`The writer thread has ended (${cause}). Restart the process.`), cause);
+    const message = `The writer thread has ended (${cause}). Restart the process.`;
+    this.#end(new HoldfastError("store_lost", message), cause);
   }
 
   #end(fault: HoldfastError, cause = fault.message): void {

@@ -7,7 +7,7 @@ import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();
-const hasFailed = { code: "store_failed" };
+const isLost = { code: "store_lost" };
 
 /** A writer whose thread runs `code` instead of the true one. */
 async function writerWith(code: string): Promise<Writer> {
@@ -28,8 +28,8 @@ test.each([
   // Leaves with a second group, which the thread never gets to see.
   const second = Promise.resolve().then(() => Promise.resolve().then(() => writer.write(createQueued("b"))));
   const ends = await Promise.allSettled([first, second]);
-  for (const end of ends) expect(end).toMatchObject({ status: "rejected", reason: hasFailed });
-  await expect(writer.write(createQueued("c"))).rejects.toMatchObject(hasFailed);
+  for (const end of ends) expect(end).toMatchObject({ status: "rejected", reason: isLost });
+  await expect(writer.write(createQueued("c"))).rejects.toMatchObject(isLost);
   await writer.stop();
 });
 
@@ -37,7 +37,7 @@ test("a stop that waits for a commit does not wait for a thread that died", asyn
   const writer = await writerWith(`${isReady} parentPort.on("message", () => process.exit(1));`);
   const write = writer.write(createQueued("a"));
   const stopped = writer.stop();
-  await expect(write).rejects.toMatchObject(hasFailed);
+  await expect(write).rejects.toMatchObject(isLost);
   await stopped;
 });
 
@@ -51,7 +51,7 @@ test("an idle thread that dies is noticed", async () => {
       if (end instanceof Error) return end;
     }
   };
-  expect(await failure()).toMatchObject(hasFailed);
+  expect(await failure()).toMatchObject(isLost);
 });
 
 test.each([
@@ -71,6 +71,6 @@ test("a group that the thread could not commit rejects whole, and the next one g
       else parentPort.postMessage({ type: "committed", changes: [], answers: commands.map(() => ({ result: groups })) });
     });`);
   const ends = await Promise.allSettled([writer.write(createQueued("a")), writer.write(createQueued("b"))]);
-  for (const end of ends) expect(end).toMatchObject({ status: "rejected", reason: hasFailed });
+  for (const end of ends) expect(end).toMatchObject({ status: "rejected", reason: { code: "store_failed" } });
   expect(await writer.write(createQueued("c"))).toBe(2);
 });
