@@ -70,15 +70,17 @@ export async function connect(server: ServerTarget, options: ConnectOptions = {}
   return connectWith(server, options, systemClock);
 }
 
-/** `connect` with a given clock. */
+/** `connect` with a given clock. `renegotiates`: whether a server that comes to speak another revision is connected to again. */
 export async function connectWith(
   server: ServerTarget,
   options: ConnectOptions,
   clock: ClientClock,
+  renegotiates = true,
 ): Promise<TaskClient> {
   assertNodeVersion(process.versions.node);
   assertConnectOptions(options);
-  const { onInput, signal, handles } = options;
+  const { signal, ...again } = options;
+  const { onInput, handles } = options;
   const onInputError = options.onInputError && inThisContext(options.onInputError);
   const inOwnContext = ownContext();
   const { callTimeoutMs: timeoutMs, unreachableTimeoutMs } = options;
@@ -171,8 +173,18 @@ export async function connectWith(
     readText: async (uri, until) =>
       readReply(await plainReply((how) => sdk.readResource({ uri }, how), until), textOf),
     requester,
+    reconnect:
+      renegotiates && isNegotiable(server, options)
+        ? async () => connectWith(server, { ...again, ...(store && { handles: store }) }, clock, false)
+        : undefined,
     closeReceiver: receiver && (async () => receiver.close()),
   });
+}
+
+/** Whether the server at this address may speak another revision later. */
+function isNegotiable(server: ServerTarget, { protocolVersion, generation }: ConnectOptions): boolean {
+  const isUrl = typeof server === "string" || server instanceof URL;
+  return isUrl && protocolVersion === undefined && generation === undefined;
 }
 
 /** Loaded on demand, since it imports the server's runtime. */

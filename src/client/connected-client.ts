@@ -14,6 +14,7 @@ import type { UserCallbacks } from "./question/ask-user.ts";
 import type { TaskClient, CallAndWaitOptions, CallOptions, ListOptions, ReadOptions } from "./task-client.ts";
 import type { Reply } from "./reply/reply.ts";
 import { problemsOf } from "./reply/readable-lists.ts";
+import { Renegotiation } from "./renegotiation.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { ListenStreams } from "./task/listen-streams.ts";
@@ -54,8 +55,15 @@ interface ConnectedClientOptions {
   readonly readText: (uri: string, signal: AbortSignal) => Promise<Reply<string>>;
   /** When it ends, all waits end. */
   readonly requester: RawRequester;
+  /** Connects again, by a client that does not do so itself. Left out if the caller or the transport allows one revision only. */
+  readonly reconnect: (() => Promise<TaskClient>) | undefined;
   /** Stops answering the server's questions that run as tasks; they stay in their store. */
   readonly closeReceiver: (() => Promise<void>) | undefined;
+}
+
+interface Listed<Item> {
+  readonly items: readonly Item[];
+  readonly problems: readonly string[];
 }
 
 type ListingOptions = Pick<WaitOptions, "signal" | "timeoutMs">;
@@ -69,6 +77,7 @@ export class ConnectedClient implements TaskClient {
   readonly #watches: TaskWatches;
   readonly #handleServices: HandleServices;
   readonly #calls: ToolCalls;
+  readonly #era: Renegotiation;
 
   constructor(options: ConnectedClientOptions) {
     const { sdk, server, protocol, clock, callbacks, pollFloorMs, requester, readText, progress } = options;
@@ -110,6 +119,7 @@ export class ConnectedClient implements TaskClient {
       progress,
       handle: (...task) => this.#handle(...task),
     });
+    this.#era = new Renegotiation(this, options.reconnect);
     requester.keepSession = async (session) => journal.keepSession(session);
     this.#endWith(requester.closed);
   }
@@ -119,7 +129,10 @@ export class ConnectedClient implements TaskClient {
     args: Readonly<Record<string, unknown>> = {},
     options: CallAndWaitOptions = {},
   ): Promise<CallToolResult> {
-    return this.#calls.call(name, args, this.#limited(options));
+    const limited = this.#limited(options);
+    return this.#era.with(async (client) =>
+      client === this ? this.#calls.call(name, args, limited) : client.callTool(name, args, limited),
+    );
   }
 
   async startTool(
@@ -127,29 +140,36 @@ export class ConnectedClient implements TaskClient {
     args: Readonly<Record<string, unknown>> = {},
     options: CallOptions = {},
   ): Promise<TaskHandle> {
-    return this.#calls.start(name, args, this.#limited(options));
+    const limited = this.#limited(options);
+    return this.#era.with(async (client) =>
+      client === this ? this.#calls.start(name, args, limited) : client.startTool(name, args, limited),
+    );
   }
 
   async listTools(options: ListingOptions = {}) {
-    const { items: tools, problems } = await this.#list("tools", options, async (params, how) => {
-      const page = await this.sdk.listTools(params, how);
+    const { items: tools, problems } = await this.#list("tools", options, async (sdk, params, how) => {
+      const page = await sdk.listTools(params, how);
       return { ...page, items: page.tools };
     });
     return { tools, problems };
   }
 
   async listResources(options: ListingOptions = {}) {
-    const { items: resources, problems } = await this.#list("resources", options, async (params, how) => {
-      const page = await this.sdk.listResources(params, how);
-      return { ...page, items: page.resources };
-    });
+    const { items: resources, problems } = await this.#list(
+      "resources",
+      options,
+      async (sdk, params, how) => {
+        const page = await sdk.listResources(params, how);
+        return { ...page, items: page.resources };
+      },
+    );
     return { resources, problems };
   }
 
   /** Empty if the server does not know the request: many have only resources. */
   async listResourceTemplates(options: ListingOptions = {}) {
-    const listing = this.#list("resources", options, async (params, how) => {
-      const page = await this.sdk.listResourceTemplates(params, how);
+    const listing = this.#list("resources", options, async (sdk, params, how) => {
+      const page = await sdk.listResourceTemplates(params, how);
       return { ...page, items: page.resourceTemplates };
     });
     const { items: resourceTemplates, problems } = await listing.catch((error: unknown) => {
@@ -161,8 +181,8 @@ export class ConnectedClient implements TaskClient {
   }
 
   async listPrompts(options: ListingOptions = {}) {
-    const { items: prompts, problems } = await this.#list("prompts", options, async (params, how) => {
-      const page = await this.sdk.listPrompts(params, how);
+    const { items: prompts, problems } = await this.#list("prompts", options, async (sdk, params, how) => {
+      const page = await sdk.listPrompts(params, how);
       return { ...page, items: page.prompts };
     });
     return { prompts, problems };
@@ -173,34 +193,40 @@ export class ConnectedClient implements TaskClient {
     capability: "tools" | "resources" | "prompts",
     options: ListingOptions,
     readPage: (
+      sdk: Client,
       params: { readonly cursor?: string },
       how: RequestOptions,
     ) => Promise<{ readonly items: readonly Item[]; readonly nextCursor?: string | undefined }>,
-  ): Promise<{ readonly items: readonly Item[]; readonly problems: readonly string[] }> {
-    const items: Item[] = [];
-    const problems: string[] = [];
-    // Otherwise the SDK would print a warning to the console.
-    if (this.sdk.getServerCapabilities()?.[capability] === undefined) return { items, problems };
+  ): Promise<Listed<Item>> {
     const services = { clock: this.#options.clock, background: this.#background };
-    return withWaitLimit(this.#limited(options), services, async (signal) => {
+    const read = async ({ sdk }: TaskClient, signal: AbortSignal): Promise<Listed<Item>> => {
+      const items: Item[] = [];
+      const problems: string[] = [];
+      // Otherwise the SDK would print a warning to the console.
+      if (sdk.getServerCapabilities()?.[capability] === undefined) return { items, problems };
       const seen = new Set<string>();
       for (let cursor: string | undefined; ;) {
         const params = cursor === undefined ? {} : { cursor };
-        const page = await plainRead((how) => readPage(params, how), signal);
+        const page = await plainRead((how) => readPage(sdk, params, how), signal);
         for (const item of page.items) items.push(item);
         problems.push(...problemsOf(page));
         cursor = page.nextCursor;
         if (cursor === undefined || seen.has(cursor)) return { items, problems };
         seen.add(cursor);
       }
-    });
+    };
+    const limited = this.#limited(options);
+    return withWaitLimit(limited, services, (signal) => this.#era.with((client) => read(client, signal)));
   }
 
   async readResource(uri: string, options: ReadOptions = {}): Promise<ReadResourceResult> {
     const plain = async (requestOptions: RequestOptions): Promise<ReadResourceResult> =>
       this.sdk.readResource({ uri }, requestOptions);
     const read = { method: "resources/read", params: { uri }, plain, toResult: toResource } as const;
-    return readInTask(read, this.#reads, this.#limited(options));
+    const limited = this.#limited(options);
+    return this.#era.with(async (client) =>
+      client === this ? readInTask(read, this.#reads, limited) : client.readResource(uri, limited),
+    );
   }
 
   async getPrompt(
@@ -211,10 +237,10 @@ export class ConnectedClient implements TaskClient {
     const params = { name, arguments: { ...args } };
     const plain = async (requestOptions: RequestOptions): Promise<GetPromptResult> =>
       this.sdk.getPrompt(params, requestOptions);
-    return readInTask(
-      { method: "prompts/get", params, plain, toResult: toPrompt },
-      this.#reads,
-      this.#limited(options),
+    const read = { method: "prompts/get", params, plain, toResult: toPrompt } as const;
+    const limited = this.#limited(options);
+    return this.#era.with(async (client) =>
+      client === this ? readInTask(read, this.#reads, limited) : client.getPrompt(name, args, limited),
     );
   }
 
@@ -238,6 +264,9 @@ export class ConnectedClient implements TaskClient {
     this.#background.closing.throwIfAborted();
     options.signal?.throwIfAborted();
     const { server, protocol } = this.#options;
+    const { current } = this.#era;
+    if (current !== this && reference !== null && reference.generation !== protocol.generation)
+      return current.resume(reference, options);
     const { taskId } = checkReference(reference, server, protocol.generation);
     return this.#handle(taskId, "named", {});
   }
@@ -254,6 +283,7 @@ export class ConnectedClient implements TaskClient {
 
   async close(): Promise<void> {
     this.#end(new TaskClientError("closed", "The client was closed"));
+    await this.#era.close();
     await this.#background.end();
     await this.#options.requester.abandonedEnd();
     await this.#options.closeReceiver?.();

@@ -1,0 +1,102 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { connect } from "../../src/client/connect.ts";
+import { created, completed, taskId } from "./answers.ts";
+import { discovered, type Answer } from "./scripted-server.ts";
+
+type Era = "2026-07-28" | "2025-06-18";
+
+interface Request {
+  readonly id?: unknown;
+  readonly method: string;
+}
+
+/** An address behind which servers of two revisions replace each other. */
+async function address(): Promise<{ url: string; era: Era; seen: string[] }> {
+  const state = { url: "", era: "2026-07-28" as Era, seen: [] as string[] };
+  const sessions = new Set<string>();
+  const early = ({ method }: Request): Answer => {
+    if (method === "initialize") {
+      const serverInfo = { name: "early", version: "1" };
+      return { result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo } };
+    }
+    return {
+      result: method === "tools/list" ? { tools: [] } : { content: [{ type: "text", text: "early" }] },
+    };
+  };
+  const late = ({ method }: Request): Answer => {
+    if (method === "server/discover") return { result: discovered };
+    if (method === "tools/call") return created({ pollIntervalMs: 1 });
+    if (method === "tasks/get") return completed();
+    return { error: { code: -32601, message: "Method not found" } };
+  };
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (text: Buffer) => (body += text.toString()));
+    request.on("end", () => {
+      if (request.method !== "POST") return response.writeHead(405).end();
+      const message = JSON.parse(body) as Request;
+      const { id, method } = message;
+      state.seen.push(`${state.era}: ${method}`);
+      if (id === undefined) return response.writeHead(202).end();
+      const isEarly = state.era === "2025-06-18";
+      const session = request.headers["mcp-session-id"];
+      const refuse = (code: number, text: string): unknown => {
+        response.writeHead(400, { "content-type": "application/json" });
+        return response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: text } }));
+      };
+      if (!isEarly && request.headers["mcp-protocol-version"] !== "2026-07-28")
+        return refuse(-32022, "Unsupported protocol version");
+      if (isEarly && method === "initialize") {
+        response.setHeader("mcp-session-id", "s1");
+        sessions.add("s1");
+      } else if (isEarly && !sessions.has(String(session)))
+        return refuse(-32000, "Bad Request: Server not initialized");
+      const answer = isEarly ? early(message) : late(message);
+      response.writeHead(200, { "content-type": "application/json" });
+      return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...Object(answer) }));
+    });
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  return state;
+}
+
+it("calls whichever server is there, and finds the task of the first once that is back", async () => {
+  const server = await address();
+  const client = await connect(server.url, { listen: false, pollFloorMs: 1 });
+  onTestFinished(() => client.close());
+  const handle = await client.startTool("t");
+  expect(handle.reference).toMatchObject({ taskId, generation: "2026-07-28" });
+  server.era = "2025-06-18";
+  const early = { content: [{ type: "text", text: "early" }] };
+  expect(await client.callTool("t")).toEqual(early);
+  expect(await client.listTools()).toEqual({ tools: [], problems: [] });
+  server.seen.length = 0;
+  expect(await client.callTool("t")).toEqual(early);
+  expect(server.seen).toEqual(
+    ["2025-06-18: tools/list", "2025-06-18: tools/call"].slice(-server.seen.length),
+  );
+  server.era = "2026-07-28";
+  expect(await client.callTool("t")).toMatchObject({ content: [{ type: "text", text: "sent" }] });
+  expect(await (await client.resume(handle.reference)).result()).toMatchObject({
+    content: [{ text: "sent" }],
+  });
+});
+
+it("sends a refused call once to a server that speaks what it spoke before", async () => {
+  const server = await address();
+  server.era = "2025-06-18";
+  const client = await connect(server.url, { protocolVersion: "2025-06-18" });
+  onTestFinished(() => client.close());
+  server.era = "2026-07-28";
+  await expect(client.readResource("a://b")).rejects.toMatchObject({ code: "rpc" });
+  expect(server.seen.filter((line) => line.endsWith("resources/read"))).toHaveLength(1);
+});
