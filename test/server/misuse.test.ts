@@ -10,7 +10,7 @@ import { memoryStore } from "holdfast/memory";
 
 import { sqliteStore } from "holdfast/sqlite";
 import { serveStdio } from "holdfast/stdio";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { openSdkV1Tasks } from "../../src/sdk-v1.ts";
 
 // What JavaScript lets through: no compiler looks at these.

@@ -408,3 +408,38 @@ it("keeps of a session's subscriptions no more than fits", async () => {
     ["test://a", "test://b"],
   ]);
 });
+
+it("keeps a session with an unfinished task in the store, and in no memory, when it idles out or makes room", async () => {
+  const gate = Promise.withResolvers<void>();
+  const run = await processes({
+    tools: (tasks) =>
+      tasks.tool("job", {}, async () => {
+        await gate.promise;
+        return text("done");
+      }),
+    maxSessions: 2,
+  });
+  const start = async (peer: SessionClient): Promise<string> => {
+    const { result } = await peer.request("tools/call", { name: "job", arguments: {}, task: {} });
+    return (result as { task: { taskId: string } }).task.taskId;
+  };
+  const poll = async (peer: SessionClient, taskId: string): Promise<unknown> =>
+    ((await peer.request("tasks/get", { taskId })).result as { status?: string } | undefined)?.status;
+  const [ann, none] = [await run.open(), await run.open()];
+  const taskId = await start(ann);
+  await status(none);
+  await run.clock.advance(41 * minute);
+  await rest();
+  expect(run.size()).toBe(0);
+  await run.clock.advance(24 * 60 * minute);
+  expect(await poll(ann, taskId)).toBe("working");
+  expect(await status(none)).toBe(404);
+
+  await run.open();
+  await run.clock.advance(2 * minute);
+  await run.open(); // in the place of the one that is idle for longest
+  await rest();
+  await run.clock.advance(2 * minute);
+  expect(await poll(ann, taskId)).toBe("working");
+  gate.resolve();
+});

@@ -183,7 +183,10 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
    * the server stops. After a stop it may be continued, and is then opened again. Its tasks continue.
    */
   readonly onSessionClosed?: (session: HttpSession) => unknown = callback();
-  /** How long a session may have no open request or stream before it ends. Its tasks continue. Default 30 minutes. */
+  /**
+   * How long a session may have no open request or stream before it ends. Its tasks continue, and with an unfinished one the session stays in
+   * the store for a week more. Default 30 minutes.
+   */
   readonly sessionIdleMs?: number = time({
     min: 1,
     default: 30 * 60_000,

@@ -11,6 +11,9 @@ import { decodeState, type StoredState } from "./session-state.ts";
 /** How many sessions are changed or deleted in one write. */
 const mostAtOnce = 1_000;
 
+/** How long a session is kept that is in no memory, and has an unfinished task, in ms. */
+const withTaskMs = 7 * 24 * 3_600_000;
+
 /** When a session ends unless it is used. */
 export interface SessionEnd {
   readonly key: string;
@@ -103,6 +106,21 @@ export class SessionRecords {
   async delete(key: string): Promise<void> {
     this.#ended.add(key);
     await this.#deleteEnded();
+  }
+
+  /**
+   * A session is about to leave the memory of this process, since it was idle for long, or another one needs its place. Keeps it in the store
+   * if a task of it is unfinished: its client may poll that rarely, and would take a session that is not found for the loss of everything.
+   * Resolves with whether it did.
+   */
+  async keepWithTasks({ key, endsAt }: SessionEnd): Promise<boolean> {
+    let unfinished: readonly string[] = [];
+    await this.#written(async () => {
+      unfinished = await this.#store.tasksOf(key, 1);
+    });
+    if (unfinished.length === 0) return false;
+    await this.extend([{ key, endsAt: Math.max(endsAt, this.#clock.now() + withTaskMs) }]);
+    return true;
   }
 
   /** As `delete`, unless another process has extended the session. */

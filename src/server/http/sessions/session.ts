@@ -301,9 +301,11 @@ export class Session implements PolledSession {
   }
 
   async #idledOut(): Promise<void> {
-    const { server, records } = this.#setup;
+    const { server, records, clock } = this.#setup;
+    const isKept = await records?.keepWithTasks(this); // before it is gone here, so that it is found all the time
+    if (this.endsAt > clock.now()) return; // it was used meanwhile
     await this.close().catch(server.onError);
-    await records?.deleteUnextended(this);
+    if (isKept !== true) await records?.deleteUnextended(this);
   }
 
   #end(): void {

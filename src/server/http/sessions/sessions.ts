@@ -89,8 +89,8 @@ export class Sessions implements EarlierRevisions {
     const evict = (id: string): void => {
       const session = this.#sessions.get(id);
       if (session === undefined) return;
-      void this.#records?.deleteUnextended(session);
       session.close().catch(server.onError);
+      void this.#released(session);
     };
     this.#slots = new SessionSlots({ ...setup, evict });
     if (server.sessionStore !== undefined) {
@@ -271,6 +271,12 @@ export class Sessions implements EarlierRevisions {
       if (message === null) void this.#caughtUp(session);
       else session.receive(message);
     }
+  }
+
+  /** Never rejects. */
+  async #released(session: Session): Promise<void> {
+    if ((await this.#records?.keepWithTasks(session)) !== true)
+      await this.#records?.deleteUnextended(session);
   }
 
   /** Never rejects. */
