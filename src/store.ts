@@ -7,6 +7,15 @@ export type { StoredSecrets } from "./store/secrets.ts";
 export { encryptedStore, type EncryptionOptions } from "./store/encrypted-store.ts";
 export type { EncryptionKey } from "./store/encryption-keys.ts";
 
+// For databases of others.
+export { storeOnTables, storeTables, tablePort } from "./store/sqlite/store-on-tables.ts";
+export type {
+  StoreTables,
+  TableConnection,
+  TableDatabase,
+  TableStatement,
+} from "./store/sqlite/store-on-tables.ts";
+
 // For authors of stores: the port, what its commands do, and what goes through it.
 export type { AdminStore, EndedAs, PausedTool, TaskRange } from "./store/admin-store.ts";
 export type { MessageQueues, NewMessage, PutMessageResult } from "./store/message-queues.ts";

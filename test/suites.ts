@@ -24,7 +24,7 @@ export const slow = [
   "test/client/handles/{crash/crash,many-processes}.test.ts",
   "test/client/sep-1686/end-to-end.test.ts",
   "test/conformance/{client,conformance}.test.ts",
-  "test/contract/postgres.test.ts",
+  "test/contract/{own-database-killed,postgres}.test.ts",
   "test/crash/{backup,crash,events,many-owners,sep-1686,trees}.test.ts",
   "test/examples/{cluster,demo-servers,drop-in,everything*,guides,index-folder*,observability,scaling,testing}.test.ts",
   "test/examples/hosting/**/*.test.ts",

@@ -8,7 +8,7 @@ import { isBusy } from "./sqlite-error.ts";
 export const turnMs = 3;
 
 /** Begins a write transaction when it is this connection's turn; throws SQLite's error if that takes longer. */
-export function beginWrite(db: DatabaseSync, withinMs: number): void {
+export function beginWrite(db: Pick<DatabaseSync, "exec">, withinMs: number): void {
   const deadline = performance.now() + withinMs;
   for (;;) {
     try {

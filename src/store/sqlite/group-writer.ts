@@ -5,7 +5,6 @@ import type { SessionNews, SessionRoom, StoredSession } from "../session-store.t
 import type { TaskChange } from "../store.ts";
 import { isLost, StoreLost } from "../lost-store.ts";
 import { KnownRecords } from "./known-records.ts";
-import { beginWrite } from "./begin-write.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
@@ -83,19 +82,18 @@ export class GroupWriter {
   }
 
   #transaction(patienceMs: number, apply: () => CommittedGroup): CommittedGroup {
-    beginWrite(this.#sql.db, patienceMs);
     try {
-      this.#records.begin();
-      const owners = this.#owners.ids();
-      if (!owners.has(this.#owner)) throw new StoreLost(this.#place, false);
-      const group = apply();
-      // A process that opens the database first becomes an owner, and gets all commits from then on.
-      if (owners.size > 1) this.#log?.append(group.changes, newsOf(group));
-      this.#sql.db.exec("COMMIT");
-      return group;
+      return this.#sql.transaction(patienceMs, () => {
+        this.#records.begin();
+        const owners = this.#owners.ids();
+        if (!owners.has(this.#owner)) throw new StoreLost(this.#place, false);
+        const group = apply();
+        // A process that opens the database first becomes an owner, and gets all commits from then on.
+        if (owners.size > 1) this.#log?.append(group.changes, newsOf(group));
+        return group;
+      });
     } catch (error) {
       this.#forget();
-      if (this.#sql.db.isTransaction) this.#sql.db.exec("ROLLBACK");
       throw error;
     }
   }

@@ -15,7 +15,7 @@ import { othersIn } from "./other-owners.ts";
 import { messageOf } from "./sqlite-error.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
-import { Statements } from "./statements.ts";
+import { Statements, type Connection } from "./statements.ts";
 import { StoreOnSqlite, type OpenDatabase, type Publisher } from "./store-on-sqlite.ts";
 import { Writer } from "./writer.ts";
 import type { WriterAnswer, WriterCommand, WriterRequest } from "./writer-messages.ts";
@@ -104,35 +104,23 @@ export class MemoryDatabase {
   async #open(owner: StoreOwner, publisher: Publisher, onClose: () => void): Promise<OpenDatabase> {
     const { id } = owner;
     const { records, ...all } = this.#opened;
-    const statements = new Statements(all.statements.db, all.statements);
-    const reader = new SqliteReader(new Statements(all.statements.db, all.statements));
-    const owners = new SqliteOwners(statements);
     const lives = (other: string): boolean => this.#living.has(other);
-    new OwnerWrites(statements).add(owner);
     this.#living.set(id, publisher);
+    const opened = await openHere({
+      place,
+      owner,
+      publisher,
+      db: all.statements.db,
+      shared: all.statements,
+      records,
+      lives,
+      tellOthers: (changes) => this.#tellOthers(id, changes),
+    });
     this.#tellOthers(id, gap);
-    const thread = new ThisThread(
-      statements,
-      new GroupWriter(statements, place, id, lives, undefined, records),
-      () => lives(id),
-      (changes) => this.#tellOthers(id, changes),
-    );
-    const writer = await Writer.start(thread, publisher.committed, maxGroup);
     return {
-      owner: id,
-      reader,
-      writer,
-      encrypt: (sealing) => {
-        reader.encrypt(sealing);
-        writer.encrypt(sealing);
-      },
-      others: {
-        renew: () => ({ held: lives(id) && owners.ids().has(id), ...othersIn(statements, id, lives) }),
-        living: () => [...owners.ids()].filter(lives),
-      },
-      forget: () => publisher.committedByOthers(gap), // tasks queued for it can be claimed now
+      ...opened,
       close: async () => {
-        await writer.stop();
+        await opened.close();
         this.kill(id);
         onClose();
       },
@@ -156,26 +144,64 @@ function openInMemory(): DatabaseSync {
   return db;
 }
 
+/** A connection that this thread uses for an owner. */
+export interface HereSetup {
+  /** Names the database in messages. */
+  readonly place: string;
+  readonly owner: StoreOwner;
+  readonly publisher: Publisher;
+  readonly db: Connection;
+  /** Statements of the same connection for other owners. */
+  readonly shared?: Statements;
+  readonly records?: KnownRecords;
+  readonly lives: (owner: string) => boolean;
+  readonly tellOthers: (changes: LoggedChanges) => void;
+}
+
+/** Makes the owner one of the database. Closing it leaves the connection open. */
+export async function openHere(setup: HereSetup): Promise<OpenDatabase> {
+  const { owner, publisher, db, shared, lives } = setup;
+  const { id } = owner;
+  const statements = new Statements(db, shared);
+  const reader = new SqliteReader(new Statements(db, shared ?? statements));
+  const owners = new SqliteOwners(statements);
+  statements.transaction(0, () => new OwnerWrites(statements).add(owner));
+  const thread = new ThisThread(
+    setup,
+    statements,
+    new GroupWriter(statements, setup.place, id, lives, undefined, setup.records),
+  );
+  const writer = await Writer.start(thread, publisher.committed, maxGroup);
+  return {
+    owner: id,
+    reader,
+    writer,
+    encrypt: (sealing) => {
+      reader.encrypt(sealing);
+      writer.encrypt(sealing);
+    },
+    others: {
+      renew: () => ({ held: lives(id) && owners.ids().has(id), ...othersIn(statements, id, lives) }),
+      living: () => [...owners.ids()].filter(lives),
+    },
+    forget: () => publisher.committedByOthers(gap), // tasks queued for it can be claimed now
+    close: () => writer.stop(),
+  };
+}
+
 /** Applies the commands of a writer in this thread. */
 class ThisThread extends EventEmitter {
+  readonly #setup: HereSetup;
   readonly #statements: Statements;
   readonly #writer: GroupWriter;
-  readonly #lives: () => boolean;
-  readonly #tellOthers: (changes: LoggedChanges) => void;
   /** Commands applied in this turn of the event loop. */
   #inTurn = 0;
 
-  constructor(
-    statements: Statements,
-    writer: GroupWriter,
-    lives: () => boolean,
-    tellOthers: (changes: LoggedChanges) => void,
-  ) {
+  constructor(setup: HereSetup, statements: Statements, writer: GroupWriter) {
     super();
+    this.#setup = setup;
     this.#statements = statements;
     this.#writer = writer;
-    this.#lives = lives;
-    this.#tellOthers = tellOthers;
     queueMicrotask(() => this.emit("message", { type: "ready" }));
   }
 
@@ -215,12 +241,13 @@ class ThisThread extends EventEmitter {
     this.emit("message", group);
     if (group.type !== "committed") return;
     const concernsAll = commands.some(({ type }) => type === "handlers" || type === "reclaim");
-    this.#tellOthers(concernsAll ? gap : { tasks: group.changes, sessions: newsOf(group) });
+    this.#setup.tellOthers(concernsAll ? gap : { tasks: group.changes, sessions: newsOf(group) });
   }
 
   #commit(commands: readonly WriterCommand[]): Extract<WriterAnswer, { type: "committed" | "failed" }> {
     try {
-      if (!this.#lives()) throw new StoreLost(place, false);
+      const { lives, owner, place: of } = this.#setup;
+      if (!lives(owner.id)) throw new StoreLost(of, false);
       return { type: "committed", ...this.#writer.commit(commands) };
     } catch (error) {
       return {

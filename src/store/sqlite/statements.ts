@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { inClear, type Codec } from "../codec.ts";
 import type { Row } from "../row.ts";
+import { beginWrite } from "./begin-write.ts";
 
 /** A prepared statement that reads rows. */
 export interface RowStatement {
@@ -10,22 +11,45 @@ export interface RowStatement {
   iterate(...values: SQLInputValue[]): Iterable<Row>;
 }
 
+/** What is used of a connection; `transaction` only where it is not ours. */
+export type Connection = Pick<DatabaseSync, "exec" | "isTransaction" | "close"> & {
+  prepare(sql: string): Pick<StatementSync, "run" | "setReturnArrays">;
+  readonly transaction?: <T>(work: () => T) => T;
+};
+
 /**
  * The statements of a connection, by their texts. Each is prepared at its first use: a process uses few of the many that it could need, and
  * a test opens thousands of databases.
  */
 export class Statements {
-  readonly db: DatabaseSync;
+  readonly db: Connection;
   /** How the texts of sealed columns are stored. */
   codec: Codec = inClear;
   readonly #reads: Map<string, RowStatement>;
-  readonly #writes: Map<string, StatementSync>;
+  readonly #writes: Map<string, Pick<StatementSync, "run">>;
 
   /** With `shared`, those of the same connection for another owner, who may have other keys. */
-  constructor(db: DatabaseSync, shared?: Statements) {
+  constructor(db: Connection, shared?: Statements) {
     this.db = db;
     this.#reads = shared === undefined ? new Map<string, RowStatement>() : shared.#reads;
-    this.#writes = shared === undefined ? new Map<string, StatementSync>() : shared.#writes;
+    this.#writes = shared === undefined ? new Map<string, Pick<StatementSync, "run">>() : shared.#writes;
+  }
+
+  /**
+   * Runs `work` in a write transaction, and commits it; if it throws, nothing has changed. Waits up to `patienceMs` for the turn to write.
+   */
+  transaction<T>(patienceMs: number, work: () => T): T {
+    const { db } = this;
+    if (db.transaction !== undefined) return db.transaction(work);
+    beginWrite(db, patienceMs);
+    try {
+      const done = work();
+      db.exec("COMMIT");
+      return done;
+    } catch (error) {
+      if (db.isTransaction) db.exec("ROLLBACK");
+      throw error;
+    }
   }
 
   get(sql: string, ...values: SQLInputValue[]): Row | undefined {
