@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { DeletePrincipalOptions } from "./command/admin/delete-principal.ts";
+import type { DumpOptions } from "./command/admin/dump.ts";
 import type { GcOptions } from "./command/admin/gc.ts";
+import type { LoadOptions } from "./command/admin/load.ts";
 import type { SelectionOptions } from "./command/admin/selection.ts";
 import type { RotateSecretsOptions } from "./command/admin/rotate-secrets.ts";
-import type { RestoreOptions } from "./command/admin/restore.ts";
 import type { Context } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
@@ -19,16 +20,18 @@ export function addDataCareCommands(
   context: Context,
   end: (code: ExitCode) => void,
 ): void {
-  command("backup", "back up the store to a file while servers keep running")
+  command("dump", "copy the store to a file while servers keep running")
     .argument("<file>", "the new file")
-    .action(async (place: string, file: string) =>
-      end(await (await import("./command/admin/backup.ts")).backup(context, { place, file })),
+    .option("--since <file>", "write only what changed since this earlier dump of the store")
+    .action(async (place: string, file: string, options: DumpOptions) =>
+      end(await (await import("./command/admin/dump.ts")).dump(context, { place, file, options })),
     );
-  command("restore", "create a new store from a backup")
-    .argument("<file>", "the backup")
-    .option("--beside", "let the new store be opened while servers have the original open")
-    .action(async (place: string, file: string, options: RestoreOptions) =>
-      end(await (await import("./command/admin/restore.ts")).restore(context, { place, file, options })),
+  command("load", "fill an empty store from a dump, of SQLite or Postgres")
+    .argument("<file>", "the dump")
+    .option("--partial", "keep servers out until a later dump has been loaded too")
+    .option("--beside", "let the store be opened while servers have the original open")
+    .action(async (place: string, file: string, options: LoadOptions) =>
+      end(await (await import("./command/admin/load.ts")).load(context, { place, file, options })),
     );
   selecting(command("export", "print everything stored about tasks, one line of JSON each")).action(
     async (place: string, options: SelectionOptions) =>

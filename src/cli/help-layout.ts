@@ -187,14 +187,18 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   "admin resume": [{ line: "holdfast admin tasks.db resume report", does: "starts the tasks that waited" }],
   "admin webhooks": [{ line: "holdfast admin tasks.db webhooks", does: "prints a line for each webhook" }],
   "admin resend": [{ line: "holdfast admin tasks.db resend billing", does: "resends them within a minute" }],
-  "admin backup": [
+  "admin dump": [
     {
-      line: "holdfast admin tasks.db backup monday.backup",
+      line: "holdfast admin tasks.db dump monday.dump",
       does: "writes a new file while servers keep running",
     },
   ],
-  "admin restore": [
-    { line: "holdfast admin new.db restore monday.backup", does: "creates new.db from the backup" },
+  "admin load": [
+    { line: "holdfast admin new.db load monday.dump", does: "creates new.db from the dump" },
+    {
+      line: "holdfast admin postgres://db/app load monday.dump",
+      does: "moves a SQLite store to Postgres",
+    },
   ],
   "admin export": [
     {

@@ -1,40 +1,34 @@
-import {
-  openBackup,
-  type BackupHeader,
-  type BackupSetup,
-  type MadeBackup,
-  type RestoreSetup,
-} from "./backup-file.ts";
+import type { DumpSetup, MadeDump } from "./dump.ts";
+import { headerOf } from "./dump-file.ts";
 import type { Erased } from "./erased.ts";
 import type { StorePlace } from "./from-url.ts";
-import { backupPostgres } from "./postgres/backup-postgres.ts";
 import { compactPostgres, sizeOfPostgres } from "./postgres/compact-postgres.ts";
+import type { CheckedDump, LoadSetup } from "./load.ts";
+import { dumpPostgres } from "./postgres/dump-postgres.ts";
 import { eraseFromPostgres } from "./postgres/erase-postgres.ts";
-import { restorePostgres } from "./postgres/restore-postgres.ts";
-import { backupSqlite } from "./sqlite/backup-sqlite.ts";
+import { loadPostgres } from "./postgres/load-postgres.ts";
 import { compactSqlite, sizeOfSqlite } from "./sqlite/compact-sqlite.ts";
 import { eraseFromSqlite } from "./sqlite/erase-sqlite.ts";
-import { restoreSqlite } from "./sqlite/restore-sqlite.ts";
+import { dumpSqlite } from "./sqlite/dump-sqlite.ts";
+import { loadSqlite } from "./sqlite/load-sqlite.ts";
+import { refuseWhileOriginalRuns } from "./sqlite/original-mark.ts";
 
-/** Backs up a store, while its owners keep writing, to a file that must not exist yet. */
-export async function backupStore(place: StorePlace, file: string, setup: BackupSetup): Promise<MadeBackup> {
-  if (place.kind === "sqlite") return backupSqlite(place.path, file, setup);
-  return backupPostgres(place.url, place.options, file, setup);
+/** Dumps a store, while its owners keep writing, to a file that must not exist yet. */
+export async function dumpStore(place: StorePlace, file: string, setup: DumpSetup): Promise<MadeDump> {
+  if (place.kind === "sqlite") return dumpSqlite(place.path, file, setup);
+  return dumpPostgres(place.url, place.options, file, setup);
 }
 
 /**
- * Creates a store from a backup, after checking the whole backup. No store may exist there. It must not be opened while others have the
- * original open, except with `beside`.
+ * Loads a dump of a store of any kind into an empty store, or one of what changed since the dump that was loaded last, after checking the
+ * whole file. Servers can open the store once that has finished, except with `partial`. While others have the original open, they must not,
+ * except with `beside`: a database that cannot know its original is not finished meanwhile.
  */
-export async function restoreStore(
-  place: StorePlace,
-  file: string,
-  how: RestoreSetup,
-): Promise<BackupHeader> {
-  const backup = await openBackup(file);
-  if (place.kind === "sqlite") await restoreSqlite(place.path, backup, how);
-  else await restorePostgres(place.url, place.options, backup, how);
-  return backup.header;
+export async function loadStore(place: StorePlace, file: string, setup: LoadSetup): Promise<CheckedDump> {
+  if (place.kind === "sqlite") return loadSqlite(place.path, file, setup);
+  const { store, original } = await headerOf(file);
+  if (store === "sqlite" && !setup.partial && !setup.beside) refuseWhileOriginalRuns(original);
+  return loadPostgres(place.url, place.options, file, setup);
 }
 
 export interface Compaction {

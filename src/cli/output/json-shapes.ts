@@ -232,21 +232,28 @@ export interface DashboardJson {
   readonly link: string;
 }
 
-/** What `admin … backup --json` prints. */
-export interface BackupJson {
+/** What `admin … dump --json` prints. */
+export interface DumpJson {
   readonly file: string;
+  /** How many tasks the store has. */
   readonly tasks: number;
+  /** How many of them are in the file: with `--since`, those that changed. */
+  readonly changed: number;
+  /** The ids of tasks that cannot be read, and are not in the dump. */
+  readonly unreadable: readonly string[];
   readonly bytes: number;
   readonly seconds: number;
 }
 
-/** What `admin … restore --json` prints. */
-export interface RestoreJson {
+/** What `admin … load --json` prints. */
+export interface LoadJson {
   readonly file: string;
+  /** How many tasks the store has now. */
   readonly tasks: number;
-  /** When the backup was made (epoch ms), and the version of its schema. */
+  /** When the dump was made (epoch ms). */
   readonly at: number;
-  readonly schema: number;
+  /** Whether servers are kept out until another load. */
+  readonly partial: boolean;
   /** Whether servers may have the original open. */
   readonly beside: boolean;
 }

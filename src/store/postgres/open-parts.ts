@@ -1,9 +1,11 @@
 import type { StoreOwner } from "../../task/queue.ts";
+import { refuseWhileLoading } from "../load-mark.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import { ChangeChannel } from "./change-channel.ts";
 import { connectDirectly, openPool, unusableAt, withPatience } from "./connections.ts";
 import { Database } from "./database.ts";
 import { GroupWriter } from "./group-writer.ts";
+import { loadMark } from "./load-mark.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
 import { queueSchema, type Names } from "./names.ts";
 import type { Settings } from "./options.ts";
@@ -110,6 +112,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   try {
     await channel.start();
     await owners.register();
+    await refuseAfterRegistering(database, names, owners);
     channel.send("gap");
     await sessions.start(database, owner.id);
   } catch (error) {
@@ -126,6 +129,19 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await database.close();
   };
   return { owner: owner.id, database, owners, reader, queue, channel, wakes, close };
+}
+
+/** A load that began meanwhile has seen the owner, or is seen here. */
+async function refuseAfterRegistering(database: Database, names: Names, owners: Owners): Promise<void> {
+  try {
+    refuseWhileLoading(
+      `Schema ${names.schema} of the database`,
+      (await loadMark(database, names)) !== undefined,
+    );
+  } catch (error) {
+    await owners.leave();
+    throw error;
+  }
 }
 
 /** Undefined if the store has no queue. */

@@ -1,12 +1,15 @@
 import { HoldfastError } from "../../task/fault.ts";
+import { refuseWhileLoading } from "../load-mark.ts";
+import type { Row } from "../row.ts";
 import { openPool } from "./connections.ts";
 import { Database, type Queries } from "./database.ts";
+import { loadTable, selectTableNames } from "./load-mark.ts";
 import { namesIn, type Names } from "./names.ts";
 import { living } from "./owner-sql.ts";
 import { sqlState } from "./postgres-error.ts";
 import { tableIn } from "./whole-schema.ts";
 
-/** The schema that was backed up. */
+/** The schema that was dumped. */
 export interface Original extends Readonly<Record<string, string>> {
   /** Identifies the server; empty if it is unknown. */
   readonly system: string;
@@ -19,6 +22,9 @@ export interface Original extends Readonly<Record<string, string>> {
 const mark = "restored_from";
 const columns = ["system", "database", "schema", "oid"] as const;
 const timeoutMs = 10_000;
+
+/** Of owners whose lease nobody here knows (ms): after a start of the database, one of them may still renew it. */
+const longestLeaseMs = 60_000;
 
 /** SQLSTATEs for a database or schema that no longer exists. */
 const isGone: ReadonlySet<string | undefined> = new Set(["3D000", "3F000", "42P01"]);
@@ -51,8 +57,8 @@ export async function markOriginal(queries: Queries, names: Names, original: Ori
 }
 
 /**
- * Rejects with `store_locked` while living owners have the original of this restored schema open, on the same server: both would run the
- * same tasks. Once none has, it is a schema like any other.
+ * Rejects with `store_locked` while a dump is being loaded into this schema, and while living owners have its original open, on the same
+ * server: both would run the same tasks. Once none has, it is a schema like any other.
  */
 export async function refuseBesideOriginal(
   database: Queries,
@@ -60,9 +66,9 @@ export async function refuseBesideOriginal(
   names: Names,
   leaseMs: number,
 ): Promise<void> {
-  const known = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = $2";
-  const [isMarked] = await database.query(known, [names.schema, mark]);
-  if (isMarked === undefined) return;
+  const marks = (await database.query(selectTableNames, [names.schema, [mark, loadTable]])).map(String);
+  refuseWhileLoading(`Schema ${names.schema} of the database`, marks.includes(loadTable));
+  if (!marks.includes(mark)) return;
   const [row] = await database.query(`SELECT ${columns.join(", ")} FROM ${tableIn(names, mark)}`);
   if (row === undefined) return;
   const [system = "", name = "", schema = "", oid = ""] = row.map(String);
@@ -72,10 +78,24 @@ export async function refuseBesideOriginal(
   if (owners.length > 0) {
     throw new HoldfastError(
       "store_locked",
-      `Schema ${names.schema} of database ${own.database} was restored from a backup of schema ${schema} of database ${name}, which is in use by ${owners.join(", ")}: both would run the same tasks. Stop it first, or restore the backup again with --beside if both should run.`,
+      `Schema ${names.schema} of database ${own.database} was loaded from a dump of schema ${schema} of database ${name}, which is in use by ${owners.join(", ")}: both would run the same tasks. Stop it first, or load the dump into another schema with --beside if both should run.`,
     );
   }
   await database.query(`DELETE FROM ${tableIn(names, mark)}`);
+}
+
+/** Rejects with `store_locked` while living owners have the schema open. */
+export async function refuseWhileInUse(database: Queries, names: Names): Promise<void> {
+  const owners = (await database.query(living(names), [longestLeaseMs])).map(describe);
+  if (owners.length === 0) return;
+  throw new HoldfastError(
+    "store_locked",
+    `Schema ${names.schema} of the database is in use by ${owners.join(", ")}. Stop it before you load a dump into it.`,
+  );
+}
+
+function describe([pid, host, since]: Row): string {
+  return `process ${String(pid)} on ${String(host)} since ${String(since)}`;
 }
 
 /** The owners that have the original open, for messages. */
@@ -92,9 +112,7 @@ async function ownersOf(
   try {
     const names = namesIn(original.schema);
     if ((await originalAt(database, names)).oid !== original.oid) return [];
-    return (await database.query(living(names), [leaseMs])).map(
-      ([pid, host, since]) => `process ${String(pid)} on ${String(host)} since ${String(since)}`,
-    );
+    return (await database.query(living(names), [leaseMs])).map(describe);
   } catch (error) {
     if (isGone.has(sqlState(error instanceof HoldfastError ? error.cause : error))) return [];
     throw error;

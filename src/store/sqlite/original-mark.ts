@@ -2,15 +2,17 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { hostname } from "node:os";
 import { HoldfastError } from "../../task/fault.ts";
+import { refuseWhileLoading } from "../load-mark.ts";
 import { columnsOf, text } from "../row.ts";
 import { connect } from "./connect.ts";
+import { loadMark } from "./load-mark.ts";
 import { isAnyLocked, isLocked } from "./owner-lock.ts";
 import { Statements } from "./statements.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 import { describeOwners, SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
 import { unusable } from "./unusable.ts";
 
-/** The database that was backed up. */
+/** The database that was dumped. */
 export interface Original {
   readonly host: string;
   readonly path: string;
@@ -43,8 +45,8 @@ export function markOriginal(db: DatabaseSync, original: Original | undefined): 
 }
 
 /**
- * Throws `store_locked` while living owners have the original of this restored database open: both would run the same tasks. Once none has,
- * it is a database like any other. The caller must keep others from becoming an owner.
+ * Throws `store_locked` while a dump is being loaded into this database, and while living owners have its original open: both would run the
+ * same tasks. Once none has, it is a database like any other. The caller must keep others from becoming an owner.
  */
 export function refuseBesideOriginal(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
@@ -54,25 +56,40 @@ export function refuseBesideOriginal(path: string): void {
   if (owners.length > 0) {
     throw new HoldfastError(
       "store_locked",
-      `${path} was restored from a backup of ${original.path}, which is in use by ${describeOwners(owners)}: both would run the same tasks. Stop it first, or restore the backup again with --beside if both should run.`,
+      `${path} was loaded from a dump of ${original.path}, which is in use by ${describeOwners(owners)}: both would run the same tasks. Stop it first, or load the dump into another store with --beside if both should run.`,
     );
   }
   withDatabase(path, false, (db) => db.exec(dropMark));
 }
 
+/** Throws `store_locked` while living owners have the original of a dump open that is loaded into another kind of database. */
+export function refuseWhileOriginalRuns({
+  host = "",
+  path = "",
+  file = "",
+}: Readonly<Record<string, string>>): void {
+  const owners = ownersOf({ host, path, file }, "");
+  if (owners.length === 0) return;
+  throw new HoldfastError(
+    "store_locked",
+    `The dump is of ${path}, which is in use by ${describeOwners(owners)}: both stores would run the same tasks. Stop it, and load a last dump that was made with --since; or load this one with --beside if both should run.`,
+  );
+}
+
 function originalIn(path: string): Original | undefined {
   try {
-    return withDatabase(path, true, readMark);
+    return withDatabase(path, true, (db) => readMark(db, path));
   } catch (error) {
     // The database is as a crash left it, readable only by a writer.
     const code = primaryCode(error);
     if (code !== sqliteCode.busy && code !== sqliteCode.readonly) throw unusable(path, error);
-    return withDatabase(path, false, readMark);
+    return withDatabase(path, false, (db) => readMark(db, path));
   }
 }
 
-function readMark(db: DatabaseSync): Original | undefined {
+function readMark(db: DatabaseSync, path: string): Original | undefined {
   const statements = new Statements(db);
+  refuseWhileLoading(path, loadMark(statements) !== undefined);
   if (statements.get(selectIsMarked) === undefined) return undefined;
   const row = statements.get(selectMark);
   if (row === undefined) return undefined;

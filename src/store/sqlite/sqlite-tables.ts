@@ -49,7 +49,7 @@ import { readableTasks } from "./readable-rows.ts";
 const secretAt = columnsOf(["value"]);
 
 /** The task itself goes last. */
-const deletes = [
+export const deletes = [
   sql.deleteMessages,
   sql.deleteLines,
   sql.deleteEvents,

@@ -15,14 +15,18 @@ import { unusable } from "./unusable.ts";
  */
 const logLimitBytes = 8 * 1024 * 1024;
 
-/** What the writer needs to know about its database; plain data, since it is sent to another thread. */
-export interface WriterOptions {
+/** How a write connection is opened. */
+export interface DatabaseOptions {
   /** The real path. */
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly maxBytes: number | null;
   /** Whether to upgrade an empty or older database instead of refusing it. */
   readonly migrate: boolean;
+}
+
+/** What the writer needs to know about its database; plain data, since it is sent to another thread. */
+export interface WriterOptions extends DatabaseOptions {
   readonly owner: StoreOwner;
 }
 
@@ -53,7 +57,7 @@ export function openWriterConnection({
   busyTimeoutMs,
   maxBytes,
   migrate: migrates,
-}: WriterOptions): DatabaseSync {
+}: DatabaseOptions): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
     db = connect(path, { timeout: busyTimeoutMs });

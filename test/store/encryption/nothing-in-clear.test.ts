@@ -1,14 +1,13 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
 import { DatabaseSync } from "node:sqlite";
+import { gunzipSync } from "node:zlib";
 import { postgresStore } from "holdfast/postgres";
 import { sqliteStore } from "holdfast/sqlite";
 import { encryptedStore, type TaskStore } from "holdfast/store";
 import { expect, onTestFinished, test } from "vitest";
-import { openBackup } from "../../../src/store/backup-file.ts";
-import { backupStore, restoreStore } from "../../../src/store/data-care.ts";
+import { dumpStore, loadStore } from "../../../src/store/data-care.ts";
 import { exportJournal } from "../../../src/store/export-journal.ts";
 import type { StorePlace } from "../../../src/store/from-url.ts";
 import { requestHash } from "../../../src/runtime/request-hash.ts";
@@ -42,12 +41,12 @@ async function readBack(store: TaskStore, id: string): Promise<string> {
   }
 }
 
-/** What a backup of a store has, which is compressed in its file, and one of the file itself. */
-async function inBackup(place: StorePlace, file: string): Promise<readonly Buffer[]> {
+/** What a dump of a store has, which is compressed in its file, and the file itself. */
+async function inDump(place: StorePlace, file: string): Promise<readonly Buffer[]> {
   const { signal } = new AbortController();
-  await backupStore(place, file, { now: Date.now(), signal });
-  const backup = await openBackup(file);
-  return [await buffer(backup.data()), await readFile(file)];
+  await dumpStore(place, file, { now: Date.now(), since: undefined, signal });
+  const bytes = await readFile(file);
+  return [gunzipSync(bytes), bytes];
 }
 
 function expectNothingIn(contents: readonly Buffer[]): void {
@@ -57,8 +56,8 @@ function expectNothingIn(contents: readonly Buffer[]): void {
   }
 }
 
-async function restored(from: string, to: StorePlace): Promise<void> {
-  await restoreStore(to, from, { beside: true, signal: new AbortController().signal });
+async function loaded(from: string, to: StorePlace): Promise<void> {
+  await loadStore(to, from, { beside: true, partial: false, signal: new AbortController().signal });
 }
 
 async function folderOfTest(): Promise<string> {
@@ -88,25 +87,25 @@ test("without encryption both are found, in the same places", async () => {
   await markedLife(sqliteStore(path), async () => undefined);
   expect(await filesWith(folder, mark)).not.toEqual([]);
   expect(await filesWith(folder, guess)).not.toEqual([]);
-  const [backedUp] = await inBackup({ kind: "sqlite", path }, join(folder, "tasks.backup"));
-  expect([mark, guess].filter((text) => backedUp?.includes(text))).toEqual([mark, guess]);
+  const [dumped] = await inDump({ kind: "sqlite", path }, join(folder, "tasks.dump"));
+  expect([mark, guess].filter((text) => dumped?.includes(text))).toEqual([mark, guess]);
 });
 
-test("a backup of a SQLite store has nothing of it, and can be read with the keys", async () => {
+test("a dump of a SQLite store has nothing of it, and can be read with the keys", async () => {
   const folder = await folderOfTest();
   const path = join(folder, "tasks.db");
-  const file = join(folder, "tasks.backup");
+  const file = join(folder, "tasks.dump");
   const id = await markedLife(encryptedStore(sqliteStore(path), { keys }), async () => {
-    expectNothingIn(await inBackup({ kind: "sqlite", path }, file));
+    expectNothingIn(await inDump({ kind: "sqlite", path }, file));
   });
-  const copy = join(folder, "restored.db");
-  await restored(file, { kind: "sqlite", path: copy });
+  const copy = join(folder, "loaded.db");
+  await loaded(file, { kind: "sqlite", path: copy });
   expect(await filesWith(folder, mark, guess)).toEqual([]);
   expect(await readBack(encryptedStore(sqliteStore(copy), { keys }), id)).toContain(mark);
 });
 
 test(
-  "a Postgres server has nothing of it in any of its files, nor in a backup",
+  "a Postgres server has nothing of it in any of its files, nor in a dump",
   { timeout: 120_000 },
   async () => {
     await using server = await OwnServer.start();
@@ -124,9 +123,9 @@ test(
     const id = await markedLife(store(), async () => {
       expect(await filesWith(await dataOf(), mark, guess)).toEqual([]);
     });
-    const file = join(await folderOfTest(), "tasks.backup");
-    expectNothingIn(await inBackup({ kind: "postgres", url, options: {} }, file));
-    await restored(file, { kind: "postgres", url, options: { schema: "copy" } });
+    const file = join(await folderOfTest(), "tasks.dump");
+    expectNothingIn(await inDump({ kind: "postgres", url, options: {} }, file));
+    await loaded(file, { kind: "postgres", url, options: { schema: "copy" } });
     expect(await filesWith(await dataOf(), mark, guess)).toEqual([]);
     expect(await readBack(store(), id)).toContain(mark);
     expect(await readBack(encryptedStore(postgresStore(url, { schema: "copy" }), { keys }), id)).toContain(

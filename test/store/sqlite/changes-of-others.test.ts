@@ -126,7 +126,6 @@ test("where the folder of locks cannot be watched, a renewal finds out who has c
   const [own, other] = [someOwner(), someOwner()];
   const db = openWriterConnection({
     path: temp.path(),
-    owner: own,
     busyTimeoutMs: 1,
     maxBytes: null,
     migrate: true,

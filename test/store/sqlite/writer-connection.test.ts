@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { number } from "../../../src/store/sqlite/migrate.ts";
 import { openWriterConnection } from "../../../src/store/sqlite/writer-connection.ts";
-import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();
@@ -9,7 +8,6 @@ const temp = useTempDirectory();
 test("the writing connection asks for everything that durability needs", () => {
   const db = openWriterConnection({
     path: temp.path(),
-    owner: someOwner(),
     busyTimeoutMs: 7,
     maxBytes: 409_600,
     migrate: true,

@@ -15,16 +15,16 @@ import { seededRandom } from "./random.ts";
 import type { VictimOptions } from "./victim.ts";
 import { Work } from "./work.ts";
 
-const backups = fullForm ? 10 : 1;
+const dumps = fullForm ? 10 : 1;
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
 const patienceMs = 90_000;
 const members = 2;
 
-it.for(Array.from({ length: backups }, (_, index) => seed + index))(
-  "keeps in a backup what was promised before it, while two processes work (CRASH_SEED=%i)",
+it.for(Array.from({ length: dumps }, (_, index) => seed + index))(
+  "keeps in a dump what was promised before it, while two processes work (CRASH_SEED=%i)",
   { timeout: 240_000 },
   async (ownSeed, { onTestFinished }) => {
-    const path = await mkdtemp(join(tmpdir(), "holdfast-backup-"));
+    const path = await mkdtemp(join(tmpdir(), "holdfast-dump-"));
     onTestFinished(() => rm(path, { recursive: true, force: true, maxRetries: 5 }));
     const random = seededRandom(ownSeed);
     const [place, restored] = [await newPlace(path), await newPlace(join(path, "restored"))];
@@ -32,7 +32,7 @@ it.for(Array.from({ length: backups }, (_, index) => seed + index))(
       await place.remove();
       await restored.remove();
     });
-    const file = join(path, "tasks.backup");
+    const file = join(path, "tasks.dump");
     const [logFile, laterLog] = [join(path, "log"), join(path, "later-log")];
 
     const work = new Work(random);
@@ -54,10 +54,10 @@ it.for(Array.from({ length: backups }, (_, index) => seed + index))(
         ),
       );
       await pause(500 + random() * 2_500);
-      // What clients know now was committed before the backup begins, and has to be in it.
+      // What clients know now was committed before the dump begins, and has to be in it.
       const jobs = structuredClone(work.jobs).filter(({ taskId, key }) => (taskId ?? key) !== undefined);
       const lines = readLog(logFile);
-      const made = await runMain(["admin", place.at, "backup", file], { cwd: path });
+      const made = await runMain(["admin", place.at, "dump", file], { cwd: path });
       expect(made).toMatchObject({ code: 0, stderr: "" });
       await pause(random() * 500);
       await Promise.all(fleet.members.map((_, number) => fleet.kill(number)));
@@ -69,7 +69,7 @@ it.for(Array.from({ length: backups }, (_, index) => seed + index))(
     const killed = readLog(logFile).filter(({ event }) => event === "killed");
     expect(killed).toHaveLength(members);
 
-    expect(await runMain(["admin", restored.at, "restore", file], { cwd: path })).toMatchObject({
+    expect(await runMain(["admin", restored.at, "load", file], { cwd: path })).toMatchObject({
       code: 0,
       stderr: "",
     });
@@ -100,8 +100,8 @@ it.for(Array.from({ length: backups }, (_, index) => seed + index))(
     expect(overlappingAttempts(lines)).toEqual([]);
     const once = runsOf(lines, "whole");
     expect(once).toEqual([...new Set(once)]);
-    // What ended just before the backup has nothing in the later log, and what went on there has all that counts. So has what did not go on there
-    // since it was not safe: what it did in the original after the backup counts for nothing.
+    // What ended just before the dump has nothing in the later log, and what went on there has all that counts. So has what did not go on there
+    // since it was not safe: what it did in the original after the dump counts for nothing.
     const wentOn = new Set(afterwards.map(({ task }) => task));
     const whole = readLog(logFile);
     for (const job of promised.jobs) {

@@ -28,19 +28,21 @@ async function run(
   return [code, stdout + stderr];
 }
 
-it("backs a store up while its server goes on, and makes another store of that", async () => {
+it("dumps a store while its server goes on, and makes another store of that", async () => {
   const place = await somePlace("SQLite");
   const runtime = await serve(place, works);
   const first = await call(runtime, "work");
   await expect.poll(() => adminJson(place, "show", first)).toMatchObject({ state: "completed" });
-  const said = await admin(place, "backup", "tasks.backup");
-  expect(said).toMatch(/^backed up 1 task to tasks\.backup: [\d.]+ KiB, [\d.]+s\n$/);
-  const file = join(place.cwd, "tasks.backup");
+  const said = await admin(place, "dump", "tasks.dump");
+  expect(said).toMatch(/^dumped 1 task to tasks\.dump: [\d.]+ KiB, [\d.]+s\n$/);
+  const file = join(place.cwd, "tasks.dump");
   const { mode, size } = await stat(file);
   expect(mode & 0o777).toBe(0o600);
-  expect(await adminJson(place, "backup", "second.backup")).toEqual({
-    file: join(place.cwd, "second.backup"),
+  expect(await adminJson(place, "dump", "second.dump")).toEqual({
+    file: join(place.cwd, "second.dump"),
     tasks: 1,
+    changed: 1,
+    unreadable: [],
     bytes: expect.closeTo(size, -3),
     seconds: expect.any(Number),
   });
@@ -48,8 +50,8 @@ it("backs a store up while its server goes on, and makes another store of that",
   await runtime.stop();
 
   const copy = beside(place, "copy/tasks.db");
-  const [code, restored] = await run(copy, "restore", "tasks.backup");
-  expect([code, restored]).toEqual([0, expect.stringMatching(/^restored 1 task as of \d{4}-.*Z\n$/)]);
+  const [code, restored] = await run(copy, "load", "tasks.dump");
+  expect([code, restored]).toEqual([0, expect.stringMatching(/^loaded 1 task as of \d{4}-.*Z\n$/)]);
   expect((await stat(join(place.cwd, "copy/tasks.db"))).mode & 0o777).toBe(0o600);
   const shown = await run(copy, "show", first, "--json");
   expect(JSON.parse(shown[1])).toMatchObject({ id: first, state: "completed" });
@@ -67,11 +69,11 @@ it("has what several writers were told before it began, and none of their writes
     writers.map(async (writer) => Promise.all(Array.from({ length: 100 }, () => writer.line()))),
   );
   // Those of several writers have the same names: the later one of a name was told that it is there.
-  expect(await run({ url, cwd }, "backup", "tasks.backup")).toEqual([0, expect.any(String)]);
+  expect(await run({ url, cwd }, "dump", "tasks.dump")).toEqual([0, expect.any(String)]);
   for (const writer of writers) expect(await writer.line()).toMatch(/^(kept|lost)/);
   await Promise.all(writers.map((writer) => writer.kill("SIGKILL")));
   const copy = { url: `sqlite:${join(cwd, "copy.db")}`, cwd };
-  expect(await run(copy, "restore", "tasks.backup")).toEqual([0, expect.any(String)]);
+  expect(await run(copy, "load", "tasks.dump")).toEqual([0, expect.any(String)]);
   const kept = new Set(told.flat().flatMap((line) => /^kept (\S+)$/.exec(line)?.[1] ?? []));
   expect(kept.size).toBeGreaterThan(30);
   const { tasks } = JSON.parse((await run(copy, "list", "--json", "--limit", "100000"))[1]) as {
@@ -84,16 +86,16 @@ it("is not opened while others have the original open, and afterwards like any o
   const place = await somePlace("SQLite");
   const server = await openInChild(join(place.cwd, "tasks.db"));
   await server.ask("run task");
-  await admin(place, "backup", "tasks.backup");
+  await admin(place, "dump", "tasks.dump");
   const [copy, twin] = [beside(place, "copy.db"), beside(place, "twin.db")];
-  await run(copy, "restore", "tasks.backup");
-  await run(twin, "restore", "tasks.backup", "--beside");
+  await run(copy, "load", "tasks.dump");
+  await run(twin, "load", "tasks.dump", "--beside");
   const [code, refusal] = await run(copy, "list");
   expect([code, refusal]).toEqual([
     6,
     expect.stringMatching(
       new RegExp(
-        `copy\\.db was restored from a backup of .*/tasks\\.db, which is in use by process ${server.pid} on .*--beside`,
+        `copy\\.db was loaded from a dump of .*/tasks\\.db, which is in use by process ${server.pid} on .*--beside`,
       ),
     ),
   ]);
@@ -107,7 +109,7 @@ it("is not opened while others have the original open, and afterwards like any o
   await again.end();
 });
 
-it("gives what ran at the time of the backup to a server of the restored store, as after a crash", async () => {
+it("gives what ran at the time of the dump to a server of the loaded store, as after a crash", async () => {
   const place = await somePlace("SQLite");
   const forever = Promise.withResolvers<void>();
   const runtime = await serve(place, (tools) =>
@@ -118,11 +120,11 @@ it("gives what ran at the time of the backup to a server of the restored store, 
   );
   const task = await call(runtime, "work");
   await expect.poll(() => adminJson(place, "show", task)).toMatchObject({ state: "running" });
-  await admin(place, "backup", "tasks.backup");
+  await admin(place, "dump", "tasks.dump");
   forever.resolve();
   await runtime.stop();
   const copy = { ...(await somePlace("SQLite")), cwd: place.cwd };
-  await run(copy, "restore", "tasks.backup");
+  await run(copy, "load", "tasks.dump");
   await serve(copy, (tools) =>
     tools.add("work", { annotations: { idempotentHint: true } }, () => ({
       content: [{ type: "text", text: "again" }],
@@ -136,40 +138,44 @@ it("gives what ran at the time of the backup to a server of the restored store, 
     });
 });
 
-it("refuses a backup that was cut or changed, and what is none, and leaves nothing behind", async () => {
+it("refuses a dump that was cut or changed, and what is none, with the line, and leaves nothing behind", async () => {
   const place = await somePlace("SQLite");
   const runtime = await serve(place, works);
   for (let calls = 0; calls < 20; calls++) await call(runtime, "work");
   await runtime.stop();
-  await admin(place, "backup", "whole");
+  await admin(place, "dump", "whole");
   const at = (name: string): string => join(place.cwd, name);
   const whole = await readFile(at("whole"));
   for (const keep of [0, 40, 500, whole.length - 200, whole.length - 1]) {
     await copyFile(at("whole"), at("bad"));
     await truncate(at("bad"), keep);
-    const [code, text] = await run(beside(place, "copy.db"), "restore", "bad");
+    const [code, text] = await run(beside(place, "copy.db"), "load", "bad");
     expect([keep, code, text]).toEqual([
       keep,
       6,
-      expect.stringMatching(/bad (was truncated or changed|is not a backup)/),
+      expect.stringMatching(
+        /bad (was cut at line \d+: |is damaged at line \d+: |is not a dump of a store.* line 1 )/,
+      ),
     ]);
   }
   for (const at_ of [12, 400, whole.length / 2, whole.length - 30].map(Math.floor)) {
     const changed = Buffer.from(whole);
     changed[at_] = (changed[at_] ?? 0) ^ 1;
     await writeFile(at("bad"), changed);
-    const [code, text] = await run(beside(place, "copy.db"), "restore", "bad");
+    const [code, text] = await run(beside(place, "copy.db"), "load", "bad");
     expect([at_, code, text]).toEqual([
       at_,
       6,
-      expect.stringMatching(/bad (was truncated or changed|is not a backup)/),
+      expect.stringMatching(
+        /bad (was cut at line \d+: |is damaged at line \d+: |is not a dump of a store.* line 1 )/,
+      ),
     ]);
   }
-  expect(await run(beside(place, "copy.db"), "restore", "tasks.db")).toEqual([
+  expect(await run(beside(place, "copy.db"), "load", "tasks.db")).toEqual([
     6,
-    expect.stringContaining("is not a backup"),
+    expect.stringContaining("is not a dump of a store"),
   ]);
-  expect(await run(beside(place, "copy.db"), "restore", "missing")).toEqual([
+  expect(await run(beside(place, "copy.db"), "load", "missing")).toEqual([
     2,
     expect.stringContaining("ENOENT"),
   ]);
@@ -181,18 +187,21 @@ it("overwrites nothing", async () => {
   const runtime = await serve(place, works);
   await call(runtime, "work");
   await writeFile(join(place.cwd, "taken"), "mine");
-  expect(await run(place, "backup", "taken")).toEqual([2, expect.stringContaining("already exists")]);
+  expect(await run(place, "dump", "taken")).toEqual([2, expect.stringContaining("already exists")]);
   expect(await readFile(join(place.cwd, "taken"), "utf8")).toBe("mine");
-  expect(await run(place, "backup", "no/folder")).toEqual([2, expect.stringContaining("cannot be written")]);
-  await admin(place, "backup", "tasks.backup");
-  expect(await run(place, "restore", "tasks.backup")).toEqual([2, expect.stringContaining("already exists")]);
+  expect(await run(place, "dump", "no/folder")).toEqual([2, expect.stringContaining("cannot be written")]);
+  await admin(place, "dump", "tasks.dump");
+  expect(await run(place, "load", "tasks.dump")).toEqual([
+    6,
+    expect.stringContaining("is open in another process"),
+  ]);
   // The server goes on with the file that was moved.
   await mkdir(join(place.cwd, "old"));
   for (const end of ["", "-wal", "-shm"])
     await rename(join(place.cwd, `tasks.db${end}`), join(place.cwd, `old/tasks.db${end}`));
-  expect(await run(place, "restore", "tasks.backup")).toEqual([
+  expect(await run(place, "load", "tasks.dump")).toEqual([
     6,
-    expect.stringContaining("are still running"),
+    expect.stringContaining("while another process has it open"),
   ]);
   await runtime.stop().catch(() => undefined);
 });
@@ -210,38 +219,35 @@ it("leaves nothing behind when it is interrupted", { timeout: 60_000 }, async ()
   const before = await readdir(cwd);
   const begun = Promise.withResolvers<void>();
   const watcher = watch(cwd, (_event, name) => {
-    if (name?.startsWith(".holdfast-backup") === true) begun.resolve();
+    if (name === "tasks.dump") begun.resolve();
   });
   onTestFinished(() => watcher.close());
-  const command = startHoldfast(["admin", url, "backup", "tasks.backup"], { cwd });
+  const command = startHoldfast(["admin", url, "dump", "tasks.dump"], { cwd });
   await begun.promise;
   command.kill("SIGTERM");
   expect(await command.ended).toMatchObject({
     code: 143,
-    stderr: expect.stringContaining("no backup was made"),
+    stderr: expect.stringContaining("no dump was made"),
   });
   expect(await readdir(cwd)).toEqual(before);
 });
 
 it("says where it cannot be done", async () => {
   const cwd = await folder();
-  expect(await run({ url: "https://host/admin", cwd }, "backup", "x")).toEqual([
+  expect(await run({ url: "https://host/admin", cwd }, "dump", "x")).toEqual([
     2,
     expect.stringContaining("Give the server's store instead"),
   ]);
-  expect(await run({ url: "new.db", cwd }, "restore", ".")).toEqual([
+  expect(await run({ url: "new.db", cwd }, "load", ".")).toEqual([
     2,
     expect.stringContaining("cannot be read"),
   ]);
-  expect(await run({ url: "memory:", cwd }, "backup", "x")).toEqual([2, expect.stringContaining("memory:")]);
-  expect(await run({ url: "missing.db", cwd }, "backup", "x")).toEqual([
+  expect(await run({ url: "memory:", cwd }, "dump", "x")).toEqual([2, expect.stringContaining("memory:")]);
+  expect(await run({ url: "missing.db", cwd }, "dump", "x")).toEqual([
     6,
     expect.stringContaining("There is no file"),
   ]);
   await writeFile(join(cwd, "empty.db"), "");
-  expect(await run({ url: "empty.db", cwd }, "backup", "x")).toEqual([
-    6,
-    expect.stringContaining("is empty"),
-  ]);
+  expect(await run({ url: "empty.db", cwd }, "dump", "x")).toEqual([6, expect.stringContaining("is empty")]);
   expect(await readdir(cwd)).toEqual(["empty.db"]);
 });

@@ -12,13 +12,13 @@ async function reportsIn(place: Place, says?: string): Promise<readonly unknown[
   return found;
 }
 
-it.each(kinds)("restores nothing of how processes stood, on %s", { timeout: 60_000 }, async (kind) => {
+it.each(kinds)("loads nothing of how processes stood, on %s", { timeout: 60_000 }, async (kind) => {
   const place = await somePlace(kind);
   expect(await reportsIn(place, '"a"')).toHaveLength(1);
-  await admin(place, "backup", "tasks.backup");
+  await admin(place, "dump", "tasks.dump");
   const other = await somePlace(kind);
   const copy = { ...other, cwd: place.cwd };
-  await admin(copy, "restore", join(place.cwd, "tasks.backup"), "--beside");
+  await admin(copy, "load", join(place.cwd, "tasks.dump"), "--beside");
   expect(await reportsIn(copy)).toEqual([]);
   expect(await reportsIn(place)).toHaveLength(1);
 });

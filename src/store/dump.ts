@@ -1,0 +1,164 @@
+import { randomUUID } from "node:crypto";
+import { foreign, linesOf, writeDump, type DumpHeader, type DumpLine } from "./dump-file.ts";
+import {
+  taskParts,
+  taskTable,
+  wholeTables,
+  type DumpedTask,
+  type DumpRow,
+  type DumpTable,
+} from "./dump-tables.ts";
+
+/** The id of a task, as stored, and the version of its record. Every write to what belongs to a task raises it. */
+export type TaskVersion = readonly [id: string, version: number];
+
+/** What a dump reads of a store, all in one snapshot. */
+export interface DumpSource {
+  readonly store: DumpHeader["store"];
+  readonly original: DumpHeader["original"];
+  /** The next tasks after an id, in the order of the bytes of their ids. One that cannot be read may have any version. */
+  versions(after: string, limit: number): Promise<readonly TaskVersion[]>;
+  /** Of these tasks, those that can be read. */
+  tasks(ids: readonly string[]): Promise<ReadonlyMap<string, DumpedTask>>;
+  /** The rows of these tasks, in the order of the table within each. */
+  parts(table: DumpTable, ids: readonly string[]): AsyncIterable<DumpRow>;
+  whole(table: DumpTable): AsyncIterable<DumpRow>;
+}
+
+export interface DumpSetup {
+  /** Epoch ms. */
+  readonly now: number;
+  /** An earlier dump of the same store: only what changed since then is written, beside the ids of all tasks. */
+  readonly since: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The dump that was made. */
+export interface MadeDump {
+  /** How many tasks the store had, and how many of them are in this file with all they have. */
+  readonly tasks: number;
+  readonly changed: number;
+  /** The ids of tasks that could not be read, and are not in the dump. */
+  readonly unreadable: readonly string[];
+  /** The size of the file. */
+  readonly bytes: number;
+}
+
+/** Tasks per page: each page has the ids and versions of its tasks, and then the rows of those that changed. */
+const pageLength = 500;
+
+/** Writes a dump of a store to a file that must not exist yet. */
+export async function dumpSource(source: DumpSource, file: string, setup: DumpSetup): Promise<MadeDump> {
+  const base = setup.since === undefined ? undefined : await DumpedVersions.of(setup.since);
+  const header: DumpHeader = {
+    id: randomUUID(),
+    since: base?.dump ?? null,
+    at: new Date(setup.now).toISOString(),
+    store: source.store,
+    original: source.original,
+  };
+  const found: Found = { tasks: 0, changed: 0, unreadable: [] };
+  const bytes = await writeDump(file, header, linesFrom(source, base, found), setup.signal);
+  return { ...found, bytes };
+}
+
+interface Found {
+  tasks: number;
+  changed: number;
+  unreadable: string[];
+}
+
+async function* linesFrom(
+  source: DumpSource,
+  base: DumpedVersions | undefined,
+  found: Found,
+): AsyncGenerator<DumpLine> {
+  try {
+    for (let after = ""; ;) {
+      const versions = await source.versions(after, pageLength);
+      yield* pageOf(source, versions, base, found);
+      const last = versions.at(-1);
+      if (last === undefined || versions.length < pageLength) break;
+      [after] = last;
+    }
+    await base?.end();
+  } finally {
+    await base?.close();
+  }
+  for (const table of wholeTables) for await (const row of source.whole(table)) yield { [table.name]: row };
+}
+
+async function* pageOf(
+  source: DumpSource,
+  versions: readonly TaskVersion[],
+  base: DumpedVersions | undefined,
+  found: Found,
+): AsyncGenerator<DumpLine> {
+  const changed: string[] = [];
+  for (const version of versions) if (!(await base?.has(version))) changed.push(version[0]);
+  const tasks = changed.length === 0 ? noTasks : await source.tasks(changed);
+  const lost = new Set(changed.filter((id) => !tasks.has(id)));
+  const page = versions.filter(([id]) => !lost.has(id));
+  found.tasks += page.length;
+  found.changed += tasks.size;
+  found.unreadable.push(...lost);
+  if (page.length > 0) yield { page };
+  for (const task of tasks.values()) yield { [taskTable.name]: task };
+  if (tasks.size > 0) yield* partsOf(source, [...tasks.keys()]);
+}
+
+const noTasks: ReadonlyMap<string, DumpedTask> = new Map();
+
+async function* partsOf(source: DumpSource, ids: readonly string[]): AsyncGenerator<DumpLine> {
+  for (const table of taskParts)
+    for await (const row of source.parts(table, ids)) yield { [table.name]: row };
+}
+
+/** The versions that an earlier dump has, read along with those of the store: both are in the order of their ids. */
+class DumpedVersions {
+  readonly dump: string;
+  readonly #versions: AsyncGenerator<TaskVersion, void>;
+  #next: TaskVersion | undefined;
+
+  private constructor(dump: string, versions: AsyncGenerator<TaskVersion, void>) {
+    this.dump = dump;
+    this.#versions = versions;
+  }
+
+  static async of(file: string): Promise<DumpedVersions> {
+    const lines = linesOf(file);
+    const first = await lines.next();
+    if (first.done === true) throw foreign(file);
+    const versions = new DumpedVersions((first.value.value as DumpHeader).id, versionsIn(lines));
+    await versions.#advance();
+    return versions;
+  }
+
+  async has([id, version]: TaskVersion): Promise<boolean> {
+    while (this.#next !== undefined && compareIds(this.#next[0], id) < 0) await this.#advance();
+    return this.#next?.[0] === id && this.#next[1] === version;
+  }
+
+  /** Reads what is left, so that the whole file is checked. */
+  async end(): Promise<void> {
+    while (this.#next !== undefined) await this.#advance();
+  }
+
+  async close(): Promise<void> {
+    await this.#versions.return();
+  }
+
+  async #advance(): Promise<void> {
+    const next = await this.#versions.next();
+    this.#next = next.done === true ? undefined : next.value;
+  }
+}
+
+async function* versionsIn(lines: ReturnType<typeof linesOf>): AsyncGenerator<TaskVersion, void> {
+  for await (const { name, value } of lines) if (name === "page") yield* value as readonly TaskVersion[];
+}
+
+/** In the order of their bytes, as databases have them. */
+export function compareIds(one: string, other: string): number {
+  return one === other ? 0 : Buffer.compare(Buffer.from(one), Buffer.from(other));
+}

@@ -1,0 +1,139 @@
+import { inClear } from "../codec.ts";
+import { dumpSource, type DumpSetup, type DumpSource, type MadeDump } from "../dump.ts";
+import {
+  rowOf,
+  taskParts,
+  taskTable,
+  type DumpedTask,
+  type DumpRow,
+  type DumpTable,
+} from "../dump-tables.ts";
+import { refuseWhileLoading } from "../load-mark.ts";
+import { unusableAt, withPatience } from "./connections.ts";
+import type { Queries, SqlValue } from "./database.ts";
+import { loadMark } from "./load-mark.ts";
+import { prepareSchema } from "./migrate.ts";
+import { defaultSchema, namesIn, type Names } from "./names.ts";
+import { originalAt } from "./original-mark.ts";
+import { recordOf } from "./task-row.ts";
+import { tableIn, withoutTimeouts } from "./whole-schema.ts";
+
+/** How long the database may take to answer (ms); the dump itself has no limit. */
+const timeoutMs = 10_000;
+
+/** About how many characters are read at a time. */
+const wantedLength = 1024 * 1024;
+const mostRows = 1_000;
+
+/**
+ * Dumps a schema as of one moment, while its owners keep writing. Rejects with `configuration` if the file exists, and with
+ * `store_unusable` if the schema cannot be read.
+ */
+export async function dumpPostgres(
+  url: string,
+  { schema = defaultSchema }: { readonly schema?: string },
+  file: string,
+  setup: DumpSetup,
+): Promise<MadeDump> {
+  const names = namesIn(schema);
+  try {
+    return await withPatience(url, timeoutMs, async (database) => {
+      const original = await originalAt(database, names);
+      const transaction = await database.begin();
+      try {
+        await transaction.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        await transaction.query(withoutTimeouts);
+        await prepareSchema(transaction, names, undefined);
+        refuseWhileLoading(`Schema ${schema}`, (await loadMark(transaction, names)) !== undefined);
+        return await dumpSource(sourceIn(transaction, names, original), file, setup);
+      } finally {
+        await transaction.rollback();
+      }
+    });
+  } catch (error) {
+    throw unusableAt(url, error);
+  }
+}
+
+function sourceIn(queries: Queries, names: Names, original: DumpSource["original"]): DumpSource {
+  const sql = dumpStatements(names);
+  return {
+    store: "postgres",
+    original,
+    versions: async (after, limit) =>
+      (await queries.query(sql["versions"] ?? "", [after, limit])).map(([id, version]) => [
+        String(id),
+        Number(version ?? -1),
+      ]),
+    tasks: async (ids) => {
+      const rows = await queries.query(sql["tasks"] ?? "", [ids]);
+      const tasks = rows.map((row) => rowOf<DumpedTask>(taskTable, row)).filter(isReadable);
+      return new Map(tasks.map((task) => [task.id, task]));
+    },
+    parts: (table, ids) => rowsOf(queries, table, sql[table.name] ?? "", [ids]),
+    whole: (table) => rowsOf(queries, table, wholeTable(names, table), []),
+  };
+}
+
+function isReadable({ id, version, record }: DumpedTask): boolean {
+  try {
+    return recordOf([id, record], inClear).version === version;
+  } catch {
+    return false;
+  }
+}
+
+/** Rows can be small or large, so the count adapts. */
+async function* rowsOf(
+  queries: Queries,
+  table: DumpTable,
+  select: string,
+  values: readonly SqlValue[],
+): AsyncGenerator<DumpRow> {
+  await queries.query(`DECLARE dump NO SCROLL CURSOR FOR ${select}`, values);
+  for (let count = 10; ;) {
+    const rows = await queries.query(`FETCH ${count} FROM dump`);
+    let length = 1;
+    for (const values_ of rows) {
+      for (const value of values_) length += typeof value === "string" ? value.length : 8;
+      yield rowOf(table, values_);
+    }
+    if (rows.length < count) break;
+    count = Math.max(1, Math.min(mostRows, count * 2, Math.floor((count * wantedLength) / length)));
+  }
+  await queries.query("CLOSE dump");
+}
+
+/** How a column is read; others as they are. */
+const read: Readonly<Record<string, string>> = {
+  "owner.since": `to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
+  "journal.place": "row_number() OVER (PARTITION BY task_id ORDER BY seq) - 1",
+};
+
+function selectFrom(names: Names, { name, columns }: DumpTable): string {
+  const list = columns.map((column) => read[`${name}.${column}`] ?? column);
+  return `SELECT ${list.join(", ")} FROM ${tableIn(names, name)}`;
+}
+
+/** The statements that read some tasks, and, by table, what belongs to them. */
+export function dumpStatements(names: Names): Readonly<Record<string, string>> {
+  const version = `substring(record from '"version":(\\d{1,15})')::bigint`; // null for a damaged record
+  const parts = taskParts.map((table): [string, string] => {
+    const order = table.name === "journal" ? "seq" : table.order;
+    return [
+      table.name,
+      `${selectFrom(names, table)} WHERE task_id = ANY($1::text[]) ORDER BY task_id, ${order}`,
+    ];
+  });
+  return {
+    versions: `SELECT id, ${version} FROM ${names.task} WHERE id > $1 ORDER BY id LIMIT $2`,
+    tasks: `SELECT id, ${version}, record, proof FROM ${names.task} WHERE id = ANY($1::text[]) ORDER BY id`,
+    ...Object.fromEntries(parts),
+  };
+}
+
+/** A message that is bound to a process is of no use to any other. */
+function wholeTable(names: Names, table: DumpTable): string {
+  const where = table.name === "message" ? " WHERE owner IS NULL" : "";
+  return `${selectFrom(names, table)}${where} ORDER BY ${table.order}`;
+}
