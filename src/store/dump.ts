@@ -1,13 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { foreign, linesOf, writeDump, type DumpHeader, type DumpLine } from "./dump-file.ts";
-import {
-  taskParts,
-  taskTable,
-  wholeTables,
-  type DumpedTask,
-  type DumpRow,
-  type DumpTable,
-} from "./dump-tables.ts";
+import { checkTask, taskParts, taskTable, wholeTables, type DumpRow, type DumpTable } from "./dump-tables.ts";
 
 /** The id of a task, as stored, and the version of its record. Every write to what belongs to a task raises it. */
 export type TaskVersion = readonly [id: string, version: number];
@@ -16,12 +9,10 @@ export type TaskVersion = readonly [id: string, version: number];
 export interface DumpSource {
   readonly store: DumpHeader["store"];
   readonly original: DumpHeader["original"];
-  /** The next tasks after an id, in the order of the bytes of their ids. One that cannot be read may have any version. */
+  /** The next tasks after an id, in the order of the bytes of their ids. */
   versions(after: string, limit: number): Promise<readonly TaskVersion[]>;
-  /** Of these tasks, those that can be read. */
-  tasks(ids: readonly string[]): Promise<ReadonlyMap<string, DumpedTask>>;
-  /** The rows of these tasks, in the order of the table within each. */
-  parts(table: DumpTable, ids: readonly string[]): AsyncIterable<DumpRow>;
+  /** The rows of some tasks, in the order of the table. */
+  of(table: DumpTable, ids: readonly string[]): AsyncIterable<DumpRow>;
   whole(table: DumpTable): AsyncIterable<DumpRow>;
 }
 
@@ -96,7 +87,7 @@ async function* pageOf(
 ): AsyncGenerator<DumpLine> {
   const changed: string[] = [];
   for (const version of versions) if (!(await base?.has(version))) changed.push(version[0]);
-  const tasks = changed.length === 0 ? noTasks : await source.tasks(changed);
+  const tasks = await readableTasks(source, changed);
   const lost = new Set(changed.filter((id) => !tasks.has(id)));
   const page = versions.filter(([id]) => !lost.has(id));
   found.tasks += page.length;
@@ -107,11 +98,25 @@ async function* pageOf(
   if (tasks.size > 0) yield* partsOf(source, [...tasks.keys()]);
 }
 
-const noTasks: ReadonlyMap<string, DumpedTask> = new Map();
+async function readableTasks(
+  source: DumpSource,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, DumpRow>> {
+  const tasks = new Map<string, DumpRow>();
+  if (ids.length === 0) return tasks;
+  for await (const row of source.of(taskTable, ids)) {
+    try {
+      checkTask(row);
+      tasks.set(String(row["id"]), row);
+    } catch {
+      // It is named as unreadable.
+    }
+  }
+  return tasks;
+}
 
 async function* partsOf(source: DumpSource, ids: readonly string[]): AsyncGenerator<DumpLine> {
-  for (const table of taskParts)
-    for await (const row of source.parts(table, ids)) yield { [table.name]: row };
+  for (const table of taskParts) for await (const row of source.of(table, ids)) yield { [table.name]: row };
 }
 
 /** The versions that an earlier dump has, read along with those of the store: both are in the order of their ids. */

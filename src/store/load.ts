@@ -3,12 +3,12 @@ import type { LoadMark } from "./load-mark.ts";
 import { compareIds, type TaskVersion } from "./dump.ts";
 import { damaged, linesOf, type DumpHeader, type NumberedLine } from "./dump-file.ts";
 import {
+  checkTask,
   rowIn,
   taskParts,
   taskTable,
   tablesOfDump,
   wholeTables,
-  type DumpedTask,
   type DumpRow,
   type DumpTable,
 } from "./dump-tables.ts";
@@ -65,7 +65,7 @@ export interface CheckedDump {
 }
 
 /** Reads a whole dump. Throws `store_unusable`, with the number of the line, if anything is wrong with it. */
-export async function checkDump(file: string, check: (task: DumpedTask) => void): Promise<CheckedDump> {
+export async function checkDump(file: string): Promise<CheckedDump> {
   let header: DumpHeader | undefined;
   let tasks = 0;
   let last = "";
@@ -87,23 +87,18 @@ export async function checkDump(file: string, check: (task: DumpedTask) => void)
       const task = table === taskTable ? row["id"] : taskParts.includes(table) ? row["task_id"] : undefined;
       if (task !== undefined && !page.has(String(task)))
         throw damaged(file, number, "it has a task that is not in the list before it");
-      if (table === taskTable) checkTask(file, number, row as DumpedTask, page, check);
+      if (table === taskTable) checkTaskAt(file, number, row, page);
     }
   }
   if (header === undefined) throw damaged(file, 1);
   return { header, tasks };
 }
 
-function checkTask(
-  file: string,
-  number: number,
-  task: DumpedTask,
-  page: ReadonlyMap<string, number>,
-  check: (task: DumpedTask) => void,
-): void {
+function checkTaskAt(file: string, number: number, row: DumpRow, page: ReadonlyMap<string, number>): void {
   try {
-    if (page.get(task.id) !== task.version) throw new Error("it is another version than in the list");
-    check(task);
+    if (page.get(String(row["id"])) !== row["version"])
+      throw new Error("it is another version than in the list");
+    checkTask(row);
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
     throw damaged(file, number, `its task cannot be read: ${why}`);
@@ -244,7 +239,7 @@ async function removeOthers(file: string, target: LoadTarget, writer: BatchWrite
       const [end = ""] = (value as readonly TaskVersion[]).at(-1) ?? [];
       await removeBetween(page, end);
       last = end;
-    } else if (name === taskTable.name) writer.remove([(value as DumpedTask).id]);
+    } else if (name === taskTable.name) writer.remove([String((value as DumpRow)["id"])]);
     if (writer.isFull) await writer.write(0);
   }
   await removeBetween(new Map(), undefined);

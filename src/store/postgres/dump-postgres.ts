@@ -1,13 +1,5 @@
-import { inClear } from "../codec.ts";
 import { dumpSource, type DumpSetup, type DumpSource, type MadeDump } from "../dump.ts";
-import {
-  rowOf,
-  taskParts,
-  taskTable,
-  type DumpedTask,
-  type DumpRow,
-  type DumpTable,
-} from "../dump-tables.ts";
+import { columnList, rowOf, taskParts, taskTable, type DumpRow, type DumpTable } from "../dump-tables.ts";
 import { refuseWhileLoading } from "../load-mark.ts";
 import { unusableAt, withPatience } from "./connections.ts";
 import type { Queries, SqlValue } from "./database.ts";
@@ -15,7 +7,6 @@ import { loadMark } from "./load-mark.ts";
 import { prepareSchema } from "./migrate.ts";
 import { defaultSchema, namesIn, type Names } from "./names.ts";
 import { originalAt } from "./original-mark.ts";
-import { recordOf } from "./task-row.ts";
 import { tableIn, withoutTimeouts } from "./whole-schema.ts";
 
 /** How long the database may take to answer (ms); the dump itself has no limit. */
@@ -63,24 +54,11 @@ function sourceIn(queries: Queries, names: Names, original: DumpSource["original
     versions: async (after, limit) =>
       (await queries.query(sql["versions"] ?? "", [after, limit])).map(([id, version]) => [
         String(id),
-        Number(version ?? -1),
+        Number(version),
       ]),
-    tasks: async (ids) => {
-      const rows = await queries.query(sql["tasks"] ?? "", [ids]);
-      const tasks = rows.map((row) => rowOf<DumpedTask>(taskTable, row)).filter(isReadable);
-      return new Map(tasks.map((task) => [task.id, task]));
-    },
-    parts: (table, ids) => rowsOf(queries, table, sql[table.name] ?? "", [ids]),
+    of: (table, ids) => rowsOf(queries, table, sql[table.name] ?? "", [ids]),
     whole: (table) => rowsOf(queries, table, wholeTable(names, table), []),
   };
-}
-
-function isReadable({ id, version, record }: DumpedTask): boolean {
-  try {
-    return recordOf([id, record], inClear).version === version;
-  } catch {
-    return false;
-  }
 }
 
 /** Rows can be small or large, so the count adapts. */
@@ -104,30 +82,15 @@ async function* rowsOf(
   await queries.query("CLOSE dump");
 }
 
-/** How a column is read; others as they are. */
-const read: Readonly<Record<string, string>> = {
-  "owner.since": `to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
-  "journal.place": "row_number() OVER (PARTITION BY task_id ORDER BY seq) - 1",
-};
-
-function selectFrom(names: Names, { name, columns }: DumpTable): string {
-  const list = columns.map((column) => read[`${name}.${column}`] ?? column);
-  return `SELECT ${list.join(", ")} FROM ${tableIn(names, name)}`;
-}
-
 /** The statements that read some tasks, and, by table, what belongs to them. */
 export function dumpStatements(names: Names): Readonly<Record<string, string>> {
-  const version = `substring(record from '"version":(\\d{1,15})')::bigint`; // null for a damaged record
-  const parts = taskParts.map((table): [string, string] => {
-    const order = table.name === "journal" ? "seq" : table.order;
-    return [
-      table.name,
-      `${selectFrom(names, table)} WHERE task_id = ANY($1::text[]) ORDER BY task_id, ${order}`,
-    ];
-  });
+  const parts = taskParts.map((table): [string, string] => [
+    table.name,
+    `${selectFrom(names, table)} WHERE task_id = ANY($1::text[]) ORDER BY ${table.order}`,
+  ]);
   return {
-    versions: `SELECT id, ${version} FROM ${names.task} WHERE id > $1 ORDER BY id LIMIT $2`,
-    tasks: `SELECT id, ${version}, record, proof FROM ${names.task} WHERE id = ANY($1::text[]) ORDER BY id`,
+    versions: `SELECT id, version FROM ${names.task} WHERE id > $1 ORDER BY id LIMIT $2`,
+    [taskTable.name]: `${selectFrom(names, taskTable)} WHERE id = ANY($1::text[]) ORDER BY id`,
     ...Object.fromEntries(parts),
   };
 }
@@ -136,4 +99,13 @@ export function dumpStatements(names: Names): Readonly<Record<string, string>> {
 function wholeTable(names: Names, table: DumpTable): string {
   const where = table.name === "message" ? " WHERE owner IS NULL" : "";
   return `${selectFrom(names, table)}${where} ORDER BY ${table.order}`;
+}
+
+function selectFrom(names: Names, table: DumpTable): string {
+  // The only column whose type is of this kind of store alone.
+  const columns = columnList(table).replace(
+    /\bsince\b/,
+    table.name === "owner" ? `to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')` : "since",
+  );
+  return `SELECT ${columns} FROM ${tableIn(names, table.name)}`;
 }

@@ -1,13 +1,4 @@
-import type { Origin, TaskRecord } from "../../task/record.ts";
-import { inClear, type Codec } from "../codec.ts";
-import {
-  taskParts,
-  taskTable,
-  wholeTables,
-  type DumpedTask,
-  type DumpRow,
-  type DumpTable,
-} from "../dump-tables.ts";
+import { columnList, tablesOfDump, wholeTables, type DumpRow, type DumpTable } from "../dump-tables.ts";
 import {
   beginLoad,
   checkDump,
@@ -18,14 +9,12 @@ import {
   type LoadTarget,
 } from "../load.ts";
 import { notEmpty, otherLoad, type LoadMark } from "../load-mark.ts";
-import { toStored } from "../stored-text.ts";
 import { unusableAt, withPatience } from "./connections.ts";
 import type { Database, Queries } from "./database.ts";
 import { loadMark, loadMarkSql } from "./load-mark.ts";
 import { migrateSchema } from "./migrate.ts";
 import { defaultSchema, namesIn, type Names } from "./names.ts";
 import { markOriginal, refuseWhileInUse, type Original } from "./original-mark.ts";
-import { columns, recordOf, requestIdText } from "./task-row.ts";
 import { writeStatements } from "./task-sql.ts";
 import { totalKey } from "./usage-sql.ts";
 import { tableIn, withoutTimeouts } from "./whole-schema.ts";
@@ -44,7 +33,7 @@ export async function loadPostgres(
   setup: LoadSetup,
 ): Promise<CheckedDump> {
   const names = namesIn(schema);
-  const checked = await checkDump(file, checkTask);
+  const checked = await checkDump(file);
   const { store, original } = checked.header;
   try {
     await withPatience(url, timeoutMs, async (database) => {
@@ -125,25 +114,9 @@ class PostgresTarget implements LoadTarget {
   }
 
   async #insert(queries: Queries, table: DumpTable, rows: readonly DumpRow[]): Promise<void> {
-    if (table !== taskTable) {
-      await queries.query(this.#sql.insert(table.name), [
-        JSON.stringify(rows.map((row) => rowFor(table, row))),
-      ]);
-      return;
-    }
-    const tasks = (rows as readonly DumpedTask[]).map(storedTask);
-    await queries.query(this.#sql.insert(table.name), [JSON.stringify(tasks.map(({ row }) => row))]);
-    const children = tasks.flatMap(({ task: { id, parent } }) =>
-      parent === null
-        ? []
-        : {
-            id: toStored(id),
-            parent: toStored(parent.id),
-            root: toStored(parent.root),
-            key: toStored(parent.key),
-          },
-    );
-    if (children.length > 0) await queries.query(this.#sql.insert("child"), [JSON.stringify(children)]);
+    // An owner of before is dead.
+    const values = table.name === "owner" ? rows.map((row) => ({ ...row, lease_until: "-infinity" })) : rows;
+    await queries.query(this.#sql.insert(table), [JSON.stringify(values)]);
   }
 
   async #inTransaction(write: (queries: Queries) => Promise<void>): Promise<void> {
@@ -158,21 +131,6 @@ class PostgresTarget implements LoadTarget {
   }
 }
 
-/** The columns of a schema's tables that a dump fills. */
-const filled: ReadonlyMap<string, readonly string[]> = new Map([
-  ...taskParts.map(({ name, columns: all }): [string, readonly string[]] => [
-    name,
-    all.filter((column) => name !== "journal" || column !== "place"),
-  ]),
-  ...wholeTables.map(({ name, columns: all }): [string, readonly string[]] => [
-    name,
-    name === "owner" ? [...all, "lease_until"] : all,
-  ]),
-  [taskTable.name, columns.map(({ name }) => name)],
-  ["child", ["id", "parent", "root", "key"]],
-  ["request", ["task_id", "origin", "arguments", "prepared", "session", "request_id"]],
-]);
-
 export function loadStatements(names: Names) {
   return {
     ids: `SELECT id FROM ${names.task} WHERE id > $1 AND ($2::text IS NULL OR id <= $2::text COLLATE "C") ORDER BY id LIMIT $3`,
@@ -182,21 +140,16 @@ export function loadStatements(names: Names) {
 /** With the statements about whole tables. */
 function loadSql(names: Names) {
   const remove = writeStatements(names);
-  const columnsOf = (name: string): readonly string[] => {
-    const known = filled.get(name);
-    if (known === undefined) throw new TypeError(`A dump has no table ${name}.`);
-    return known;
-  };
   return {
     content: ["task", "session", "action", "delivery", "paused_tool"]
       .map((name) => `(SELECT 1 FROM ${tableIn(names, name)} LIMIT 1)`)
       .join(" UNION ALL "),
     ...loadStatements(names),
-    insert: (name: string): string => {
-      const list = columnsOf(name).join(", ");
-      const into = tableIn(names, name);
-      return `INSERT INTO ${into} (${list}) OVERRIDING SYSTEM VALUE
-        SELECT ${list} FROM json_populate_recordset(NULL::${into}, $1::json)`;
+    insert: (table: DumpTable): string => {
+      const columns = `${columnList(table)}${table.name === "owner" ? ", lease_until" : ""}`;
+      const into = tableIn(names, table.name);
+      return `INSERT INTO ${into} (${columns}) OVERRIDING SYSTEM VALUE
+        SELECT ${columns} FROM json_populate_recordset(NULL::${into}, $1::json)`;
     },
     removes: [
       remove.deleteTasks,
@@ -216,9 +169,9 @@ function loadSql(names: Names) {
           count(*) FILTER (WHERE state IN ('queued', 'running')), count(*)
         FROM ${names.task} WHERE NOT EXISTS (SELECT 1 FROM ${names.child} WHERE child.id = task.id)
         GROUP BY GROUPING SETS ((), (principal)) HAVING count(*) > 0 AND (GROUPING(principal) = 1 OR principal IS NOT NULL)`,
-      ...["action", "delivery"].map(
-        (name) => `SELECT setval(pg_get_serial_sequence('${tableIn(names, name)}', 'seq'),
-          (SELECT coalesce(max(seq), 0) + 1 FROM ${tableIn(names, name)}), false)`,
+      ...numbered.map(
+        ({ name, serial }) => `SELECT setval(pg_get_serial_sequence('${tableIn(names, name)}', '${serial}'),
+          (SELECT coalesce(max(${serial}), 0) + 1 FROM ${tableIn(names, name)}), false)`,
       ),
       // Until the database counts its rows by itself, it would plan as for empty tables.
       `ANALYZE ${[names.task, names.request, names.journal, names.outcome, names.line].join(", ")}`,
@@ -226,25 +179,4 @@ function loadSql(names: Names) {
   };
 }
 
-/** A row as the tables of a schema have it. */
-function rowFor({ name }: DumpTable, row: DumpRow): DumpRow {
-  if (name === "owner") return { ...row, lease_until: "-infinity" };
-  if (name !== "request") return row;
-  const { session, requestId } = JSON.parse(String(row["origin"])) as Origin;
-  return {
-    ...row,
-    session: session === undefined ? null : toStored(session),
-    request_id: session === undefined || requestId === undefined ? null : toStored(requestIdText(requestId)),
-  };
-}
-
-/** A task as its row has it, whose proof stays as it was. */
-function storedTask({ record, proof }: DumpedTask): { readonly task: TaskRecord; readonly row: DumpRow } {
-  const task = JSON.parse(record) as TaskRecord;
-  const codec: Codec = { ...inClear, proofOf: () => proof };
-  return { task, row: Object.fromEntries(columns.map(({ name, value }) => [name, value(task, codec)])) };
-}
-
-function checkTask({ id, version, record }: DumpedTask): void {
-  if (recordOf([id, record], inClear).version !== version) throw new Error("it is another task");
-}
+const numbered = [...tablesOfDump.values()].filter(({ serial }) => serial !== undefined);

@@ -1,20 +1,15 @@
 import { statSync } from "node:fs";
 import { hostname } from "node:os";
 import { pathToFileURL } from "node:url";
-import { isUnreadable } from "../../task/fault.ts";
 import { assertNodeVersion } from "../../task/package.ts";
-import { inClear } from "../codec.ts";
 import { dumpSource, type DumpSetup, type DumpSource, type MadeDump } from "../dump.ts";
-import { rowOf, type DumpedTask, type DumpRow, type DumpTable } from "../dump-tables.ts";
+import { columnList, rowOf, taskTable, type DumpTable } from "../dump-tables.ts";
 import { refuseWhileLoading } from "../load-mark.ts";
-import { integer, textOrNull } from "../row.ts";
 import { connect } from "./connect.ts";
 import { existingDatabase } from "./database-path.ts";
 import { loadMark } from "./load-mark.ts";
 import { assertMigrated } from "./migrate.ts";
 import type { Original } from "./original-mark.ts";
-import { recordAt, recordOf } from "./record-row.ts";
-import { selectTask } from "./sql.ts";
 import { Statements } from "./statements.ts";
 import { unusable } from "./unusable.ts";
 
@@ -58,16 +53,9 @@ function sourceIn(statements: Statements, original: Original): DumpSource {
     original: { ...original },
     versions: async (after, limit) =>
       statements.all(selectVersions, after, limit).map(([id, version]) => [String(id), Number(version)]),
-    tasks: async (ids) => new Map(ids.flatMap((id) => taskIn(statements, id))),
-    async *parts(table, ids) {
-      const sql = selectParts(table);
-      for (const id of ids) {
-        let place = 0;
-        for (const values of statements.rows(sql).iterate(id)) {
-          const row = rowOf<DumpRow>(table, values);
-          yield table.name === "journal" ? { ...row, place: place++ } : row;
-        }
-      }
+    async *of(table, ids) {
+      const rows = statements.rows(selectOf(table));
+      for (const id of ids) for (const values of rows.iterate(id)) yield rowOf(table, values);
     },
     async *whole(table) {
       for (const values of statements.rows(selectWhole(table)).iterate()) yield rowOf(table, values);
@@ -75,26 +63,14 @@ function sourceIn(statements: Statements, original: Original): DumpSource {
   };
 }
 
-/** None if it is damaged. */
-function taskIn(statements: Statements, id: string): [string, DumpedTask][] {
-  const row = statements.get(selectTask, id);
-  if (row === undefined) return [];
-  try {
-    const record = JSON.stringify(recordOf(row, inClear));
-    const [version, proof] = [integer(row, recordAt.version), textOrNull(row, recordAt.proof)];
-    return [[id, { id: String(row[recordAt.id.place]), version, record, proof }]];
-  } catch (error) {
-    if (isUnreadable(error)) return [];
-    throw error;
-  }
-}
-
-export function selectParts({ name, columns, order }: DumpTable): string {
-  return `SELECT ${columns.join(", ")} FROM ${name} WHERE task_id = ? ORDER BY ${order}`;
+/** The rows of one task. */
+export function selectOf(table: DumpTable): string {
+  const key = table === taskTable ? "id" : "task_id";
+  return `SELECT ${columnList(table)} FROM ${table.name} WHERE ${key} = ? ORDER BY ${table.order}`;
 }
 
 /** A message that is bound to a process is of no use to any other. */
-export function selectWhole({ name, columns, order }: DumpTable): string {
-  const where = name === "message" ? " WHERE owner IS NULL" : "";
-  return `SELECT ${columns.join(", ")} FROM ${name}${where} ORDER BY ${order}`;
+export function selectWhole(table: DumpTable): string {
+  const where = table.name === "message" ? " WHERE owner IS NULL" : "";
+  return `SELECT ${columnList(table)} FROM ${table.name}${where} ORDER BY ${table.order}`;
 }

@@ -2,8 +2,6 @@ import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertNodeVersion } from "../../task/package.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { inClear, type Codec } from "../codec.ts";
 import {
   beginLoad,
   checkDump,
@@ -15,9 +13,7 @@ import {
   type LoadTarget,
 } from "../load.ts";
 import { notEmpty, otherLoad, type LoadMark } from "../load-mark.ts";
-import { taskTable, wholeTables, type DumpedTask, type DumpRow, type DumpTable } from "../dump-tables.ts";
-import type { Row } from "../row.ts";
-import { toStored } from "../stored-text.ts";
+import { columnList, wholeTables, type DumpRow, type DumpTable } from "../dump-tables.ts";
 import { beginWrite } from "./begin-write.ts";
 import { databasePath } from "./database-path.ts";
 import { createLoadMark, dropLoadMark, insertLoadMark, loadMark, moveLoadMark } from "./load-mark.ts";
@@ -26,9 +22,8 @@ import { refuseToReplace } from "./open-file.ts";
 import { markOriginal, type Original } from "./original-mark.ts";
 import { isAnyLocked } from "./owner-lock.ts";
 import { createFile } from "./private-files.ts";
-import { recordOf, rowOf } from "./record-row.ts";
 import * as sql from "./sql.ts";
-import { deletes, SqliteRelatives } from "./sqlite-tables.ts";
+import { deletes } from "./sqlite-tables.ts";
 import { Statements } from "./statements.ts";
 import { unusable } from "./unusable.ts";
 import { openWriterConnection } from "./writer-connection.ts";
@@ -42,7 +37,7 @@ const turnMs = 10_000;
  */
 export async function loadSqlite(path: string, file: string, setup: LoadSetup): Promise<CheckedDump> {
   assertNodeVersion(process.versions.node);
-  const checked = await checkDump(file, checkTask);
+  const checked = await checkDump(file);
   const database = databasePath(path);
   let target: SqliteTarget | undefined;
   try {
@@ -141,18 +136,9 @@ class SqliteTarget implements LoadTarget {
   }
 
   #insert(table: DumpTable, rows: readonly DumpRow[]): void {
-    if (table === taskTable) for (const row of rows) this.#insertTask(row as DumpedTask);
-    else {
-      const { name, columns } = table;
-      const insert = `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
-      for (const row of rows) this.#sql.run(insert, ...columns.map((column) => row[column] ?? null));
-    }
-  }
-
-  #insertTask(dumped: DumpedTask): void {
-    const { task, values } = storedTask(dumped);
-    this.#sql.run(sql.insertTask, ...values);
-    new SqliteRelatives(this.#sql).add(task);
+    const places = table.columns.map(() => "?").join(", ");
+    const insert = `INSERT INTO ${table.name} (${columnList(table)}) VALUES (${places})`;
+    for (const row of rows) this.#sql.run(insert, ...table.columns.map(({ name }) => row[name] ?? null));
   }
 
   #inTransaction(write: () => void): void {
@@ -172,18 +158,3 @@ export const selectIds = "SELECT id FROM task WHERE id > ? AND (? IS NULL OR id 
 export const selectContent = ["task", "session", "action", "delivery", "paused_tool"]
   .map((name) => `SELECT 1 FROM (SELECT 1 FROM ${name} LIMIT 1)`)
   .join(" UNION ALL ");
-
-/** A task as its row has it, whose proof stays as it was. */
-function storedTask({ record, proof }: DumpedTask): {
-  readonly task: TaskRecord;
-  readonly values: ReturnType<typeof rowOf>;
-} {
-  const task = JSON.parse(record) as TaskRecord;
-  const codec: Codec = { ...inClear, proofOf: () => proof };
-  return { task, values: rowOf(task, codec) };
-}
-
-function checkTask(dumped: DumpedTask): void {
-  const { id, version } = recordOf(storedTask(dumped).values as Row, inClear);
-  if (toStored(id) !== dumped.id || version !== dumped.version) throw new Error("it is another task");
-}

@@ -41,7 +41,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "write.updateTasks": [some, ...changed],
   "write.upsertJournal": [some, ...entry],
   "dump.versions": [id(5_418), limit],
-  "dump.tasks": [some],
+  "dump.task": [some],
   "dump.request": [some],
   "dump.journal": [some],
   "dump.outcome": [some],

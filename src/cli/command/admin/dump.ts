@@ -22,15 +22,15 @@ interface Dump {
 
 /** `holdfast admin STORE dump FILE` */
 export async function dump({ io, output }: Context, { place, file: name, options }: Dump): Promise<ExitCode> {
-  const from = io.now();
+  const begun = performance.now();
   const file = resolve(io.cwd, name);
   const since = options.since === undefined ? undefined : resolve(io.cwd, options.since);
   using interrupts = watchSignals();
   try {
     const { signal } = interrupts;
-    const made = await dumpStore(storePlace(io, place), file, { now: from, since, signal });
+    const made = await dumpStore(storePlace(io, place), file, { now: io.now(), since, signal });
     const { tasks, changed, unreadable, bytes } = made;
-    const ms = io.now() - from;
+    const ms = Math.round(performance.now() - begun);
     const document: DumpJson = { file, tasks, changed, unreadable, bytes, seconds: ms / 1_000 };
     if (output.json) await output.printJson(document);
     else {
