@@ -101,12 +101,6 @@ async function makeNext(
   }
 }
 
-/** Creates a schema of an earlier version, where there is none, in the caller's transaction. */
-export async function makeSchema(transaction: Transaction, names: Names, version: number): Promise<void> {
-  for (const [before, migration] of migrations.slice(0, version).entries())
-    await apply(transaction, names, before, migration);
-}
-
 async function apply(
   transaction: Transaction,
   names: Names,

@@ -45,7 +45,7 @@ function originalOf(path: string): Original {
   return { host: hostname(), path, file: String(statSync(path, { bigint: true }).ino) };
 }
 
-export const selectVersions = "SELECT id, version FROM task WHERE id > ? ORDER BY id LIMIT ?";
+const selectVersions = "SELECT id, version FROM task WHERE id > ? ORDER BY id LIMIT ?";
 
 function sourceIn(statements: Statements, original: Original): DumpSource {
   return {
@@ -64,13 +64,13 @@ function sourceIn(statements: Statements, original: Original): DumpSource {
 }
 
 /** The rows of one task. */
-export function selectOf(table: DumpTable): string {
+function selectOf(table: DumpTable): string {
   const key = table === taskTable ? "id" : "task_id";
   return `SELECT ${columnList(table)} FROM ${table.name} WHERE ${key} = ? ORDER BY ${table.order}`;
 }
 
 /** A message that is bound to a process is of no use to any other. */
-export function selectWhole(table: DumpTable): string {
+function selectWhole(table: DumpTable): string {
   const where = table.name === "message" ? " WHERE owner IS NULL" : "";
   return `SELECT ${columnList(table)} FROM ${table.name}${where} ORDER BY ${table.order}`;
 }

@@ -153,8 +153,8 @@ class SqliteTarget implements LoadTarget {
   }
 }
 
-export const selectIds = "SELECT id FROM task WHERE id > ? AND (? IS NULL OR id <= ?) ORDER BY id LIMIT ?";
+const selectIds = "SELECT id FROM task WHERE id > ? AND (? IS NULL OR id <= ?) ORDER BY id LIMIT ?";
 
-export const selectContent = ["task", "session", "action", "delivery", "paused_tool"]
+const selectContent = ["task", "session", "action", "delivery", "paused_tool"]
   .map((name) => `SELECT 1 FROM (SELECT 1 FROM ${name} LIMIT 1)`)
   .join(" UNION ALL ");
