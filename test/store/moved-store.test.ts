@@ -171,7 +171,7 @@ it.each<[Kind, Kind, string, boolean]>([
     await waiting(first, 1_000); // with the leaves
     ids["steps"] = await create(first, "steps", 200);
     await first.sessions?.put(session, room);
-    const secret = await first.secret("tickets");
+    const secret = await first.secret("request-state");
     // While the server runs, and after that only what changed.
     await dumpStore(a.place, file("first"), setup);
     const parts = (from: number, to?: number) =>
@@ -211,7 +211,7 @@ it.each<[Kind, Kind, string, boolean]>([
     await looked.close();
     const there = await serve(b, runs, { blocks: true });
     await expect(there.get(gone, ann)).rejects.toMatchObject({ code: "unknown_task" });
-    expect(await there.secret("tickets")).toEqual(secret);
+    expect(await there.secret("request-state")).toEqual(secret);
     expect(await there.sessions?.get("s1")).toEqual(session);
     expect((await there.sessions?.tasksOf("s1", 9, 7))?.length).toBe(9);
     expect(await there.sendEvent(eventBefore, { name: "later", dedupeId: "d" })).toBe(false);
