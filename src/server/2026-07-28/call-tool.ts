@@ -217,7 +217,9 @@ export async function prepareCall(
     if (end.kind === "prepared") {
       const prepared = encodePrepared(tool, end.value, maxBytes);
       if (requestState === undefined) return { prepared };
-      const idempotencyKey = `holdfast/round:${requestHash(requestState)}`;
+      // A client that declares something else gets another kind of task.
+      const kind = declaresTasks(capabilities) ? "task" : "plain";
+      const idempotencyKey = `holdfast/round:${requestHash(kind, requestState)}`;
       return { prepared, once: { idempotencyKey, answers: inputResponses } };
     }
   } catch (error) {
