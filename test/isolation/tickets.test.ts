@@ -79,9 +79,15 @@ describe.each([
   });
 });
 
-it("tickets of callers who are not told apart are good in their session alone", async () => {
+it("tickets of callers who are not told apart are keys of their own, and good in later sessions", async () => {
   const url = await stage({});
-  await expectApart(await earlier(url, ""), await earlier(url, ""));
+  const [first, second] = [await earlier(url, ""), await earlier(url, "")];
+  const { reference } = ticketOf(await first("sleeps", { word: secret }));
+  expect(reference).toMatch(/^[\da-f]{12}[\w-]{22}$/); // 132 random bits
+  const guessed = await second("task_result", { reference: reference.slice(0, -1) });
+  expect(JSON.stringify(guessed)).toContain("No call with the reference");
+  expect(JSON.stringify(guessed)).not.toContain(reference);
+  expect(ticketOf(await second("task_result", { reference })).reference).toBe(reference);
 });
 
 it("tickets of one protocol era are good in the other, for the principal that they were given to", async () => {

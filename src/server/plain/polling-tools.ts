@@ -13,7 +13,7 @@ import type { PollingToolKind } from "./plain-policies.ts";
 import { definitionOf, faultOfArguments } from "./polling-tool-definitions.ts";
 import { answerFor, describeQuestion } from "./question-text.ts";
 import { findTask, unfinishedTasks } from "./references.ts";
-import { resultCall, statusText } from "./ticket.ts";
+import { referenceOf, resultCall, statusText } from "./ticket.ts";
 
 /** Answers the polling tools. If a model makes a mistake, the result says how to continue. */
 export class PollingTools {
@@ -118,9 +118,9 @@ export class PollingTools {
     return say(call, [problem, "Your calls that are still running:", ...lines(tasks)].join("\n"), true);
   }
 
-  #howToGetResult({ wireId }: TaskRecord): string {
+  #howToGetResult(task: TaskRecord): string {
     const { names } = this.#calls.policies;
-    return `To get its result, call ${names.result} with ${JSON.stringify({ reference: wireId })}.`;
+    return `To get its result, call ${names.result} with ${JSON.stringify({ reference: referenceOf(task) })}.`;
   }
 }
 
@@ -132,14 +132,14 @@ function say(call: PlainCall, text: string, isError = false): Answer {
 function lines(tasks: readonly TaskRecord[]): string[] {
   return tasks.map((task) => {
     const far = statusText(task);
-    return `- ${task.wireId}: ${task.tool}, ${statusOf(task)}${far === undefined ? "" : ` (${far})`}`;
+    return `- ${referenceOf(task)}: ${task.tool}, ${statusOf(task)}${far === undefined ? "" : ` (${far})`}`;
   });
 }
 
 function shown(task: TaskRecord): JsonObject {
   const statusMessage = statusText(task);
   return {
-    reference: task.wireId,
+    reference: referenceOf(task),
     tool: task.tool,
     status: statusOf(task),
     ...(statusMessage === undefined ? {} : { statusMessage }),

@@ -23,7 +23,7 @@ export interface TicketParts {
  */
 export function ticket(parts: TicketParts): JsonObject {
   const { task, question, work, names } = parts;
-  const reference = task.wireId;
+  const reference = referenceOf(task);
   const described = question && describeQuestion(question);
   const text = described === undefined ? running(parts) : waiting(parts, described);
   const message = statusText(task);
@@ -47,8 +47,16 @@ export function ticket(parts: TicketParts): JsonObject {
 }
 
 /** The call that gets the result of a task. */
-export function resultCall({ wireId }: TaskRecord, names: PollingToolNames): JsonObject {
-  return { tool: names.result, arguments: { reference: wireId } };
+export function resultCall(task: TaskRecord, names: PollingToolNames): JsonObject {
+  return { tool: names.result, arguments: { reference: referenceOf(task) } };
+}
+
+/**
+ * The name of a task for its caller, by which it is found in later sessions too: a host is restarted, and its model still has the ticket in its
+ * conversation. A caller without a principal is known only in its session, so its ticket is its own key: the id, which nobody can guess.
+ */
+export function referenceOf({ principal, id, wireId }: TaskRecord): string {
+  return principal === null ? id : wireId;
 }
 
 /** The progress and status message of a task, in one line. Once the task has ended, only the text of its end is left. */
@@ -60,16 +68,15 @@ export function statusText({ state, statusMessage, progress }: TaskRecord): stri
 }
 
 function running({ task, work, names, deadlineMs }: TicketParts): string {
-  const reference = task.wireId;
+  const reference = referenceOf(task);
   const far = statusText(task);
   const toResult = `To get its result, call ${names.result} with ${argument({ reference })}.`;
-  if (isTerminal(task.state)) return [`${task.tool} has ended. ${toResult}`, ...spare(task)].join("\n");
+  if (isTerminal(task.state)) return `${task.tool} has ended. ${toResult}`;
   return [
     `${task.tool} is still running${far === undefined ? "" : ` (${far})`}. Do not call ${task.tool} again for the same request.`,
     `${toResult} It waits up to ` +
       `${Math.max(1, Math.ceil(deadlineMs / 1_000))} s; if the response says that ${task.tool} is still running, call it again.`,
     `If the result is no longer wanted, call ${names.cancel} with ${argument({ reference })}.`,
-    ...spare(task),
     ...(work === undefined ? [] : shown(work)),
   ].join("\n");
 }
@@ -83,7 +90,7 @@ function shown({ log, output, outputs }: WorkSoFar): readonly string[] {
 }
 
 function waiting({ task, question, names }: TicketParts, { text, form }: DescribedQuestion): string {
-  const reference = task.wireId;
+  const reference = referenceOf(task);
   const before = argument({ reference, question: question?.key }).slice(0, -1);
   const after =
     names.answer === undefined
@@ -94,15 +101,7 @@ function waiting({ task, question, names }: TicketParts, { text, form }: Describ
     text,
     `Ask the user, unless you already know the answer. Then call ${names.answer ?? names.result} with ${before}, ` +
       `"answer": …}, where answer is ${form}. ${after}`,
-    ...spare(task),
   ].join("\n");
-}
-
-/** Without a principal, a reference is known in its session only, which may end before the task. The id is known for longer. */
-function spare({ principal, id, wireId }: TaskRecord): readonly string[] {
-  return principal !== null || id === wireId
-    ? []
-    : [`If ${wireId} is no longer recognized, use ${id} instead.`];
 }
 
 function argument(value: object): string {

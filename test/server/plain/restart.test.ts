@@ -81,15 +81,14 @@ it("continues the rounds of a call after a restart of the server", async () => {
   expect(await peer.result("tools/call", { ...params, inputResponses }, forms)).toMatchObject(text("1 true"));
 });
 
-it("finds a task by its whole id when the session has ended with the server", async () => {
+it("finds the task of a ticket when the session has ended with the server", async () => {
   const servers = await twoServers({});
   const call = async (peer: SessionClient, name: string, args = {}): Promise<Message> =>
     (await peer.call(name, args))["result"] as Message;
   const first = await SessionClient.open(servers.first.url, { capabilities: {} });
   const { text: said, reference } = ticketOf(await call(first, "report"));
-  const [, id] = new RegExp(`If ${reference} is no longer recognized, use (\\S+) instead`).exec(said) ?? [];
+  expect(said).toContain(reference);
   const second = await SessionClient.open((await servers.restart()).url, { capabilities: {} });
-  expect(await call(second, "task_result", { reference })).toMatchObject({ isError: true });
-  await call(second, "task_answer", { reference: id, answer: { ok: false } });
-  expect(await call(second, "task_result", { reference: id })).toEqual(text("1 false"));
+  await call(second, "task_answer", { reference, answer: { ok: false } });
+  expect(await call(second, "task_result", { reference })).toEqual(text("1 false"));
 });
