@@ -42,6 +42,10 @@ export function addDataCareCommands(
     .action(async (place: string, options: GcOptions) =>
       end(await (await import("./command/admin/gc.ts")).gc(context, { place, options })),
     );
+  command("reseal", "encrypt everything in the store with its first key, while servers run").action(
+    async (place: string) =>
+      end(await (await import("./command/admin/reseal.ts")).reseal(context, { place })),
+  );
   command("rotate-secrets", "replace the secrets that the store made for its servers")
     .option("--accept <time>", "how long what was made with the old ones counts; 0s: no longer", "1h")
     .action(async (place: string, options: RotateSecretsOptions) =>

@@ -206,6 +206,9 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: "prints everything stored about ann's tasks",
     },
   ],
+  "admin reseal": [
+    { line: "holdfast admin tasks.db reseal", does: "with HOLDFAST_ENCRYPTION_KEYS=new:…,old:…" },
+  ],
   "admin rotate-secrets": [
     { line: "holdfast admin tasks.db rotate-secrets", does: "accepts for an hour what the old ones made" },
     { line: "holdfast admin tasks.db rotate-secrets --accept 0s", does: "after a leak: ends it at once" },

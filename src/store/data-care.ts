@@ -7,6 +7,9 @@ import type { CheckedDump, LoadSetup } from "./load.ts";
 import { dumpPostgres } from "./postgres/dump-postgres.ts";
 import { eraseFromPostgres } from "./postgres/erase-postgres.ts";
 import { loadPostgres } from "./postgres/load-postgres.ts";
+import type { Resealed, ResealSetup } from "./reseal.ts";
+import { resealPostgres } from "./postgres/reseal-postgres.ts";
+import { resealSqlite } from "./sqlite/reseal-sqlite.ts";
 import { compactSqlite, sizeOfSqlite } from "./sqlite/compact-sqlite.ts";
 import { eraseFromSqlite } from "./sqlite/erase-sqlite.ts";
 import { dumpSqlite } from "./sqlite/dump-sqlite.ts";
@@ -53,6 +56,15 @@ export async function compactStore(place: StorePlace, { isAlone, full }: Compact
   return rewrites
     ? null
     : "Other processes have the store open, so the free space in the database is kept for new tasks. With --full it is returned to the disk; the other processes cannot write meanwhile.";
+}
+
+/** Seals everything in a store with the first key, while its owners keep writing. Only with the keys of the store. */
+export async function resealStore(
+  place: StorePlace,
+  setup: ResealSetup,
+): Promise<Resealed & { readonly isClean: boolean }> {
+  if (place.kind === "sqlite") return resealSqlite(place.path, setup);
+  return { ...(await resealPostgres(place, setup)), isClean: true };
 }
 
 export interface Erasure extends Erased {

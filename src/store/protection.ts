@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { HoldfastError } from "../task/fault.ts";
 import type { CommandResult, TaskCommand } from "../task/command.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { encryptedText } from "../task/stored-text.ts";
+import { DecryptionError, encryptedText } from "../task/stored-text.ts";
+import { secretPlace } from "./codec.ts";
 import { Cipher, undecryptedWords, type Sealing } from "./cipher.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import { compareNames } from "../task/queue.ts";
@@ -14,8 +15,9 @@ import { check, SealedSecrets, unknownSecrets, type Secrets, type StoredSecrets 
  * - A store has a random id, to which its encrypted values are bound: those of another store cannot be opened here, even with the same key.
  * - The id is also the mark that it is encrypted. Without keys no server opens it: it would store in clear what others expect to be
  *   encrypted.
- * - The id says whether texts in clear are refused. They are in a store that was encrypted before its first task. Whoever changes or deletes
- *   the id makes everything unreadable.
+ * - Texts in clear are refused, unless a secret that is sealed itself says that the store is being encrypted (`reseal`). Whoever changes or
+ *   deletes the id makes everything unreadable.
+ * - A store that has tasks in clear is encrypted by `reseal` alone: a server with keys does not open it before.
  */
 
 /** The parts of a store that its protection needs, once it can keep secrets. */
@@ -35,10 +37,10 @@ interface Lost {
   readonly lost: HoldfastError;
 }
 
-const storeId = "holdfast/store";
+export const storeId = "holdfast/store";
 
-/** How the id of a strict store begins. */
-const strict = "strict:";
+/** The secret of a store in which not everything is sealed yet. */
+export const unsealed = "holdfast/unsealed";
 
 /** Who opens a store: a server, or an operator, who may not know whether it is encrypted, and may have no keys. */
 type OpenedBy = "server" | "operator";
@@ -49,6 +51,8 @@ export class Protection {
   readonly #by: OpenedBy;
   #isEncrypted = false;
   #stored: StoredSecrets | undefined;
+  #sealing: Sealing | undefined;
+  #encrypt: (sealing: Sealing) => void = () => undefined;
   /** The secrets as of the last renewal. */
   #seen: string | undefined;
   #secrets: Secrets | undefined;
@@ -67,6 +71,7 @@ export class Protection {
     try {
       const sealing = await this.#start(store.secrets, () => store.hasTasks());
       if (sealing !== undefined) store.encrypt(sealing);
+      this.#encrypt = (now) => store.encrypt(now);
     } catch (error) {
       await store.close();
       throw error;
@@ -95,12 +100,14 @@ export class Protection {
       if (this.#by === "server") throw encrypted();
       this.#isEncrypted = true;
       this.#secrets = unknownSecrets;
-      return { keys: [], store: known, isStrict: isStrict(known) };
+      return { keys: [], store: known, isStrict: !(await stored.all()).has(unsealed) };
     }
     if (known === undefined && this.#by === "operator") return undefined;
-    const store = known ?? (await stored.keep(storeId, `${(await hasTasks()) ? "" : strict}${randomUUID()}`));
+    if (known === undefined && (await hasTasks())) throw inClearSoFar();
+    const store = known ?? (await stored.keep(storeId, randomUUID()));
     const keys = [...this.#keys].map(([id, key]) => ({ id, key: key.export() }));
-    const sealing = { keys, store, isStrict: isStrict(store) };
+    const sealing = sealingNow({ keys, store }, await stored.all());
+    this.#sealing = sealing;
     this.#secrets = new SealedSecrets(stored, new Cipher(sealing));
     if ((await this.#secrets.keep(check, this.#by === "operator" ? null : "belongs")) === null)
       throw new HoldfastError(
@@ -119,10 +126,21 @@ export class Protection {
     if (!this.#isEncrypted && all?.has(storeId) === true)
       this.#lost ??= new HoldfastError("store_lost", encrypted().message);
     if (this.#lost !== undefined) return { held: false, gone: [], others: 0, lost: this.#lost };
+    this.#look(all ?? new Map());
     const seen = JSON.stringify([...(all ?? [])].toSorted(([a], [b]) => compareNames(a, b)));
     const isOther = this.#seen !== undefined && seen !== this.#seen;
     this.#seen = seen;
     return isOther ? { ...renewal, secretsChanged: true } : renewal;
+  }
+
+  /** Everything may be sealed by now, so that texts in clear are refused from now on. */
+  #look(all: ReadonlyMap<string, string>): void {
+    if (this.#sealing === undefined) return;
+    const now = sealingNow(this.#sealing, all);
+    if (now.isStrict === this.#sealing.isStrict) return;
+    this.#sealing = now;
+    this.#secrets = this.#stored && new SealedSecrets(this.#stored, new Cipher(now));
+    this.#encrypt(now);
   }
 
   /** Throws `store_lost` once a renewal has found out. */
@@ -155,8 +173,24 @@ async function writeSecret(
   return { ok: true, replaced: await secrets.replace(name, before, value) };
 }
 
-function isStrict(store: string): boolean {
-  return store.startsWith(strict);
+/** Texts in clear are accepted only if one of the keys has sealed the secret that says so. */
+function sealingNow(of: Pick<Sealing, "keys" | "store">, all: ReadonlyMap<string, string>): Sealing {
+  const strict = { keys: of.keys, store: of.store, isStrict: true };
+  const stored = all.get(unsealed);
+  if (stored === undefined) return strict;
+  try {
+    return { ...strict, isStrict: new Cipher(strict).open(stored, secretPlace(unsealed)) !== "" };
+  } catch (error) {
+    if (error instanceof DecryptionError) return strict;
+    throw error;
+  }
+}
+
+function inClearSoFar(): HoldfastError {
+  return new HoldfastError(
+    "store_unusable",
+    "This store has tasks that are not encrypted, and this process has keys. Encrypt them first, with HOLDFAST_ENCRYPTION_KEYS set to the keys: holdfast admin STORE reseal",
+  );
 }
 
 function encrypted(): HoldfastError {

@@ -111,7 +111,7 @@ export class SealedSecrets implements Secrets {
     const sealed = value === null ? null : this.#sealed(name, value);
     if (!(await this.#stored.replace(name, first, sealed))) return false;
     for (const [copy, stored] of all)
-      if (copy.startsWith(nameFor(name, ""))) await this.#stored.replace(copy, stored, null);
+      if (isCopyOf(copy, name)) await this.#stored.replace(copy, stored, null);
     return true;
   }
 
@@ -136,6 +136,11 @@ export class SealedSecrets implements Secrets {
       throw error;
     }
   }
+}
+
+/** Whether it names a copy of the secret. */
+export function isCopyOf(copy: string, name: string): boolean {
+  return copy.startsWith(nameFor(name, ""));
 }
 
 function nameFor(name: string, keyId: string): string {

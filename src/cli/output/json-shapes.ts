@@ -271,6 +271,18 @@ export interface GcJson {
   readonly left: string | null;
 }
 
+/** What `admin … reseal --json` prints. */
+export interface ResealedJson {
+  /** Rows that were sealed anew, by table. */
+  readonly rows: Readonly<Record<string, number>>;
+  /** Rows that cannot be opened and stay as they are, by table. */
+  readonly left: Readonly<Record<string, number>>;
+  /** Whether text that is not encrypted is refused from now on. */
+  readonly isStrict: boolean;
+  /** False if the database's free space may still contain what was replaced. */
+  readonly isClean: boolean;
+}
+
 /** What `admin … rotate-secrets --json` prints. */
 export interface RotatedSecretsJson {
   /** The secrets that have a new version. */

@@ -35,19 +35,29 @@ export function compactSqlite(path: string, rewrite: boolean): boolean {
 
 /** Runs `write` on a separate write connection, besides those of the owners. */
 export function withWritable<T>(path: string, write: (db: DatabaseSync) => T): T {
+  const db = openWritable(path);
+  try {
+    return write(db);
+  } catch (error) {
+    throw unusable(existingDatabase(path), error);
+  } finally {
+    db.close();
+  }
+}
+
+/** Such a connection. */
+export function openWritable(path: string): DatabaseSync {
   const file = existingDatabase(path);
+  let db: DatabaseSync | undefined;
   try {
     const url = pathToFileURL(file);
     url.searchParams.set("mode", "rw");
-    const db = connect(url, { timeout: busyMs });
-    try {
-      assertMigrated(db, file);
-      db.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
-      return write(db);
-    } finally {
-      db.close();
-    }
+    db = connect(url, { timeout: busyMs });
+    assertMigrated(db, file);
+    db.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
+    return db;
   } catch (error) {
+    db?.close();
     throw unusable(file, error);
   }
 }

@@ -168,19 +168,16 @@ describe("an encrypted store", () => {
   });
 });
 
-describe("a store that was not encrypted before", () => {
-  test("is read as it is, and what is written is sealed", async () => {
-    const database = memoryDatabase();
-    const before = await inClear(database);
-    await before.write(running("a"));
-    await secretOf(before, "plain");
-    const store = await withKeys(database, k1);
-    expect(await store.request("task-a")).toEqual(given);
-    expect(await secretOf(store)).toBe("plain");
-    await store.write({ type: "update", ...held, changes: { statusMessage: "half" } });
-    expect(await store.get("task-a")).toMatchObject({ statusMessage: "half" });
-    expect((await before.get("task-a"))?.statusMessage).toMatch(/^enc2:k1:/);
+test("a store that has tasks in clear does not open with keys, and says what to do", async () => {
+  const database = memoryDatabase();
+  const before = await inClear(database);
+  await before.write(running("a"));
+  await expect(withKeys(database, k1)).rejects.toMatchObject({
+    code: "store_unusable",
+    message: expect.stringContaining("holdfast admin STORE reseal") as string,
   });
+  expect(await before.renew()).toMatchObject({ held: true });
+  expect(await before.request("task-a")).toEqual(given);
 });
 
 test("the reason of an attempt is cut as in every store, and can be opened", async () => {
