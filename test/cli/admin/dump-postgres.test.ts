@@ -112,3 +112,45 @@ it("takes no schema that has tasks, and leaves nothing of a dump that is refused
     expect(found.rows).toEqual([]);
   });
 });
+
+it(
+  "takes a dump of a SQLite store to the end only once its server has stopped, and opens only then",
+  { timeout: 60_000 },
+  async () => {
+    const place = await somePlace("SQLite");
+    const runtime = await serve(place, works);
+    await call(runtime, "work", {});
+    await admin(place, "dump", "first.dump");
+    const copy = await another(place);
+    const { code, stderr } = await runAdmin(copy, "load", "first.dump");
+    expect([code, stderr]).toEqual([
+      6,
+      expect.stringContaining(`which is in use by process ${process.pid} on`),
+    ]);
+    await admin(copy, "load", "first.dump", "--partial");
+    expect(await runAdmin(copy, "list")).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining("is not complete"),
+    });
+    await expect(serve(copy, works)).rejects.toMatchObject({ code: "store_locked" });
+    const later = await call(runtime, "work", {});
+    await runtime.stop();
+    await admin(place, "dump", "last.dump", "--since", "first.dump");
+    expect(await adminJson(copy, "load", "last.dump")).toMatchObject({ tasks: 2, partial: false });
+    expect(await adminJson(copy, "show", later)).toMatchObject({ id: later });
+  },
+);
+
+it("is not filled while a server has it open", { timeout: 60_000 }, async () => {
+  const place = await somePlace("SQLite");
+  await (await serve(place, works)).stop();
+  await admin(place, "dump", "empty.dump");
+  const copy = await another(place);
+  const runtime = await serve(copy, works);
+  const { code, stderr } = await runAdmin(copy, "load", "empty.dump");
+  expect([code, stderr]).toEqual([6, expect.stringContaining(`is in use by process ${process.pid} on`)]);
+  await call(runtime, "work", {});
+  await runtime.stop();
+  // Nor is anything left of it.
+  expect(await adminJson(copy, "list")).toMatchObject({ tasks: [{ tool: "work" }] });
+});
