@@ -121,8 +121,8 @@ const aHash: Kind<string | null, JournalEntry> = {
   ...orNull(aText),
   sealing: {
     areWords: true,
-    seal: (hash, convert, { key }) => convert(hash ?? "", key),
-    open: (hash, convert, { key }) => convert(hash ?? "", key),
+    seal: (hash, convert, { key }) => convert(hash ?? "", key) ?? hash,
+    open: (hash, convert, { key }) => convert(hash ?? "", key) ?? hash,
   },
 };
 

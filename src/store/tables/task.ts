@@ -173,7 +173,7 @@ export const taskTable = new Table<TaskRecord>("task", {
     parent: once(orNull(json<ParentTask>(isParent))),
     idempotencyKey: orNull(aText),
     /** Encrypted too: otherwise, readers of the store could find out by trial which arguments have it. */
-    requestHash: once(withWords(aText, (hash, convert) => convert(hash))),
+    requestHash: once(withWords(aText, (hash, convert) => convert(hash) ?? hash)),
     requiredScopes: once(words),
     notifies: once(orNone(words)),
     state: checkedName(states),
