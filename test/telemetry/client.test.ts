@@ -16,6 +16,7 @@ import {
 } from "../client/answers.ts";
 import { discoveredHoldfast } from "../client/scripted-server.ts";
 import { ScriptedStream } from "../client/scripted-stream.ts";
+import { withdrawMs } from "../../src/client/task-protocol.ts";
 import { setUp } from "../client/setup.ts";
 import { inCallersSpan } from "./calling.ts";
 import { CollectedMetrics } from "./collected-metrics.ts";
@@ -224,7 +225,7 @@ describe("a client that is traced", () => {
 describe("an end of a request", () => {
   it("is an error with its code, a tool's own, or none at all", async () => {
     const spans = new RecordedSpans({ errorText: "omit" });
-    const { server, client } = await setUp({ telemetry: spans.telemetry });
+    const { server, client, clock } = await setUp({ telemetry: spans.telemetry });
     server.script(
       "tools/call",
       { error: { code: -32602, message: "no such report: hunter2" } },
@@ -240,6 +241,7 @@ describe("an end of a request", () => {
     await server.sees("tools/call", 4);
     impatient.abort(new Error("no patience"));
     await expect(fourth).rejects.toThrow("no patience");
+    clock.passDeadlines(withdrawMs);
     const ends = ["one", "two", "three", "four"].flatMap((name) =>
       spans
         .named(`tools/call ${name}`)
