@@ -42,6 +42,9 @@ export function addDataCareCommands(
     .action(async (place: string, options: GcOptions) =>
       end(await (await import("./command/admin/gc.ts")).gc(context, { place, options })),
     );
+  command("keys", "show what each encryption key is still needed for").action(async (place: string) =>
+    end(await (await import("./command/admin/keys.ts")).keys(context, { place })),
+  );
   command("reseal", "encrypt everything in the store with its first key, while servers run").action(
     async (place: string) =>
       end(await (await import("./command/admin/reseal.ts")).reseal(context, { place })),

@@ -206,6 +206,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: "prints everything stored about ann's tasks",
     },
   ],
+  "admin keys": [{ line: "holdfast admin tasks.db keys", does: "with HOLDFAST_ENCRYPTION_KEYS=new:…,old:…" }],
   "admin reseal": [
     { line: "holdfast admin tasks.db reseal", does: "with HOLDFAST_ENCRYPTION_KEYS=new:…,old:…" },
   ],

@@ -7,9 +7,11 @@ import type { CheckedDump, LoadSetup } from "./load.ts";
 import { dumpPostgres } from "./postgres/dump-postgres.ts";
 import { eraseFromPostgres } from "./postgres/erase-postgres.ts";
 import { loadPostgres } from "./postgres/load-postgres.ts";
+import type { KeyRing } from "./encryption-keys.ts";
+import type { KeyUsage } from "./key-usage.ts";
 import type { Resealed, ResealSetup } from "./reseal.ts";
-import { resealPostgres } from "./postgres/reseal-postgres.ts";
-import { resealSqlite } from "./sqlite/reseal-sqlite.ts";
+import { keyUsageOfPostgres, resealPostgres } from "./postgres/reseal-postgres.ts";
+import { keyUsageOfSqlite, resealSqlite } from "./sqlite/reseal-sqlite.ts";
 import { compactSqlite, sizeOfSqlite } from "./sqlite/compact-sqlite.ts";
 import { eraseFromSqlite } from "./sqlite/erase-sqlite.ts";
 import { dumpSqlite } from "./sqlite/dump-sqlite.ts";
@@ -65,6 +67,12 @@ export async function resealStore(
 ): Promise<Resealed & { readonly isClean: boolean }> {
   if (place.kind === "sqlite") return resealSqlite(place.path, setup);
   return { ...(await resealPostgres(place, setup)), isClean: true };
+}
+
+/** What the keys of a store are still needed for. */
+export async function keyUsageOfStore(place: StorePlace, keys: KeyRing | undefined): Promise<KeyUsage> {
+  if (place.kind === "sqlite") return keyUsageOfSqlite(place.path, keys);
+  return keyUsageOfPostgres(place, keys);
 }
 
 export interface Erasure extends Erased {

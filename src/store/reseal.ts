@@ -89,7 +89,7 @@ function add(counts: Map<string, number>, table: string, count: number): void {
   if (count > 0) counts.set(table, (counts.get(table) ?? 0) + count);
 }
 
-async function secretsOf(database: RewrittenDatabase): Promise<ReadonlyMap<string, string>> {
+export async function secretsOf(database: RewrittenDatabase): Promise<ReadonlyMap<string, string>> {
   return secretsIn(await database.read(`SELECT name, value FROM ${database.named("secret")}`, []));
 }
 
@@ -214,10 +214,6 @@ async function resealTable(
   cipher: Cipher,
 ): Promise<{ readonly changed: number; readonly missed: number; readonly failed: number }> {
   const { named, parameter, same } = database;
-  const keys = key.join(", ");
-  const from = `(${keys}) > (${key.map((_, index) => parameter(index + 1)).join(", ")})`;
-  const select = (where: string): string =>
-    `SELECT ${[...key, ...selected].join(", ")} FROM ${named(table)} ${where} ORDER BY ${keys} LIMIT ${page}`;
   const sets = replaced.map((name, index) => `${name} = ${parameter(index + 1)}`).join(", ");
   const conditions = [
     ...key.map((name, index) => `${name} = ${parameter(replaced.length + index + 1)}`),
@@ -227,8 +223,7 @@ async function resealTable(
   ];
   const update = `UPDATE ${named(table)} SET ${sets} WHERE ${conditions.join(" AND ")}`;
   let [changed, missed, failed] = [0, 0, 0];
-  for (let after: readonly Stored[] | undefined; ;) {
-    const rows = await database.read(after === undefined ? select("") : select(`WHERE ${from}`), after ?? []);
+  for await (const rows of pagesOf(database, { table, key, selected })) {
     const statements: Statement[] = [];
     for (const row of rows) {
       const [keyed, rest] = [row.slice(0, key.length), row.slice(key.length)] as [Stored[], Row];
@@ -244,7 +239,23 @@ async function resealTable(
     const written = statements.length === 0 ? 0 : await database.write(statements);
     changed += written;
     missed += statements.length - written;
-    if (rows.length < page) return { changed, missed, failed };
+  }
+  return { changed, missed, failed };
+}
+
+/** The rows of a table in pages: the columns of its key, and then those that are selected. */
+export async function* pagesOf(
+  { named, parameter, read }: Pick<RewrittenDatabase, "named" | "parameter" | "read">,
+  { table, key, selected }: Pick<SealedTable, "table" | "key" | "selected">,
+): AsyncGenerator<readonly Row[], void, undefined> {
+  const keys = key.join(", ");
+  const from = `WHERE (${keys}) > (${key.map((_, index) => parameter(index + 1)).join(", ")})`;
+  const select = (where: string): string =>
+    `SELECT ${[...key, ...selected].join(", ")} FROM ${named(table)} ${where} ORDER BY ${keys} LIMIT ${page}`;
+  for (let after: readonly Stored[] | undefined; ;) {
+    const rows = await read(select(after === undefined ? "" : from), after ?? []);
+    yield rows;
+    if (rows.length < page) return;
     after = rows.at(-1)?.slice(0, key.length) as Stored[];
   }
 }

@@ -271,6 +271,21 @@ export interface GcJson {
   readonly left: string | null;
 }
 
+/** What `admin … keys --json` prints. Numbers are by table. */
+export interface KeysJson {
+  /** The keys that are given, and those that texts in the store name. */
+  readonly keys: readonly {
+    readonly id: string;
+    readonly isGiven: boolean;
+    /** How many texts it has sealed. */
+    readonly texts: Readonly<Record<string, number>>;
+  }[];
+  /** How many texts are in clear that an encrypted store seals. */
+  readonly clear: Readonly<Record<string, number>>;
+  /** How many rows the given keys do not open. */
+  readonly unopened: Readonly<Record<string, number>>;
+}
+
 /** What `admin … reseal --json` prints. */
 export interface ResealedJson {
   /** Rows that were sealed anew, by table. */

@@ -28,6 +28,13 @@ it("encrypts a store in clear, says how much, and then works with the new key al
     { rows: { task: 1, request: 1 }, left: {}, isStrict: true },
   ]);
   expect((await run(undefined, "show", id)).stdout).toContain("(encrypted)");
+  const listed = await run(`${second},${first}`, "keys");
+  const texts = "secret 1, task 2, request 1, outcome 1";
+  expect(listed).toMatchObject({ code: 0, stdout: `k2\tyes\t0\t\nk1\tyes\t5\t${texts}\n` });
+  expect(JSON.parse((await run(undefined, "keys", "--json")).stdout)).toMatchObject({
+    keys: [{ id: "k1", isGiven: false, texts: { request: expect.any(Number) as number } }],
+    unopened: { task: 1, request: 1 },
+  });
   expect(await run(`${second},${first}`, "reseal")).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^rows sealed:\n(.+\n)*request 1$/m) as string,

@@ -4,8 +4,9 @@ import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { encryptedStore, type TaskStore } from "holdfast/store";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { rotateSecrets } from "../../../src/admin/rotate-secrets.ts";
 import { Cipher } from "../../../src/store/cipher.ts";
-import { dumpStore, resealStore } from "../../../src/store/data-care.ts";
+import { dumpStore, keyUsageOfStore, resealStore } from "../../../src/store/data-care.ts";
 import { readKeys, type EncryptionKey } from "../../../src/store/encryption-keys.ts";
 import { exportJournal } from "../../../src/store/export-journal.ts";
 import { storeFromUrl, placeOfStore } from "../../../src/store/from-url.ts";
@@ -78,21 +79,42 @@ describe.each(kinds)("on %s", (kind) => {
     },
   );
 
-  test("after it the old key opens nothing, and the new one all", { timeout: 120_000 }, async () => {
-    const place = await placeApart(kind);
-    const id = await markedLife(
-      encryptedStore(storeFromUrl(place.url), { keys: [k1] }),
-      async () => undefined,
-    );
-    const before = JSON.stringify(await exportJournal(await opened(place, k2, k1), id));
-    expect(await contentsOf(place, kind)).toContain("enc2:k1:");
-    expect(await reseal(place, k2, k1)).toMatchObject({ left: {}, isStrict: true, isClean: true });
-    expect(await contentsOf(place, kind)).not.toContain("enc2:k1:");
-    const store = await opened(place, k2);
-    expect(JSON.stringify(await exportJournal(store, id))).toBe(before);
-    expect((await store.sessions?.get("session"))?.state).toContain(mark);
-    expect(await store.messages?.take("task-a", null)).toEqual([mark]);
-  });
+  test(
+    "after it and a rotation of secrets the old key opens nothing, and the new one all",
+    { timeout: 120_000 },
+    async () => {
+      const place = await placeApart(kind);
+      const id = await markedLife(
+        encryptedStore(storeFromUrl(place.url), { keys: [k1] }),
+        async () => undefined,
+      );
+      const running = await opened(place, k2, k1);
+      const before = JSON.stringify(await exportJournal(running, id));
+      expect(await contentsOf(place, kind)).toContain("enc2:k1:");
+      const at = placeOfStore(place.url, (path) => path);
+      const old = await keyUsageOfStore(at, readKeys([k1]));
+      expect(old).toMatchObject({
+        keys: { k1: { request: expect.any(Number) as number } },
+        clear: {},
+        unopened: {},
+      });
+      const lost = await keyUsageOfStore(at, readKeys([{ ...k1, key: Buffer.alloc(32, 9) }]));
+      expect([lost.keys["k1"]?.["line"], lost.unopened["line"]]).toEqual([
+        old.keys["k1"]?.["line"],
+        old.keys["k1"]?.["line"],
+      ]);
+      const services = { store: running, now: () => Date.now(), pause: async () => undefined };
+      await rotateSecrets(services, 0);
+      expect(await reseal(place, k2, k1)).toMatchObject({ left: {}, isStrict: true, isClean: true });
+      expect(await contentsOf(place, kind)).not.toContain("enc2:k1:");
+      const now = await keyUsageOfStore(at, readKeys([k2]));
+      expect([Object.keys(now.keys), now.clear, now.unopened]).toEqual([["k2"], {}, {}]);
+      const store = await opened(place, k2);
+      expect(JSON.stringify(await exportJournal(store, id))).toBe(before);
+      expect((await store.sessions?.get("session"))?.state).toContain(mark);
+      expect(await store.messages?.take("task-a", null)).toEqual([mark]);
+    },
+  );
 
   test("what servers write meanwhile counts, and one without keys stops", async () => {
     const place = await placeApart(kind);
