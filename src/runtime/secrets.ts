@@ -21,6 +21,8 @@ export interface SecretServices extends Pick<Services, "store"> {
 export class Secrets {
   readonly #services: SecretServices;
   readonly #kept = new Map<SecretName, Promise<LiveSecret>>();
+  /** Whether there are versions that could not be read yet. */
+  #isBehind = false;
 
   constructor(services: SecretServices) {
     this.#services = services;
@@ -36,11 +38,14 @@ export class Secrets {
   /** Call it at each renewal: learns of new versions, and deletes those that are over. */
   async refresh(areChanged: boolean): Promise<void> {
     const { store, clock } = this.#services;
+    this.#isBehind ||= areChanged;
+    const isBehind = this.#isBehind;
     for (const [name, kept] of this.#kept) {
       const secret = await kept;
-      if (!areChanged && pruned(secret.text, clock.now()) === secret.text) continue;
+      if (!isBehind && pruned(secret.text, clock.now()) === secret.text) continue;
       secret.text = (await readSecret(store, name, clock.now())) ?? secret.text;
     }
+    this.#isBehind = false;
   }
 
   async #keep(name: SecretName): Promise<LiveSecret> {

@@ -53,8 +53,8 @@ export class Protection {
   #stored: StoredSecrets | undefined;
   #sealing: Sealing | undefined;
   #encrypt: (sealing: Sealing) => void = () => undefined;
-  /** The secrets as of the last renewal. */
-  #seen: string | undefined;
+  /** The secrets as of the last renewal, or of when the store was opened. */
+  #seen = "";
   #secrets: Secrets | undefined;
   #lost: HoldfastError | undefined;
 
@@ -72,6 +72,7 @@ export class Protection {
       const sealing = await this.#start(store.secrets, () => store.hasTasks());
       if (sealing !== undefined) store.encrypt(sealing);
       this.#encrypt = (now) => store.encrypt(now);
+      this.#seen = seenIn(await store.secrets.all());
     } catch (error) {
       await store.close();
       throw error;
@@ -127,8 +128,8 @@ export class Protection {
       this.#lost ??= new HoldfastError("store_lost", encrypted().message);
     if (this.#lost !== undefined) return { held: false, gone: [], others: 0, lost: this.#lost };
     this.#look(all ?? new Map());
-    const seen = JSON.stringify([...(all ?? [])].toSorted(([a], [b]) => compareNames(a, b)));
-    const isOther = this.#seen !== undefined && seen !== this.#seen;
+    const seen = seenIn(all ?? new Map());
+    const isOther = seen !== this.#seen;
     this.#seen = seen;
     return isOther ? { ...renewal, secretsChanged: true } : renewal;
   }
@@ -161,6 +162,10 @@ export class Protection {
     const replacement = this.#keys === undefined ? encryptedText : undecryptedWords;
     return { ...result, task: shownRecord(result.task as TaskRecord, replacement) };
   }
+}
+
+function seenIn(all: ReadonlyMap<string, string>): string {
+  return JSON.stringify([...all].toSorted(([a], [b]) => compareNames(a, b)));
 }
 
 async function writeSecret(

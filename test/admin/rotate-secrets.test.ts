@@ -130,6 +130,23 @@ describe.each([
   });
 });
 
+it("a version that a server could not read yet is read at its next renewal", async () => {
+  const run = await shared();
+  const { clock, store } = run;
+  let isAway = false;
+  const write: TaskStore["write"] = (command) =>
+    isAway ? Promise.reject(new HoldfastError("store_failed", "It is away.")) : store.write(command);
+  const secrets = new Secrets({ store: { ...store, write }, clock });
+  const secret = await secrets.get("request-state");
+  const before = secret.accepted;
+  await rotateSecrets(run.services, hour);
+  isAway = true;
+  await expect(secrets.refresh(true)).rejects.toMatchObject({ code: "store_failed" });
+  isAway = false;
+  await secrets.refresh(false);
+  expect([before.length, secret.accepted.length]).toEqual([1, 2]);
+});
+
 it("says which tasks keep their keys because they cannot be read", async () => {
   const run = await shared();
   const server = await run.start();

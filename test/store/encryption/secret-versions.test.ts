@@ -66,3 +66,14 @@ test("a renewal says that the secrets have changed, once", async () => {
   expect(await two.renew()).toMatchObject({ secretsChanged: true });
   expect(await two.renew()).not.toHaveProperty("secretsChanged");
 });
+
+test("the first renewal says that the secrets have changed since the store was opened", async () => {
+  const { opened } = await place();
+  const one = await opened(k1);
+  await keep(one, "old");
+  const two = await opened(k1);
+  expect(await keep(two)).toBe("old");
+  await replace(one, "old", "new");
+  expect(await two.renew()).toMatchObject({ secretsChanged: true });
+  expect(await two.renew()).not.toHaveProperty("secretsChanged");
+});

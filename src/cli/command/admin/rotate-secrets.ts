@@ -21,9 +21,9 @@ export async function rotateStoreSecrets(
   const { output, io } = context;
   storePlace(io, place);
   const acceptMs = readTimeSpan("--accept", options.accept);
-  return withAdmin(context, { place, options: {} }, async ({ store }) => {
+  return withAdmin(context, { place, options: {} }, async ({ store, now }) => {
     if (store === undefined) return exitCodes.usage;
-    const services = { store, now: () => io.now(), pause: (ms: number) => pause(ms) };
+    const services = { store, now, pause: (ms: number) => pause(ms) };
     const document: RotatedSecretsJson = await rotateSecrets(services, acceptMs);
     const { secrets, acceptedUntil, rekeyed, left } = document;
     if (output.json) await output.printJson(document);
