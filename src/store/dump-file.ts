@@ -22,6 +22,8 @@ export interface DumpHeader {
   /** When it began (ISO 8601). */
   readonly at: string;
   readonly store: "sqlite" | "postgres";
+  /** Changes whenever everything in the store was sealed anew; null in clear. */
+  readonly sealed: string | null;
   /** Identifies the dumped store among others of its kind. */
   readonly original: Readonly<Record<string, string>>;
 }

@@ -2,7 +2,7 @@ import { damaged, type NumberedLine } from "./dump-file.ts";
 import { inClear } from "./codec.ts";
 import { eventTable, journalTable, lineTable, outcomeTable, requestTable } from "./tables/of-task.ts";
 import type { AnyTable, WrittenColumn } from "./tables/table.ts";
-import { tables } from "./tables/tables.ts";
+import { secretTable as declaredSecret, tables } from "./tables/tables.ts";
 import { recordColumns, recordIn, taskTable as declaredTask } from "./tables/task.ts";
 
 /**
@@ -32,6 +32,7 @@ function dumped(table: AnyTable, order?: string): DumpTable {
 }
 
 export const taskTable = dumped(declaredTask);
+export const secretTable = dumped(declaredSecret);
 
 /** What belongs to a task: rows whose `task_id` is its id. */
 export const taskParts: readonly DumpTable[] = [

@@ -1,6 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { foreign, linesOf, writeDump, type DumpHeader, type DumpLine } from "./dump-file.ts";
-import { checkTask, taskParts, taskTable, wholeTables, type DumpRow, type DumpTable } from "./dump-tables.ts";
+import {
+  checkTask,
+  secretTable,
+  taskParts,
+  taskTable,
+  wholeTables,
+  type DumpRow,
+  type DumpTable,
+} from "./dump-tables.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { check } from "./secrets.ts";
 
 /** The id of a task, as stored, and the version of its record. Every write to what belongs to a task raises it. */
 export type TaskVersion = readonly [id: string, version: number];
@@ -41,9 +51,15 @@ const pageLength = 500;
 /** Writes a dump of a store to a file that must not exist yet. */
 export async function dumpSource(source: DumpSource, file: string, setup: DumpSetup): Promise<MadeDump> {
   const base = setup.since === undefined ? undefined : await DumpedVersions.of(setup.since);
+  const sealed = await sealedIn(source);
+  if (base !== undefined && base.sealed !== sealed) {
+    await base.close();
+    throw resealed(setup.since ?? "");
+  }
   const header: DumpHeader = {
     id: randomUUID(),
     since: base?.dump ?? null,
+    sealed,
     at: new Date(setup.now).toISOString(),
     store: source.store,
     original: source.original,
@@ -51,6 +67,20 @@ export async function dumpSource(source: DumpSource, file: string, setup: DumpSe
   const found: Found = { tasks: 0, changed: 0, unreadable: [] };
   const bytes = await writeDump(file, header, linesFrom(source, base, found), setup.signal);
   return { ...found, bytes };
+}
+
+async function sealedIn(source: DumpSource): Promise<string | null> {
+  let sealed: string | null = null;
+  for await (const { name, value } of source.whole(secretTable)) if (name === check) sealed = String(value);
+  return sealed;
+}
+
+/** Sealing raises no versions: tasks that did not change would stay in clear, which is refused, or sealed with a key that is gone. */
+function resealed(since: string): HoldfastError {
+  return new HoldfastError(
+    "configuration",
+    `The store was encrypted anew after ${since} was made, so a dump of what changed since then would not be complete. Make one of everything, without --since.`,
+  );
 }
 
 interface Found {
@@ -122,11 +152,13 @@ async function* partsOf(source: DumpSource, ids: readonly string[]): AsyncGenera
 /** The versions that an earlier dump has, read along with those of the store: both are in the order of their ids. */
 class DumpedVersions {
   readonly dump: string;
+  readonly sealed: string | null;
   readonly #versions: AsyncGenerator<TaskVersion, void>;
   #next: TaskVersion | undefined;
 
-  private constructor(dump: string, versions: AsyncGenerator<TaskVersion, void>) {
-    this.dump = dump;
+  private constructor({ id, sealed }: DumpHeader, versions: AsyncGenerator<TaskVersion, void>) {
+    this.dump = id;
+    this.sealed = sealed;
     this.#versions = versions;
   }
 
@@ -134,7 +166,7 @@ class DumpedVersions {
     const lines = linesOf(file);
     const first = await lines.next();
     if (first.done === true) throw foreign(file);
-    const versions = new DumpedVersions((first.value.value as DumpHeader).id, versionsIn(lines));
+    const versions = new DumpedVersions(first.value.value as DumpHeader, versionsIn(lines));
     await versions.#advance();
     return versions;
   }

@@ -75,14 +75,19 @@ export async function resealDatabase(
     }
   }
   const isClean = left.size === 0;
-  if (isClean && isOpen)
-    await database.write([
-      {
-        sql: `DELETE FROM ${database.named("secret")} WHERE name = ${database.parameter(1)}`,
-        values: [unsealed],
-      },
-    ]);
-  return { rows: Object.fromEntries(rows), left: Object.fromEntries(left), isStrict: isClean || !isOpen };
+  const isStrict = isClean || !isOpen;
+  const { named, parameter } = database;
+  const last: Statement[] = [];
+  if (isOpen && isStrict)
+    last.push({ sql: `DELETE FROM ${named("secret")} WHERE name = ${parameter(1)}`, values: [unsealed] });
+  // By its new value, a dump notices that an earlier one has texts as they were sealed before.
+  if (rows.size > 0 || last.length > 0)
+    last.push({
+      sql: `UPDATE ${named("secret")} SET value = ${parameter(1)} WHERE name = ${parameter(2)}`,
+      values: [cipher.seal("belongs", secretPlace(check)), check],
+    });
+  if (last.length > 0) await database.write(last);
+  return { rows: Object.fromEntries(rows), left: Object.fromEntries(left), isStrict };
 }
 
 function add(counts: Map<string, number>, table: string, count: number): void {

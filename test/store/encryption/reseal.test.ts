@@ -141,6 +141,30 @@ describe.each(kinds)("on %s", (kind) => {
     await expect(server?.get("task-a")).rejects.toMatchObject({ code: "task_unreadable" });
   });
 
+  test("what changed since a dump is not enough once everything was sealed anew", async () => {
+    const place = await placeApart(kind);
+    const plain = await opened(place);
+    await plain.write(createRunning("a"));
+    await plain.close();
+    const at = placeOfStore(place.url, (path) => path);
+    let last: string | undefined;
+    const dump = async (since?: string): Promise<void> => {
+      const file = join(place.cwd, `${++owners}.dump`);
+      await dumpStore(at, file, { now: noon, since, signal: new AbortController().signal });
+      last = file;
+    };
+    const sealings: readonly (readonly EncryptionKey[])[] = [[k1], [k2, k1]];
+    for (const keys of sealings) {
+      await dump();
+      await dump(last);
+      await reseal(place, ...keys);
+      await expect(dump(last)).rejects.toMatchObject({ code: "configuration" });
+      await dump();
+      expect(await reseal(place, ...keys)).toMatchObject({ rows: {} });
+      await dump(last);
+    }
+  });
+
   test("it goes on where it was stopped, and says what it cannot open", async () => {
     const place = await placeApart(kind);
     const plain = await opened(place);
