@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { FakeClock } from "../../src/testing/clocks.ts";
 import { anonymous, bodyOf, Process, text, type Handler } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
@@ -268,7 +268,12 @@ it("does not count the time in which the store fails", async () => {
   const id = await process.callId("limited");
   await process.clock.advance(10 * timeoutMs);
   fails = false;
-  await process.clock.advance(60_000);
+  const isRecorded = async (): Promise<boolean> => {
+    await process.clock.advance(1_000);
+    return (await process.store.journalEntry(id, "s")) !== undefined;
+  };
+  await vi.waitUntil(isRecorded, { timeout: 30_000 });
+  await process.clock.advance(timeoutMs);
   expect(bodyOf(await process.ended(id))).toEqual(text("done"));
 });
 
