@@ -37,13 +37,20 @@ export async function rotateSecrets(services: RotateServices, acceptMs: number):
   }
   const ends = [...texts.values()].flatMap((text) => settledAt(text) ?? []);
   const callKey = texts.get("call-keys");
-  if (callKey !== undefined && ends.length > 0) await pause(untilUsedMs);
-  const rekeyed = callKey === undefined ? { count: 0, left: [] } : await rekey(store, now, callKey);
+  let [count, left]: [number, readonly string[]] = [0, []];
+  if (callKey !== undefined) {
+    // Servers that look for the new version alone find nothing before.
+    if (ends.length === 0) ({ count } = await rekey(store, now, callKey));
+    // Until they have learned of it, others make tasks with keys of the earlier one.
+    await pause(untilUsedMs);
+    const last = await rekey(store, now, callKey);
+    [count, left] = [count + last.count, last.left];
+  }
   return {
     secrets: [...texts.keys()],
     acceptedUntil: ends.length === 0 ? null : Math.max(...ends),
-    rekeyed: rekeyed.count,
-    left: rekeyed.left,
+    rekeyed: count,
+    left,
   };
 }
 

@@ -78,6 +78,30 @@ describe.each([
     expect(run.ids).toHaveLength(1);
   });
 
+  it("a server that has not learned yet of a version that alone counts makes tasks that equal calls find", async () => {
+    const run = await shared(wrap);
+    const [here, there] = [
+      await InMemorySession.open((await run.start(true)).server),
+      await InMemorySession.open((await run.start(true)).server),
+    ];
+    here.call("job", { n: 1 });
+    await run.begun(1);
+    let first: ReturnType<typeof here.call> | undefined;
+    const pause = async (ms: number): Promise<void> => {
+      first = here.call("job", { n: 2 });
+      await run.begun(2);
+      await run.pass(ms);
+    };
+    const { rekeyed, left } = await rotateSecrets({ ...run.services, pause }, 0);
+    expect({ rekeyed, left }).toEqual({ rekeyed: 2, left: [] });
+    const second = there.call("job", { n: 2 });
+    await rest();
+    run.end();
+    expect(first).toBeDefined();
+    expect(idIn(await there.result(second))).toBe(run.ids[1]);
+    expect(run.ids).toHaveLength(2);
+  });
+
   it("a call joins a task that has a key of the earlier version", async () => {
     const run = await shared(wrap);
     const [here, there] = [
