@@ -84,7 +84,7 @@ export class StorePair {
   /** One reclaims, in pages, what was left. */
   async takeOver(heir: Seat, limit: number, now: number): Promise<void> {
     const child = this.#child(heir);
-    const renewed = await child.renew();
+    const { secretsChanged: _, now: _now, ...renewed } = await child.renew(); // the model has neither
     this.#learn(renewed, (model) => renewal(model, child.id));
     for (const owner of renewed.gone) {
       for (let after: string | null = ""; after !== null;) {
