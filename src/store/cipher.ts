@@ -27,7 +27,7 @@ class MissingKeyError extends DecryptionError {}
 
 /** The codec of an encrypted store. */
 export function codecOf(sealing: Sealing): Codec {
-  return sealing.keys.length === 0 ? withoutKeys(sealing) : new Cipher(sealing);
+  return sealing.keys.length === 0 ? withoutKeys : new Cipher(sealing);
 }
 
 /**
@@ -122,8 +122,11 @@ export class Cipher implements Codec {
   }
 }
 
-/** Encrypted texts stay as they are, and no new ones are stored: a copy of one could not be opened at its new place. */
-const withoutKeys = ({ isStrict }: Sealing): Codec => ({
+/**
+ * Encrypted texts stay as they are, and no new ones are stored: a copy of one could not be opened at its new place. Nor are texts in clear,
+ * also while the store is being encrypted: nobody would seal them after that.
+ */
+const withoutKeys: Codec = {
   ...inClear,
   seal() {
     throw new HoldfastError(
@@ -131,8 +134,8 @@ const withoutKeys = ({ isStrict }: Sealing): Codec => ({
       "This store is encrypted. To store new data in it, set HOLDFAST_ENCRYPTION_KEYS to its keys.",
     );
   },
-  sealWords: (text) => (isSealed(text) || !isStrict ? text : null),
-});
+  sealWords: (text) => (isSealed(text) ? text : null),
+};
 
 /** The codecs of an open store: in clear, unless it is encrypted. */
 export class Codecs {

@@ -101,7 +101,7 @@ export class Protection {
       if (this.#by === "server") throw encrypted();
       this.#isEncrypted = true;
       this.#secrets = unknownSecrets;
-      return { keys: [], store: known, isStrict: !(await stored.all()).has(unsealed) };
+      return { keys: [], store: known, isStrict: true };
     }
     if (known === undefined && this.#by === "operator") return undefined;
     if (known === undefined && (await hasTasks())) throw inClearSoFar();

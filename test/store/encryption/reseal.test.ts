@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { rotateSecrets } from "../../../src/admin/rotate-secrets.ts";
 import { Cipher } from "../../../src/store/cipher.ts";
 import { dumpStore, keyUsageOfStore, resealStore } from "../../../src/store/data-care.ts";
+import { openedStore } from "../../../src/store/encrypted-store.ts";
 import { readKeys, type EncryptionKey } from "../../../src/store/encryption-keys.ts";
 import { exportJournal } from "../../../src/store/export-journal.ts";
 import { storeFromUrl, placeOfStore } from "../../../src/store/from-url.ts";
@@ -163,6 +164,27 @@ describe.each(kinds)("on %s", (kind) => {
       expect(await reseal(place, ...keys)).toMatchObject({ rows: {} });
       await dump(last);
     }
+  });
+
+  test("an operator without keys who has the store open meanwhile leaves no words in clear", async () => {
+    const place = await placeApart(kind);
+    const plain = await opened(place);
+    await plain.write(createRunning("a"));
+    await plain.close();
+    const operator = openedStore(storeFromUrl(place.url), undefined);
+    onTestFinished(() => operator.close());
+    const done = await resealStore(
+      placeOfStore(place.url, (path) => path),
+      {
+        keys: readKeys([k1]),
+        pause: () => operator.open({ id: `owner-${++owners}`, handlers: [] }),
+      },
+    );
+    expect(done).toMatchObject({ left: {}, isStrict: true });
+    await operator.renew();
+    const changes = { statusMessage: "in clear" };
+    await operator.write({ type: "update", now: noon, id: "task-a", token: "t1", changes });
+    expect(await (await opened(place, k1)).get("task-a")).toMatchObject({ id: "task-a" });
   });
 
   test("it goes on where it was stopped, and says what it cannot open", async () => {
