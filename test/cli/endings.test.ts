@@ -161,7 +161,7 @@ it("prints the log of a server that ended during a call", { timeout: 60_000 }, a
   });
   expect(crashed).toMatchObject({ code: 6, stdout: "" });
   expect(crashed.stderr).toMatch(
-    /^holdfast: The connection ended.*\nThe end of the server's log:\ndisk is full\n$/,
+    /^holdfast: The server's process \(node\) exited with code 1\nThe end of the server's log:\ndisk is full\n$/,
   );
 });
 
@@ -170,7 +170,7 @@ it("distinguishes a lost server from one without a tool list", async () => {
   const { code, stderr } = await runMain(["tools", `${process.execPath} -e '${handshake}'`]);
   expect({ code, stderr }).toEqual({
     code: 6,
-    stderr: "holdfast: The connection ended: the server, or its process, is gone\n",
+    stderr: "holdfast: The server's process (node) exited with code 0\n",
   });
 });
 

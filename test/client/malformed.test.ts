@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { basename } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { connect } from "../../src/client/connect.ts";
 import type { ServerTarget } from "../../src/client/transport/server-connection.ts";
@@ -129,6 +130,6 @@ it("says which signal ended a process while it worked, and names it by its comma
   const error = await called({ command: process.execPath, args: ["-e", script] });
   expect(error).toMatchObject({
     code: "connection",
-    message: `The server's process (${process.execPath}) was ended by SIGKILL`,
+    message: `The server's process (${basename(process.execPath)}) was ended by SIGKILL`,
   });
 });

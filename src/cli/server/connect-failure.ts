@@ -6,6 +6,7 @@ import {
   SdkHttpError,
 } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
+import { stderrMark } from "../../client/transport/process-transport.ts";
 import { innermost } from "../../client/transport/describe-cause.ts";
 import { quoteWord } from "../arguments/shell-words.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
@@ -43,7 +44,9 @@ export function explainLoss(error: unknown, server: FoundServer, log: string): u
 function withLines(error: TaskClientError, lines: readonly (string | undefined)[]): TaskClientError {
   const { code, cause, taskId, reference } = error;
   const rpc = error.error === undefined ? {} : { error: error.error };
-  const text = lines.filter((line) => line !== undefined).join("\n");
+  const [message = "", ...rest] = lines.filter((line) => line !== undefined);
+  const [headline = ""] = message.split(stderrMark); // the log follows
+  const text = [headline, ...rest].join("\n");
   return new TaskClientError(code, text, { cause, taskId, reference, ...rpc });
 }
 

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import type { Writable } from "node:stream";
 import type { ChildProcess } from "node:child_process";
 import {
@@ -19,6 +20,9 @@ import { deliverMessages } from "./wire-messages.ts";
 
 /** How much of the end of a process's stderr its errors show, in characters. */
 const tailLength = 1_000;
+
+/** Between how a process ended and what it wrote last. */
+export const stderrMark = ". Its stderr ended with:\n";
 
 /** A stdio transport that ends the process with everything it started; the SDK's ends only the process itself. */
 export class ProcessTransport implements Transport {
@@ -49,8 +53,8 @@ export class ProcessTransport implements Transport {
   get ending(): string | undefined {
     if (this.#exit === undefined) return undefined;
     const said = this.#tail.trim();
-    const program = this.#server.command;
-    return `The server's process (${program}) ${this.#exit}${said === "" ? "" : `. Its stderr ended with:\n${said}`}`;
+    const program = basename(this.#server.command);
+    return `The server's process (${program}) ${this.#exit}${said === "" ? "" : `${stderrMark}${said}`}`;
   }
 
   async start(): Promise<void> {
