@@ -19,8 +19,14 @@ export function shareOf({
 }): Share {
   if (principal !== null || address === undefined) return principal;
   const isV6 = address.includes(":") && !address.includes(".");
-  // Whoever has an address of version 6 has a network of them.
-  return ofAddress + (isV6 ? address.split(":").slice(0, 4).join(":") : address);
+  return ofAddress + (isV6 ? networkOf(address) : address);
+}
+
+/** Whoever has an address of version 6 has a network of them. `::` stands for as many zeros as are missing. */
+function networkOf(address: string): string {
+  const [before = [], after] = address.split("::").map((part) => (part === "" ? [] : part.split(":")));
+  const zeros = after === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  return [...before, ...Array<string>(zeros).fill("0"), ...(after ?? [])].slice(0, 4).join(":");
 }
 
 export function isPrincipal(share: Share): boolean {

@@ -128,6 +128,53 @@ describe("a server process", () => {
     await vi.waitUntil(() => !isAlive(pid), { timeout: 30_000 });
   });
 
+  /** Answers what is asked by `answer`, and says so on its stderr. */
+  const talkative = (answer: string): ServerProcess => ({
+    command: process.execPath,
+    args: [
+      "-e",
+      `process.stderr.on("error", () => undefined);
+      require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        process.stderr.write("asked for " + method);
+        const serverInfo = { name: "talkative", version: "1" };
+        const initialized = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo };
+        if (method === "tools/call") { ${answer} }
+        else if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: initialized }));
+      });`,
+    ],
+  });
+
+  it("ends what waits when it dies, although something that it started goes on and holds its stderr", async () => {
+    const daemon = `const stdio = ["ignore", "ignore", "inherit"];
+      require("node:child_process").spawn("sleep", ["600"], { stdio });
+      process.stderr.write("last words", () => process.exit(3));`;
+    const client = await start({ ...talkative(daemon), stderr: "ignore" }, { protocolVersion: "2025-06-18" });
+    await expect(client.callTool("any")).rejects.toMatchObject({
+      code: "connection",
+      message: expect.stringMatching(/exited with code 3.*last words$/s),
+    });
+  });
+
+  it("may write to its stderr although nobody reads that of the client any more", async () => {
+    const answer = `console.log(JSON.stringify({ jsonrpc: "2.0", id, result: { content: [] } }));`;
+    const source = `
+      import { connect } from "holdfast/client";
+      const client = await connect(${JSON.stringify(talkative(answer))}, { protocolVersion: "2025-06-18" });
+      await client.callTool("any");
+      await client.callTool("any");
+      await client.close();
+      console.log("done");`;
+    const owner = spawn(process.execPath, ["--input-type=module", "-e", source], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    owner.stderr.destroy();
+    let said = "";
+    owner.stdout.on("data", (bytes: Buffer) => (said += bytes.toString()));
+    const [code] = (await once(owner, "close")) as [number];
+    expect([said, code]).toEqual(["done\n", 0]);
+  });
+
   it("that cannot be started, or is no server, is told of", async () => {
     await expect(connect({ command: join(tmpdir(), "no-such-program") })).rejects.toMatchObject({
       code: "connection",

@@ -24,6 +24,9 @@ const tailLength = 1_000;
 /** Between how a process ended and what it wrote last. */
 export const stderrMark = ". Its stderr ended with:\n";
 
+/** How long what a process wrote last to its stderr may take to arrive, in ms. */
+const lastWordsMs = 200;
+
 /** A stdio transport that ends the process with everything it started; the SDK's ends only the process itself. */
 export class ProcessTransport implements Transport {
   onclose?: () => void;
@@ -89,8 +92,9 @@ export class ProcessTransport implements Transport {
       const text = decoder.decode(bytes, { stream: true });
       this.#tail = (this.#tail + text).slice(-tailLength);
       if (typeof stderr === "function") stderr(text);
-      else if (stderr === "inherit") process.stderr.write(bytes);
+      else if (stderr === "inherit") process.stderr.write(bytes, onStderrError);
     });
+    child.on("exit", () => void this.#dropStderr(child));
     await promise;
     this.#group = new ProcessGroup(child, this.#clock);
   }
@@ -130,6 +134,15 @@ export class ProcessTransport implements Transport {
     this.#lines.clear();
   }
 
+  /** A descendant that goes on after the process may hold its stderr, which says nothing of the connection: stdout alone does. */
+  async #dropStderr({ stdout, stderr }: ChildProcess): Promise<void> {
+    if (stdout?.closed === false) await new Promise((resolve) => stdout.once("close", resolve));
+    if (stderr?.closed !== false) return;
+    const deadline = this.#clock.deadline(lastWordsMs);
+    deadline.signal.addEventListener("abort", () => stderr.destroy(), { once: true });
+    stderr.once("close", () => deadline.clear());
+  }
+
   #read(bytes: Buffer): void {
     let lines: readonly string[];
     try {
@@ -158,3 +171,10 @@ export class ProcessTransport implements Transport {
     this.onerror?.(error instanceof Error ? error : new Error(String(error)));
   }
 }
+
+/** Whoever read this process's stderr may be gone: then what the server writes there is lost, as it is for a process that inherits it. */
+function onStderrError(error?: Error | null): void {
+  if (error != null) process.stderr.off("error", ignore).once("error", ignore);
+}
+
+function ignore(): void {}
