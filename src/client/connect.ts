@@ -79,7 +79,7 @@ export async function connectWith(
 ): Promise<TaskClient> {
   assertNodeVersion(process.versions.node);
   assertConnectOptions(options);
-  const { signal, ...again } = options;
+  const { signal } = options;
   const { onInput, handles } = options;
   const onInputError = options.onInputError && inThisContext(options.onInputError);
   const inOwnContext = ownContext();
@@ -175,7 +175,8 @@ export async function connectWith(
     requester,
     reconnect:
       renegotiates && isNegotiable(server, options)
-        ? async () => connectWith(server, { ...again, ...(store && { handles: store }) }, clock, false)
+        ? async (until) =>
+            connectWith(server, { ...options, signal: until, ...(store && { handles: store }) }, clock, false)
         : undefined,
     closeReceiver: receiver && (async () => receiver.close()),
   });

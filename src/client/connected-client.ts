@@ -14,7 +14,7 @@ import type { UserCallbacks } from "./question/ask-user.ts";
 import type { TaskClient, CallAndWaitOptions, CallOptions, ListOptions, ReadOptions } from "./task-client.ts";
 import type { Reply } from "./reply/reply.ts";
 import { problemsOf } from "./reply/readable-lists.ts";
-import { Renegotiation } from "./renegotiation.ts";
+import { Renegotiation, type Reconnect } from "./renegotiation.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { ListenStreams } from "./task/listen-streams.ts";
@@ -56,7 +56,7 @@ interface ConnectedClientOptions {
   /** When it ends, all waits end. */
   readonly requester: RawRequester;
   /** Connects again, by a client that does not do so itself. Left out if the caller or the transport allows one revision only. */
-  readonly reconnect: (() => Promise<TaskClient>) | undefined;
+  readonly reconnect: Reconnect | undefined;
   /** Stops answering the server's questions that run as tasks; they stay in their store. */
   readonly closeReceiver: (() => Promise<void>) | undefined;
 }
@@ -130,8 +130,10 @@ export class ConnectedClient implements TaskClient {
     options: CallAndWaitOptions = {},
   ): Promise<CallToolResult> {
     const limited = this.#limited(options);
-    return this.#era.with(async (client) =>
-      client === this ? this.#calls.call(name, args, limited) : client.callTool(name, args, limited),
+    return this.#era.with(
+      async (client) =>
+        client === this ? this.#calls.call(name, args, limited) : client.callTool(name, args, limited),
+      limited.signal,
     );
   }
 
@@ -141,8 +143,10 @@ export class ConnectedClient implements TaskClient {
     options: CallOptions = {},
   ): Promise<TaskHandle> {
     const limited = this.#limited(options);
-    return this.#era.with(async (client) =>
-      client === this ? this.#calls.start(name, args, limited) : client.startTool(name, args, limited),
+    return this.#era.with(
+      async (client) =>
+        client === this ? this.#calls.start(name, args, limited) : client.startTool(name, args, limited),
+      limited.signal,
     );
   }
 
@@ -216,7 +220,9 @@ export class ConnectedClient implements TaskClient {
       }
     };
     const limited = this.#limited(options);
-    return withWaitLimit(limited, services, (signal) => this.#era.with((client) => read(client, signal)));
+    return withWaitLimit(limited, services, (signal) =>
+      this.#era.with((client) => read(client, signal), signal),
+    );
   }
 
   async readResource(uri: string, options: ReadOptions = {}): Promise<ReadResourceResult> {
@@ -224,8 +230,10 @@ export class ConnectedClient implements TaskClient {
       this.sdk.readResource({ uri }, requestOptions);
     const read = { method: "resources/read", params: { uri }, plain, toResult: toResource } as const;
     const limited = this.#limited(options);
-    return this.#era.with(async (client) =>
-      client === this ? readInTask(read, this.#reads, limited) : client.readResource(uri, limited),
+    return this.#era.with(
+      async (client) =>
+        client === this ? readInTask(read, this.#reads, limited) : client.readResource(uri, limited),
+      limited.signal,
     );
   }
 
@@ -239,8 +247,10 @@ export class ConnectedClient implements TaskClient {
       this.sdk.getPrompt(params, requestOptions);
     const read = { method: "prompts/get", params, plain, toResult: toPrompt } as const;
     const limited = this.#limited(options);
-    return this.#era.with(async (client) =>
-      client === this ? readInTask(read, this.#reads, limited) : client.getPrompt(name, args, limited),
+    return this.#era.with(
+      async (client) =>
+        client === this ? readInTask(read, this.#reads, limited) : client.getPrompt(name, args, limited),
+      limited.signal,
     );
   }
 

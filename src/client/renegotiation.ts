@@ -1,6 +1,10 @@
 import { SdkHttpError } from "@modelcontextprotocol/client";
 import type { TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
+import { unlessAborted } from "./unless-aborted.ts";
+
+/** Connects again, until the signal aborts. */
+export type Reconnect = (signal: AbortSignal) => Promise<TaskClient>;
 
 /**
  * A deploy or a rollback can replace a server by one that speaks another revision, under a client that stays connected. A call that such a
@@ -9,13 +13,13 @@ import { TaskClientError } from "./task-client-error.ts";
  */
 export class Renegotiation {
   readonly #first: TaskClient;
-  readonly #connect: (() => Promise<TaskClient>) | undefined;
+  readonly #connect: Reconnect | undefined;
   #current: TaskClient;
   #renewing: Promise<TaskClient | undefined> | undefined;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   /** `connect` is left out if the caller or the transport allows one revision only. */
-  constructor(first: TaskClient, connect: (() => Promise<TaskClient>) | undefined) {
+  constructor(first: TaskClient, connect: Reconnect | undefined) {
     this.#first = first;
     this.#connect = connect;
     this.#current = first;
@@ -26,21 +30,29 @@ export class Renegotiation {
     return this.#current;
   }
 
-  async with<Result>(call: (client: TaskClient) => Promise<Result>): Promise<Result> {
+  /** `signal`: of whoever makes the call. */
+  async with<Result>(
+    call: (client: TaskClient) => Promise<Result>,
+    signal: AbortSignal = this.#closing.signal,
+  ): Promise<Result> {
     const client = this.#current;
     try {
       return await call(client);
     } catch (error) {
-      const next = isRefusal(error) ? await this.#after(client) : undefined;
+      const next = isRefusal(error) ? await unlessAborted(this.#after(client), signal) : undefined;
       if (next === undefined) throw error;
       return call(next);
     }
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(new TaskClientError("closed", "The client was closed"));
     await this.#renewing;
     if (this.#current !== this.#first) await this.#current.close();
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   /** The client to use after this one was refused; undefined if the server speaks the same revision as before, or cannot be reached. */
@@ -51,9 +63,9 @@ export class Renegotiation {
     return this.#renewing;
   }
 
-  async #renew(connect: () => Promise<TaskClient>): Promise<TaskClient | undefined> {
+  async #renew(connect: Reconnect): Promise<TaskClient | undefined> {
     const before = this.#current;
-    const next = await connect().catch(() => undefined);
+    const next = await connect(this.#closing.signal).catch(() => undefined);
     if (next === undefined) return undefined;
     const version = versionOf(next);
     const isSame = version === versionOf(before);

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { connect } from "../../src/client/connect.ts";
 import { created, completed, taskId } from "./answers.ts";
 import { discovered, type Answer } from "./scripted-server.ts";
@@ -13,8 +13,8 @@ interface Request {
 }
 
 /** An address behind which servers of two revisions replace each other. */
-async function address(): Promise<{ url: string; era: Era; seen: string[] }> {
-  const state = { url: "", era: "2026-07-28" as Era, seen: [] as string[] };
+async function address(): Promise<{ url: string; era: Era; seen: string[]; isSilent: boolean }> {
+  const state = { url: "", era: "2026-07-28" as Era, seen: [] as string[], isSilent: false };
   const sessions = new Set<string>();
   const early = ({ method }: Request): Answer => {
     if (method === "initialize") {
@@ -40,6 +40,7 @@ async function address(): Promise<{ url: string; era: Era; seen: string[] }> {
       const { id, method } = message;
       state.seen.push(`${state.era}: ${method}`);
       if (id === undefined) return response.writeHead(202).end();
+      if (state.isSilent && method !== "tools/call") return undefined;
       const isEarly = state.era === "2025-06-18";
       const session = request.headers["mcp-session-id"];
       const refuse = (code: number, text: string): unknown => {
@@ -99,4 +100,22 @@ it("sends a refused call once to a server that speaks what it spoke before", asy
   server.era = "2026-07-28";
   await expect(client.readResource("a://b")).rejects.toMatchObject({ code: "rpc" });
   expect(server.seen.filter((line) => line.endsWith("resources/read"))).toHaveLength(1);
+});
+
+it("lets go whoever gives up, or closes, while a server that it connects to again says nothing", async () => {
+  const server = await address();
+  const client = await connect(server.url, { listen: false });
+  server.era = "2025-06-18";
+  server.isSilent = true;
+  server.seen.length = 0;
+  const controller = new AbortController();
+  const given = client.callTool("t", {}, { signal: controller.signal });
+  const other = client.callTool("t");
+  const ends = Promise.allSettled([given, other]);
+  await vi.waitUntil(() => server.seen.length > 2);
+  controller.abort(new Error("no patience"));
+  await expect(given).rejects.toThrow("no patience");
+  await client.close();
+  const [, { status }] = await ends;
+  expect(status).toBe("rejected");
 });
