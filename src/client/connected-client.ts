@@ -117,6 +117,7 @@ export class ConnectedClient implements TaskClient {
       journal,
       background,
       progress,
+      requests,
       handle: (...task) => this.#handle(...task),
     });
     this.#era = new Renegotiation(this, options.reconnect);
@@ -294,8 +295,8 @@ export class ConnectedClient implements TaskClient {
   async close(): Promise<void> {
     this.#end(new TaskClientError("closed", "The client was closed"));
     await this.#era.close();
-    await this.#background.end();
     await this.#options.requester.abandonedEnd();
+    await this.#background.end();
     await this.#options.closeReceiver?.();
     await this.sdk.close();
   }

@@ -45,6 +45,26 @@ describe("an aborted signal", () => {
     },
   );
 
+  it("cancels the task in an answer that comes after it, while the client closes", async () => {
+    const { server, client, clock } = await setUp();
+    const answering = Promise.withResolvers<void>();
+    server.script("tools/call", async () => {
+      await answering.promise;
+      return created();
+    });
+    server.script("tasks/cancel", acknowledged);
+    const controller = new AbortController();
+    const call = client.callTool("publish_report", {}, { signal: controller.signal });
+    await server.sees("tools/call", 1);
+    controller.abort(impatience);
+    await expect(call).rejects.toBe(impatience);
+    const closing = client.close();
+    answering.resolve();
+    await closing;
+    expect(server.of("tasks/cancel").map(({ params }) => params["taskId"])).toEqual([taskId]);
+    expect(clock.armed).toBe(0);
+  });
+
   it("closes the stream of a call that nothing answers", async () => {
     const { server, client, clock } = await setUp();
     server.script("tools/call", "silence");

@@ -7,6 +7,7 @@ import type { CallAndWaitOptions, CallOptions } from "../task-client.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import type { AnsweredRound, CallAnswer } from "../task-protocol.ts";
 import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
+import type { TaskRequests } from "../task/task-requests.ts";
 import type { KnownTask, TaskOrigin } from "../task/task-watch.ts";
 import { assertMs, assertWait, WaitLimit } from "../task/wait-limit.ts";
 import type { HandleOptions } from "../task/watched-handle.ts";
@@ -19,6 +20,7 @@ export interface ToolCallServices extends StartServices {
   readonly journal: CallJournal;
   readonly background: BackgroundWork;
   readonly progress: ProgressTokens;
+  readonly requests: Pick<TaskRequests, "cancel">;
   readonly handle: (
     taskId: string,
     origin: TaskOrigin,
@@ -110,27 +112,30 @@ export class ToolCalls {
 
   /** Tries to cancel within five seconds, for a caller that has given up the task. Resolves with whether that worked. */
   async cancel(handle: Pick<TaskHandle, "taskId" | "cancel">): Promise<boolean> {
-    const { clock, journal } = this.#services;
-    const deadline = clock.deadline(cancelOnAbortMs);
-    try {
-      await handle.cancel({ signal: deadline.signal });
-      // Its outcome will not be delivered.
-      if (handle.taskId !== null) journal.removeTask(handle.taskId);
-      return true;
-    } catch {
-      return false;
-    } finally {
-      deadline.clear();
-    }
+    const isCancelled = await this.#inTime((signal) => handle.cancel({ signal }));
+    // Its outcome will not be delivered.
+    if (isCancelled && handle.taskId !== null) this.#services.journal.removeTask(handle.taskId);
+    return isCancelled;
+  }
+
+  async #inTime(cancel: (signal: AbortSignal) => Promise<unknown>): Promise<boolean> {
+    const deadline = this.#services.clock.deadline(cancelOnAbortMs);
+    return cancel(deadline.signal)
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => deadline.clear());
   }
 
   /** The answer to a call came after its caller gave up: a task that nobody can find is cancelled. */
   async #late(entry: StoredCall, answer: CallAnswer, sending: Sending): Promise<void> {
-    const { journal, handle } = this.#services;
+    const { journal, requests } = this.#services;
     if (answer.kind !== "task") return journal.removeCall(entry);
     const { taskId } = answer;
     if (sending.kind === "again" || sending.findsAgain) return journal.recordLateTask(entry, taskId);
-    if (await this.cancel(handle(taskId, "created", { tool: entry.tool }))) journal.removeCall(entry);
+    // Not by a handle: a client that closes meanwhile waits for this, and its handles have ended.
+    if (await this.#inTime((signal) => requests.cancel(taskId, signal))) journal.removeCall(entry);
     else journal.recordLateTask(entry, taskId);
   }
 
