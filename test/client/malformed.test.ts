@@ -101,6 +101,14 @@ for (const [door, open] of Object.entries(doors)) {
   });
 }
 
+it.each(["application/json", "text/event-stream"] as const)(
+  "takes an error without an id for the answer to the request that it comes to, as %s",
+  async (type) => {
+    const answer = `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no such tool"}}`;
+    expect(await called(await onHttp(answer, type))).toMatchObject({ code: "rpc", error: { code: -32602 } });
+  },
+);
+
 it("settles requests of the SDK's client as well", async () => {
   const client = await connect(onPipe("{}"), { protocolVersion: "2025-06-18" });
   onTestFinished(() => client.close());

@@ -100,7 +100,7 @@ async function readable(
   const { body, status, statusText, headers, url } = response;
   if (body === null || !response.ok || status === 202) return response;
   let content: string | ReadableStream<Uint8Array<ArrayBuffer>>;
-  if (byEvent) content = readableEvents(body, readableTexts);
+  if (byEvent) content = readableEvents(body, (data) => readableTexts(data, answers));
   else if (answers !== undefined && mediaType(response) === "application/json")
     content = jsonOf(readableTexts(await response.text(), answers));
   else return response;

@@ -65,7 +65,8 @@ const parseErrorCode = -32700;
 function readMessage(value: unknown, answers?: RequestId): JSONRPCMessage | NotAMessage {
   if (!isJsonObject(value)) return new NotAMessage(`it is ${kindOf(value)}, and not a JSON object`);
   const { method, params } = value;
-  const id = value["id"] ?? (method === undefined ? answers : undefined);
+  const isAnswer = method === undefined && ("result" in value || "error" in value);
+  const id = value["id"] ?? (isAnswer ? answers : undefined);
   if (typeof method === "string") {
     const rest = isJsonObject(params) ? { params } : {};
     if (id === undefined) return { jsonrpc: "2.0", method, ...rest };
