@@ -53,7 +53,7 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   // It leaves room for the largest arguments, escaped.
   const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
   const { maxNodes } = server.options;
-  const limits = { maxNodes, maxBytes: maxBufferSize - 1 }; // with the end of a line, the SDK would close the connection
+  const limits = { maxNodes, maxBytes: maxBufferSize - brokenEnd.length }; // beyond its size, the SDK would close the connection
   const input = new BoundedInput(stdin, limits, (id, message) => {
     const fault = new HoldfastError("invalid_request", message);
     wire.send({ jsonrpc: "2.0", id: id as RequestId, error: server.errorOf(fault) }).catch(server.onError);
@@ -90,6 +90,9 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
 }
 
 const newline = 0x0a;
+
+/** The end of a line that was cut off: what is missing may be nothing but spaces, and the rest would still be JSON. */
+const brokenEnd = "}\n";
 
 /** How much of the beginning and the end of a line is searched for the id of a request. */
 const edgeBytes = 512;
@@ -194,7 +197,7 @@ export class BoundedInput extends Transform {
     if (this.#bytes === 0 && this.#marked < byteOrderMark.length) this.push(this.#heldMark());
     const fault = this.#fault;
     if (fault !== undefined) this.#refused(this.#id(), fault);
-    this.push("\n");
+    this.push(fault === undefined ? "\n" : brokenEnd);
     this.#count = new NodeCount(this.#limits.maxNodes);
     this.#bytes = 0;
     this.#marked = 0;
