@@ -164,7 +164,7 @@ export class ConnectedClient implements TaskClient {
       "resources",
       options,
       async (sdk, params, how) => {
-        const page = await sdk.listResources(params, how);
+        const page = await sdk.request({ method: "resources/list", params }, how);
         return { ...page, items: page.resources };
       },
     );
@@ -174,7 +174,7 @@ export class ConnectedClient implements TaskClient {
   /** Empty if the server does not know the request: many have only resources. */
   async listResourceTemplates(options: ListingOptions = {}) {
     const listing = this.#list("resources", options, async (sdk, params, how) => {
-      const page = await sdk.listResourceTemplates(params, how);
+      const page = await sdk.request({ method: "resources/templates/list", params }, how);
       return { ...page, items: page.resourceTemplates };
     });
     const { items: resourceTemplates, problems } = await listing.catch((error: unknown) => {
@@ -187,13 +187,13 @@ export class ConnectedClient implements TaskClient {
 
   async listPrompts(options: ListingOptions = {}) {
     const { items: prompts, problems } = await this.#list("prompts", options, async (sdk, params, how) => {
-      const page = await sdk.listPrompts(params, how);
+      const page = await sdk.request({ method: "prompts/list", params }, how);
       return { ...page, items: page.prompts };
     });
     return { prompts, problems };
   }
 
-  /** All pages. Stops also if a server repeats a cursor. Empty if the server has no such list. */
+  /** All pages, which are more than the SDK's client reads by itself. Stops also if a server repeats a cursor. Empty if the server has no such list. */
   async #list<Item>(
     capability: "tools" | "resources" | "prompts",
     options: ListingOptions,
