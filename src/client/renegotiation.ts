@@ -1,4 +1,5 @@
 import { SdkHttpError } from "@modelcontextprotocol/client";
+import { isJsonObject } from "../generation/message.ts";
 import type { TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import { unlessAborted } from "./unless-aborted.ts";
@@ -86,6 +87,8 @@ const refusals: ReadonlySet<number> = new Set([-32000, -32001, -32004, -32022, -
 
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof TaskClientError) || error.reference !== undefined) return false;
+  // A server that says when to come back is busy: it would only get more to do.
+  if (isJsonObject(error.error?.data) && "retryAfterMs" in error.error.data) return false;
   if (error.code === "rpc") return refusals.has(error.error?.code ?? 0);
   const { cause } = error;
   return cause instanceof SdkHttpError && [400, 404, 405].includes(cause.data.status);

@@ -13,8 +13,14 @@ interface Request {
 }
 
 /** An address behind which servers of two revisions replace each other. */
-async function address(): Promise<{ url: string; era: Era; seen: string[]; isSilent: boolean }> {
-  const state = { url: "", era: "2026-07-28" as Era, seen: [] as string[], isSilent: false };
+async function address(): Promise<{
+  url: string;
+  era: Era;
+  seen: string[];
+  isSilent: boolean;
+  isBusy: boolean;
+}> {
+  const state = { url: "", era: "2026-07-28" as Era, seen: [] as string[], isSilent: false, isBusy: false };
   const sessions = new Set<string>();
   const early = ({ method }: Request): Answer => {
     if (method === "initialize") {
@@ -27,6 +33,8 @@ async function address(): Promise<{ url: string; era: Era; seen: string[]; isSil
   };
   const late = ({ method }: Request): Answer => {
     if (method === "server/discover") return { result: discovered };
+    const data = { retryAfterMs: 1 };
+    if (state.isBusy) return { error: { code: -32000, message: "Try again later", data } };
     if (method === "tools/call") return created({ pollIntervalMs: 1 });
     if (method === "tasks/get") return completed();
     return { error: { code: -32601, message: "Method not found" } };
@@ -100,6 +108,15 @@ it("sends a refused call once to a server that speaks what it spoke before", asy
   server.era = "2026-07-28";
   await expect(client.readResource("a://b")).rejects.toMatchObject({ code: "rpc" });
   expect(server.seen.filter((line) => line.endsWith("resources/read"))).toHaveLength(1);
+});
+
+it("does not connect again to a server that is busy and says when to come back", async () => {
+  const server = await address();
+  const client = await connect(server.url, { listen: false });
+  onTestFinished(() => client.close());
+  server.isBusy = true;
+  await expect(client.callTool("t")).rejects.toMatchObject({ code: "rpc", error: { code: -32000 } });
+  expect(server.seen.filter((line) => line.endsWith("server/discover"))).toHaveLength(1);
 });
 
 it("lets go whoever gives up, or closes, while a server that it connects to again says nothing", async () => {

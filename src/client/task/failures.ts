@@ -1,5 +1,6 @@
+import { rpcCodeOf, type ClientEventData } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
-import { replyError, type Unanswered } from "../reply/reply.ts";
+import { replyError, rpcErrorIn, type Unanswered } from "../reply/reply.ts";
 import { retryDelay } from "./poll-delays.ts";
 
 /** Why a wait gets no answer at the moment. */
@@ -12,6 +13,15 @@ export interface Trouble {
   readonly unreachableMs: number;
   /** Milliseconds until the next try. */
   readonly retryInMs: number;
+}
+
+/** What the client's events say of a failure; they are logged, so without the server's own words. */
+export function pollFailed(
+  taskId: string,
+  { failures, retryInMs }: Trouble,
+  reply: Unanswered,
+): Extract<ClientEventData, { type: "poll_failed" }> {
+  return { type: "poll_failed", taskId, failures, ...rpcCodeOf(rpcErrorIn(reply)), retryInMs };
 }
 
 /** Tries in a row that got no answer. */

@@ -1,6 +1,6 @@
 import type { ClientClock } from "../clock.ts";
 import type { ClientWaitSpan } from "../client-telemetry.ts";
-import { rpcCodeOf, type ClientEvents } from "../client-events.ts";
+import type { ClientEvents } from "../client-events.ts";
 import type { ListenStreams, Unsubscribe } from "./listen-streams.ts";
 import type { TaskPollLimit, ClientPollLimit } from "./poll-limits.ts";
 import {
@@ -10,12 +10,11 @@ import {
   isViolation,
   type Reply,
   replyError,
-  rpcErrorIn,
   type Unanswered,
 } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
-import { Failures, type Trouble } from "./failures.ts";
+import { Failures, pollFailed, type Trouble } from "./failures.ts";
 import { expiryTime, pollDelay, pollInterval, fallbackDelay } from "./poll-delays.ts";
 import type { RemoteTask } from "./remote-task.ts";
 import type { Source, TaskState, Verdict } from "./task-state.ts";
@@ -247,18 +246,11 @@ export class PollLoop {
       const cause = reply.kind === "error" ? undefined : reply.cause;
       throw new TaskClientError("expired", message, { cause, taskId });
     }
-    const { retryInMs: pause, ...trouble } = this.#failures.next(reply);
-    this.#failed = { at: now, retryAt: now + pause };
-    const retryInMs = this.#dueAt(clock.random()) - now;
-    const { failures } = trouble;
-    events.emit({
-      type: "poll_failed",
-      taskId,
-      failures,
-      ...rpcCodeOf(rpcErrorIn(reply)),
-      retryInMs,
-    });
-    this.#task.onTrouble({ ...trouble, retryInMs });
+    const failure = this.#failures.next(reply);
+    this.#failed = { at: now, retryAt: now + failure.retryInMs };
+    const trouble = { ...failure, retryInMs: this.#dueAt(clock.random()) - now };
+    events.emit(pollFailed(taskId, trouble, reply));
+    this.#task.onTrouble(trouble);
   }
 
   #expiryTime(): number {

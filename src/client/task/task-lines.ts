@@ -2,13 +2,13 @@ import { isSpecType, type ContentBlock } from "@modelcontextprotocol/client";
 import { isJsonObject, logLevelOf } from "../../generation/message.ts";
 import { taskResourceUri } from "../../generation/extensions.ts";
 import type { LineList, LogLevel } from "../../task/task-line.ts";
-import { rpcCodeOf, type ClientEvents } from "../client-events.ts";
+import type { ClientEvents } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol, LineListener } from "../task-protocol.ts";
-import { replyError, rpcErrorIn, type Reply, type Unanswered } from "../reply/reply.ts";
+import { replyError, type Reply, type Unanswered } from "../reply/reply.ts";
 import { mayPass } from "../reply/retry.ts";
-import { Failures, type Trouble } from "./failures.ts";
+import { Failures, pollFailed, type Trouble } from "./failures.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 
 interface Line {
@@ -84,16 +84,9 @@ export async function* readLines<Read extends Line>(
       }
       if (!mayPass(reply)) throw errorOf(reply);
       const trouble = failed.next(reply);
-      const { failures, retryInMs } = trouble;
-      events.emit({
-        type: "poll_failed",
-        taskId,
-        failures,
-        ...rpcCodeOf(rpcErrorIn(reply)),
-        retryInMs,
-      });
+      events.emit(pollFailed(taskId, trouble, reply));
       onTrouble(trouble);
-      await clock.sleep(retryInMs, signal);
+      await clock.sleep(trouble.retryInMs, signal);
     }
   };
   const state = async (): Promise<RemoteTask> => ask(() => get(signal), unreadable);

@@ -11,7 +11,7 @@ export function deliverMessages(
   onError: (error: Error) => void,
 ): void {
   try {
-    for (const message of readMessages(text)) {
+    for (const message of readMessages(parsed(text))) {
       if (message instanceof NotAMessage) onError(message);
       else onMessage(message);
     }
@@ -22,19 +22,29 @@ export function deliverMessages(
 
 /** The messages in a text, as JSON that is JSON-RPC. Throws if there are none. `answers`: the request that an answer without an id belongs to. */
 export function readableTexts(text: string, answers?: RequestId): readonly string[] {
-  const messages = readMessages(text, answers);
+  const value = parsed(text);
+  const messages = readMessages(value, answers);
+  const [first] = messages;
+  if (isAsGiven(value, first)) return [text];
   const readable = messages.filter((message) => !(message instanceof NotAMessage));
-  const [unreadable] = messages;
-  if (readable.length === 0 && unreadable instanceof Error) throw unreadable;
+  if (readable.length === 0 && first instanceof Error) throw first;
   return readable.map((message) => JSON.stringify(message));
 }
 
-/** Throws if it is not JSON. */
-function readMessages(text: string, answers?: RequestId): readonly (JSONRPCMessage | NotAMessage)[] {
-  const value = parsed(text);
+/** Whether nothing in it deviates: the text of a large message is then passed on, and not written again. */
+function isAsGiven(value: unknown, message: object | undefined): boolean {
+  if (!isJsonObject(value) || message === undefined) return false;
+  const members = Object.entries(message);
+  return (
+    members.length === Object.keys(value).length && members.every(([name, member]) => value[name] === member)
+  );
+}
+
+function readMessages(value: unknown, answers?: RequestId): readonly (JSONRPCMessage | NotAMessage)[] {
   return Array.isArray(value) ? value.map((each) => readMessage(each)) : [readMessage(value, answers)];
 }
 
+/** Throws if it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
