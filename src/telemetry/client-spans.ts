@@ -19,6 +19,7 @@ import type {
   TracedClientWait,
 } from "../client/client-telemetry.ts";
 import type { TraceContext } from "../task/record.ts";
+import type { SeriesNames } from "./series-names.ts";
 import {
   attribute,
   failSpan,
@@ -32,6 +33,7 @@ import {
 interface ClientSpansSetup {
   readonly tracer: Tracer;
   readonly errorText: ErrorText;
+  readonly names: SeriesNames;
   /** `mcp.client.operation.duration`, in seconds. */
   readonly duration: Histogram;
 }
@@ -109,8 +111,12 @@ class OneClientRequest implements ClientRequestSpan {
     if (errorType !== undefined && isCancelled !== true)
       failSpan(span, errorType, message, this.#setup.errorText);
     endSpan(span);
+    const { names } = this.#setup;
+    const { tool, prompt } = this.#request;
     const measured = {
       ...measuredBy(this.#request),
+      ...(tool !== undefined && { [attribute.tool]: names.of(tool) }),
+      ...(prompt !== undefined && { [attribute.prompt]: names.of(prompt) }),
       ...(errorType !== undefined && { [attribute.errorType]: measuredError(errorType, code) }),
     };
     this.#setup.duration.record((performance.now() - this.#begunAt) / 1_000, measured, this.#within);

@@ -10,6 +10,7 @@ import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import { ClientSpans } from "./client-spans.ts";
 import { histogramOf, metric } from "./metric.ts";
+import { SeriesNames } from "./series-names.ts";
 import { ServerMeters } from "./server-meters.ts";
 import { ServerSpans } from "./server-spans.ts";
 import type { ErrorText } from "./spans.ts";
@@ -21,6 +22,11 @@ export interface OpenTelemetryOptions {
   readonly meterProvider?: MeterProvider;
   /** Whether spans contain the texts and stacks of errors, which may quote what a caller sent. Types of errors stay. Default `keep`. */
   readonly errorText?: ErrorText;
+  /**
+   * Maximum number of tools and prompts that metrics tell apart. Those that come later are counted together, as `_OTHER`: an SDK keeps the
+   * series of a tool even when the tool is gone. Default 100.
+   */
+  readonly maxNames?: number;
 }
 
 const scope = "holdfast";
@@ -40,26 +46,36 @@ const scope = "holdfast";
  * Throws `configuration` for invalid options.
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): ServerTelemetry & ClientTelemetry {
-  assertOptionNames("openTelemetry", options, names);
-  const { tracerProvider = traceApi, meterProvider = metricsApi, errorText = "keep" } = options;
+  assertOptionNames("openTelemetry", options, optionNames);
+  const {
+    tracerProvider = traceApi,
+    meterProvider = metricsApi,
+    errorText = "keep",
+    maxNames = 100,
+  } = options;
   if (errorText !== "keep" && errorText !== "omit")
     throw new HoldfastError("configuration", 'openTelemetry: errorText must be "keep" or "omit".');
+  if (!Number.isSafeInteger(maxNames) || maxNames < 1)
+    throw new HoldfastError("configuration", "openTelemetry: maxNames must be a whole number from 1.");
   const meter = meterProvider.getMeter(scope);
-  const metrics = new ServerMeters(meter);
+  const names = new SeriesNames(maxNames);
+  const metrics = new ServerMeters(meter, names);
   const tracer = tracerProvider.getTracer(scope);
   return {
     metrics,
-    tracing: new ServerSpans({ tracer, errorText, duration: metrics.requestDuration }),
+    tracing: new ServerSpans({ tracer, errorText, names, duration: metrics.requestDuration }),
     client: new ClientSpans({
       tracer,
       errorText,
+      names,
       duration: histogramOf(meter, metric.clientRequestDuration),
     }),
   };
 }
 
-const names: OptionNames<OpenTelemetryOptions> = {
+const optionNames: OptionNames<OpenTelemetryOptions> = {
   tracerProvider: true,
   meterProvider: true,
   errorText: true,
+  maxNames: true,
 };

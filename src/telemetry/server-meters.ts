@@ -16,6 +16,7 @@ import type {
   QueueReadings,
 } from "../runtime/telemetry/metrics.ts";
 import type { TaskCommandName } from "../task/command.ts";
+import { ByTool, type SeriesNames } from "./series-names.ts";
 import { attribute } from "./spans.ts";
 import { histogramOf, metric, counterOf, gaugeOf, upDownCounterOf } from "./metric.ts";
 import type { AttemptOutcome } from "../runtime/telemetry/tracing.ts";
@@ -31,10 +32,10 @@ export class ServerMeters implements ServerMetrics {
   readonly #commitSize: Histogram;
   readonly #pushDelay: Histogram;
 
-  constructor(meter: Meter) {
+  constructor(meter: Meter, names: SeriesNames) {
     this.requestDuration = histogramOf(meter, metric.requestDuration);
-    this.#events = new EventMeters(meter);
-    this.#gauges = ServerGauges.of(meter);
+    this.#events = new EventMeters(meter, names);
+    this.#gauges = ServerGauges.of(meter, names);
     this.#writeDuration = histogramOf(meter, metric.writeDuration);
     this.#commitSize = histogramOf(meter, metric.commitSize);
     this.#pushDelay = histogramOf(meter, metric.pushDelay);
@@ -77,6 +78,7 @@ type Ended = Extract<ServerEvent, { readonly type: "task.settled" | "task.cancel
 
 /** Counts and measures events. No attribute has text from callers, so refused requests have no method. */
 class EventMeters {
+  readonly #names: SeriesNames;
   readonly #created: Tally;
   readonly #duration: Histogram;
   readonly #queued: Histogram;
@@ -92,7 +94,8 @@ class EventMeters {
   readonly #storeLosses: Counter;
   readonly #listenerLosses: Counter;
 
-  constructor(meter: Meter) {
+  constructor(meter: Meter, names: SeriesNames) {
+    this.#names = names;
     this.#created = new Tally(counterOf(meter, metric.tasksCreated));
     this.#duration = histogramOf(meter, metric.taskDuration);
     this.#queued = histogramOf(meter, metric.queueDuration);
@@ -122,15 +125,15 @@ class EventMeters {
   count(event: ServerEvent): void {
     switch (event.type) {
       case "task.created":
-        return this.#created.add(event.tool, () => of(event));
+        return this.#created.add(this.#names.of(event.tool), () => this.#of(event));
       case "task.started":
         return this.#attemptStarted(event);
       case "task.step":
         return this.#stepEnded(event);
       case "task.question":
-        return this.#asked.add(1, { ...of(event), [attribute.method]: event.method });
+        return this.#asked.add(1, { ...this.#of(event), [attribute.method]: event.method });
       case "task.answered":
-        return this.#answered.add(event.keys.length, of(event));
+        return this.#answered.add(event.keys.length, this.#of(event));
       case "task.retried":
         return this.#interruptedBy("retried", event);
       case "task.parked":
@@ -146,7 +149,7 @@ class EventMeters {
       case "request.refused":
         return this.#refused.add(1, refusalOf(event));
       case "handler.leaked":
-        return this.#leaked.add(1, of(event));
+        return this.#leaked.add(1, this.#of(event));
       case "task.unreadable":
         return this.#unreadable.add(1);
       case "owner.lost":
@@ -169,27 +172,34 @@ class EventMeters {
 
   #attemptStarted(event: Extract<ServerEvent, { readonly type: "task.started" }>): void {
     const { tool, resumed, queuedMs = 0 } = event;
-    this.#started.add(`${resumed} ${tool}`, () => ({ ...of(event), [attribute.resumed]: resumed }));
-    if (queuedMs > 0) this.#queued.record(inSeconds(queuedMs), of(event));
+    const attributes = this.#of(event);
+    this.#started.add(`${resumed} ${this.#names.of(tool)}`, () => ({
+      ...attributes,
+      [attribute.resumed]: resumed,
+    }));
+    if (queuedMs > 0) this.#queued.record(inSeconds(queuedMs), attributes);
   }
 
   #stepEnded(event: Extract<ServerEvent, { readonly type: "task.step" }>): void {
     const { durationMs, outcome } = event;
     if (durationMs === undefined) return; // its start was not reported
-    this.#steps.record(inSeconds(durationMs), { ...of(event), [attribute.stepOutcome]: outcome });
+    this.#steps.record(inSeconds(durationMs), { ...this.#of(event), [attribute.stepOutcome]: outcome });
   }
 
   #ended(event: Ended, outcome: string): void {
-    this.#duration.record(inSeconds(event.durationMs), { ...of(event), [attribute.taskOutcome]: outcome });
+    this.#duration.record(inSeconds(event.durationMs), {
+      ...this.#of(event),
+      [attribute.taskOutcome]: outcome,
+    });
   }
 
   #interruptedBy(end: AttemptOutcome["end"], event: { readonly tool: string }): void {
-    this.#interrupted.add(1, { ...of(event), ...endOf(end) });
+    this.#interrupted.add(1, { ...this.#of(event), ...endOf(end) });
   }
-}
 
-function of({ tool }: { readonly tool: string }): Attributes {
-  return { [attribute.tool]: tool };
+  #of({ tool }: { readonly tool: string }): Attributes {
+    return { [attribute.tool]: this.#names.of(tool) };
+  }
 }
 
 function endOf(end: AttemptOutcome["end"]): Attributes {
@@ -235,22 +245,6 @@ class Tally {
   }
 }
 
-/** A number for each tool. Reports 0 for a tool that had another number before, because an SDK repeats the last one. */
-class ByTool {
-  readonly instrument: Observable;
-  readonly #tools = new Set<string>();
-
-  constructor(instrument: Observable) {
-    this.instrument = instrument;
-  }
-
-  observe(result: BatchObservableResult, numbers: ReadonlyMap<string, number>, more?: Attributes): void {
-    for (const tool of numbers.keys()) this.#tools.add(tool);
-    for (const tool of this.#tools)
-      result.observe(this.instrument, numbers.get(tool) ?? 0, { ...more, [attribute.tool]: tool });
-  }
-}
-
 /** By meter. Servers of a process that share a meter share these, because an SDK keeps the last number reported for an instrument. */
 const known = new WeakMap<Meter, ServerGauges>();
 
@@ -260,6 +254,7 @@ const known = new WeakMap<Meter, ServerGauges>();
  */
 class ServerGauges {
   readonly #meter: Meter;
+  readonly #names: SeriesNames;
   /** Each with a function that first reports what it has counted. */
   readonly #servers = new Map<ServerReadings, () => void>();
   readonly #used: ObservableUpDownCounter;
@@ -272,14 +267,15 @@ class ServerGauges {
   readonly #clockOffset: ObservableGauge;
   readonly #delays: Readonly<Record<"min" | "max" | "mean" | "p50" | "p90" | "p99", ObservableGauge>>;
 
-  static of(meter: Meter): ServerGauges {
-    const gauges = known.get(meter) ?? new ServerGauges(meter);
+  static of(meter: Meter, names: SeriesNames): ServerGauges {
+    const gauges = known.get(meter) ?? new ServerGauges(meter, names);
     known.set(meter, gauges);
     return gauges;
   }
 
-  private constructor(meter: Meter) {
+  private constructor(meter: Meter, names: SeriesNames) {
     this.#meter = meter;
+    this.#names = names;
     this.#used = upDownCounterOf(meter, metric.slotsUsed);
     this.#limit = upDownCounterOf(meter, metric.slotLimit);
     this.#active = new ByTool(upDownCounterOf(meter, metric.handlersActive));
@@ -340,8 +336,8 @@ class ServerGauges {
     result.observe(this.#used, sum(slots.map(({ used }) => used)));
     result.observe(this.#limit, sum(slots.map(({ limit }) => limit)));
     result.observe(this.#waiting, sum(servers.map((server) => server.waitingHandlers())));
-    this.#active.observe(result, byTool(servers.map((server) => server.activeHandlers())));
-    this.#leaked.observe(result, byTool(servers.map((server) => server.leakedHandlers())));
+    this.#active.observe(result, joined(servers.map((server) => this.#byTool(server.activeHandlers()))));
+    this.#leaked.observe(result, joined(servers.map((server) => this.#byTool(server.leakedHandlers()))));
     const offsets = servers.map((server) => server.clockOffset());
     const furthest = offsets.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
     result.observe(this.#clockOffset, furthest / 1_000);
@@ -356,11 +352,16 @@ class ServerGauges {
     const read = asked.filter((queues) => queues !== undefined);
     if (read.length === 0) return;
     for (const state of ["ready", "parked"] as const) {
-      const tasks = read.map(({ lengths }) => lengthsOf(state, lengths));
-      this.#queues[state].observe(result, byTool(tasks, Math.max), { [attribute.queueState]: state });
+      const tasks = read.map(({ lengths }) => this.#byTool(lengthsOf(state, lengths)));
+      this.#queues[state].observe(result, joined(tasks, Math.max), { [attribute.queueState]: state });
     }
     result.observe(this.#age, Math.max(...read.map(({ oldestMs }) => oldestMs)) / 1_000);
   };
+
+  /** The numbers under the names of their series. */
+  #byTool(numbers: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+    return joined([...numbers].map(([tool, number]) => new Map([[this.#names.of(tool), number]])));
+  }
 }
 
 function sum(numbers: readonly number[]): number {
@@ -368,14 +369,14 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** One number for each tool: by default the sum. */
-function byTool(
+function joined(
   each: readonly ReadonlyMap<string, number>[],
   join: (a: number, b: number) => number = (a, b) => a + b,
 ): ReadonlyMap<string, number> {
-  const joined = new Map<string, number>();
+  const all = new Map<string, number>();
   for (const numbers of each)
-    for (const [tool, number] of numbers) joined.set(tool, join(joined.get(tool) ?? 0, number));
-  return joined;
+    for (const [tool, number] of numbers) all.set(tool, join(all.get(tool) ?? 0, number));
+  return all;
 }
 
 function lengthsOf(

@@ -36,6 +36,7 @@ import {
   traceIdOf,
   startSpan,
 } from "./spans.ts";
+import type { SeriesNames } from "./series-names.ts";
 
 /**
  * The spans of a server. Spans of a task are children of the span of the request that created it, which does not wait for the task. They
@@ -181,6 +182,7 @@ function attributesOf({ tool, taskId, parentId, attempt }: TracedRun): Attribute
 interface RequestSpansSetup {
   readonly tracer: Tracer;
   readonly errorText: ErrorText;
+  readonly names: SeriesNames;
   /** `mcp.server.operation.duration`, in seconds. */
   readonly duration: Histogram;
 }
@@ -190,7 +192,7 @@ class RequestSpans {
   readonly #setup: OneRequestSetup;
 
   constructor(setup: RequestSpansSetup) {
-    this.#setup = { ...setup, measured: new Measured() };
+    this.#setup = { ...setup, measured: new Measured(setup.names) };
   }
 
   begin(request: TracedRequest): RequestSpan {
@@ -273,7 +275,7 @@ class OneRequest implements RequestSpan {
     if (tool === undefined && errorType === undefined) return this.#measured;
     return {
       ...this.#measured,
-      ...(tool !== undefined && ofTool(tool)),
+      ...(tool !== undefined && ofTool(this.#setup.names.of(tool))),
       ...(errorType !== undefined && { [attribute.errorType]: errorType }),
     };
   }
@@ -282,8 +284,10 @@ class OneRequest implements RequestSpan {
   #begin(own: TraceContext | undefined, parent: Context): Span {
     const ambient = traceApi.getSpanContext(this.#ambient);
     const links: Link[] = own === undefined || ambient === undefined ? [] : [{ context: ambient }];
+    const { tool } = this.#request;
     const attributes: Attributes = {
       ...this.#measured,
+      ...(tool !== undefined && ofTool(tool)),
       [attribute.requestId]: String(this.#request.id).slice(0, longestId),
       ...(this.#request.transport === "http" && { [attribute.networkProtocol]: "http" }),
     };
@@ -320,9 +324,15 @@ interface OneRequestSetup extends RequestSpansSetup {
 
 /** The attributes of request durations: each has few values, and is created once. */
 class Measured {
+  readonly #names: SeriesNames;
   readonly #known = new Map<string, Attributes>();
 
-  of({ method, tool, protocolVersion, transport }: TracedRequest): Attributes {
+  constructor(names: SeriesNames) {
+    this.#names = names;
+  }
+
+  of({ method, tool: called, protocolVersion, transport }: TracedRequest): Attributes {
+    const tool = called === undefined ? undefined : this.#names.of(called);
     const key = `${method} ${protocolVersion} ${transport} ${tool}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;

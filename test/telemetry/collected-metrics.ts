@@ -1,6 +1,6 @@
 import type { Attributes } from "@opentelemetry/api";
 import { DataPointType, MeterProvider, MetricReader, type MetricData } from "@opentelemetry/sdk-metrics";
-import { openTelemetry } from "../../src/telemetry/open-telemetry.ts";
+import { openTelemetry, type OpenTelemetryOptions } from "../../src/telemetry/open-telemetry.ts";
 
 class Reader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
@@ -19,9 +19,9 @@ export class CollectedMetrics {
   readonly telemetry: ReturnType<typeof openTelemetry>;
   readonly #reader = new Reader();
 
-  constructor() {
+  constructor(options: OpenTelemetryOptions = {}) {
     this.provider = new MeterProvider({ readers: [this.#reader] });
-    this.telemetry = openTelemetry({ meterProvider: this.provider });
+    this.telemetry = openTelemetry({ ...options, meterProvider: this.provider });
   }
 
   async all(): Promise<readonly MetricData[]> {

@@ -86,3 +86,34 @@ it("counts refusals by their codes, and never by what the caller wrote", async (
     { attributes: { "error.type": "unauthorized", "http.response.status_code": 401 }, value: 1 },
   ]);
 });
+
+it("counts the tools that come after the first ones together, and gives them no series of their own", async () => {
+  const metrics = new CollectedMetrics({ maxNames: 2 });
+  const work: Setup["tools"][string] = async (_, task) => text(await task.step("work", () => "done"));
+  const names = ["stays", "removed", "made-3", "made-4"];
+  const tools = Object.fromEntries(names.map((name) => [name, work]));
+  const process = await Process.started(measured(tools, metrics));
+  for (const name of [...names, ...names]) await process.ended(await process.callId(name));
+  const named = async (metric: string) =>
+    (await metrics.points(metric)).map(({ attributes, value }) => [attributes["gen_ai.tool.name"], value]);
+  const counts = [
+    ["stays", 2],
+    ["removed", 2],
+    ["_OTHER", 4],
+  ];
+  expect(await named("holdfast.task.creations")).toEqual(counts);
+  expect(await named("holdfast.attempt.starts")).toEqual(counts);
+  expect((await named("holdfast.step.duration")).map(([name]) => name)).toEqual([
+    "stays",
+    "removed",
+    "_OTHER",
+  ]);
+  await process.runtime.stop();
+});
+
+it("refuses a limit on names that is no whole number from 1", () => {
+  for (const maxNames of [0, 1.5, Number.NaN])
+    expect(() => new CollectedMetrics({ maxNames })).toThrow(
+      "openTelemetry: maxNames must be a whole number from 1.",
+    );
+});
