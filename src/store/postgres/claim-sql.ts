@@ -7,22 +7,25 @@ export function claimStatements({ task, owner }: Names) {
     ORDER BY coalesce(principal, '') LIMIT 1)`;
   return {
     /**
-     * For each handler, and each owner whose tasks may be claimed (not those of another living owner that has the handler): the principals
-     * after the one with the last turn, and the first ones; for each of their lanes the first tasks. One seek for each of these, however
-     * many tasks there are.
+     * For each of these handlers and each owner whose tasks may be claimed (not those of another living owner that has the handler): the
+     * principals after the one with the last turn, and the first ones; for each of their lanes the first tasks. One seek for each of these,
+     * however many tasks there are. It walks the lines that exist, not all handlers of all owners: of these, Postgres would expect so many
+     * rows that it compiles the statement before it runs it.
      */
     heads: `WITH RECURSIVE handler (method, tool, after, text) AS (
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $8::text[])),
-      owned (name) AS (
-        (SELECT task.owner FROM ${task} WHERE ${ready} ORDER BY task.owner LIMIT 1)
+      existing (owner, method, tool) AS (
+        (SELECT owner, method, tool FROM ${task} WHERE ${ready} ORDER BY owner, method, tool LIMIT 1)
         UNION ALL
-        SELECT (SELECT task.owner FROM ${task} WHERE ${ready} AND task.owner > owned.name ORDER BY task.owner LIMIT 1)
-        FROM owned WHERE owned.name IS NOT NULL),
+        SELECT next.owner, next.method, next.tool FROM existing CROSS JOIN LATERAL (
+          SELECT owner, method, tool FROM ${task} WHERE ${ready}
+            AND (task.owner, task.method, task.tool) > (existing.owner, existing.method, existing.tool)
+          ORDER BY owner, method, tool LIMIT 1) AS next),
       line AS (
-        SELECT owned.name AS owner, handler.method, handler.tool, handler.after FROM owned CROSS JOIN handler
-        WHERE owned.name IS NOT NULL AND (owned.name = '' OR owned.name = $4
-          OR NOT EXISTS (SELECT 1 FROM ${owner} AS other WHERE other.id = owned.name AND other.retired = 0
-            AND position(handler.text IN other.handlers) > 0))),
+        SELECT existing.*, handler.after FROM existing JOIN handler USING (method, tool)
+        WHERE existing.owner = '' OR existing.owner = $4
+          OR NOT EXISTS (SELECT 1 FROM ${owner} AS other WHERE other.id = existing.owner AND other.retired = 0
+            AND position(handler.text IN other.handlers) > 0)),
       principal (owner, method, tool, name, place) AS (
         SELECT owner, method, tool, ${principalOf("coalesce(principal, '') >= ''")}, 1 FROM line
         UNION ALL
