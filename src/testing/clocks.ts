@@ -245,21 +245,34 @@ export class IdleDetector {
     }
   }
 
-  /** Settles like `wanted`. If nothing moves for long, rejects with an `AssertionError` with the text of `problem`. */
-  async unlessStuck<T>(wanted: Promise<T>, problem: () => string | undefined): Promise<T> {
+  /**
+   * Settles like `wanted`. If nothing moves for long, rejects with an `AssertionError` with the text of `problem`; and as soon as `failure`
+   * has a text, with that.
+   */
+  async unlessStuck<T>(
+    wanted: Promise<T>,
+    problem: () => string | undefined,
+    failure: () => string | undefined = () => undefined,
+  ): Promise<T> {
     const over = new AbortController();
     try {
-      return await Promise.race([wanted, this.#stuck(problem, over.signal)]);
+      return await Promise.race([wanted, this.#stuck(problem, failure, over.signal)]);
     } finally {
       over.abort();
     }
   }
 
-  async #stuck(problem: () => string | undefined, signal: AbortSignal): Promise<never> {
+  async #stuck(
+    problem: () => string | undefined,
+    failure: () => string | undefined,
+    signal: AbortSignal,
+  ): Promise<never> {
     let changes = this.#changes;
     for (let stillMs = 0; ; stillMs += lookMs) {
       await pause(lookMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return new Promise<never>(() => undefined);
+      const failed = failure();
+      if (failed !== undefined) assert.fail(failed);
       if (this.#isWorking || changes !== this.#changes) stillMs = 0;
       changes = this.#changes;
       if (stillMs < this.#options.patienceMs) continue;

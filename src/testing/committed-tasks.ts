@@ -23,6 +23,11 @@ export class CommittedTasks {
     return this.#database.reader.task(id);
   }
 
+  /** The task that its client knows by this id. */
+  named(wireId: string): TaskRecord | undefined {
+    return this.record(wireId) ?? this.records().find((record) => record.wireId === wireId);
+  }
+
   entry(id: string, key: string): JournalEntry | undefined {
     return this.#database.reader.journalEntry(id, key);
   }

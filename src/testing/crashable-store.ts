@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type MemoryDatabase, memoryDatabase, memoryStore } from "../store/sqlite/memory-store.ts";
 import type { AdminStore } from "../store/admin-store.ts";
+import type { SessionStore } from "../store/session-store.ts";
 import type { StoreChanges, TaskStore } from "../store/store.ts";
 import type { TaskCommand, TaskCommandName, CommandResult } from "../task/command.ts";
 import type { CommittedTasks } from "./committed-tasks.ts";
@@ -63,6 +64,21 @@ export class CrashableStore {
     queued: (handler, limit) => this.#alive(() => this.#inner.queued(handler, limit)),
     due: (now, limit) => this.#alive(() => this.#inner.due(now, limit)),
     nextSweepAt: (after) => this.#alive(() => this.#inner.nextSweepAt(after)),
+    sessions: {
+      get: (id) => this.#alive(() => this.#sessions.get(id)),
+      put: (...session) => this.#alive(() => this.#sessions.put(...session)),
+      update: (...state) => this.#alive(() => this.#sessions.update(...state)),
+      extend: (ends) => this.#alive(() => this.#sessions.extend(ends)),
+      delete: (ids) => this.#alive(() => this.#sessions.delete(ids)),
+      deleteUnextended: (ends) => this.#alive(() => this.#sessions.deleteUnextended(ends)),
+      deleteExpired: (...most) => this.#alive(() => this.#sessions.deleteExpired(...most)),
+      tasksOf: (...page) => this.#alive(() => this.#sessions.tasksOf(...page)),
+      send: (...message) => this.#alive(() => this.#sessions.send(...message)),
+      subscribe: (listener) =>
+        this.#sessions.subscribe((...news) => {
+          if (!this.#crashed) listener(...news);
+        }),
+    },
     logs: {
       read: (...page) => this.#alive(async () => (await this.#inner.logs?.read(...page)) ?? []),
     },
@@ -96,6 +112,12 @@ export class CrashableStore {
     const { admin } = this.#inner;
     if (admin === undefined) throw new TypeError("The store has no part for operators.");
     return admin;
+  }
+
+  get #sessions(): SessionStore {
+    const { sessions } = this.#inner;
+    if (sessions === undefined) throw new TypeError("The store keeps no sessions.");
+    return sessions;
   }
 
   #write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { ClientEvent } from "../client/client-events.ts";
 import type { InputRequest, InputResult } from "../client/question/input-request.ts";
+import { judgeAnswers } from "../runtime/questions/answers.ts";
 import { childInputOf } from "../task/journal.ts";
 
 /** A question of a task, as its client got it. */
@@ -18,8 +19,11 @@ export type TestAnswer =
 interface OpenQuestion extends TestQuestion {
   /** Its name on the wire. For a question of a task that the handler called, this includes that task's name. */
   readonly wireKey: string;
+  /** The client's name for the task. */
   readonly taskId: string | null;
   readonly answer: (result: InputResult) => void;
+  /** Why an answer given ahead was refused. The question is open still. */
+  refusal?: string;
 }
 
 /** The questions that a test's client was asked, and how the test answers them. */
@@ -29,8 +33,11 @@ export class TestQuestions {
   readonly #asked = new Set<() => void>();
   readonly #listeners = new Set<(event: ClientEvent) => void>();
   readonly #isOpenInStore: (taskId: string | null, wireKey: string) => boolean;
+  readonly #maxBytes: number;
 
-  constructor(isOpenInStore: (taskId: string | null, wireKey: string) => boolean) {
+  /** `maxBytes`: the largest answer that the server takes. */
+  constructor(maxBytes: number, isOpenInStore: (taskId: string | null, wireKey: string) => boolean) {
+    this.#maxBytes = maxBytes;
     this.#isOpenInStore = isOpenInStore;
   }
 
@@ -39,22 +46,30 @@ export class TestQuestions {
     for (const [key, answer] of Object.entries(answers)) {
       this.#ahead.set(key, answer);
       for (const question of this.#open) {
-        if (question.key === key) void resultOf(answer, question.params).then(question.answer);
+        if (question.key === key) void this.#tryAhead(question, answer);
       }
     }
   }
 
+  /** Whether questions of this key, of whatever task, are about to be answered. */
   isAnsweredAhead(key: string): boolean {
-    return this.#ahead.has(key);
+    return (
+      this.#ahead.has(key) && ![...this.#open].some((open) => open.key === key && open.refusal !== undefined)
+    );
+  }
+
+  /** Why an answer given ahead to a question of this task was refused. */
+  refusal(taskId: string | null): string | undefined {
+    return [...this.#open].find((open) => open.taskId === taskId && open.refusal !== undefined)?.refusal;
   }
 
   readonly onInput = async (request: InputRequest): Promise<InputResult> => {
     const { key: wireKey, method, params, taskId, signal } = request;
     const key = childInputOf(wireKey)?.key ?? wireKey;
-    const ahead = this.#ahead.get(key);
-    if (ahead !== undefined) return resultOf(ahead, params);
     const { promise, resolve } = Promise.withResolvers<InputResult>();
-    const question = { key, wireKey, method, params, taskId, answer: resolve };
+    const question: OpenQuestion = { key, wireKey, method, params, taskId, answer: resolve };
+    const ahead = this.#ahead.get(key);
+    if (ahead !== undefined && (await this.#tryAhead(question, ahead))) return promise;
     this.#open.add(question);
     signal.addEventListener("abort", () => this.#open.delete(question), { once: true });
     for (const asked of this.#asked) asked();
@@ -89,8 +104,11 @@ export class TestQuestions {
     }
   }
 
-  /** Resolves when the server has the answer to the question. */
-  async answer({ key, wireKey, taskId, answer }: OpenQuestion, result: InputResult): Promise<void> {
+  /** Resolves when the server has the answer to the question. Rejects with why it would refuse the answer, which then is not sent. */
+  async answer(question: OpenQuestion, result: InputResult): Promise<void> {
+    const { key, wireKey, taskId } = question;
+    const refused = this.#refusalOf(question, result);
+    if (refused !== undefined) assert.fail(`${refused} The question is still open: answer it again.`);
     const problem = new Promise<string | undefined>((resolve) => {
       const listener = (event: ClientEvent): void => {
         if (!("taskId" in event) || event.taskId !== taskId) return;
@@ -101,9 +119,29 @@ export class TestQuestions {
       };
       this.#listeners.add(listener);
     });
-    answer(result);
+    question.answer(result);
     const found = await problem;
     if (found !== undefined) assert.fail(`The answer to "${key}" was not accepted: ${found}.`);
+  }
+
+  /** Answers the question, unless the server would refuse that. */
+  async #tryAhead(question: OpenQuestion, answer: TestAnswer): Promise<boolean> {
+    const result = await (typeof answer === "function" ? answer(question.params) : answer);
+    const refused = this.#refusalOf(question, result);
+    if (refused === undefined) question.answer(result);
+    else question.refusal = `${refused} It was given with t.answers.`;
+    return refused === undefined;
+  }
+
+  /** Why the server would refuse this answer: a client cannot answer again after a refusal, but a test can. */
+  #refusalOf({ key, method, params }: TestQuestion, result: InputResult): string | undefined {
+    const asked = { key, method, params: JSON.stringify(params) };
+    try {
+      judgeAnswers([asked], [{ key, value: JSON.stringify(result) }], this.#maxBytes);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
   }
 }
 
@@ -112,7 +150,3 @@ const problems: Readonly<Partial<Record<ClientEvent["type"], string>>> = {
   question_withdrawn: "the question is no longer open",
   question_unanswered: "it is not a result for this kind of question",
 };
-
-async function resultOf(answer: TestAnswer, params: TestQuestion["params"]): Promise<InputResult> {
-  return typeof answer === "function" ? answer(params) : answer;
-}

@@ -1,5 +1,6 @@
 import type { ClientCapabilities, FetchLike } from "@modelcontextprotocol/client";
 import { McpServer, type Server } from "@modelcontextprotocol/server";
+import { assertConnectOptions, type ConnectOptions } from "../client/connect-options.ts";
 import type { ServerFactory } from "../server/author-server.ts";
 import type { Identity } from "../server/http/http-options.ts";
 import type { TasksOptions } from "../server/tasks-options.ts";
@@ -14,8 +15,6 @@ import { type FakeClock, ProcessClock } from "./clocks.ts";
 import { unlessAborted } from "../client/unless-aborted.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 
-const testedVersions = ["2026-07-28", "2025-11-25"] as const;
-
 /** Options of `testTasks`: those of `createTasks` without the store, and these. */
 export interface TestOptions extends Omit<TasksOptions, "store"> {
   /** Makes the server around the tools, as for `tasks.server`. Default: a server with nothing else. */
@@ -24,8 +23,10 @@ export interface TestOptions extends Omit<TasksOptions, "store"> {
   readonly caller?: Identity | string;
   /** The client's capabilities. Default: all that a tool can ask for. */
   readonly capabilities?: ClientCapabilities;
-  /** The client's protocol version. Default 2026-07-28. (In versions before these two, clients name their tasks themselves.) */
-  readonly protocolVersion?: (typeof testedVersions)[number];
+  /** The client's protocol version. Default 2026-07-28. Before 2025-11-25, clients name their tasks themselves (SEP-1686). */
+  readonly protocolVersion?: ConnectOptions["protocolVersion"];
+  /** Set it for a client that names its tasks itself (SEP-1686) in protocol 2025-11-25 too. */
+  readonly generation?: ConnectOptions["generation"];
   /** How long a handler may work before `clock.advance` moves time anyway, in ms of real time. Default 1,000. */
   readonly settleMs?: number;
   /**
@@ -35,16 +36,23 @@ export interface TestOptions extends Omit<TasksOptions, "store"> {
   readonly patienceMs?: number;
 }
 
+/** What the test's client is to speak. */
+export function protocolOf({
+  protocolVersion,
+  generation,
+}: Pick<TestOptions, "protocolVersion" | "generation">): Protocol {
+  if (generation === undefined) return { protocolVersion: protocolVersion ?? "2026-07-28" };
+  return { protocolVersion: protocolVersion ?? "2025-11-25", generation };
+}
+
+type Protocol = Pick<ConnectOptions, "protocolVersion" | "generation">;
+
 /** JavaScript callers can pass anything: throws a TypeError that says what to pass. */
 export function assertTested(
   tested: Register | DurableFactory,
-  { server, protocolVersion = "2026-07-28" }: TestOptions,
+  { server, ...options }: TestOptions,
 ): asserts tested is Register | DurableFactory {
-  if (!testedVersions.includes(protocolVersion)) {
-    throw new TypeError(
-      `protocolVersion of testTasks is one of ${testedVersions.join(" and ")}, not ${String(protocolVersion)}.`,
-    );
-  }
+  assertConnectOptions(protocolOf(options));
   if (typeof tested === "function") return;
   if (typeof tested !== "object" || tested === null || typeof tested.durable !== "function") {
     const isServer = typeof tested === "object" && tested !== null && "tasks" in tested;
@@ -243,6 +251,12 @@ export class LocalNetwork {
     const line = this.#line;
     this.disconnect();
     void nextTurn().then(() => line?.cut.abort(broken()));
+  }
+
+  /** No process comes any more: what waits for one fails. */
+  close(): void {
+    this.#connected.promise.catch(() => undefined);
+    this.#connected.reject(broken());
   }
 
   readonly fetch: FetchLike = async (url, init) => {

@@ -71,14 +71,17 @@ export interface TestWorld {
 export class TestTask {
   /** The task's id; in its handler, `task.id`. */
   readonly id: string;
+  /** The client's name for it. */
+  readonly #wireId: string;
   /** The client's handle of the task. */
   readonly handle: TaskHandle;
   readonly #world: TestWorld;
   readonly #result: Promise<CallToolResult>;
 
   /** @internal */
-  constructor(handle: TaskHandle, id: string, world: TestWorld) {
-    this.id = id;
+  constructor(handle: TaskHandle, wireId: string, world: TestWorld) {
+    this.id = world.committed.named(wireId)?.id ?? wireId;
+    this.#wireId = wireId;
     this.handle = handle;
     this.#world = world;
     this.#result = handle.result(); // started here, because a client asks questions only for waiting callers
@@ -87,12 +90,18 @@ export class TestTask {
 
   /**
    * Waits for the result, through crashes and restarts. Rejects as a client does (`TaskClientError`). Rejects with an `AssertionError` if
-   * the task waits for the test, saying for what, and if it has ended without reaching a crash point.
+   * the task waits for the test, saying for what; if an answer given ahead does not fit its question; and if it has ended without reaching
+   * a crash point.
    */
   async result(): Promise<CallToolResult> {
-    const result = await this.#wait(this.#result);
-    const isLast = this.#world.committed.records().every(({ state }) => isTerminal(state));
-    const missed = isLast ? this.#world.crashPoints.missed() : undefined;
+    const { questions, idleDetector, committed, crashPoints } = this.#world;
+    const result = await idleDetector.unlessStuck(
+      this.#result,
+      () => this.#problem(),
+      () => questions.refusal(this.#wireId),
+    );
+    const isLast = committed.records().every(({ state }) => isTerminal(state));
+    const missed = isLast ? crashPoints.missed() : undefined;
     if (missed !== undefined) assert.fail(missed);
     return result;
   }
@@ -121,7 +130,8 @@ export class TestTask {
   }
 
   /**
-   * Answers the question with this key as soon as it is asked. Resolves when the server has stored the answer.
+   * Answers the question with this key as soon as it is asked. Resolves when the server has stored the answer. Rejects with an
+   * `AssertionError` that says why if the answer does not fit the question, which stays open for another answer.
    *
    * ```ts
    * await task.answer("approve", { action: "accept", content: {} });
@@ -192,9 +202,11 @@ export class TestTask {
   #asked(key: JournalKey): ReturnType<TestQuestions["asked"]> {
     const { questions, idleDetector } = this.#world;
     const encoded = encodeJournalKey(key);
+    const unasked = (why: string): string => `No question "${encoded}" was asked. ${why}`;
     return idleDetector.unlessStuck(
-      questions.asked(this.id, encoded),
-      () => `No question "${encoded}" was asked. ${this.#problem() ?? `Task ${this.id} has ended.`}`,
+      questions.asked(this.#wireId, encoded),
+      () => unasked(this.#problem()),
+      () => (this.#hasEnded ? unasked(this.#problem()) : undefined),
     );
   }
 
@@ -202,15 +214,27 @@ export class TestTask {
     return this.#world.idleDetector.unlessStuck(wanted, () => this.#problem());
   }
 
-  /** What the task waits for; undefined if it has ended and the client is about to learn of it. */
-  #problem(): string | undefined {
+  get #hasEnded(): boolean {
+    const task = this.#world.committed.record(this.id);
+    return task !== undefined && isTerminal(task.state);
+  }
+
+  /** Why nothing moves on. */
+  #problem(): string {
     const { committed, now, down } = this.#world;
     const task = committed.record(this.id);
-    if (task !== undefined && isTerminal(task.state)) return undefined;
-    return (
-      down() ?? (task === undefined ? undefined : describedWait(task, committed.entries(this.id), now()))
-    );
+    if (task === undefined) return `Task ${this.id} has expired and was deleted.`;
+    if (isTerminal(task.state)) return [describedEnd(task), down()].filter(Boolean).join(" ");
+    return down() ?? describedWait(task, committed.entries(this.id), now());
   }
+}
+
+function describedEnd({ id, tool, state, statusMessage }: TaskRecord): string {
+  const said = statusMessage === null ? "" : `: ${statusMessage}`;
+  return `Task ${id} of "${tool}" ${state === "cancelled" ? "was cancelled" : "has ended"}${said}.`.replace(
+    /\.\.$/,
+    ".",
+  );
 }
 
 /** What an idle task waits for, and what a test should do about it. */

@@ -11,12 +11,14 @@ import { describedWait, TestTask, type TestWorld } from "./test-task.ts";
 import { FakeClock, IdleDetector, PatientClock } from "./clocks.ts";
 import {
   assertTested,
+  protocolOf,
   type TestOptions,
   type DurableFactory,
   type Register,
   TestServer,
 } from "./test-server.ts";
 import { TestQuestions, type TestAnswer } from "./test-questions.ts";
+import { defaultSettings } from "../runtime/options.ts";
 import { millisecondsOf, type TimeSpan } from "../task/time.ts";
 
 /** The clock of a test's server and client: it stands still until the test moves it. */
@@ -30,7 +32,7 @@ export interface TestClock {
   advance(span: TimeSpan): Promise<void>;
 }
 
-type ServerOptions = Omit<TestOptions, "capabilities" | "protocolVersion">;
+type ServerOptions = Omit<TestOptions, "capabilities" | "protocolVersion" | "generation">;
 
 const everything: ClientCapabilities = {
   elicitation: { form: {}, url: {} },
@@ -67,7 +69,7 @@ export class TestTasks implements AsyncDisposable {
   readonly #database = memoryDatabase();
   readonly #committed = new CommittedTasks(this.#database);
   readonly #crashPoints = new CrashPoints(this.#committed);
-  readonly #questions = new TestQuestions((...question) => this.#isOpen(...question));
+  readonly #questions: TestQuestions;
   readonly #idleDetector: IdleDetector;
   readonly #runs = new StepRuns();
   readonly #server: TestServer;
@@ -78,6 +80,8 @@ export class TestTasks implements AsyncDisposable {
     tested: Register | DurableFactory,
     { server, caller, settleMs = 1_000, patienceMs = 2_000, ...options }: ServerOptions,
   ) {
+    const { maxBodyBytes = defaultSettings.maxBodyBytes } = options;
+    this.#questions = new TestQuestions(maxBodyBytes, (...question) => this.#isOpen(...question));
     this.#idleDetector = new IdleDetector({
       committed: this.#committed,
       now: () => this.#clock.now(),
@@ -104,13 +108,14 @@ export class TestTasks implements AsyncDisposable {
   /** @internal */
   static async start(
     tested: Register | DurableFactory,
-    { capabilities = everything, protocolVersion = "2026-07-28", ...options }: TestOptions,
+    { capabilities = everything, protocolVersion, generation, ...options }: TestOptions,
   ): Promise<TestTasks> {
+    const protocol = protocolOf({ protocolVersion, generation });
     const t = new TestTasks(tested, options);
     await t.#server.start();
     const { onInput, onEvent } = t.#questions;
     const { fetch } = t.#server.network;
-    const connect = { fetch, capabilities, protocolVersion, onInput, onEvent };
+    const connect = { ...protocol, fetch, capabilities, onInput, onEvent };
     t.#client = await connectWith("http://test/mcp", connect, new PatientClock(t.#clock));
     return t;
   }
@@ -206,6 +211,7 @@ export class TestTasks implements AsyncDisposable {
 
   /** The same for `await using`, but without the check of crash points: an error may have kept the test from reaching them. */
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#server.isDown) this.#server.network.close(); // or the end of the client's session waits for a server
     await this.#client?.close();
     await this.#server.stop();
   }
@@ -230,7 +236,8 @@ export class TestTasks implements AsyncDisposable {
   }
 
   #isOpen(taskId: string | null, wireKey: string): boolean {
-    return taskId !== null && this.#committed.openInputs(taskId).some(({ key }) => key === wireKey);
+    const id = taskId === null ? undefined : this.#committed.named(taskId)?.id;
+    return id !== undefined && this.#committed.openInputs(id).some(({ key }) => key === wireKey);
   }
 }
 

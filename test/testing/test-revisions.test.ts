@@ -1,5 +1,5 @@
 import type { Tasks } from "holdfast";
-import { testTasks } from "holdfast/testing";
+import { type TestOptions, testTasks } from "holdfast/testing";
 import { expect, it } from "vitest";
 import { text } from "../runtime/harness.ts";
 
@@ -19,23 +19,26 @@ function addPublish(tasks: Tasks): void {
   });
 }
 
-it.each(["2026-07-28", "2025-11-25"] as const)(
-  "dies, asks and sleeps before a client that speaks %s",
-  async (protocolVersion) => {
-    await using t = await testTasks(addPublish, { protocolVersion });
-    const crashed = t.crash({ after: "query" });
-    const task = await t.start("publish");
-    await crashed;
-    await t.restart();
-    await task.answer("approve", { action: "accept", content: {} });
-    await t.clock.advance("59m");
-    await t.crash();
-    await t.restart();
-    await t.clock.advance("1m");
-    expect(await task.result()).toMatchObject(text("accept"));
-    expect(t.runs("query")).toBe(1);
-  },
-);
+it.each<Pick<TestOptions, "protocolVersion" | "generation">>([
+  { protocolVersion: "2026-07-28" },
+  { protocolVersion: "2025-11-25" },
+  { protocolVersion: "2025-06-18" },
+  { generation: "sep-1686" },
+])("dies, asks and sleeps before a client that speaks %o", async (speaks) => {
+  await using t = await testTasks(addPublish, speaks);
+  const crashed = t.crash({ after: "query" });
+  const task = await t.start("publish");
+  await crashed;
+  await t.restart();
+  await task.answer("approve", { action: "accept", content: {} });
+  await t.clock.advance("59m");
+  await t.crash();
+  await t.restart();
+  await t.clock.advance("1m");
+  expect(await task.result()).toMatchObject(text("accept"));
+  expect([t.runs("query"), task.runs("query")]).toEqual([1, 1]);
+  await task.assertJournal(["query", "approve", "cool off"]);
+});
 
 it("shows what a task has logged and put out, while it works and while the server is down", async () => {
   await using t = await testTasks(addPublish);
@@ -60,8 +63,8 @@ it("shows what a task has logged and put out, while it works and while the serve
 });
 
 it("says which protocols there are", async () => {
-  // @ts-expect-error: its clients name their tasks themselves
-  await expect(testTasks(addPublish, { protocolVersion: "2025-06-18" })).rejects.toThrow(
-    "protocolVersion of testTasks is one of 2026-07-28 and 2025-11-25, not 2025-06-18.",
-  );
+  // @ts-expect-error: no such revision
+  await expect(testTasks(addPublish, { protocolVersion: "2025-06-19" })).rejects.toThrow("2025-06-18");
+  const mixed = { protocolVersion: "2026-07-28", generation: "sep-1686" } as const;
+  await expect(testTasks(addPublish, mixed)).rejects.toThrow("Protocol 2026-07-28 has no tasks of sep-1686.");
 });

@@ -83,10 +83,39 @@ function faultOfForm(schema: unknown, { action, content }: Params): string | und
     const form = fromJsonSchema(schema as Parameters<typeof fromJsonSchema>[0], new AjvJsonSchemaValidator());
     const checked = form["~standard"].validate(content ?? {});
     if (checked instanceof Promise || checked.issues === undefined) return undefined;
-    return cutText(describeIssues(checked.issues));
+    return cutText([describeIssues(checked.issues), ...choicesMissed(schema, content)].join("; "));
   } catch {
     return undefined; // by a schema that is none, no answer can be judged, and the question must not stay open for ever
   }
+}
+
+/** For each field whose value is none of its choices: what they are, which the validator does not say. */
+function choicesMissed(schema: object, content: unknown): string[] {
+  const fields: unknown = "properties" in schema ? schema.properties : undefined;
+  if (!isFields(fields) || !isFields(content)) return [];
+  return Object.entries(fields).flatMap(([name, field]) => {
+    const given = content[name];
+    if (!isFields(field) || given === undefined) return [];
+    const many = isFields(field["items"]);
+    const choices = choicesOf(isFields(field["items"]) ? field["items"] : field);
+    const values = many && Array.isArray(given) ? given : [given];
+    if (choices === undefined || values.every((value) => choices.includes(value))) return [];
+    const listed = choices.map((choice) => JSON.stringify(choice)).join(", ");
+    return [`${JSON.stringify(name)} takes ${many ? "any of" : "one of"} ${listed}`];
+  });
+}
+
+function isFields(value: unknown): value is Params {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** `enum`, or a `const` each in `oneOf`, and in `anyOf` for the items of a list. */
+function choicesOf({ enum: values, oneOf, anyOf }: Params): readonly unknown[] | undefined {
+  if (Array.isArray(values)) return values as readonly unknown[];
+  const options: unknown = oneOf ?? anyOf;
+  return Array.isArray(options)
+    ? options.map((option: unknown) => isFields(option) && option["const"])
+    : undefined;
 }
 
 /** Whether parsed JSON is the error object of a JSON-RPC response. */
