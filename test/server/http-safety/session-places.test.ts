@@ -15,6 +15,14 @@ it("ends a session early that is opened and never used", async () => {
   expect(await used.request("ping")).toMatchObject({ result: {} });
 });
 
+it("ends an idle session although the clock was set back meanwhile", async () => {
+  const host = new SessionHost(limits);
+  await (await host.peer().initialize()).text();
+  host.clock.jump(-1); // as little as a timer may be early by that clock
+  await host.clock.advance(minute);
+  expect(host.sessions.size).toBe(0);
+});
+
 it("does not keep an unused session longer than a used one", async () => {
   const host = new SessionHost({ sessionIdleMs: 500, unusedSessionMs: minute });
   await (await host.peer().initialize()).text();

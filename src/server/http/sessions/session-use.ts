@@ -7,8 +7,8 @@ export interface SessionUseSetup {
   readonly unusedMs: number;
   /** Called when the session becomes idle, and when it is used again. */
   readonly onIdle: (idle: boolean) => void;
-  /** Called when its idle time is over. */
-  readonly onOver: () => void;
+  /** Called when its idle time is over; `isUnused` says whether nothing has used it since. */
+  readonly onOver: (isUnused: () => boolean) => void;
   /** Stores when it ends, since it is used. */
   readonly store: () => void;
 }
@@ -22,6 +22,7 @@ export class SessionUse {
   /** The first one is the handshake. */
   #requests = 0;
   #open = 0;
+  #entered = 0;
   /** Undefined while it is used, and before. */
   #endsAt: number | undefined;
   /** By the time elapsed. */
@@ -64,6 +65,7 @@ export class SessionUse {
 
   enter(): void {
     this.#open += 1;
+    this.#entered += 1;
     this.#endsAt = undefined;
     this.#cancelIdle();
     this.#setup.onIdle(false);
@@ -75,7 +77,8 @@ export class SessionUse {
     const { clock, onIdle, onOver } = this.#setup;
     onIdle(true);
     this.#endsAt = clock.now() + this.#leftMs;
-    this.#cancelIdle = clock.after(this.#leftMs, onOver);
+    const entered = this.#entered;
+    this.#cancelIdle = clock.after(this.#leftMs, () => onOver(() => entered === this.#entered));
   }
 
   /** The session has ended, for any reason. */

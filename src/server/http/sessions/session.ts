@@ -98,7 +98,7 @@ export class Session implements PolledSession {
       idleMs,
       unusedMs,
       onIdle,
-      onOver: () => void this.#idledOut(),
+      onOver: (isUnused) => void this.#idledOut(isUnused),
       store: () => void setup.records?.extend([this.extended()]),
     });
     this.#state = new DurableState(this, setup.records, { transport: () => this.#transport, onError });
@@ -300,10 +300,10 @@ export class Session implements PolledSession {
     return this.#streams.neededToEnd(answeredIds(messages), cancelled);
   }
 
-  async #idledOut(): Promise<void> {
-    const { server, records, clock } = this.#setup;
+  async #idledOut(isUnused: () => boolean): Promise<void> {
+    const { server, records } = this.#setup;
     const isKept = await records?.keepWithTasks(this); // before it is gone here, so that it is found all the time
-    if (this.endsAt > clock.now()) return; // it was used meanwhile
+    if (!isUnused()) return;
     await this.close().catch(server.onError);
     if (isKept !== true) await records?.deleteUnextended(this);
   }
