@@ -48,9 +48,9 @@ export class Peer {
     return (await this.#ask({})) as readonly string[];
   }
 
-  /** The text of the result, or a rejection with that of the library's error. */
-  async call(tool: string, word: string): Promise<string> {
-    return (await this.#ask({ call: { tool, args: { word } } })) as string;
+  /** The text of the result, or a rejection with that of the library's error. `timeoutMs` as in `PeerClient`. */
+  async call(tool: string, word: string, timeoutMs?: number): Promise<string> {
+    return (await this.#ask({ call: { tool, args: { word }, timeoutMs } })) as string;
   }
 
   /** What the polling tool answers for a ticket. */

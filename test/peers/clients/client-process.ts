@@ -7,7 +7,11 @@ import { openClient, type ClientName, type PeerClient } from "./open-client.ts";
 export interface Command {
   readonly id: number;
   /** Undefined: list the tools. */
-  readonly call?: { readonly tool: string; readonly args: Readonly<Record<string, string>> };
+  readonly call?: {
+    readonly tool: string;
+    readonly args: Readonly<Record<string, string>>;
+    readonly timeoutMs?: number | undefined;
+  };
 }
 
 /** An HTTP request of the library that was answered, or found nobody. */
@@ -92,7 +96,9 @@ async function serve(client: PeerClient, { id, call }: Command): Promise<void> {
   // When the command arrives together with the end of a connection, the library has to learn of that end first, or it
   // sends its request on a connection that is dead.
   await loopTurn();
-  await answer(id, () => (call === undefined ? client.list() : client.call(call.tool, call.args)));
+  await answer(id, () =>
+    call === undefined ? client.list() : client.call(call.tool, call.args, call.timeoutMs),
+  );
 }
 
 const [name, url = "", timeout] = process.argv.slice(2);

@@ -12,8 +12,8 @@ type Args = Readonly<Record<string, string>>;
 export interface PeerClient {
   /** The names of the tools, asked of the server each time. */
   list(): Promise<readonly string[]>;
-  /** The text of the result. */
-  call(tool: string, args: Args): Promise<string>;
+  /** The text of the result. `timeout` (ms) counts where the library has one for each call, else that of the client does. */
+  call(tool: string, args: Args, timeout?: number): Promise<string>;
 }
 
 interface Content {
@@ -28,25 +28,25 @@ const textOf = (content: readonly Content[]): string => content.map(({ text = ""
 const given = (timeout?: number): { timeout?: number } => (timeout === undefined ? {} : { timeout });
 const namesOf = (tools: readonly Tool[]): string[] => tools.map(({ name }) => name);
 
-async function sdkV1(url: string, timeout?: number): Promise<PeerClient> {
+async function sdkV1(url: string, usual?: number): Promise<PeerClient> {
   const client = new SdkClient({ name: "peer", version: "1.0.0" });
   const transport: object = new StreamableHTTPClientTransport(new URL(url));
   await client.connect(transport as Transport); // the SDK's own types disagree on what may be undefined
   return {
     list: async () => namesOf((await client.listTools()).tools),
-    call: async (name, args) => {
+    call: async (name, args, timeout = usual) => {
       const { content } = await client.callTool({ name, arguments: { ...args } }, undefined, given(timeout));
       return textOf(content as Content[]);
     },
   };
 }
 
-async function sdkV2(url: string, timeout?: number): Promise<PeerClient> {
+async function sdkV2(url: string, usual?: number): Promise<PeerClient> {
   const client = new SdkV2Client({ name: "peer", version: "1.0.0" });
   await client.connect(new SdkV2Transport(new URL(url)));
   return {
     list: async () => namesOf((await client.listTools()).tools),
-    call: async (name, args) => {
+    call: async (name, args, timeout = usual) => {
       const { content } = await client.callTool({ name, arguments: { ...args } }, given(timeout));
       return textOf(content as Content[]);
     },
@@ -89,12 +89,13 @@ interface McpUse {
   };
 }
 
-async function mcpUse(url: string, timeout?: number): Promise<PeerClient> {
+async function mcpUse(url: string, usual?: number): Promise<PeerClient> {
   const { MCPClient } = await load<McpUse>("mcp-use/client");
   const session = await new MCPClient({ mcpServers: { peers: { url } } }).createSession("peers");
   return {
     list: async () => namesOf(await session.listTools()),
-    call: async (name, args) => textOf((await session.callTool(name, args, given(timeout))).content),
+    call: async (name, args, timeout = usual) =>
+      textOf((await session.callTool(name, args, given(timeout))).content),
   };
 }
 
@@ -107,13 +108,13 @@ interface AiSdk {
   }>;
 }
 
-async function aiSdk(url: string, timeout?: number): Promise<PeerClient> {
+async function aiSdk(url: string, usual?: number): Promise<PeerClient> {
   const { createMCPClient } = await load<AiSdk>("@ai-sdk/mcp");
   const client = await createMCPClient({ transport: { type: "http", url } });
   const tools = await client.tools();
   return {
     list: async () => Object.keys(await client.tools()),
-    call: async (name, args) => {
+    call: async (name, args, timeout = usual) => {
       const abort = timeout === undefined ? {} : { abortSignal: AbortSignal.timeout(timeout) };
       const options = { toolCallId: "1", messages: [], ...abort };
       return textOf((await tools[name]?.execute(args, options))?.content ?? []);
