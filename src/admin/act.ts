@@ -8,8 +8,8 @@ import { isSealed } from "../task/stored-text.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { AdminActs, RetryOptions, TaskSummary } from "./admin.ts";
 import { bulk } from "./bulk.ts";
-import { encrypted, refusal, unfinished, unknown } from "./refusals.ts";
-import { journalUpTo, rerunOf } from "./rerun.ts";
+import { encrypted, refusal, retried, unfinished, unknown } from "./refusals.ts";
+import { keptJournal, rerunOf } from "./rerun.ts";
 import { summaryOf } from "./summary.ts";
 
 /** What actions need besides the store. */
@@ -77,24 +77,33 @@ export class Acts implements AdminActs {
     assertArguments(options.arguments);
     const request = await store.request(id);
     if (request === undefined) throw unknown(id);
-    const { keepUpTo } = options;
-    const journal = keepUpTo === undefined ? undefined : await journalUpTo(store, id, options, keepUpTo);
+    const { keepUpTo, fromStart } = options;
+    const isChoice = keepUpTo !== undefined || fromStart === true || options.arguments !== undefined;
+    if (keepUpTo !== undefined && fromStart === true)
+      throw new HoldfastError("invalid_params", "Give either keepUpTo or fromStart.");
+    if (old.retriedAs !== undefined && !isChoice) throw retried(id, old.retriedAs);
+    const journal = await keptJournal(store, id, options);
     const newId = taskId(now(), randomBytes);
     const rerun = rerunOf(old, request, { id: newId, now: now(), options });
     if (Buffer.byteLength(rerun.request.arguments) > maxBodyBytes)
       throw new HoldfastError("invalid_params", `The arguments are larger than ${maxBodyBytes} bytes.`);
-    const detail = { ranAgainAs: newId, ...(keepUpTo !== undefined && { keepUpTo }) };
+    const detail = {
+      ranAgainAs: newId,
+      ...(keepUpTo !== undefined && { keepUpTo }),
+      ...(fromStart === true && { fromStart }),
+    };
     const result = await this.#write({
       type: "create",
       ...rerun,
       token: null,
       forAnyOwner: true,
       promised: true,
-      ...(journal && { journal }),
+      ...(journal.length > 0 && { journal }),
+      retryOf: { id, ...(isChoice && { again: true as const }) },
       ...this.#by("retry", detail, id),
     });
-    if (!result.ok) throw refusal(newId, result);
-    return summaryOf(result.task, null);
+    if (result.ok) return summaryOf(result.task, null);
+    throw result.reason === "retried" ? retried(id, (await this.#task(id)).retriedAs) : refusal(id, result);
   }
 
   async extend(id: string, until: number | null): Promise<TaskSummary> {

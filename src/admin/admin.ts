@@ -26,6 +26,8 @@ export interface TaskSelection {
   readonly createdBefore?: number;
   /** Text that the status text contains, ignoring case. */
   readonly text?: string;
+  /** Whether it was run again as another task. Left out: both in a list; in a bulk action, only tasks that were not. */
+  readonly retried?: boolean;
 }
 
 export interface TaskQuery extends TaskSelection {
@@ -60,6 +62,8 @@ export interface TaskSummary {
   readonly owner: string | null;
   /** The task whose handler called this one. */
   readonly parent: string | null;
+  /** The task as which it was last run again. */
+  readonly retriedAs: string | null;
 }
 
 export interface TaskPage {
@@ -199,11 +203,17 @@ export interface TaskChanges {
   readonly tasks: readonly string[] | null;
 }
 
+/**
+ * How a task runs again. Left out: everything in its journal that succeeded is kept, and the rest runs again, with the same idempotency
+ * keys.
+ */
 export interface RetryOptions {
-  /** New arguments instead of those of the old task. */
+  /** New arguments instead of those of the old task. Its results are then not kept, unless `keepUpTo` names the last one to keep. */
   readonly arguments?: unknown;
-  /** The new task starts with the old one's journal, up to the end of the step, question or other entry with this name. */
+  /** Keeps only what succeeded up to the end of the step, question or other entry with this name. */
   readonly keepUpTo?: string;
+  /** Repeats everything as a new task, with new idempotency keys: a payment that went through is made again. Default false. */
+  readonly fromStart?: boolean;
 }
 
 /** An action on many tasks. */
@@ -273,8 +283,9 @@ export interface AdminActs {
    */
   answer(id: string, answers: Readonly<Record<string, unknown>>): Promise<TaskSummary>;
   /**
-   * Runs a finished task again as a new task. The new task names the old one, and the old one's actions name the new one. Rejects with
-   * `unfinished`, and with `invalid_params` if the journal has no entry of that name.
+   * Runs a finished task again as a new task, which goes on from what succeeded. The two name each other (`retryOf`, `retriedAs`). Rejects
+   * with `unfinished`; with `finished` if the task was run again before, unless options say what to repeat; and with `invalid_params` if the
+   * journal has no entry of that name.
    */
   retry(id: string, options?: RetryOptions): Promise<TaskSummary>;
   /** Sets how long an unfinished task may run, or a finished one is kept (epoch ms); `null`: no limit. */

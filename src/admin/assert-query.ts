@@ -20,6 +20,7 @@ const selectionNames: OptionNames<TaskSelection> = {
   createdFrom: true,
   createdBefore: true,
   text: true,
+  retried: true,
 };
 const queryNames: OptionNames<TaskQuery> = { ...selectionNames, limit: true, after: true };
 

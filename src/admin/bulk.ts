@@ -34,7 +34,7 @@ export async function bulk(
   let next: string | null = after ?? null;
   do {
     const wanted = Math.min(atOnce, limit - done.length - refused.length);
-    const page = await selectTasks(adminOf(store), selection, wanted, next);
+    const page = await selectTasks(adminOf(store), { retried: false, ...selection }, wanted, next);
     const meant = page.tasks.filter((task) => fits(action, task));
     const results = dryRun
       ? meant.map(() => undefined)

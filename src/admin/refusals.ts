@@ -19,6 +19,14 @@ export function unfinished(id: string, what: string): HoldfastError {
   return new HoldfastError("unfinished", `Task ${id} has not ended. Only a finished task can be ${what}.`);
 }
 
+/** Running it a second time would repeat what the other task has done since. */
+export function retried(id: string, as = "another task"): HoldfastError {
+  return new HoldfastError(
+    "finished",
+    `Task ${id} has already been run again as ${as}. Retry that one, or run ${id} from the start as new.`,
+  );
+}
+
 export function refusal(id: string, { reason }: Refused): HoldfastError {
   if (reason === "state") return new ProcessGone(id);
   if (reason === "unknown") return unknown(id);

@@ -3,13 +3,9 @@ import { requestHash } from "../runtime/request-hash.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { NewTask, TaskRecord, TaskRequest } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { finishedEntries } from "../runtime/journal/finished-entries.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { RetryOptions } from "./admin.ts";
-
-/** The maximum size of the journal that a rerun starts with, since it is stored in one write. */
-const mostKeptBytes = 16 * 1024 * 1024;
-/** The number of entries to read at a time. */
-const page = 200;
 
 interface Rerun {
   /** The id of the new task. */
@@ -18,7 +14,10 @@ interface Rerun {
   readonly options: RetryOptions;
 }
 
-/** Creates a task that runs an ended one again: for the same caller, with the same lifetime, and its own id. */
+/**
+ * Creates a task that runs an ended one again: for the same caller, with the same lifetime, and its own id. Its steps have the idempotency
+ * keys of the old one's, so that a service knows what it has done before, unless it runs from the start, as new.
+ */
 export function rerunOf(
   old: TaskRecord,
   request: TaskRequest,
@@ -27,6 +26,7 @@ export function rerunOf(
   const hasOwn = options.arguments !== undefined;
   const { generation, principal, method, tool, requiredScopes, expiry, pollIntervalMs } = old;
   const { capabilities, caller, trace, prepareInTask, received, toolScopes } = request.origin;
+  const { stepKeys = old.id } = request.origin;
   return {
     task: {
       id,
@@ -56,6 +56,7 @@ export function rerunOf(
         ...(received && { received }),
         ...(toolScopes && { toolScopes }),
         retryOf: old.id,
+        ...(options.fromStart !== true && { stepKeys }),
       },
       arguments: hasOwn ? JSON.stringify(options.arguments) : request.arguments,
       prepared: hasOwn ? null : request.prepared,
@@ -64,35 +65,21 @@ export function rerunOf(
 }
 
 /**
- * A task's journal up to the end of an entry, without failed and unfinished entries, in the order of their ends, which a replay follows.
- * Rejects with `invalid_params` if the journal has no such entry, or it did not succeed.
+ * What the new task keeps of the old one's journal: everything that succeeded, up to the end of `keepUpTo` if that is given. Results for
+ * other arguments are not kept, unless `keepUpTo` says so; `prepare` then still runs again. Rejects with `invalid_params` if the journal has
+ * no such entry, or it did not succeed.
  */
-export async function journalUpTo(
+export async function keptJournal(
   store: TaskStore,
   id: string,
-  options: RetryOptions,
-  key: string,
+  { arguments: given, keepUpTo, fromStart }: RetryOptions,
 ): Promise<readonly JournalEntry[]> {
-  const entries: JournalEntry[] = [];
-  let bytes = 0;
-  for (let from: string | null = ""; from !== null;) {
-    const part: Awaited<ReturnType<TaskStore["journal"]>> = await store.journal(id, from, page);
-    for (const head of part.entries) {
-      if (options.arguments !== undefined && isOfPrepare(head.key)) continue; // `prepare` runs again, with the new arguments
-      bytes += head.bytes;
-      if (bytes > mostKeptBytes)
-        throw new HoldfastError("too_large", `The journal of ${id} is too large to start a new task with.`);
-      const entry = head.doneAt === null ? undefined : await store.journalEntry(id, head.key);
-      if (entry?.error === null) entries.push(entry);
-    }
-    from = part.next;
-  }
-  const inOrder = entries.sort((a, b) => (a.doneVersion ?? 0) - (b.doneVersion ?? 0));
-  const last = inOrder.findIndex((entry) => entry.key === key);
-  if (last === -1) {
-    const problem = `The journal of ${id} has no "${key}" that succeeded.`;
-    throw new HoldfastError("invalid_params", problem);
-  }
-  // One command ends all of them: the one that creates the task.
-  return inOrder.slice(0, last + 1).map((entry) => ({ ...entry, doneVersion: 1 }));
+  const hasOwn = given !== undefined;
+  if (fromStart === true || (hasOwn && keepUpTo === undefined)) return [];
+  const entries = await finishedEntries(store, id, (key) => !hasOwn || !isOfPrepare(key));
+  if (keepUpTo === undefined) return entries;
+  const last = entries.findIndex(({ key }) => key === keepUpTo);
+  if (last === -1)
+    throw new HoldfastError("invalid_params", `The journal of ${id} has no "${keepUpTo}" that succeeded.`);
+  return entries.slice(0, last + 1);
 }

@@ -68,7 +68,14 @@ async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<re
   return [{ of: asksOnly ? "asking" : "open" }, ...ended];
 }
 
-function filterOf({ states, tool, principal, owner, text }: TaskSelection): (task: TaskRecord) => boolean {
+function filterOf({
+  states,
+  tool,
+  principal,
+  owner,
+  text,
+  retried,
+}: TaskSelection): (task: TaskRecord) => boolean {
   const wanted = states && new Set(states);
   const lower = text?.toLowerCase();
   return (task) =>
@@ -76,6 +83,7 @@ function filterOf({ states, tool, principal, owner, text }: TaskSelection): (tas
     (tool === undefined || task.tool === tool) &&
     (principal === undefined || task.principal === principal) &&
     (owner === undefined || (task.owner ?? task.attempts.at(-1)?.owner) === owner) &&
+    (retried === undefined || (task.retriedAs !== undefined) === retried) &&
     (lower === undefined || hasText(task, lower));
 }
 

@@ -43,6 +43,7 @@ export function summaryOf(task: TaskRecord, outcome: Outcome | null): TaskSummar
     error: outcome === null ? null : errorText(outcome),
     owner,
     parent: parent?.id ?? null,
+    retriedAs: task.retriedAs ?? null,
   };
 }
 

@@ -113,9 +113,15 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
       );
     },
   );
-  many(acting("retry", "run a finished task again as a new one, or all selected ones"))
-    .option("--arguments <json>", "run it with these arguments instead")
-    .option("--keep-up-to <name>", "reuse the journal up to and including this step or question")
+  many(
+    acting("retry", "run a finished task again as a new one that keeps what succeeded, or all selected ones"),
+  )
+    .option(
+      "--arguments <json>",
+      "run it with these arguments instead; results for the old ones are not kept",
+    )
+    .option("--keep-up-to <name>", "keep only what succeeded up to and including this step or question")
+    .option("--from-start", "repeat everything as new, also payments that went through")
     .action(
       async (place: string, given: string | undefined, options: ManyTasksOptions & RetryTaskOptions) => {
         const { arguments: other, keepUpTo } = options;
@@ -216,7 +222,9 @@ function selecting(command: Command): Command {
     .option("--node <id>", "tasks that this process runs, will run or ran last")
     .option("--older-than <time>", "tasks created longer ago than this: 90s, 5m, 48h, 7d")
     .option("--newer-than <time>", "tasks created within this time")
-    .option("--text <text>", "tasks whose status text contains this");
+    .option("--text <text>", "tasks whose status text contains this")
+    .option("--retried", "tasks that were run again as others")
+    .option("--not-retried", "tasks that were not; with --all, the default");
 }
 
 function selectingMany(command: Command): Command {

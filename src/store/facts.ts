@@ -127,6 +127,7 @@ export interface Facts {
 export function factsFor(command: TaskCommand): FactsQuery {
   switch (command.type) {
     case "create": {
+      if (command.retryOf !== undefined) return { task: taskAlone(command.retryOf.id) };
       const { principal, idempotencyKey: key } = command.task;
       return {
         ...(key === null ? {} : { sameKey: { principal, key } }),
@@ -178,6 +179,11 @@ export function factsFor(command: TaskCommand): FactsQuery {
       };
     }
   }
+}
+
+/** The task without anything that belongs to it. */
+function taskAlone(id: string): NonNullable<FactsQuery["task"]> {
+  return { id, keys: [], served: false, callers: false, holder: false, parents: false, children: false };
 }
 
 function eventOf(command: TaskCommand): { event?: EventQuery } {

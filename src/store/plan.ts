@@ -1,12 +1,13 @@
 import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
 import { withCaller, withoutCallers, decide, type Decision, type TaskChangeCommand } from "../task/decide.ts";
-import { createRecord, isSameCall } from "../task/create-record.ts";
-import { hasRoom, hasHandler, noTurns } from "../task/queue.ts";
+import { createRecord } from "../task/create-record.ts";
+import { hasHandler, noTurns } from "../task/queue.ts";
 import type { TaskRecord, ParentTask } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { Facts } from "./facts.ts";
 import { planSecret, rekey, releaseKey } from "./plan-keys.ts";
-import { planOutbox, deliveriesForDeleted, deliveriesForNew, deliveryWrites } from "./plan-outbox.ts";
+import { inserting, planNewTask } from "./plan-new-task.ts";
+import { planOutbox, deliveriesForDeleted, deliveryWrites } from "./plan-outbox.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 import { extended } from "../task/expiry.ts";
 import type { JournalEntry } from "../task/journal.ts";
@@ -21,7 +22,7 @@ export function planFor(command: TaskCommand, facts: Facts): Plan {
 function decided(command: TaskCommand, facts: Facts): Plan {
   switch (command.type) {
     case "create":
-      return create(command, facts);
+      return planNewTask(command, facts);
     case "claim":
       return claim(command, facts);
     case "reclaim":
@@ -71,30 +72,6 @@ function decided(command: TaskCommand, facts: Facts): Plan {
     default:
       return change(command, facts);
   }
-}
-
-function create(command: TaskCommand<"create">, { sameKey, usage, owner }: Facts): Plan {
-  if (sameKey !== undefined) {
-    if (!isSameCall(sameKey, command)) return refused("conflict");
-    return { result: { ok: true, created: false, task: sameKey }, writes: [], changes: [] };
-  }
-  if (!fits(command, usage)) return refused("quota");
-  const { journal = [], request } = command;
-  const task = { ...createRecord(command, owner), journalled: journal.length > 0 };
-  const { id, version } = task;
-  const save: readonly TableWrite[] =
-    journal.length === 0 ? [] : [{ do: "save", before: task, task, journal, outcome: null }];
-  return {
-    result: { ok: true, created: true, task },
-    writes: [{ do: "insert", task, request }, ...save, ...deliveriesForNew(task)],
-    changes: [{ id, version }],
-  };
-}
-
-function fits({ quota }: TaskCommand<"create">, usage: Facts["usage"]): boolean {
-  if (quota === undefined || usage === undefined) return true;
-  const { total, ofPrincipal } = usage;
-  return hasRoom(total, quota.total) && (ofPrincipal === null || hasRoom(ofPrincipal, quota.perPrincipal));
 }
 
 function claim(
@@ -249,14 +226,14 @@ export function callTool(command: TaskCommand<"call_tool">, { task: before, entr
   const decision = decide(before, command, { owner, entry: lookUp(entries) });
   if (!decision.ok) return refused(decision.reason);
   const { task } = decision;
-  const { key, child, request, now, cancelGraceMs } = command;
+  const { key, child, request, journal = [], now, cancelGraceMs } = command;
   const parent: ParentTask = { id: task.id, key, root: task.parent?.root ?? task.id, cancelGraceMs };
-  const made = createRecord({ task: child, token: null, now, forAnyOwner: true }, owner, parent);
+  const fresh = createRecord({ task: child, token: null, now, forAnyOwner: true }, owner, parent);
+  const made = { ...fresh, journalled: journal.length > 0 };
   const { writes, changes } = saving([decision]);
   return {
     result: { ok: true, task },
-    // The insert comes first, since it can fail.
-    writes: [{ do: "insert", task: made, request }, ...writes],
+    writes: [...inserting(made, request, journal), ...writes],
     changes: [...changes, { id: made.id, version: made.version, isRelative: true }],
   };
 }

@@ -33,6 +33,11 @@ export interface TaskCommands extends DeliveryCommands {
     readonly quota?: Quota;
     /** Initial journal entries: ended entries of a task that ran before. */
     readonly journal?: readonly JournalEntry[];
+    /**
+     * The finished task that this one, which has no idempotency key and no quota, runs again; the same write says so there. Refused as
+     * `state` before its end, and as `retried` if it was run again before, unless `again`.
+     */
+    readonly retryOf?: { readonly id: string; readonly again?: true };
   };
   /** `limited`: the task counts toward its handler's limit while it runs. `version`: that of its handler's tool. */
   start: { readonly id: string; readonly token: string; readonly limited?: true; readonly version?: number };
@@ -133,6 +138,8 @@ export interface TaskCommands extends DeliveryCommands {
     readonly requestHash: string;
     readonly child: NewTask;
     readonly request: TaskRequest;
+    /** Initial journal entries of the task: ended entries of the task of an earlier call. */
+    readonly journal?: readonly JournalEntry[];
     /** How long the handler of that task may continue once this one has ended or is to be cancelled (ms). */
     readonly cancelGraceMs: number;
     /** Set if the handler then rests. */
@@ -310,6 +317,8 @@ export type Refusal =
   | "fenced"
   /** the state does not allow it, for a reason other than these */
   | "state"
+  /** an operator has run the task again before */
+  | "retried"
   /** the journal already contains the key */
   | "duplicate"
   /** the limit on the number of tasks is reached */

@@ -59,8 +59,10 @@ export interface Origin {
   readonly received?: readonly ReceivedPart[];
   /** For a server's question: the server's own task that asks, by its id there. */
   readonly askedBy?: string;
-  /** The task that an operator retried as this one. */
+  /** The task that an operator retried as this one; for the task of a call, the failed one that it takes up. */
   readonly retryOf?: string;
+  /** What the idempotency keys of its steps begin with; left out: its id. */
+  readonly stepKeys?: string;
   /** For a task that another task made: the number of tasks above it. */
   readonly depth?: number;
   /** The scopes that tool calls by the task need, by tool name; set if the request was subject to scopes. */
@@ -185,6 +187,8 @@ export interface TaskRecord {
   readonly notifies?: readonly string[];
   /** The first delivery of its result to its requestor; left out before. It is no change of the task. */
   readonly retrieved?: Retrieval;
+  /** The task as which an operator ran this finished one again last; left out before. */
+  readonly retriedAs?: string;
 }
 
 /** A delivery of a task's result. */

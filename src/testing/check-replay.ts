@@ -215,7 +215,7 @@ async function replayHandler(
     webhooks: [],
   };
   const run = new ReplayedRun({
-    ...ofTask(record, tool, services),
+    ...ofTask(record, origin, tool, services),
     lines: new TaskLines({ limits: options }),
   });
   const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host: {} });

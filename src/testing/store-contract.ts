@@ -1,4 +1,5 @@
 import { adminCases, listCases } from "./admin-cases.ts";
+import { bulkCases } from "./bulk-cases.ts";
 import { callCancelCases, callCases } from "./call-cases.ts";
 import { callerCases, sharedCallerCases } from "./caller-cases.ts";
 import { changeFeedCases, outboxCases } from "./outbox-cases.ts";
@@ -77,6 +78,7 @@ const casesOfAll = [
   textCases,
   versionCases,
   adminCases,
+  bulkCases,
   outboxCases,
   reportCases,
 ].flat();

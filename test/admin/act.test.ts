@@ -191,7 +191,10 @@ it("does the same to many, or only says to which", async () => {
   expect(rest).toMatchObject({ done: ids.slice(0, 30).toReversed(), next: null });
   for (const id of [...some.created, ...rest.created]) await process.ended(id);
   expect((await admin.counts()).tools).toMatchObject([{ tool: "publish", completed: 130, failed: 130 }]);
-  expect(await ann.bulk("delete", { tool: "publish" }, { limit: 1_000 })).toMatchObject({ refused: [] });
+  for (const retried of [false, true])
+    expect(await ann.bulk("delete", { tool: "publish", retried }, { limit: 1_000 })).toMatchObject({
+      refused: [],
+    });
   expect((await admin.list()).tasks).toEqual([]);
   await expect(ann.bulk("cancel", {}, { limit: 0 })).rejects.toMatchObject({ code: "invalid_params" });
   await expect(ann.bulk("extend", {})).rejects.toMatchObject({ code: "invalid_params" });

@@ -17,6 +17,7 @@ import { FakeClock, rest } from "../../src/testing/clocks.ts";
 
 const names = {
   taskId: "task-a",
+  stepKeys: "task-a",
   wireId: "task-a",
   attempt: 1,
   versions: { task: 1, code: 1 },

@@ -11,7 +11,7 @@ export const bulkActions: readonly BulkAction[] = ["cancel", "retry", "delete", 
 export function taskQuery(query: Query): TaskQuery {
   const states = query.states("state");
   const [tool, principal, text] = [query.text("tool"), query.text("principal"), query.text("text")];
-  const owner = query.text("owner");
+  const [owner, retried] = [query.text("owner"), query.boolean("retried")];
   const [createdFrom, createdBefore] = [query.number("createdFrom"), query.number("createdBefore")];
   const [limit, after, nobody] = [query.number("limit"), query.text("after"), query.boolean("nobody")];
   if (nobody === true && principal !== undefined)
@@ -25,6 +25,7 @@ export function taskQuery(query: Query): TaskQuery {
     ...(createdFrom !== undefined && { createdFrom }),
     ...(createdBefore !== undefined && { createdBefore }),
     ...(text !== undefined && { text }),
+    ...(retried !== undefined && { retried }),
     ...(limit !== undefined && { limit }),
     ...(after !== undefined && { after }),
   };
@@ -40,9 +41,10 @@ export function answersIn(body: unknown): Readonly<Record<string, unknown>> {
 }
 
 export function retryOptions(body: unknown): RetryOptions {
-  const fields = new Fields(body, ["arguments", "keepUpTo"]);
-  const keepUpTo = fields.text("keepUpTo");
+  const fields = new Fields(body, ["arguments", "keepUpTo", "fromStart"]);
+  const [keepUpTo, fromStart] = [fields.text("keepUpTo"), fields.boolean("fromStart")];
   return {
+    ...(fromStart !== undefined && { fromStart }),
     ...(fields.has("arguments") && { arguments: fields.value("arguments") }),
     ...(keepUpTo !== undefined && { keepUpTo }),
   };
@@ -75,11 +77,11 @@ export function bulkRequest(body: unknown): BulkRequest {
 }
 
 function selectionIn(value: unknown): TaskSelection {
-  const names = ["states", "tool", "principal", "owner", "createdFrom", "createdBefore", "text"];
+  const names = ["states", "tool", "principal", "owner", "createdFrom", "createdBefore", "text", "retried"];
   const fields = new Fields(value, names, "selection");
   const states = fields.list("states")?.map(stateNamed);
   const [tool, principal, text] = [fields.text("tool"), fields.textOrNull("principal"), fields.text("text")];
-  const owner = fields.text("owner");
+  const [owner, retried] = [fields.text("owner"), fields.boolean("retried")];
   const [createdFrom, createdBefore] = [fields.number("createdFrom"), fields.number("createdBefore")];
   return {
     ...(states && { states }),
@@ -89,6 +91,7 @@ function selectionIn(value: unknown): TaskSelection {
     ...(createdFrom !== undefined && { createdFrom }),
     ...(createdBefore !== undefined && { createdBefore }),
     ...(text !== undefined && { text }),
+    ...(retried !== undefined && { retried }),
   };
 }
 

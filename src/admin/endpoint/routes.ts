@@ -82,6 +82,10 @@ const listed: AdminRoute = {
     },
     createdBefore: { description: "Tasks created before this time, in epoch milliseconds.", schema: whole },
     text: { description: "Tasks whose status text contains this, ignoring case.", schema: text },
+    retried: {
+      description: "If true, tasks that were run again as others; if false, the rest.",
+      schema: { type: "boolean" },
+    },
     limit: limit(1_000, 50),
     after: { description: "The next of the previous page.", schema: text },
   },
@@ -228,10 +232,10 @@ export const routes: readonly AdminRoute[] = [
     method: "POST",
     path: "/tasks/{id}/retry",
     operation: "retryTask",
-    summary: "Run a finished task again as a new task",
+    summary: "Run a finished task again as a new task, which goes on from what succeeded",
     body: "RetryOptions",
     answer: summary,
-    faults: ["unknown_task", "unfinished"],
+    faults: ["unknown_task", "unfinished", "finished"],
     run: async ({ acts, name, body }) => acts().retry(name, retryOptions(body)),
   },
   {

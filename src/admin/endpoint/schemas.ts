@@ -120,6 +120,7 @@ const summary: Members<TaskSummary> = {
   error: textOrNull,
   owner: textOrNull,
   parent: textOrNull,
+  retriedAs: textOrNull,
 };
 
 const lines: Schema = listOf({ type: "object" });
@@ -244,7 +245,11 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Nothing: { type: "object", additionalProperties: false },
   Answers: taken(objectOf<{ answers: unknown }>({ answers: { type: "object" } })),
   RetryOptions: taken(
-    objectOf<RetryOptions>({ arguments: anything, keepUpTo: text }, ["arguments", "keepUpTo"]),
+    objectOf<RetryOptions>({ arguments: anything, keepUpTo: text, fromStart: yesOrNo }, [
+      "arguments",
+      "keepUpTo",
+      "fromStart",
+    ]),
   ),
   Extension: taken(objectOf<{ until: number | null }>({ until: { type: ["number", "null"] } })),
   TaskSelection: taken(
@@ -257,8 +262,9 @@ export const schemas: Readonly<Record<string, Schema>> = {
         createdFrom: { type: "number" },
         createdBefore: { type: "number" },
         text,
+        retried: yesOrNo,
       },
-      ["states", "tool", "principal", "owner", "createdFrom", "createdBefore", "text"],
+      ["states", "tool", "principal", "owner", "createdFrom", "createdBefore", "text", "retried"],
     ),
   ),
   BulkOptions: taken(

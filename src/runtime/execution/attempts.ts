@@ -105,7 +105,7 @@ export class Attempts implements TaskHolder, AttemptHost {
     if (task.parent === null && request === undefined) this.#services.traces?.keep(task.id, origin.trace);
     const trace = RunTrace.ofTask(this.#services.telemetry, task, origin.trace);
     const run = new Run({
-      ...ofTask(task, tool, this.#services),
+      ...ofTask(task, origin, tool, this.#services),
       lines,
       slots: slots.of(task.principal),
       limit: workLimitOf(tool, timers),

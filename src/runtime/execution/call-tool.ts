@@ -91,6 +91,7 @@ export class Calls {
     const validated = await validateArguments(tool, args ?? {});
     if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
     const { capabilities, caller, toolScopes } = origin;
+    const stepKeys = requestHash(run.stepKeys, key);
     const trace = run.trace?.called(key, name) ?? origin.trace;
     const made = newTask(
       {
@@ -101,6 +102,8 @@ export class Calls {
         origin: {
           capabilities,
           depth,
+          // Those of the same call in another run of this handler, whether as another attempt or as another task.
+          stepKeys,
           ...(caller && { caller }),
           ...(trace && { trace }),
           ...(toolScopes && { toolScopes }),

@@ -76,7 +76,7 @@ export class CancelledTasks {
     const loaded = await loadTask(record, services, this.#stopped.signal);
     const { origin, entries } = loaded;
     const run = new Run({
-      ...ofTask(record, tool, services),
+      ...ofTask(record, origin, tool, services),
       lines: linesOf(record, loaded, tool, services),
     });
     const host: AttemptHost = {

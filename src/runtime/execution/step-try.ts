@@ -118,7 +118,7 @@ async function nextTry<T>(
 
 async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
   effects.onStepRun?.(run.taskId, key);
-  const idempotencyKey = `${run.taskId}:${key}`;
+  const idempotencyKey = `${run.stepKeys}:${key}`;
   const once = (signal: AbortSignal, limit?: AbortSignal): Promise<T> =>
     inStep(run, { step: key, ...(limit && { limit }) }, async () => fn({ idempotencyKey, signal }));
   if (timeoutMs === undefined) return once(run.signal);

@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalKey } from "../../task/journal.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { Origin, TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { OwnContext } from "../own-context.ts";
@@ -19,6 +19,8 @@ import { WorkLimit, type WorkLimitSetup } from "./work-limit.ts";
 
 export interface RunSetup {
   readonly taskId: string;
+  /** What the idempotency keys of its steps begin with. */
+  readonly stepKeys: string;
   readonly wireId: string;
   readonly attempt: number;
   /** For code that asks which version the task began with. */
@@ -40,11 +42,16 @@ export interface RunSetup {
 /** What a run has from its task, its tool and its runtime. */
 export function ofTask(
   { id, wireId, attempt, toolVersion }: Pick<TaskRecord, "id" | "wireId" | "attempt" | "toolVersion">,
+  { stepKeys = id }: Pick<Origin, "stepKeys">,
   tool: Tool,
   { inOwnContext, options }: Pick<Services, "inOwnContext" | "options">,
-): Pick<RunSetup, "taskId" | "wireId" | "attempt" | "versions" | "maxBodyBytes" | "inOwnContext"> {
+): Pick<
+  RunSetup,
+  "taskId" | "stepKeys" | "wireId" | "attempt" | "versions" | "maxBodyBytes" | "inOwnContext"
+> {
   const versions = runVersions(tool, { toolVersion });
-  return { taskId: id, wireId, attempt, versions, maxBodyBytes: options.maxBodyBytes, inOwnContext };
+  const { maxBodyBytes } = options;
+  return { taskId: id, stepKeys, wireId, attempt, versions, maxBodyBytes, inOwnContext };
 }
 
 /** The same for a run that begins without a task; a task that is made for it has this id. */
@@ -53,7 +60,7 @@ export function withoutTask(
   tool: Tool,
   services: Pick<Services, "inOwnContext" | "options">,
 ): ReturnType<typeof ofTask> {
-  return ofTask({ id, wireId: id, attempt: 1, toolVersion: tool.version }, tool, services);
+  return ofTask({ id, wireId: id, attempt: 1, toolVersion: tool.version }, {}, tool, services);
 }
 
 /**
@@ -62,6 +69,7 @@ export function withoutTask(
  */
 export class Run {
   readonly taskId: string;
+  readonly stepKeys: string;
   readonly wireId: string;
   readonly attempt: number;
   readonly versions: RunVersions;
@@ -79,6 +87,7 @@ export class Run {
 
   constructor(setup: RunSetup) {
     this.taskId = setup.taskId;
+    this.stepKeys = setup.stepKeys;
     this.wireId = setup.wireId;
     this.attempt = setup.attempt;
     this.versions = setup.versions;

@@ -211,6 +211,7 @@ export const taskTable = new Table<TaskRecord>("task", {
     crashes: anInteger,
     outcomeKind: orNull(checkedName(outcomeKinds)),
     retrieved: orNone(json<Retrieval>(isRetrieval)),
+    retriedAs: orNone(aText),
   },
   search: {
     proof: { type: "text", isNullable: true, write: (record, codec) => codec.proofOf(proofPlace(record)) },

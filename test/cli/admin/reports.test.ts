@@ -25,6 +25,7 @@ const failed: TaskSummary = {
   error: "The disk of host-17 is full while 2026-10 is exported: nothing was written",
   owner: null,
   parent: null,
+  retriedAs: null,
 };
 const asking: TaskSummary = {
   ...failed,

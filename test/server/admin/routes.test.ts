@@ -82,7 +82,7 @@ it.each(Object.entries(stores))("lets operators act, and records who did, on %s"
   await act.resume("ok");
   await act.delete(again.id);
   await expect(tasks.admin.show(again.id)).rejects.toMatchObject({ code: "unknown_task" });
-  const selection = { tool: "fails", states: ["failed"] } as const;
+  const selection = { tool: "fails", states: ["failed"], retried: true } as const;
   expect(await act.bulk("delete", selection, { dryRun: true })).toMatchObject({ done: [failed] });
   expect(await act.bulk("extend", selection, { until, limit: 10 })).toMatchObject({ done: [failed] });
   expect(await act.bulk("delete", selection)).toMatchObject({ done: [failed], refused: [], next: null });

@@ -105,8 +105,9 @@ const members: {
   outcomeKind: fc.constantFrom("result", "error_result", "error", null),
   notifies: fc.array(fc.stringMatching(/^[a-z]+$/), { minLength: 1 }),
   retrieved: fc.record({ at: time, via: text }, { noNullPrototype: true }),
+  retriedAs: text,
 };
-const { notifies: _, retrieved: __, ...required } = members;
+const { notifies: _, retrieved: __, retriedAs: ___, ...required } = members;
 const record: fc.Arbitrary<TaskRecord> = fc.record(members, {
   requiredKeys: Object.keys(required) as (keyof typeof required)[],
   noNullPrototype: true,

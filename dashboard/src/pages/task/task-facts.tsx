@@ -89,6 +89,11 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
           <Link to={taskPath(retryOf)}>{retryOf}</Link>
         </Fact>
       )}
+      {task.retriedAs !== null && (
+        <Fact name="Run again as">
+          <Link to={taskPath(task.retriedAs)}>{task.retriedAs}</Link>
+        </Fact>
+      )}
       {task.traceId !== null && (
         <Fact name="Trace">
           {trace === undefined ? (

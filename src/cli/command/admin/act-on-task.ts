@@ -24,6 +24,7 @@ export async function cancelTask(context: Context, command: OneTask): Promise<Ex
 export interface RetryTaskOptions extends AdminOptions {
   readonly arguments?: string;
   readonly keepUpTo?: string;
+  readonly fromStart?: true;
 }
 
 /** `holdfast admin STORE retry ID`: prints the new task. */
@@ -31,10 +32,13 @@ export async function retryTask(
   context: Context,
   command: OneTask & { readonly options: RetryTaskOptions },
 ): Promise<ExitCode> {
-  const { arguments: given, keepUpTo } = command.options;
+  const { arguments: given, keepUpTo, fromStart } = command.options;
+  if (keepUpTo !== undefined && fromStart === true)
+    throw new UsageError("Give --keep-up-to or --from-start, not both.");
   const how: RetryOptions = {
     ...(given !== undefined && { arguments: json("--arguments", given) }),
     ...(keepUpTo !== undefined && { keepUpTo }),
+    ...(fromStart === true && { fromStart }),
   };
   return actOn(context, command, async (id, { acts }) => {
     const task = await acts().retry(id, how);

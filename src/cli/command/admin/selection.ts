@@ -15,11 +15,17 @@ export interface SelectionOptions {
   readonly olderThan?: string;
   readonly newerThan?: string;
   readonly text?: string;
+  /** Tasks that were run again as others. */
+  readonly retried?: true;
+  readonly notRetried?: true;
 }
 
 /** The tasks that options select at one time. Throws a UsageError for an invalid selection. */
 export function selectionOf(options: SelectionOptions, now: number): TaskSelection {
   const { state, tool, principal, nobody, node, olderThan, newerThan, text } = options;
+  const { retried, notRetried } = options;
+  if (retried === true && notRetried === true)
+    throw new UsageError("Give --retried or --not-retried, not both.");
   if (principal !== undefined && nobody === true)
     throw new UsageError("Give --principal or --nobody, not both.");
   return {
@@ -31,12 +37,14 @@ export function selectionOf(options: SelectionOptions, now: number): TaskSelecti
     ...(newerThan !== undefined && { createdFrom: now - readTimeSpan("--newer-than", newerThan) }),
     ...(olderThan !== undefined && { createdBefore: now - readTimeSpan("--older-than", olderThan) }),
     ...(text !== undefined && { text }),
+    ...(retried === true && { retried }),
+    ...(notRetried === true && { retried: false }),
   };
 }
 
 /** As command-line options, for messages. */
 export function selectionText({ state = [], ...others }: SelectionOptions): string {
-  const { tool, principal, nobody, node, olderThan, newerThan, text } = others;
+  const { tool, principal, nobody, node, olderThan, newerThan, text, retried, notRetried } = others;
   const parts = [
     ...state.map((one) => `state ${one}`),
     tool !== undefined && `tool ${tool}`,
@@ -46,6 +54,8 @@ export function selectionText({ state = [], ...others }: SelectionOptions): stri
     olderThan !== undefined && `older than ${olderThan}`,
     newerThan !== undefined && `newer than ${newerThan}`,
     text !== undefined && `text "${text}"`,
+    retried === true && "retried",
+    notRetried === true && "not retried",
   ].filter((part) => part !== false);
   return parts.length === 0 ? "all" : parts.join(", ");
 }

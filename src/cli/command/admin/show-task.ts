@@ -100,6 +100,7 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     ["owner", task.owner],
     ["parent", task.parent],
     ["retry of", task.retryOf],
+    ["retried as", task.retriedAs],
     ["trace", task.traceId],
     ["scopes", task.requiredScopes.join(" ") || null],
     ["arguments", jsonText(task.arguments)],

@@ -13,12 +13,17 @@ interface RerunDialogProps {
   readonly onClose: () => void;
 }
 
-/** Runs an ended task again as a new one, whole or from a step on, with its arguments or others. */
+const fromStart = "from-start";
+const finished = "finished";
+/** Before the key of an entry. */
+const after = "after ";
+
+/** Runs an ended task again as a new one, from what succeeded or from the start, with its arguments or others. */
 export function RerunDialog({ task, onClose }: RerunDialogProps): JSX.Element {
   const { base, admin, session } = useServices();
   const [given] = useState(() => JSON.stringify(task.arguments, null, 2));
   const [text, setText] = useState(given);
-  const [keepUpTo, setKeepUpTo] = useState("");
+  const [start, setStart] = useState(task.retriedAs === null ? finished : fromStart);
   const [field, choice] = [useId(), useId()];
   const kept = task.timeline.filter(({ doneAt, error }) => doneAt !== null && error === null);
   const act = async (): Promise<void> => {
@@ -26,32 +31,28 @@ export function RerunDialog({ task, onClose }: RerunDialogProps): JSX.Element {
     if ("problem" in read) throw new Error(read.problem);
     const fresh = await admin.as(session.actor).retry(task.id, {
       ...(text !== given && { arguments: read.value }),
-      ...(keepUpTo !== "" && { keepUpTo }),
+      ...(start === fromStart && { fromStart: true }),
+      ...(start.startsWith(after) && { keepUpTo: start.slice(after.length) }),
     });
     notify("Started this new task.");
     navigate(`${base}${taskPath(fresh.id)}`);
   };
   return (
     <ActDialog title="Run this task again" name="Run again" act={act} onClose={onClose}>
-      <p>This starts a new task for the same caller. The old task does not change.</p>
-      {kept.length > 0 && (
-        <div class="field">
-          <label for={choice}>Start</label>
-          <select
-            id={choice}
-            value={keepUpTo}
-            onChange={({ currentTarget }) => setKeepUpTo(currentTarget.value)}
-          >
-            <option value="">from the beginning</option>
-            {kept.map(({ key }) => (
-              <option key={key} value={key}>
-                after {key}
-              </option>
-            ))}
-          </select>
-          <p class="about">Results up to this point are reused instead of being computed again.</p>
-        </div>
-      )}
+      <p>This starts a new task for the same caller. The old task stays, and names the new one.</p>
+      <div class="field">
+        <label for={choice}>Start</label>
+        <select id={choice} value={start} onChange={({ currentTarget }) => setStart(currentTarget.value)}>
+          {task.retriedAs === null && <option value={finished}>where it failed: keep what succeeded</option>}
+          {kept.map(({ key }) => (
+            <option key={key} value={`${after}${key}`}>
+              after {key}
+            </option>
+          ))}
+          <option value={fromStart}>from the start, as new</option>
+        </select>
+        <p class="about">{aboutStart(start, kept.length, text !== given)}</p>
+      </div>
       <div class="field">
         <label for={field}>Arguments</label>
         <textarea
@@ -64,4 +65,13 @@ export function RerunDialog({ task, onClose }: RerunDialogProps): JSX.Element {
       </div>
     </ActDialog>
   );
+}
+
+/** What is kept, and what is repeated. */
+function aboutStart(start: string, kept: number, hasOtherArguments: boolean): string {
+  if (start === fromStart)
+    return `Everything runs again, also what succeeded (${kept === 1 ? "1 entry" : `${kept} entries`} of the timeline), with new idempotency keys. A payment that went through is made again.`;
+  if (start.startsWith(after)) return "Results up to this point are kept. Later ones are computed again.";
+  if (hasOtherArguments) return "Results for the old arguments are not kept. Idempotency keys stay the same.";
+  return "Results of steps, questions and calls that succeeded are kept. The rest runs again, with the same idempotency keys.";
 }
