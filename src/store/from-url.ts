@@ -5,6 +5,7 @@ import type { KeyRing } from "./encryption-keys.ts";
 import { memoryStore } from "./sqlite/memory-store.ts";
 import { isPostgresUrl, postgresStoreOptions, type PostgresStoreOptions } from "./postgres/options.ts";
 import { postgresStore } from "./postgres/postgres-store.ts";
+import { takeParameter } from "./postgres/servers.ts";
 import { readPostgres } from "./postgres/read-postgres.ts";
 import { readDatabase } from "./sqlite/read-database.ts";
 import { sqliteStoreOptions, type SqliteStoreOptions } from "./sqlite/options.ts";
@@ -120,10 +121,8 @@ interface PostgresPlace {
 
 function postgresUrl(given: string): PostgresPlace | undefined {
   if (!isPostgresUrl(given)) return undefined;
-  const url = new URL(given);
-  const schema = url.searchParams.get("schema");
-  url.searchParams.delete("schema");
-  return { url: url.href, options: schema === null ? {} : { schema } };
+  const { url, value: schema } = takeParameter(given, "schema");
+  return { url, options: schema === undefined ? {} : { schema } };
 }
 
 function noStore(url: string): HoldfastError {

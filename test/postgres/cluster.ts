@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -43,11 +43,18 @@ export class Cluster {
     this.#settings = settings;
   }
 
-  static async create(settings: Settings): Promise<Cluster> {
+  /** Empty; or a standby with a copy of the data of a stopped server, which it follows as `primary_conninfo` says. */
+  static async create(settings: Settings, copied?: string): Promise<Cluster> {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-postgres-"));
     try {
       const binaries = await readableBinaries(folder);
       const data = join(folder, "data");
+      if (copied !== undefined) {
+        await cp(copied, data, { recursive: true });
+        await writeFile(join(data, "standby.signal"), "");
+        await giveAway(folder);
+        return new Cluster(folder, data, binaries, settings);
+      }
       await mkdir(data);
       await giveAway(folder);
       const args = ["-D", data, "-U", user, "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"];
@@ -57,6 +64,11 @@ export class Cluster {
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
+  }
+
+  /** The folder of its data. */
+  get data(): string {
+    return this.#data;
   }
 
   get url(): string {
@@ -108,7 +120,7 @@ export class Cluster {
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
       said = (said + chunk).slice(-10_000);
-      if (said.includes("ready to accept connections")) resolve(undefined);
+      if (/ready to accept (?:read-only )?connections/.test(said)) resolve(undefined);
     });
     child.once("exit", () => resolve(said));
     return promise;

@@ -3,19 +3,29 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 
 /**
  * What becomes of the next COMMIT, whose client is cut off: it arrives, and its answer does not; it does not arrive; or it arrives when
- * the proxy is told to `deliver` it.
+ * the proxy is told to `deliver` it, alone or with the writes that were sent together with it.
  */
-export type LostCommit = "answer" | "commit" | "late";
+export type LostCommit = "answer" | "commit" | "late" | "late writes";
 
 const commit = Buffer.from("COMMIT\0");
+/** The bytes of its message before that: the type and the length. */
+const headBytes = 5;
+/** What ends the messages of a statement, and the answers to them. */
+const sync = Buffer.from("S\0\0\0\x04");
+const ready = Buffer.from("Z\0\0\0\x05");
+
+function countOf(bytes: Buffer, part: Buffer): number {
+  return bytes.toString("latin1").split(part.toString("latin1")).length - 1;
+}
 
 /** Stands between a store and its database, and has the network fail. */
 export class DatabaseProxy implements AsyncDisposable {
   readonly url: string;
-  readonly #target: URL;
+  #target: URL;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #isSilent = false;
+  #refuses = false;
   #held: (() => void)[] = [];
   #loss: { readonly kind: LostCommit; readonly lost: () => void } | undefined;
   #passing = 0;
@@ -46,6 +56,18 @@ export class DatabaseProxy implements AsyncDisposable {
     this.deliver();
   }
 
+  /** Where new connections lead from now on, as after a change of the address. Open ones stay. */
+  lead(database: string): void {
+    this.#target = new URL(database);
+    this.#refuses = false;
+  }
+
+  /** Ends all connections, and refuses new ones until it leads somewhere. */
+  refuse(): void {
+    this.#refuses = true;
+    this.cut();
+  }
+
   /** What was held back. */
   deliver(): void {
     for (const go of this.#held.splice(0)) go();
@@ -71,6 +93,7 @@ export class DatabaseProxy implements AsyncDisposable {
   }
 
   #join(client: Socket): void {
+    if (this.#refuses) return void client.destroy();
     const database = connect({ host: this.#target.hostname, port: Number(this.#target.port || 5432) });
     for (const socket of [client, database]) {
       this.#sockets.add(socket);
@@ -103,10 +126,25 @@ export class DatabaseProxy implements AsyncDisposable {
       database.write(chunk);
       return;
     }
-    database.resume();
-    if (kind === "late") this.#held.push(() => database.write(chunk, () => database.end()));
-    client.destroy();
-    lost?.();
+    const over = (): void => {
+      client.destroy();
+      lost?.();
+    };
+    const held = kind === "late" ? chunk.indexOf(commit) - headBytes : 0;
+    if (kind?.startsWith("late") === true)
+      this.#held.push(() => database.write(chunk.subarray(held), () => database.end()));
+    if (held <= 0) {
+      database.resume();
+      return over();
+    }
+    // The writes are done before anybody can ask what became of them.
+    let missing = countOf(chunk.subarray(0, held), sync);
+    database.on("data", (answer: Buffer) => {
+      const before = missing;
+      missing -= countOf(answer, ready);
+      if (before > 0 && missing <= 0) over();
+    });
+    database.write(chunk.subarray(0, held));
   }
 
   #afterwards(go: () => void): void {

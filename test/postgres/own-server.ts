@@ -5,21 +5,38 @@ import { Supervised } from "./supervised.ts";
 export type Order = "start" | StopMode;
 
 /** … and what it says then. */
-export type Reply = { readonly url: string; readonly pid: number } | { readonly problem: string };
+export type Reply =
+  { readonly url: string; readonly pid: number; readonly data: string } | { readonly problem: string };
 
 /** A Postgres that nobody else uses. It ends with the process that started it, whatever ends that. */
 export class OwnServer implements AsyncDisposable {
   readonly #supervisor: Supervised;
   #url = "";
   #pid = Number.NaN;
+  #data = "";
 
-  private constructor(settings: Settings) {
-    this.#supervisor = new Supervised(new URL("./supervisor.ts", import.meta.url), JSON.stringify(settings));
+  private constructor(settings: Settings, copied: readonly string[]) {
+    const program = new URL("./supervisor.ts", import.meta.url);
+    this.#supervisor = new Supervised(program, JSON.stringify(settings), ...copied);
   }
 
   /** Resolves when it takes connections. Settings are those of `postgresql.conf`, beside which tests have their defaults. */
-  static async start(settings: Settings = {}): Promise<OwnServer> {
-    const server = new OwnServer(settings);
+  static start(settings: Settings = {}): Promise<OwnServer> {
+    return OwnServer.#started(settings, []);
+  }
+
+  /** Starts with a copy of the data of this server, which must be stopped, and follows what is at `url` from then on. */
+  standby(url: string): Promise<OwnServer> {
+    const { port, username } = new URL(url);
+    const settings = {
+      primary_conninfo: `host=127.0.0.1 port=${port} user=${username} application_name=standby`,
+      wal_retrieve_retry_interval: "100ms",
+    };
+    return OwnServer.#started(settings, [this.#data]);
+  }
+
+  static async #started(settings: Settings, copied: readonly string[]): Promise<OwnServer> {
+    const server = new OwnServer(settings, copied);
     try {
       await server.start();
       return server;
@@ -64,5 +81,6 @@ export class OwnServer implements AsyncDisposable {
     if ("problem" in reply) throw new Error(reply.problem);
     this.#url = reply.url;
     this.#pid = reply.pid;
+    this.#data = reply.data;
   }
 }

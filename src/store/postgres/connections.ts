@@ -2,7 +2,8 @@ import type * as Driver from "pg";
 import type { Client, Pool } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
 import { Database } from "./database.ts";
-import { messageOf } from "./postgres-error.ts";
+import { messageOf, refuseStandby } from "./postgres-error.ts";
+import { Servers } from "./servers.ts";
 
 /** How much longer a call waits than its statement may take (ms): the database reports problems better than a timer does. */
 const graceMs = 1_000;
@@ -27,14 +28,28 @@ export interface PoolSetup {
   readonly isPatient?: boolean;
 }
 
+/** A database behind a URL, whose servers may change roles. Connects nothing yet. */
+export async function openDatabase(setup: PoolSetup): Promise<Database> {
+  const servers = new Servers(setup.url);
+  return new Database(await openPool(setup, servers), setup.timeoutMs, servers);
+}
+
 /** Connections on which statements are sent without waiting for earlier ones. Connects nothing yet. */
-export async function openPool({ url, max, timeoutMs, isPatient = false }: PoolSetup): Promise<Pool> {
+export async function openPool(
+  { url, max, timeoutMs, isPatient = false }: PoolSetup,
+  servers = new Servers(url),
+): Promise<Pool> {
   const pg = await driver();
+  class CurrentClient extends pg.Client {
+    constructor(config: Driver.ClientConfig = {}) {
+      super({ ...config, connectionString: servers.current });
+    }
+  }
   // An integer of eight bytes would come as text; ours are all safe as numbers.
   const types = new pg.TypeOverrides();
   types.setTypeParser(pg.types.builtins.INT8, Number);
   return new pg.Pool({
-    connectionString: url,
+    Client: CurrentClient,
     max,
     types,
     pipeline: true,
@@ -45,17 +60,27 @@ export async function openPool({ url, max, timeoutMs, isPatient = false }: PoolS
   });
 }
 
-/** A separate connection, which stays open. */
-export async function connectDirectly(url: string, timeoutMs: number): Promise<Client> {
+/** A separate connection to the server that takes writes; it stays open. */
+export async function connectDirectly(servers: Servers, timeoutMs: number): Promise<Client> {
   const pg = await driver();
-  const client = new pg.Client({
-    connectionString: url,
-    keepAlive: true,
-    application_name: `${name} listener`,
-    connectionTimeoutMillis: timeoutMs,
+  return servers.each(async (connectionString) => {
+    const client = new pg.Client({
+      connectionString,
+      keepAlive: true,
+      application_name: `${name} listener`,
+      connectionTimeoutMillis: timeoutMs,
+      query_timeout: timeoutMs,
+    });
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      await refuseStandby(client);
+      return client;
+    } catch (error) {
+      client.connection.stream.destroy();
+      throw error;
+    }
   });
-  await client.connect();
-  return client;
 }
 
 /** A connection for work without a time limit, closed afterwards. */
@@ -64,7 +89,7 @@ export async function withPatience<T>(
   timeoutMs: number,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const database = new Database(await openPool({ url, max: 1, timeoutMs, isPatient: true }), timeoutMs);
+  const database = await openDatabase({ url, max: 1, timeoutMs, isPatient: true });
   try {
     return await work(database);
   } finally {

@@ -2,7 +2,16 @@ import type { Pool, PoolClient, QueryArrayResult } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
 import { Codecs } from "../cipher.ts";
 import type { Row } from "../row.ts";
-import { isBroken, isConnectionFault, storeFailed } from "./postgres-error.ts";
+import {
+  isBroken,
+  isConnectionFault,
+  isWrongServer,
+  refuseStandby,
+  sqlState,
+  storeFailed,
+  transactionFailed,
+} from "./postgres-error.ts";
+import type { Servers } from "./servers.ts";
 
 /** A value for a statement: arrays become arrays of the database. */
 export type SqlValue = string | number | null | readonly (string | number | null)[];
@@ -20,16 +29,24 @@ const idleTimeoutMs = 5_000;
 /** How many broken connections in a row are tolerated. */
 const mostBroken = 10;
 
-/** A store's connections to its database. */
+/**
+ * A store's connections to its database. A failover may leave open connections to a server that only reads, so each one is asked before its
+ * first use, and all of them again once a write was refused by such a server.
+ */
 export class Database implements Queries {
   readonly #pool: Pool;
   readonly #timeoutMs: number;
+  readonly #servers: Pick<Servers, "each"> | undefined;
+  /** The connections whose servers took writes when they were asked. */
+  #asked = new WeakSet<PoolClient>();
   /** How texts are stored. */
   readonly codecs = new Codecs();
 
-  constructor(pool: Pool, timeoutMs: number) {
+  /** Without `servers`, there is one. */
+  constructor(pool: Pool, timeoutMs: number, servers?: Pick<Servers, "each">) {
     this.#pool = pool;
     this.#timeoutMs = timeoutMs;
+    this.#servers = servers;
     // A broken idle connection is replaced; a user of a broken connection gets the error anyway.
     pool.on("error", () => undefined);
     pool.on("connect", (client) => client.on("error", () => undefined));
@@ -50,7 +67,8 @@ export class Database implements Queries {
       try {
         return await this.#query(sql, values);
       } catch (error) {
-        if (broken === mostBroken || !isBroken(error)) throw storeFailed(error);
+        const again = isWrongServer(error) ? broken === 0 : broken < mostBroken && isBroken(error);
+        if (!again) throw storeFailed(error);
       }
     }
   }
@@ -58,7 +76,7 @@ export class Database implements Queries {
   /** Begins a transaction. Its `BEGIN` is sent with its first statements. */
   async begin(): Promise<Transaction> {
     try {
-      return new Transaction(await this.#pool.connect(), this.#timeoutMs);
+      return new Transaction(await this.#connect(), this.#timeoutMs, (error) => this.#failed(error));
     } catch (error) {
       throw storeFailed(error);
     }
@@ -69,9 +87,50 @@ export class Database implements Queries {
   }
 
   async #query(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
-    return rowsOf(await this.#pool.query({ text: sql, values: [...values], rowMode: "array" }));
+    const client = await this.#connect();
+    try {
+      const result = await client.query({ text: sql, values: [...values], rowMode: "array" as const });
+      client.release();
+      return rowsOf(result);
+    } catch (error) {
+      client.release(this.#failed(error));
+      throw error;
+    }
+  }
+
+  #connect(): Promise<PoolClient> {
+    return this.#servers?.each(() => this.#connectOnce()) ?? this.#connectOnce();
+  }
+
+  async #connectOnce(): Promise<PoolClient> {
+    const client = await this.#pool.connect();
+    if (this.#asked.has(client)) return client;
+    try {
+      await refuseStandby(client);
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+    this.#asked.add(client);
+    return client;
+  }
+
+  /** Whether the error of a statement means that its connection is of no use any more. */
+  #failed(error: unknown): boolean {
+    if (!isWrongServer(error)) return isConnectionFault(error);
+    this.#asked = new WeakSet();
+    // Those that nobody uses now would stay open for a while.
+    for (let idle = this.#pool.idleCount; idle > 0; idle--)
+      this.#connectOnce().then(
+        (client) => client.release(),
+        () => undefined,
+      );
+    return true;
   }
 }
+
+/** The SQLSTATE of notices that are no warnings. */
+const successful = "00000";
 
 /** `commit` rejects with this if it is unknown whether the transaction was committed. */
 export class LostCommit extends HoldfastError {
@@ -83,11 +142,16 @@ export class LostCommit extends HoldfastError {
 /** A transaction on a separate connection. It ends with `commit` or `rollback`. */
 export class Transaction implements Queries {
   readonly #client: PoolClient;
+  /** Whether an error means that the connection is of no use any more. */
+  readonly #failed: (error: unknown) => boolean;
   readonly #sent: Promise<unknown>[] = [];
+  /** The first error, after which every statement fails. */
+  #cause: unknown;
   #over = false;
 
-  constructor(client: PoolClient, timeoutMs: number) {
+  constructor(client: PoolClient, timeoutMs: number, failed: (error: unknown) => boolean) {
     this.#client = client;
+    this.#failed = failed;
     // A role or database may default to another level, at which statements do not see what others did while they waited for locks.
     const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}; SET LOCAL statement_timeout = ${timeoutMs}`;
     void this.#send(client.query(begin));
@@ -96,7 +160,9 @@ export class Transaction implements Queries {
   /** A failed statement also fails the commit, so it need not be awaited. */
   query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     const statement = { text: sql, values: [...values], rowMode: "array" as const };
-    const rows = this.#send(this.#client.query(statement)).then(rowsOf);
+    const rows = this.#send(this.#client.query(statement)).then(rowsOf, (error: unknown) => {
+      throw sqlState(error) === transactionFailed ? (this.#cause ?? error) : error;
+    });
     rows.catch(() => undefined);
     return rows;
   }
@@ -104,11 +170,20 @@ export class Transaction implements Queries {
   /** Rejects with the first error of the transaction, which then has changed nothing; with `LostCommit` if that is unknown. */
   async commit(): Promise<void> {
     const before = Promise.allSettled(this.#sent);
-    const commit = this.#send(this.#client.query("COMMIT"));
+    let warning: unknown;
+    const onNotice = (notice: { readonly code: string | undefined }): void => {
+      if (notice.code !== successful) warning = notice;
+    };
+    this.#client.on("notice", onNotice);
+    const commit = this.#send(this.#client.query("COMMIT")).finally(() =>
+      this.#client.off("notice", onNotice),
+    );
     try {
       for (const each of await before) if (each.status === "rejected") throw each.reason;
       const { command } = await commit;
       if (command !== "COMMIT") throw new Error(`COMMIT was answered with ${command}`);
+      // Somebody cancelled the wait for a synchronous standby: the commit is on this server, and perhaps nowhere else.
+      if (warning !== undefined) throw new LostCommit(warning);
       this.#release();
     } catch (error) {
       await commit.catch(() => undefined);
@@ -129,7 +204,7 @@ export class Transaction implements Queries {
   }
 
   #send<Result>(sent: Promise<Result>): Promise<Result> {
-    sent.catch(() => undefined); // `commit` reports it
+    sent.catch((error: unknown) => (this.#cause ??= error)); // `commit` reports it
     this.#sent.push(sent);
     return sent;
   }
@@ -137,7 +212,7 @@ export class Transaction implements Queries {
   #release(error?: unknown): void {
     if (this.#over) return;
     this.#over = true;
-    this.#client.release(error !== undefined && isConnectionFault(error));
+    this.#client.release(error !== undefined && this.#failed(error));
   }
 }
 

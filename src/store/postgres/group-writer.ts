@@ -3,7 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
 import { adminStatements, type AdminStatements } from "./admin-sql.ts";
-import { LostCommit, type Database, type SqlValue, type Transaction, type Queries } from "./database.ts";
+import { LostCommit, type Database, type SqlValue, type Transaction } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
 import { LockedTasks } from "./locked-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
@@ -15,6 +15,7 @@ import {
   isFaultOfData,
   isKeyTaken,
   isWorthRepeating,
+  isWrongServer,
   storeFailed,
   lockTimeout,
   sqlState,
@@ -89,7 +90,11 @@ export class GroupWriter {
         if (error instanceof InDoubt) throw error;
         if (sqlState(error) === lockTimeout) await this.#locked.find(commands);
         looksForTaken ||= isKeyTaken(error);
-        const again = error instanceof NearLimit || isWorthRepeating(error) || isBroken(error);
+        const again =
+          error instanceof NearLimit ||
+          isWorthRepeating(error) ||
+          isBroken(error) ||
+          (isWrongServer(error) && tries === 1);
         if (isFaultOfData(error) && (!isKeyTaken(error) || tries === mostTries))
           return this.#separately(commands, error);
         if (!again || tries === mostTries || performance.now() > until) throw storeFailed(error);
@@ -142,7 +147,7 @@ export class GroupWriter {
           throw error;
         }
       });
-      if (tables.writes.isEmpty) {
+      if (tables.writes.isEmpty && !answers.some(namesExisting)) {
         await transaction.rollback();
         return { answers, changes };
       }
@@ -181,7 +186,7 @@ export class GroupWriter {
       if (!(error instanceof LostCommit)) throw error;
       const { database } = this.#setup;
       const otherwise = refused(group.answers.length, error);
-      throw new InDoubt(group, otherwise, error, () => this.#commits.has(database, xid));
+      throw new InDoubt(group, otherwise, error, () => this.#commits.settle(database, xid));
     }
   }
 }
@@ -191,20 +196,28 @@ export class InDoubt extends HoldfastError {
   /** The answers if it was committed, and if it was not. */
   readonly group: CommittedGroup;
   readonly otherwise: CommittedGroup;
-  /** Whether it was committed; undefined while it is in progress. Rejects if the database does not answer. */
-  readonly wasCommitted: () => Promise<boolean | undefined>;
+  /** Whether it was committed, after which that is settled. Rejects while it is unknown. */
+  readonly wasCommitted: () => Promise<boolean>;
 
   constructor(
     group: CommittedGroup,
     otherwise: CommittedGroup,
     cause: HoldfastError,
-    wasCommitted: () => Promise<boolean | undefined>,
+    wasCommitted: () => Promise<boolean>,
   ) {
     super("store_failed", cause.message, { cause });
     this.group = group;
     this.otherwise = otherwise;
     this.wasCommitted = wasCommitted;
   }
+}
+
+/**
+ * A task that others made is acknowledged: that they were not told so may mean that their commit still waits for a standby. The commit of
+ * this group comes after theirs.
+ */
+function namesExisting(answer: Answer): boolean {
+  return "result" in answer && answer.result.ok && "created" in answer.result && !answer.result.created;
 }
 
 const nothing: CommittedGroup = { answers: [], changes: [] };
@@ -222,7 +235,8 @@ const mostMarks = 100;
 
 /**
  * The last committed transactions of an owner, each with a mark that the transaction wrote itself. The database's own status of a
- * transaction number proves nothing: after a crash, numbers that are not in its log are assigned again.
+ * transaction number proves nothing: after a crash, numbers that are not in its log are assigned again. Nor does its list of locks: a
+ * transaction may still be on its way.
  */
 export class Commits {
   readonly #sql: ReturnType<typeof commitStatements>;
@@ -245,12 +259,25 @@ export class Commits {
     };
   }
 
-  /** Whether a transaction was committed; undefined while it is in progress. Rejects if the database does not answer. */
-  async has(database: { readonly read: Queries["query"] }, xid: string): Promise<boolean | undefined> {
-    const [underWay] = await database.read(this.#sql.isUnderWay, [xid]);
-    if (underWay !== undefined) return undefined;
-    const [mark] = await database.read(this.#sql.isMarked, [this.#owner, xid]);
-    return mark !== undefined;
+  /**
+   * Whether a transaction was committed, after which that is settled: a missing mark is inserted, so that the transaction cannot commit any
+   * more; one that is there is updated. Either is a commit of its own, as durable as the database is set to make any, so it waits for a
+   * standby that has not got the transaction yet, and fails on one. A read would show what a failover still undoes. Rejects while that is
+   * unknown.
+   */
+  async settle(database: Pick<Database, "begin">, xid: string): Promise<boolean> {
+    const transaction = await database.begin();
+    try {
+      const [[missing]] = await Promise.all([
+        transaction.query(this.#sql.markMissing, [this.#owner, xid]),
+        transaction.query(this.#sql.touch, [this.#owner, xid]),
+        transaction.commit(),
+      ]);
+      this.#marks.push(xid);
+      return missing === undefined;
+    } finally {
+      await transaction.rollback();
+    }
   }
 }
 
@@ -259,8 +286,8 @@ export function commitStatements({ committed }: Names) {
   return {
     mark: `INSERT INTO ${committed} (owner, xid) VALUES ($1, $2)`,
     unmark: `DELETE FROM ${committed} WHERE owner = $1 AND xid = ANY($2::bigint[])`,
-    isMarked: `SELECT 1 FROM ${committed} WHERE owner = $1 AND xid = $2`,
-    isUnderWay: `SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND transactionid = ($1::text::xid8)::xid
-      AND mode = 'ExclusiveLock' AND granted`,
+    /** Waits for a transaction that is under way and has written the mark. */
+    markMissing: `INSERT INTO ${committed} (owner, xid) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
+    touch: `UPDATE ${committed} SET xid = xid WHERE owner = $1 AND xid = $2`,
   };
 }

@@ -1,6 +1,5 @@
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import { openPool, unusableAt, withPatience } from "./connections.ts";
-import { Database } from "./database.ts";
+import { openDatabase, unusableAt, withPatience } from "./connections.ts";
 import { migrateSchema, usableVersion } from "./migrate.ts";
 import { defaultSchema, namesIn, queueSchema, type Names } from "./names.ts";
 import { loadQueueLibrary } from "./queue-library.ts";
@@ -71,7 +70,7 @@ export async function migratePostgres(
 }
 
 async function versionAt(url: string, names: Names): Promise<number> {
-  const database = new Database(await openPool({ url, max: 1, timeoutMs }), timeoutMs);
+  const database = await openDatabase({ url, max: 1, timeoutMs });
   try {
     return (await usableVersion(database, names)).version;
   } finally {

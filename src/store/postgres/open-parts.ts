@@ -1,9 +1,10 @@
+import type { Client } from "pg";
 import type { StoreOwner } from "../../task/queue.ts";
 import { refuseWhileLoading } from "../load-mark.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import { ChangeChannel } from "./change-channel.ts";
-import { connectDirectly, openPool, unusableAt, withPatience } from "./connections.ts";
-import { Database } from "./database.ts";
+import { connectDirectly, openDatabase, unusableAt, withPatience } from "./connections.ts";
+import type { Database } from "./database.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { loadMark } from "./load-mark.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
@@ -15,6 +16,7 @@ import { messageOf } from "./postgres-error.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import type { PostgresSessions } from "./postgres-sessions.ts";
 import { loadQueueLibrary } from "./queue-library.ts";
+import { Servers } from "./servers.ts";
 import type { WakeQueue } from "./wake-queue.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { countLock, usageStatements } from "./usage-sql.ts";
@@ -53,7 +55,7 @@ export async function openParts(setup: OpenSetup): Promise<OpenParts> {
   const { url, settings, names } = setup;
   const { timeoutMs, maxConnections, migrate } = settings;
   try {
-    const database = new Database(await openPool({ url, max: maxConnections, timeoutMs }), timeoutMs);
+    const database = await openDatabase({ url, max: maxConnections, timeoutMs });
     const patiently = (): Promise<unknown> =>
       withPatience(url, timeoutMs, (patient) => migrateSchema(patient, names));
     try {
@@ -93,7 +95,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const channel = new ChangeChannel({
     names,
     owner: owner.id,
-    connect: directUrl === null ? undefined : () => connectDirectly(directUrl, timeoutMs),
+    connect: connectTo(directUrl, timeoutMs),
     database,
     pollIntervalMs,
     onListening,
@@ -129,6 +131,13 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await database.close();
   };
   return { owner: owner.id, database, owners, reader, queue, channel, wakes, close };
+}
+
+/** Opens connections that bypass a pooler; undefined if there are none. */
+function connectTo(directUrl: string | null, timeoutMs: number): (() => Promise<Client>) | undefined {
+  if (directUrl === null) return undefined;
+  const servers = new Servers(directUrl);
+  return () => connectDirectly(servers, timeoutMs);
 }
 
 /** A load that began meanwhile has seen the owner, or is seen here. */

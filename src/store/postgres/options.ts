@@ -9,6 +9,7 @@ import {
 } from "../../options/options.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { defaultSchema, isSchema } from "./names.ts";
+import { serversOf } from "./servers.ts";
 
 /** A week: far below the limits of timers and the database, which treat longer times as none. */
 const longestMs = 7 * 24 * 3_600_000;
@@ -91,5 +92,5 @@ export function settingsOf(url: string, options: PostgresStoreOptions): Settings
 }
 
 export function isPostgresUrl(given: string): boolean {
-  return /^postgres(?:ql)?:\/\//i.test(given) && URL.canParse(given);
+  return /^postgres(?:ql)?:\/\//i.test(given) && serversOf(given).every((url) => URL.canParse(url));
 }

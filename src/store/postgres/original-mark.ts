@@ -1,12 +1,13 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { refuseWhileLoading } from "../load-mark.ts";
 import type { Row } from "../row.ts";
-import { openPool } from "./connections.ts";
-import { Database, type Queries } from "./database.ts";
+import { openDatabase } from "./connections.ts";
+import type { Queries } from "./database.ts";
 import { loadTable, selectTableNames } from "./load-mark.ts";
 import { namesIn, type Names } from "./names.ts";
 import { living } from "./owner-sql.ts";
 import { sqlState } from "./postgres-error.ts";
+import { withDatabase } from "./servers.ts";
 import { tableIn } from "./whole-schema.ts";
 
 /** The schema that was dumped. */
@@ -106,9 +107,8 @@ async function ownersOf(
   leaseMs: number,
 ): Promise<readonly string[]> {
   if (original.database === own.database && original.schema === own.schema) return [];
-  const at = new URL(url);
-  at.pathname = `/${encodeURIComponent(original.database)}`;
-  const database = new Database(await openPool({ url: at.href, max: 1, timeoutMs }), timeoutMs);
+  const at = withDatabase(url, original.database);
+  const database = await openDatabase({ url: at, max: 1, timeoutMs });
   try {
     const names = namesIn(original.schema);
     if ((await originalAt(database, names)).oid !== original.oid) return [];

@@ -1,3 +1,4 @@
+import type { Client } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
 
 /** The SQLSTATE of an error that Postgres reported; undefined for any other error. */
@@ -33,6 +34,31 @@ export function isConnectionFault(error: unknown): boolean {
   return /^(?:08|57P)/.test(state) || state === "25P03";
 }
 
+/**
+ * Whether the server takes no writes: it is a standby, or was set to read-only. Its connections are of no use, however well they work. Some
+ * functions fail there with states that stand for other faults too.
+ */
+export function isWrongServer(error: unknown): boolean {
+  const state = sqlState(error);
+  return (
+    state === "25006" ||
+    ((state === "0A000" || state === "XX000") && / during recovery/.test(messageOf(error)))
+  );
+}
+
+/** A later statement of a transaction that has failed: its error says nothing of the cause. */
+export const transactionFailed = "25P02";
+
+/** Rejects with `store_failed` if the server of a connection is a standby. */
+export async function refuseStandby(client: Pick<Client, "query">): Promise<void> {
+  const { rows } = await client.query<[boolean]>({ text: "SELECT pg_is_in_recovery()", rowMode: "array" });
+  if (rows[0]?.[0] !== true) return;
+  throw new HoldfastError(
+    "store_failed",
+    "The address of the database leads to a standby, which takes no writes. Give it that of the primary server, or the hosts of all servers, separated by commas.",
+  );
+}
+
 /** Whether a connection broke that seemed to be open: another one may work. */
 export function isBroken(error: unknown): boolean {
   return isConnectionFault(error) && !messageOf(error).includes("timeout");
@@ -41,6 +67,10 @@ export function isBroken(error: unknown): boolean {
 /** `store_failed` with the cause. An error with a code of its own stays: it is more specific. */
 export function storeFailed(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
+  if (isWrongServer(error)) {
+    const problem = `The database takes no writes now: ${messageOf(error)}.`;
+    return new HoldfastError("store_failed", problem, { cause: error });
+  }
   const isAway = isConnectionFault(error) && !isFaultOfData(error);
   const problem = isAway ? "does not answer" : "refused a statement";
   return new HoldfastError("store_failed", `The database ${problem}: ${messageOf(error)}.`, { cause: error });

@@ -43,7 +43,8 @@ import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
 
 /**
  * A store in a Postgres database (14 or later), for any number of processes on any number of machines. It needs the package `pg`. The URL
- * may be that of a pooler in transaction mode, if you also set `directUrl`.
+ * may be that of a pooler in transaction mode, if you also set `directUrl`. It may have several hosts, separated by commas: the server that
+ * takes writes is used, also after a failover.
  *
  * Throws `configuration` for an invalid option.
  */

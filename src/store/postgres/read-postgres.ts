@@ -1,8 +1,7 @@
 import type { StoredTasks } from "../export-journal.ts";
 import type { KeyRing } from "../encryption-keys.ts";
 import { Protection } from "../protection.ts";
-import { openPool, unusableAt } from "./connections.ts";
-import { Database } from "./database.ts";
+import { openDatabase, unusableAt } from "./connections.ts";
 import { prepareSchema } from "./migrate.ts";
 import { defaultSchema, namesIn } from "./names.ts";
 import { PostgresReader } from "./postgres-reader.ts";
@@ -21,7 +20,7 @@ export async function readPostgres<T>(
   keys?: KeyRing,
 ): Promise<T> {
   const names = namesIn(schema);
-  const database = new Database(await openPool({ url, max: connections, timeoutMs }), timeoutMs);
+  const database = await openDatabase({ url, max: connections, timeoutMs });
   try {
     await prepareSchema(database, names, undefined);
     const reader = new PostgresReader(database, names);

@@ -134,6 +134,23 @@ test("a task whose maker was told that it failed is for whoever claims it when i
   await store.write(createQueued("c"));
 });
 
+test("writes that arrive after their maker was told that they failed change nothing", async () => {
+  const { store, proxy, states, url, schema } = await storeBehindProxy();
+  const lost = proxy.loseCommit("late writes");
+  const making = store.write(createQueued("a"));
+  await Promise.all([lost, expectRefusal(making)]);
+  proxy.deliver();
+  const isUnderWay = `select 1 from pg_stat_activity where state <> 'idle' and pid <> pg_backend_pid()
+    and query like '%${schema}%'`;
+  await expect
+    .poll(() => withClient(url, async (client) => (await client.query(isUnderWay)).rowCount), {
+      timeout: patienceMs,
+    })
+    .toBe(0);
+  await store.write(createQueued("b"));
+  expect(await states()).toEqual({ "task-b": "queued" });
+});
+
 test("a commit that a crash undid is not taken for another one with its number", async () => {
   await using database = await OwnServer.start();
   const { store, proxy, states, url } = await storeBehindProxy({ timeoutMs: 10_000 }, database);
