@@ -44,7 +44,7 @@ export const slow = [
   "test/spec/pairwise/{agreement,answers}.test.ts",
   "test/store/encryption/reseal.test.ts",
   "test/store/moved-store.test.ts",
-  "test/store/postgres/{outage,wake-queue}.test.ts",
+  "test/store/postgres/outage.test.ts",
   "test/store/sqlite/{changes-of-others,open-database,queue-seeks,several-processes,stopped-in-commit,unreadable}.test.ts",
   "test/telemetry/killed-server.test.ts",
   "test/traps/{backup,poison,rejections,restarts}.test.ts",

@@ -24,7 +24,7 @@ export interface Figure {
   readonly name: string;
   readonly title: string;
   readonly against: string;
-  readonly unit: "/s" | "ms" | "MiB";
+  readonly unit: "/s" | "ms" | "MiB" | "KB";
   /** For the median ratio, or for the measured value; left out if the figure has no goal. */
   readonly goal?: { readonly atLeast: number } | { readonly atMost: number; readonly of?: "measured" };
   /** Rejects if an answer is wrong: there is then no figure. */

@@ -8,14 +8,14 @@ import type { PostgresRun } from "./figures/figure.ts";
 
 export const inFlight = 50;
 
-/** Units per second, with this many concurrent units for this long. */
-export async function rateOf(unit: Unit, ms: number): Promise<number> {
+/** Units per second, with so many concurrent units for this long. */
+export async function rateOf(unit: Unit, ms: number, most = inFlight): Promise<number> {
   const begin = performance.now();
   let done = 0;
   const keepBusy = async (): Promise<void> => {
     for (; performance.now() - begin < ms; done++) await unit();
   };
-  await Promise.all(Array.from({ length: inFlight }, keepBusy));
+  await Promise.all(Array.from({ length: most }, keepBusy));
   return (done / (performance.now() - begin)) * 1_000;
 }
 

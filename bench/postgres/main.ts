@@ -8,7 +8,7 @@ import { benchOptions, runBench } from "../run-bench.ts";
 import { creates, createsBehindBacklog } from "./figures/creates.ts";
 import type { PostgresFigure } from "./figures/figure.ts";
 import { idle, idleApart } from "./figures/idle.ts";
-import { lives } from "./figures/lives.ts";
+import { alone, lives, wal } from "./figures/lives.ts";
 import { apart, severalNodes } from "./figures/nodes.ts";
 import { push } from "./figures/push.ts";
 import type { Place } from "./place.ts";
@@ -16,7 +16,9 @@ import type { Place } from "./place.ts";
 const all: readonly PostgresFigure[] = [
   creates,
   createsBehindBacklog,
-  lives,
+  ...lives,
+  alone,
+  wal,
   severalNodes(2),
   severalNodes(4),
   apart,

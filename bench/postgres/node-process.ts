@@ -1,13 +1,18 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Role } from "../../src/runtime/options.ts";
+import { inFlight } from "./in-flight.ts";
+import type { TaskNodeOptions } from "./task-node.ts";
 
-export interface NodeSettings {
+export interface NodeSettings extends TaskNodeOptions {
   readonly url: string;
   readonly schema: string;
-  readonly roles?: readonly Role[];
+  /** How many lives at a time. Default 50. */
+  readonly inFlight?: number;
 }
+
+/** The queues that lives are compared with, as `bench/peers` runs them. */
+export type PeerKind = "graphile" | "graphile-tuned" | "pg-boss" | "dbos";
 
 /** A message to a node: how long to run lives of tasks, unless it only works … */
 export interface Order {
@@ -29,9 +34,19 @@ export class NodeProcess implements AsyncDisposable {
     this.#child = child;
   }
 
-  static async start(settings: NodeSettings): Promise<NodeProcess> {
-    const script = fileURLToPath(new URL("node.ts", import.meta.url));
-    const child = fork(script, [JSON.stringify(settings)]);
+  static start(settings: NodeSettings): Promise<NodeProcess> {
+    return NodeProcess.#run("node.ts", [JSON.stringify(settings)]);
+  }
+
+  /** Another queue, in place of a node. */
+  static startPeer(kind: PeerKind, { url, schema, inFlight: most }: NodeSettings): Promise<NodeProcess> {
+    return NodeProcess.#run("../peers/peer.js", [kind, url, schema, String(most ?? inFlight)]);
+  }
+
+  static async #run(script: string, args: readonly string[]): Promise<NodeProcess> {
+    const child = fork(fileURLToPath(new URL(script, import.meta.url)), args, {
+      execArgv: ["--no-warnings"],
+    });
     const node = new NodeProcess(child);
     await node.#receive();
     return node;

@@ -5,13 +5,13 @@ import { rateOf } from "./in-flight.ts";
 import type { Done, NodeSettings, Order } from "./node-process.ts";
 import { TaskNode } from "./task-node.ts";
 
-const { url, schema, roles } = JSON.parse(process.argv[2] ?? "{}") as NodeSettings;
-const serves = roles?.includes("serve") ?? true;
-const node = await TaskNode.start(postgresStore(url, { schema }), roles);
+const { url, schema, inFlight, ...options } = JSON.parse(process.argv[2] ?? "{}") as NodeSettings;
+const serves = options.roles?.includes("serve") ?? true;
+const node = await TaskNode.start(postgresStore(url, { schema }), options);
 
 async function obey({ ms }: Order): Promise<void> {
   const before = process.cpuUsage();
-  const perSecond = serves ? await rateOf(() => node.life(), ms) : await pause(ms, 0);
+  const perSecond = serves ? await rateOf(() => node.life(), ms, inFlight) : await pause(ms, 0);
   const { user, system } = process.cpuUsage(before);
   process.send?.({ perSecond, cpuMs: (user + system) / 1_000 } satisfies Done);
 }

@@ -10,6 +10,13 @@ import { taskId } from "../../src/task/task-id.ts";
 const nobody: Requestor = { generation: "2026-07-28", principal: null };
 const call: TaskCall = { ...nobody, tool: "add", arguments: { a: 19, b: 23 }, origin: { capabilities: {} } };
 
+export interface TaskNodeOptions {
+  /** Without `work` it leaves its tasks to others. */
+  readonly roles?: readonly Role[];
+  /** Whether the work of a task is a step, which is journalled. */
+  readonly hasStep?: boolean;
+}
+
 /** A process of the library without its servers: it creates, runs and reads tasks through the runtime. */
 export class TaskNode implements AsyncDisposable {
   readonly #runtime: Runtime;
@@ -18,10 +25,16 @@ export class TaskNode implements AsyncDisposable {
     this.#runtime = runtime;
   }
 
-  /** With the default options, except for the number of tasks that may wait. Without `work` in its roles it leaves its tasks to others. */
-  static async start(store: TaskStore, roles: readonly Role[] = ["serve", "work"]): Promise<TaskNode> {
+  /** With the default options, except for the number of tasks that may wait. */
+  static async start(
+    store: TaskStore,
+    { roles = ["serve", "work"], hasStep = false }: TaskNodeOptions = {},
+  ): Promise<TaskNode> {
     const registry = new Registry();
-    registry.add("add", {}, async () => ({ content: [{ type: "text", text: "42" }] }));
+    registry.add("add", {}, async (_, task) => {
+      if (hasStep) await task.step("add", async () => 19 + 23);
+      return { content: [{ type: "text", text: "42" }] };
+    });
     const options = { roles, maxUnfinished: null };
     const runtime = createRuntime({ store, registry, options });
     await runtime.start();

@@ -39,7 +39,7 @@ export class ClusterDatabase {
   /** Removes everything that the demo made. */
   async close(): Promise<void> {
     if (this.#own !== undefined) return this.#own.end();
-    await this.#query(`DROP SCHEMA IF EXISTS ${this.schema}, ${this.schema}_queue CASCADE`, []);
+    await this.#query(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`, []);
   }
 
   async #query<Row extends object>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {

@@ -165,7 +165,6 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     )
     .option("--schema <name>", "the store's schema, if not holdfast")
     .option("--dry-run", "print what would be done, and change nothing")
-    .option("--no-queue", "leave the schema of graphile-worker alone, for stores without a queue")
     .option("--json", jsonHelp)
     .action(async (url: string, options: MigrateOptions) =>
       end(await (await import("./command/migrate.ts")).migrate(context, { url, options })),

@@ -41,8 +41,7 @@ export function storeFromUrl(url: string, options: StoreUrlOptions = {}): TaskSt
 export function existingStore(store: string, resolve: (path: string) => string): TaskStore {
   const postgres = postgresUrl(store);
   // Processes that use the queue still learn of its changes, at the latest when it ends.
-  if (postgres !== undefined)
-    return postgresStore(postgres.url, { ...postgres.options, migrate: false, queue: false });
+  if (postgres !== undefined) return postgresStore(postgres.url, { ...postgres.options, migrate: false });
   return sqliteStore(resolve(pathOfStore(store)), { migrate: false });
 }
 

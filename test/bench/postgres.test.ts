@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { fullForm } from "../full-form.ts";
 
 const main = fileURLToPath(new URL("../../bench/postgres/main.ts", import.meta.url));
-/** All nine start nine processes. */
+/** All of them start some twenty processes. */
 const names = fullForm ? [] : ["lives", "push", "apart"];
 
 it("measures each figure about Postgres", { timeout: 120_000 }, async () => {
@@ -14,6 +14,6 @@ it("measures each figure about Postgres", { timeout: 120_000 }, async () => {
   });
   onTestFinished(() => void bench.kill());
   const { figures } = (await json(bench.stdout)) as { figures: { name: string; ratio?: number }[] };
-  expect(figures).toHaveLength(fullForm ? 9 : names.length);
+  expect(figures).toHaveLength(fullForm ? 14 : names.length);
   for (const figure of figures) expect(figure).toMatchObject({ ratio: expect.any(Number) as unknown });
 });

@@ -125,7 +125,7 @@ test.runIf(fullForm)(named("the nodes do not hear each other"), { timeout }, asy
   onTestFinished(() => proxy[Symbol.asyncDispose]());
   // Listeners are at a database where nobody tells anything, then at none.
   const scene = await open({
-    options: { leaseMs, directUrl: proxy.url, queue: false },
+    options: { leaseMs, directUrl: proxy.url },
     mayAskAgain: true,
   });
   await pause(2_000);

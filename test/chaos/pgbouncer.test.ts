@@ -45,7 +45,7 @@ test("the contract holds through PgBouncer", { timeout }, async ({ skip }) => {
   const place = async () => {
     const schema = schemas.take();
     return {
-      store: () => postgresStore(at, { schema, directUrl: url, queue: false }),
+      store: () => postgresStore(at, { schema, directUrl: url }),
       kill: (owner: string) => schemas.endLease(schema, owner),
       remove: () => schemas.giveBack(schema),
     };

@@ -120,7 +120,7 @@ it("lists the tasks that have not ended, with the versions of their tools", asyn
 it("reads a Postgres database, too", async () => {
   const fresh = await FreshSchema.inSharedDatabase();
   onTestFinished(() => fresh.drop());
-  const { id } = await waitingTask(postgresStore(fresh.url, { schema: fresh.schema, queue: false }));
+  const { id } = await waitingTask(postgresStore(fresh.url, { schema: fresh.schema }));
   const url = new URL(fresh.url);
   url.searchParams.set("schema", fresh.schema);
   const listed = await runMain(["journal", "ls", url.href, "--json"]);

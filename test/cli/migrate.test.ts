@@ -21,37 +21,36 @@ const schemasOf = (url: string): Promise<string[]> =>
     return rows.map(({ name }) => name);
   });
 
-it("makes the schemas of tasks and of the queue, once", { timeout: 30_000 }, async () => {
+it("makes the schema of tasks, once", { timeout: 30_000 }, async () => {
   const url = await freshDatabase();
   const first = await runMain(["migrate", url, "--dry-run"]);
   expect(first).toEqual({
     code: 0,
-    stdout: `Schema holdfast would be created: version ${latest}.\nSchema holdfast_queue of the queue would be brought up to date.\n`,
+    stdout: `Schema holdfast would be created: version ${latest}.\n`,
     stderr: "",
   });
   expect(await schemasOf(url)).toEqual([]);
   const made = await holdfast(["migrate", url]);
   expect(made).toEqual({
     code: 0,
-    stdout: `Schema holdfast was created: version ${latest}.\nSchema holdfast_queue of the queue was brought up to date.\n`,
+    stdout: `Schema holdfast was created: version ${latest}.\n`,
     stderr: "",
   });
-  expect(await schemasOf(url)).toEqual(["holdfast", "holdfast_queue"]);
+  expect(await schemasOf(url)).toEqual(["holdfast"]);
   const again = await runMain(["migrate", url, "--json"]);
   expect(JSON.parse(again.stdout)).toEqual({
     schema: "holdfast",
     from: latest,
     to: latest,
-    queue: "holdfast_queue",
     dryRun: false,
   });
 });
 
-it("takes the schema from the URL or an option, and can leave the queue alone", async () => {
+it("takes the schema from the URL or an option", async () => {
   const url = await freshDatabase();
-  const inUrl = await runMain(["migrate", `${url}?schema=other`, "--no-queue"]);
+  const inUrl = await runMain(["migrate", `${url}?schema=other`]);
   expect(inUrl.stdout).toBe(`Schema other was created: version ${latest}.\n`);
-  const option = await runMain(["migrate", `${url}?schema=other`, "--schema", "third", "--no-queue"]);
+  const option = await runMain(["migrate", `${url}?schema=other`, "--schema", "third"]);
   expect(option.stdout).toBe(`Schema third was created: version ${latest}.\n`);
   expect(await schemasOf(url)).toEqual(["other", "third"]);
 });

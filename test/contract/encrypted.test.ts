@@ -54,7 +54,7 @@ describe.runIf(fullForm)("encrypted postgres store", () => {
     const { url } = schemas;
     const schema = schemas.take();
     return {
-      store: () => encrypted(postgresStore(url, { schema, queue: false })),
+      store: () => encrypted(postgresStore(url, { schema })),
       kill: (owner: string) => schemas.endLease(schema, owner),
       remove: () => schemas.giveBack(schema),
     };

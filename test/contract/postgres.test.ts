@@ -14,7 +14,7 @@ async function place() {
   const { url } = schemas;
   const schema = schemas.take();
   return {
-    store: () => postgresStore(url, { schema, queue: false }),
+    store: () => postgresStore(url, { schema }),
     kill: (owner: string) => schemas.endLease(schema, owner),
     remove: () => schemas.giveBack(schema),
   };

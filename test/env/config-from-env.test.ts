@@ -217,10 +217,6 @@ it("says in their variables' names what does not fit together", () => {
     /^HOLDFAST_MAX_PENDING_BYTES must be at least HOLDFAST_MAX_REQUEST_BODY_SIZE/,
   );
   expect(problemsOf({ HOLDFAST_STALL_TIMEOUT: "60d" })[0]).toMatch(/^HOLDFAST_STALL_TIMEOUT must be /);
-  const pooled = { HOLDFAST_STORE: "postgres://db/tasks", HOLDFAST_POSTGRES_QUEUE: "true" };
-  expect(problemsOf({ ...pooled, HOLDFAST_POSTGRES_DIRECT_URL: "none" })[0]).toContain(
-    "set HOLDFAST_POSTGRES_DIRECT_URL",
-  );
 });
 
 it("shows no secret", () => {

@@ -21,7 +21,7 @@ test("Postgres stores of one schema do what the model does", { timeout: modelTim
     const schema = schemas.take();
     const place = {
       open: (id: string, handlers: Parameters<typeof StoreSubject.open>[2]) =>
-        StoreSubject.open(postgresStore(schemas.url, { schema, queue: false, leaseMs }), id, handlers, false),
+        StoreSubject.open(postgresStore(schemas.url, { schema, leaseMs }), id, handlers, false),
       kill: (id: string) => schemas.endLease(schema, id),
       outlivesKill: true,
       revives: true,

@@ -102,7 +102,7 @@ test("what several owners write at the same time fits together", { timeout: mode
     const told: TaskChange[] = [];
     const stores = await Promise.all(
       owners.map(async (id) => {
-        const store = postgresStore(schemas.url, { schema, queue: false });
+        const store = postgresStore(schemas.url, { schema });
         await store.open({ id, handlers });
         store.subscribe((changes, by) => {
           if (by === "self" && changes !== "gap") told.push(...changes);

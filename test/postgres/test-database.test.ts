@@ -14,7 +14,7 @@ test("one server answers all who ask", async () => {
 test("a schema goes with those that were named after it, and with no other", async () => {
   const fresh = await FreshSchema.inSharedDatabase();
   const kept = await FreshSchema.inSharedDatabase();
-  const named = [fresh.schema, `${fresh.schema}_queue`, kept.schema];
+  const named = [fresh.schema, `${fresh.schema}_more`, kept.schema];
   const left = await withClient(fresh.url, async (client) => {
     for (const name of named) await client.query(`create schema ${name} create table thing (value int)`);
     await fresh.drop();

@@ -17,7 +17,7 @@ export const creates: PostgresFigure = {
   measure: (run) =>
     withSchemas(run.place, async (freshName) => {
       const schema = freshName();
-      await using node = await TaskNode.start(postgresStore(run.place.url, { schema }), ["serve"]);
+      await using node = await TaskNode.start(postgresStore(run.place.url, { schema }), { roles: ["serve"] });
       const pool = new Pool({ connectionString: run.place.url, max: inFlight });
       try {
         const table = `${freshName()}.task`;
@@ -43,7 +43,7 @@ export const createsBehindBacklog: PostgresFigure = {
   measure: (run) =>
     withSchemas(run.place, async (freshName) => {
       const start = (): Promise<TaskNode> =>
-        TaskNode.start(postgresStore(run.place.url, { schema: freshName() }), ["serve"]);
+        TaskNode.start(postgresStore(run.place.url, { schema: freshName() }), { roles: ["serve"] });
       await using full = await start();
       await using empty = await start();
       let left = waiting * run.effort.share;

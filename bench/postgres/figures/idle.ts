@@ -36,7 +36,7 @@ export const idleApart: PostgresFigure = {
   measure: ({ place, effort }) =>
     withSchemas(place, async (freshName) => {
       const schema = freshName();
-      await using serving = await TaskNode.start(postgresStore(place.url, { schema }), ["serve"]);
+      await using serving = await TaskNode.start(postgresStore(place.url, { schema }), { roles: ["serve"] });
       await using _ = await NodeProcess.start({ url: place.url, schema, roles: ["work"] });
       await using node = await TaskNode.start(postgresStore(place.url, { schema: freshName() }));
       return await compareTimes(

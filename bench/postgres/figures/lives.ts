@@ -1,24 +1,123 @@
-import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
-import { compareRates, inFlight } from "../in-flight.ts";
+import type { Measurement } from "../../figures/figure.ts";
+import { median } from "../../statistics.ts";
+import { withClient } from "../../../test/postgres/with-client.ts";
+import { cpuMsBelow } from "../cpu-below.ts";
+import { compare, inFlight } from "../in-flight.ts";
+import { NodeProcess, type PeerKind } from "../node-process.ts";
 import { withSchemas } from "../place.ts";
-import { PlainQueue } from "../plain-queue.ts";
-import { TaskNode } from "../task-node.ts";
-import type { PostgresFigure } from "./figure.ts";
+import type { PostgresFigure, PostgresRun } from "./figure.ts";
 
-export const lives: PostgresFigure = {
-  name: "lives",
-  title: `whole lives of tasks, ${inFlight} at a time: created, run, ended, read`,
-  against: "jobs of graphile-worker, added and run one by one",
-  unit: "/s",
-  goal: { atLeast: 5 },
-  measure: (run) =>
-    withSchemas(run.place, async (freshName) => {
-      await using node = await TaskNode.start(postgresStore(run.place.url, { schema: freshName() }));
-      await using queue = await PlainQueue.start(run.place.url, freshName());
-      return await compareRates(
-        () => node.life(),
-        () => queue.life(),
-        run,
+interface Against {
+  readonly name: string;
+  readonly kind: PeerKind;
+  readonly against: string;
+  readonly hasStep?: boolean;
+  readonly goal?: { readonly atLeast: number };
+}
+
+/** Whole lives in a process, and in one of a peer. */
+function livesAgainst({ name, kind, against, hasStep = false, ...goal }: Against): PostgresFigure {
+  const step = hasStep ? ", with one step" : "";
+  return {
+    name,
+    title: `whole lives of tasks${step}, ${inFlight} at a time: created, run, ended, read`,
+    against,
+    unit: "/s",
+    ...goal,
+    measure: ({ place, effort }) =>
+      withSchemas(place, async (freshName) => {
+        const { url } = place;
+        await using node = await NodeProcess.start({ url, schema: freshName(), hasStep });
+        await using peer = await NodeProcess.startPeer(kind, { url, schema: freshName() });
+        return await compare(
+          async (ms) => (await node.work(ms)).perSecond,
+          async (ms) => (await peer.work(ms)).perSecond,
+          effort,
+        );
+      }),
+  };
+}
+
+export const lives: readonly PostgresFigure[] = [
+  livesAgainst({
+    name: "lives",
+    kind: "graphile",
+    against: "jobs of graphile-worker, added and run one by one",
+    goal: { atLeast: 8 },
+  }),
+  livesAgainst({
+    name: "lives-tuned",
+    kind: "graphile-tuned",
+    against: "jobs of graphile-worker, added 50 at a time, with its local queue, completed in batches",
+  }),
+  livesAgainst({
+    name: "lives-pg-boss",
+    kind: "pg-boss",
+    against: "jobs of pg-boss, added, fetched and completed in batches",
+  }),
+  livesAgainst({ name: "lives-dbos", kind: "dbos", against: "workflows of DBOS", hasStep: true }),
+];
+
+export const alone: PostgresFigure = {
+  name: "alone",
+  title: "a whole life of a task with one step, one at a time; mean",
+  against: "a workflow of DBOS with one step",
+  unit: "ms",
+  goal: { atMost: 1.5 },
+  measure: ({ place, effort }) =>
+    withSchemas(place, async (freshName) => {
+      const settings = (): Parameters<typeof NodeProcess.start>[0] => ({
+        url: place.url,
+        schema: freshName(),
+        hasStep: true,
+        inFlight: 1,
+      });
+      await using node = await NodeProcess.start(settings());
+      await using peer = await NodeProcess.startPeer("dbos", settings());
+      const mean = async (of: NodeProcess, ms: number): Promise<number> =>
+        1_000 / (await of.work(ms)).perSecond;
+      return await compare(
+        (ms) => mean(node, ms),
+        (ms) => mean(peer, ms),
+        effort,
       );
     }),
 };
+
+export const wal: PostgresFigure = {
+  name: "wal",
+  title: `write-ahead log for a whole life of a task, ${inFlight} at a time`,
+  against: "a job of graphile-worker, with its local queue, completed in batches",
+  unit: "KB",
+  goal: { atMost: 2, of: "measured" },
+  measure: ({ place, effort }) =>
+    withSchemas(place, async (freshName) => {
+      const { url } = place;
+      await using node = await NodeProcess.start({ url, schema: freshName() });
+      await using peer = await NodeProcess.startPeer("graphile-tuned", { url, schema: freshName() });
+      const cpu: number[] = [];
+      const written = async (of: NodeProcess, ms: number, spent?: number[]): Promise<number> => {
+        const before = { bytes: await walBytes({ place }), cpu: cpuMsBelow(place.pid) };
+        const lived = ((await of.work(ms)).perSecond * ms) / 1_000;
+        spent?.push(((cpuMsBelow(place.pid) - before.cpu) / lived) * 1_000);
+        return ((await walBytes({ place })) - before.bytes) / lived / 1_000;
+      };
+      const found: Measurement = await compare(
+        (ms) => written(node, ms, cpu),
+        (ms) => written(peer, ms),
+        effort,
+      );
+      const each = median(cpu);
+      if (Number.isNaN(each)) return found;
+      return { ...found, remark: `each life cost Postgres ${Math.round(each)} µs of CPU time` };
+    }),
+};
+
+async function walBytes({ place }: Pick<PostgresRun, "place">): Promise<number> {
+  return withClient(place.url, async (client) => {
+    const { rows } = await client.query<{ bytes: string }>(
+      "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes",
+    );
+    return Number(rows[0]?.bytes);
+  });
+}

@@ -14,8 +14,10 @@ export const push: PostgresFigure = {
   measure: ({ place, effort }) =>
     withSchemas(place, async (freshName) => {
       const schema = freshName();
-      await using changing = await TaskNode.start(postgresStore(place.url, { schema }), ["serve"]);
-      await using listening = await TaskNode.start(postgresStore(place.url, { schema }), ["serve"]);
+      await using changing = await TaskNode.start(postgresStore(place.url, { schema }), { roles: ["serve"] });
+      await using listening = await TaskNode.start(postgresStore(place.url, { schema }), {
+        roles: ["serve"],
+      });
       const change = async (): Promise<void> => {
         const id = newId();
         const received = Promise.withResolvers<void>();

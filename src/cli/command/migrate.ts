@@ -10,8 +10,6 @@ import type { MigrationJson } from "../output/json-shapes.ts";
 export interface MigrateOptions {
   readonly schema?: string;
   readonly dryRun?: boolean;
-  /** False with `--no-queue`. */
-  readonly queue: boolean;
 }
 
 /** `holdfast migrate URL`: updates the schema of a store in Postgres. */
@@ -24,20 +22,16 @@ export async function migrate(
   if (output.json) {
     const document: MigrationJson = { ...done, dryRun };
     await output.printJson(document);
-  } else await output.print(`${described(done, options)}\n`);
+  } else await output.print(`${described(done, dryRun)}\n`);
   return exitCodes.done;
 }
 
-async function run(
-  given: string,
-  { schema, dryRun = false, queue }: MigrateOptions,
-): Promise<PostgresMigration> {
+async function run(given: string, { schema, dryRun = false }: MigrateOptions): Promise<PostgresMigration> {
   try {
     const { url, options } = databaseOfStore(given);
     return await migratePostgres(url, {
       ...options,
       ...(schema !== undefined && { schema }),
-      ...(!queue && { queue }),
       dryRun,
     });
   } catch (error) {
@@ -47,13 +41,8 @@ async function run(
   }
 }
 
-function described(
-  { schema, from, to, queue }: PostgresMigration,
-  { dryRun = false, queue: wanted }: MigrateOptions,
-): string {
+function described({ schema, from, to }: PostgresMigration, dryRun: boolean): string {
   const is = dryRun ? "would be" : "was";
   const step = from === 0 ? `${is} created: version ${to}` : `${is} migrated: version ${from} to ${to}`;
-  const tasks = `Schema ${schema} ${from >= to ? `is up to date: version ${from}` : step}.`;
-  if (queue !== null) return `${tasks}\nSchema ${queue} of the queue ${is} brought up to date.`;
-  return wanted ? `${tasks}\nThere is no queue: graphile-worker is not installed here.` : tasks;
+  return `Schema ${schema} ${from >= to ? `is up to date: version ${from}` : step}.`;
 }

@@ -126,8 +126,6 @@ export interface MigrationJson {
   /** The schema's version before, 0 for none, and after, or what it would be. */
   readonly from: number;
   readonly to: number;
-  /** The schema of the queue; `null` if it was left unchanged. */
-  readonly queue: string | null;
   /** Whether it was a dry run. */
   readonly dryRun: boolean;
 }

@@ -17,7 +17,10 @@ export interface ChannelListener {
   tasks(changes: StoreChanges): void;
   sessions(ids: readonly string[] | "gap"): void;
   messages(): void;
-  work(): void;
+  /** There are so many tasks to claim, left to this owner; undefined: everyone was told. */
+  work(tasks: number | undefined): void;
+  /** Another owner has sent something: what it says of its slots, or that it knows nothing of the others any more. */
+  heard(owner: string, worker: WorkerState | "gap" | undefined): void;
 }
 
 export interface ChannelSetup {
@@ -129,16 +132,20 @@ export class ChangeChannel {
   }
 
   #receive(payload: string): void {
+    const { owner, listener } = this.#setup;
     const received = fromPayload(payload);
-    if (received === undefined || (received.news === "gap" && received.owner !== this.#setup.owner))
-      return this.#gap();
-    if (received.owner === this.#setup.owner || received.news === "gap") return;
+    if (received?.owner === owner) return;
+    if (received !== undefined) {
+      const worker = received.news === "gap" ? "gap" : received.news.worker;
+      this.#call(() => listener.heard(received.owner, worker));
+    }
+    if (received === undefined || received.news === "gap") return this.#gap();
     const { tasks = [], sessions = [], messages, work } = received.news;
-    const { listener } = this.#setup;
     if (tasks.length > 0) this.#call(() => listener.tasks(tasks));
     if (sessions.length > 0) this.#call(() => listener.sessions(sessions));
     if (messages === true) this.#call(() => listener.messages());
-    if (work === true) this.#call(() => listener.work());
+    if (work === "all") this.#call(() => listener.work(undefined));
+    else if (work?.owner === owner) this.#call(() => listener.work(work.tasks));
   }
 
   /** Before the first time, nobody could hold any data. */
@@ -153,7 +160,7 @@ export class ChangeChannel {
     this.#call(() => listener.tasks("gap"));
     this.#call(() => listener.sessions("gap"));
     this.#call(() => listener.messages());
-    this.#call(() => listener.work());
+    this.#call(() => listener.work(undefined));
     this.#pollLater();
   }
 
@@ -197,9 +204,13 @@ export interface ReceivedNews {
 /** The payloads of `NOTIFY`, in the order in which they must be received; a gap if a single id is too long for one. */
 export function toPayloads(owner: string, news: News | "gap"): readonly string[] {
   if (news === "gap") return [gapOf(owner)];
-  const { tasks = [], sessions = [], messages = false, work = false } = news;
+  const { tasks = [], sessions = [], messages = false, work, worker } = news;
   const open = `{"owner":${JSON.stringify(owner)}`;
-  const flags = `${messages ? ',"messages":1' : ""}${work ? ',"work":1' : ""}`;
+  const flags = [
+    messages ? ',"messages":1' : "",
+    work === undefined ? "" : `,"work":${JSON.stringify(work)}`,
+    worker === undefined ? "" : `,"worker":${JSON.stringify(worker)}`,
+  ].join("");
   const items = [
     ...split("tasks", open, tasks, ({ id, version }) => JSON.stringify([id, version])),
     ...split("sessions", open, sessions, (id) => JSON.stringify(id)),
@@ -217,12 +228,31 @@ export function fromPayload(payload: string): ReceivedNews | undefined {
     return undefined;
   }
   if (typeof content !== "object" || content === null) return undefined;
-  const { owner, gap, tasks = [], sessions = [], messages, work }: Record<string, unknown> = { ...content };
+  const {
+    owner,
+    gap,
+    tasks = [],
+    sessions = [],
+    messages,
+    work,
+    worker,
+  }: Record<string, unknown> = { ...content };
   if (typeof owner !== "string") return undefined;
   if (gap === 1) return { owner, news: "gap" };
   const changes = isList(tasks) ? tasks.map(toChange) : [undefined];
   if (!isEach(changes, isThere) || !isList(sessions) || !isEach(sessions, isText)) return undefined;
-  return { owner, news: { tasks: changes, sessions, messages: messages === 1, work: work === 1 } };
+  if (!isWork(work) || !isWorkerState(worker)) return undefined;
+  return { owner, news: { tasks: changes, sessions, messages: messages === 1, work, worker } };
+}
+
+function isWork(work: unknown): work is News["work"] {
+  if (work === undefined || work === "all") return true;
+  const { owner, tasks }: Record<string, unknown> = { ...(work as object) };
+  return typeof owner === "string" && typeof tasks === "number";
+}
+
+function isWorkerState(state: unknown): state is News["worker"] {
+  return state === undefined || state === "free" || state === "busy" || state === "away";
 }
 
 function gapOf(owner: string): string {
@@ -282,6 +312,9 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
+/** Whether a process runs tasks, and has a free slot. */
+export type WorkerState = "free" | "busy" | "away";
+
 /** What an owner sends to the others after a commit. */
 export interface News {
   readonly tasks?: readonly TaskChange[];
@@ -289,8 +322,9 @@ export interface News {
   readonly sessions?: readonly string[];
   /** Messages about sessions are ready to be read. */
   readonly messages?: boolean;
-  /** There may be tasks to claim, for any owner. */
-  readonly work?: boolean;
+  /** There are so many tasks to claim for any owner, which are left to this one; or everyone may look. */
+  readonly work?: "all" | { readonly owner: string; readonly tasks: number } | undefined;
+  readonly worker?: WorkerState | undefined;
 }
 
 /** With more ids than this, others reread everything that they hold. */
@@ -301,12 +335,14 @@ export class PendingNews {
   #tasks = new Map<string, TaskChange>();
   #sessions = new Set<string>();
   #messages = false;
-  #work = false;
+  #work: News["work"];
+  #worker: News["worker"];
   #missed = false;
 
-  add({ tasks = [], sessions = [], messages = false, work = false }: News): void {
+  add({ tasks = [], sessions = [], messages = false, work, worker }: News): void {
     this.#messages ||= messages;
-    this.#work ||= work;
+    this.#work = bothOf(this.#work, work);
+    this.#worker = worker ?? this.#worker;
     if (this.#missed) return;
     for (const change of tasks) {
       this.#tasks.delete(change.id); // moves it to the place of the newest
@@ -325,7 +361,8 @@ export class PendingNews {
 
   get isEmpty(): boolean {
     const hasIds = this.#tasks.size > 0 || this.#sessions.size > 0;
-    return !this.#missed && !hasIds && !this.#messages && !this.#work;
+    const says = this.#messages || this.#work !== undefined || this.#worker !== undefined;
+    return !this.#missed && !hasIds && !says;
   }
 
   /** Returns and clears everything. */
@@ -334,7 +371,8 @@ export class PendingNews {
     this.#tasks = new Map();
     this.#sessions = new Set();
     this.#messages = false;
-    this.#work = false;
+    this.#work = undefined;
+    this.#worker = undefined;
     this.#missed = false;
     return taken;
   }
@@ -345,6 +383,14 @@ export class PendingNews {
       sessions: [...this.#sessions],
       messages: this.#messages,
       work: this.#work,
+      worker: this.#worker,
     };
   }
+}
+
+/** Work that is left to several owners is everyone's. */
+function bothOf(one: News["work"], other: News["work"]): News["work"] {
+  if (one === undefined || other === undefined) return one ?? other;
+  if (one === "all" || other === "all" || one.owner !== other.owner) return "all";
+  return { owner: one.owner, tasks: one.tasks + other.tasks };
 }

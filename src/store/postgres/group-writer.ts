@@ -3,7 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
 import { adminStatements, type AdminStatements } from "./admin-sql.ts";
-import { LostCommit, type Database, type SqlValue, type Transaction } from "./database.ts";
+import { LostCommit, type Database, type Transaction } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
 import { LockedTasks } from "./locked-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
@@ -44,9 +44,8 @@ export interface GroupWriterSetup {
   readonly onPassed: (ids: readonly string[]) => void;
   /** Called after a commit with the counts of principals that have fewer tasks than before. */
   readonly onFewer?: (keys: readonly string[]) => void;
-  /** Sent in the transaction of a group that made tasks which any owner may claim. */
-  readonly wake?:
-    (() => { readonly sql: string; readonly values: readonly SqlValue[] } | undefined) | undefined;
+  /** Called after a commit with the number of tasks that it left for any owner to claim. */
+  readonly onClaimable?: (tasks: number) => void;
 }
 
 /** Writes groups of commands, each in one transaction. */
@@ -154,6 +153,8 @@ export class GroupWriter {
       this.#send(transaction, tables);
       await this.#commit(transaction, xid, { answers, changes });
       this.#setup.onFewer?.(tables.deltas.fewer);
+      const { claimable } = tables.writes;
+      if (claimable > 0) this.#setup.onClaimable?.(claimable);
       return { answers, changes };
     } catch (error) {
       await transaction.rollback();
@@ -173,8 +174,6 @@ export class GroupWriter {
       ];
       void transaction.query(this.#usage.add, values).catch(() => undefined);
     }
-    const wake = writes.wakes ? this.#setup.wake?.() : undefined;
-    if (wake !== undefined) void transaction.query(wake.sql, wake.values).catch(() => undefined);
   }
 
   async #commit(transaction: Transaction, xid: string, group: CommittedGroup): Promise<void> {

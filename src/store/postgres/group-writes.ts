@@ -112,13 +112,14 @@ export class GroupWrites {
     return isDone && all.every((each) => ("size" in each ? each.size : each.length) === 0);
   }
 
-  /** Whether it leaves tasks that any owner may claim. */
-  get wakes(): boolean {
+  /** How many tasks it leaves that any owner may claim. */
+  get claimable(): number {
     const tasks = [
       ...[...this.#updates.values()].map(({ after }) => after),
       ...[...this.#inserts.values()].map(({ task }) => task),
     ];
-    return tasks.some(({ state, lane, owner }) => state === "queued" && lane !== null && owner === null);
+    return tasks.filter(({ state, lane, owner }) => state === "queued" && lane !== null && owner === null)
+      .length;
   }
 
   /** Sends all writes. A failure is reported when the transaction commits. */

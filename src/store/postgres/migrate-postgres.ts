@@ -1,8 +1,7 @@
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import { openDatabase, unusableAt, withPatience } from "./connections.ts";
 import { migrateSchema, usableVersion } from "./migrate.ts";
-import { defaultSchema, namesIn, queueSchema, type Names } from "./names.ts";
-import { loadQueueLibrary } from "./queue-library.ts";
+import { defaultSchema, namesIn, type Names } from "./names.ts";
 import { migrations } from "./schema.ts";
 
 /** How long the database may take to answer (ms). A migration itself has no limit. */
@@ -11,8 +10,6 @@ const timeoutMs = 10_000;
 export interface MigratePostgresOptions {
   /** The schema with the store's tables, as in `PostgresStoreOptions`. Default `holdfast`. */
   readonly schema?: string;
-  /** Whether to upgrade the schema of the queue, `<schema>_queue`, too. Default: true if the package graphile-worker is installed. */
-  readonly queue?: boolean;
   /** Only reports what it would do. Default false. */
   readonly dryRun?: boolean;
 }
@@ -24,16 +21,13 @@ export interface PostgresMigration {
   readonly from: number;
   /** The version now, or with `dryRun` the one after a migration. */
   readonly to: number;
-  /** The schema of the queue that its package upgraded, or would upgrade; null: it was left alone. */
-  readonly queue: string | null;
 }
 
-const optionNames: OptionNames<MigratePostgresOptions> = { schema: true, queue: true, dryRun: true };
+const optionNames: OptionNames<MigratePostgresOptions> = { schema: true, dryRun: true };
 
 /**
  * Upgrades the schema of a store, for processes that open it with `migrate: false`; `holdfast migrate` does the same. You can run it while
- * processes of the previous version work, and any number of times. Pass the URL of the database itself: the queue's schema cannot be
- * created through a pooler.
+ * processes of the previous version work, and any number of times.
  *
  * ```ts
  * import { migratePostgres } from "holdfast/postgres";
@@ -50,19 +44,14 @@ export async function migratePostgres(
   options: MigratePostgresOptions = {},
 ): Promise<PostgresMigration> {
   assertOptionNames("migratePostgres", options, optionNames);
-  const { schema = defaultSchema, queue, dryRun = false } = options;
+  const { schema = defaultSchema, dryRun = false } = options;
   const names = namesIn(schema);
-  const library = queue === false ? undefined : await loadQueueLibrary(queue === true);
   try {
     const from = await versionAt(url, names);
     const to = Math.max(from, migrations.length);
-    const migration = { schema, from, to, queue: library === undefined ? null : queueSchema(names) };
+    const migration = { schema, from, to };
     if (dryRun) return migration;
     await withPatience(url, timeoutMs, (patient) => migrateSchema(patient, names));
-    if (library !== undefined) {
-      const { migrateQueue } = await import("./migrate-queue.ts"); // this module needs the driver
-      await migrateQueue(library, queueSchema(names), { connectionString: url });
-    }
     return migration;
   } catch (error) {
     throw unusableAt(url, error);

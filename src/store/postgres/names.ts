@@ -53,8 +53,3 @@ export function namesIn(schema: string): Names {
     quoted,
   };
 }
-
-/** The schema of the queue that wakes processes. */
-export function queueSchema({ schema }: Names): string {
-  return `${schema}_queue`;
-}

@@ -8,16 +8,14 @@ import type { Database } from "./database.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { loadMark } from "./load-mark.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
-import { queueSchema, type Names } from "./names.ts";
+import type { Names } from "./names.ts";
 import type { Settings } from "./options.ts";
 import { refuseBesideOriginal } from "./original-mark.ts";
 import { Owners } from "./owners.ts";
-import { messageOf } from "./postgres-error.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import type { PostgresSessions } from "./postgres-sessions.ts";
-import { loadQueueLibrary } from "./queue-library.ts";
 import { Servers } from "./servers.ts";
-import type { WakeQueue } from "./wake-queue.ts";
+import { WorkSharing } from "./work-sharing.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { countLock, usageStatements } from "./usage-sql.ts";
 
@@ -43,10 +41,11 @@ export interface OpenParts {
   readonly database: Database;
   readonly owners: Owners;
   readonly reader: PostgresReader;
+  /** Reads what a renewal needs, and waits for no other read. */
+  readonly renewals: Pick<PostgresReader, "secrets">;
   readonly queue: WriteQueue;
   readonly channel: ChangeChannel;
-  /** Undefined if all processes are notified of new tasks. */
-  readonly wakes: WakeQueue | undefined;
+  readonly work: WorkSharing;
   close(): Promise<void>;
 }
 
@@ -72,13 +71,15 @@ export async function openParts(setup: OpenSetup): Promise<OpenParts> {
 }
 
 async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
-  const { settings, names, owner, sessions, onCommit, onChanges, onListening } = setup;
+  const { url, settings, names, owner, sessions, onCommit, onChanges, onListening } = setup;
   const { directUrl, timeoutMs, leaseMs } = settings;
-  const owners = new Owners(database, names, owner, leaseMs);
-  const wakes = await openWakeQueue(setup, database, () => channel.send({ work: true }));
+  // Of its own, so that no read delays a renewal.
+  const leases = await openDatabase({ url, max: 1, timeoutMs });
+  const owners = new Owners(database, names, owner, leaseMs, leases);
+  const work = new WorkSharing({ send: (news) => channel.send(news) });
   const rechecks = new RecheckQueue((ids) => {
     onChanges(ids.map((id) => ({ id, version: 0 }))); // no copy is older, so nothing is reread
-    wakes?.ask();
+    work.look();
   });
   const onPassed = (ids: readonly string[]): void => rechecks.add(ids);
   const emptyCounts = new EmptyCounts(database, names);
@@ -89,7 +90,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     timeoutMs,
     onPassed,
     onFewer: (keys) => emptyCounts.add(keys),
-    wake: () => wakes?.statement,
+    onClaimable: (tasks) => work.offer(tasks),
   });
   const queue = new WriteQueue({ writer, timeoutMs, onCommit });
   const channel = new ChangeChannel({
@@ -103,13 +104,15 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
       tasks: onChanges,
       sessions: () => void sessions.readNews(),
       messages: () => void sessions.readNews(),
-      work: () => wakes?.ask(),
+      work: (tasks) => (tasks === undefined ? work.look() : work.tell(tasks)),
+      heard: (from, worker) => work.hear(from, worker),
     },
   });
   const end = async (): Promise<void> => {
     rechecks.close();
-    await wakes?.close();
+    work.close();
     await channel.close();
+    await leases.close();
   };
   try {
     await channel.start();
@@ -122,6 +125,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     throw error;
   }
   const reader = new PostgresReader(database, names);
+  const renewals = new PostgresReader(leases, names);
   const close = async (): Promise<void> => {
     await queue.close();
     await owners.leave().catch(() => undefined); // if this fails, the others find out from its lease
@@ -130,7 +134,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await emptyCounts.close();
     await database.close();
   };
-  return { owner: owner.id, database, owners, reader, queue, channel, wakes, close };
+  return { owner: owner.id, database, owners, reader, renewals, queue, channel, work, close };
 }
 
 /** Opens connections that bypass a pooler; undefined if there are none. */
@@ -151,31 +155,6 @@ async function refuseAfterRegistering(database: Database, names: Names, owners: 
     await owners.leave();
     throw error;
   }
-}
-
-/** Undefined if the store has no queue. */
-async function openWakeQueue(
-  { settings, names }: OpenSetup,
-  database: Database,
-  askOthers: () => void,
-): Promise<WakeQueue | undefined> {
-  const { directUrl, queue, migrate } = settings;
-  if (queue === false || directUrl === null) return undefined;
-  const library = await loadQueueLibrary(queue === true);
-  if (library === undefined) return undefined;
-  const { WakeQueue } = await import("./wake-queue.ts"); // this module needs the driver
-  const onError = (error: unknown): void =>
-    process.emitWarning(`The queue of the store failed: ${messageOf(error)}`, "HoldfastWarning");
-  const wakes = new WakeQueue({
-    library,
-    schema: queueSchema(names),
-    database,
-    connection: { connectionString: directUrl },
-    askOthers,
-    onError,
-  });
-  await wakes.open(migrate);
-  return wakes;
 }
 
 /** By then, transactions that had a task locked have committed (ms). */

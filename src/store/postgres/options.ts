@@ -7,7 +7,6 @@ import {
   text,
   time,
 } from "../../options/options.ts";
-import { HoldfastError } from "../../task/fault.ts";
 import { defaultSchema, isSchema } from "./names.ts";
 import { serversOf } from "./servers.ts";
 
@@ -20,15 +19,15 @@ class DeclaredPostgresStoreOptions {
     default: defaultSchema,
   });
   /**
-   * A URL that bypasses a pooler such as PgBouncer in transaction mode, for `LISTEN` and the queue. `null`: no direct connection; the store
-   * then polls for changes by other processes once a second. Default: the store's URL, which must then not be a pooler's.
+   * A URL that bypasses a pooler such as PgBouncer in transaction mode, for `LISTEN`. `null`: no direct connection; the store then polls for
+   * changes by other processes once a second. Default: the store's URL, which must then not be a pooler's.
    */
   readonly directUrl?: string | null = text("`postgres://HOST/DATABASE`", isPostgresUrl, {
     orNull: true,
     variable: "HOLDFAST_POSTGRES_DIRECT_URL",
     secret: true,
   });
-  /** Maximum number of connections of this process, besides one that listens and three of the queue. Default 10. */
+  /** Maximum number of connections of this process, besides one that listens and one that renews its lease. Default 10. */
   readonly maxConnections?: number = number({
     min: 2,
     default: 10,
@@ -52,11 +51,6 @@ class DeclaredPostgresStoreOptions {
     variable: "HOLDFAST_POSTGRES_LEASE",
   });
   /**
-   * Whether a new task wakes only one of several processes, by jobs of graphile-worker in the schema `<schema>_queue`; otherwise all
-   * processes look for it. Use the same value in all processes. Default: `true` if that package is installed and `directUrl` is not `null`.
-   */
-  readonly queue?: boolean = flag({ variable: "HOLDFAST_POSTGRES_QUEUE" });
-  /**
    * Whether opening the store upgrades its schema. Set `false` for database roles without that permission, and run `holdfast migrate` first.
    * Default `true`.
    */
@@ -74,21 +68,13 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly leaseMs: number;
   readonly migrate: boolean;
-  /** Undefined: true if the package is installed. */
-  readonly queue: boolean | undefined;
 }
 
 /** Throws `configuration` for invalid options. */
 export function settingsOf(url: string, options: PostgresStoreOptions): Settings {
   assertOptions("postgresStore", options, postgresStoreOptions);
-  const settings = withDefaults<PostgresStoreOptions, "directUrl" | "queue">(postgresStoreOptions, options);
-  const { directUrl = url, queue } = settings;
-  if (queue === true && directUrl === null)
-    throw new HoldfastError(
-      "configuration",
-      "queue needs a direct connection to the database: set directUrl.",
-    );
-  return { ...settings, directUrl, queue: directUrl === null ? false : queue };
+  const settings = withDefaults<PostgresStoreOptions, "directUrl">(postgresStoreOptions, options);
+  return { ...settings, directUrl: settings.directUrl === undefined ? url : settings.directUrl };
 }
 
 export function isPostgresUrl(given: string): boolean {

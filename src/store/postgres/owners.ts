@@ -20,13 +20,22 @@ export interface KnownOwner extends StoreOwner {
 export class Owners {
   readonly sql: OwnerStatements;
   readonly #database: Database;
+  readonly #leases: Pick<Database, "read">;
   readonly #schema: string;
   #own: StoreOwner;
   readonly leaseMs: number;
 
-  constructor(database: Database, names: Names, own: StoreOwner, leaseMs: number) {
+  /** Renewals have a connection of their own, `leases`: nothing else delays them. */
+  constructor(
+    database: Database,
+    names: Names,
+    own: StoreOwner,
+    leaseMs: number,
+    leases: Pick<Database, "read"> = database,
+  ) {
     this.sql = ownerStatements(names);
     this.#database = database;
+    this.#leases = leases;
     this.#schema = names.schema;
     this.#own = own;
     this.leaseMs = leaseMs;
@@ -78,7 +87,7 @@ export class Owners {
   }
 
   async renew(): Promise<Renewal> {
-    const read: Queries = { query: (sql, values) => this.#database.read(sql, values) };
+    const read: Queries = { query: (sql, values) => this.#leases.read(sql, values) };
     const [renewed] = await read.query(this.sql.renew, [this.id, this.leaseMs]);
     const [all, pausedTools] = await Promise.all([this.all(read), read.query(this.sql.paused)]);
     const others = all.filter(({ id }) => id !== this.id);

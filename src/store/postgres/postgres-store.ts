@@ -21,6 +21,7 @@ import type {
   TaskFilter,
   TaskStore,
   WireName,
+  WorkListener,
 } from "../store.ts";
 import { Protection } from "../protection.ts";
 import { storedSecrets } from "../secrets.ts";
@@ -102,10 +103,10 @@ class PostgresStore implements TaskStore {
           for (const listener of this.#hearers) listener(isListening);
         },
       });
-      const { reader, queue, database } = parts;
+      const { reader, renewals, queue, database } = parts;
       await this.#protection.begin({
         secrets: storedSecrets(
-          () => reader.secrets(),
+          () => renewals.secrets(),
           (command) => queue.write(command),
         ),
         hasTasks: () => reader.hasTasks(),
@@ -130,11 +131,13 @@ class PostgresStore implements TaskStore {
 
   write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   async write(command: TaskCommand): Promise<CommandResult> {
-    const { queue } = this.#open();
+    const { queue, work } = this.#open();
     assertCommand(command);
     const written = this.#protection.written(command);
     if (written !== undefined) return written;
     const result = this.#protection.shown(await queue.write(command));
+    if (command.type === "claim" && "tasks" in result && result.tasks.length < command.tokens.length)
+      work.foundNoMore();
     // Any owner may now claim tasks queued for the lost one.
     if (command.type === "reclaim" && result.ok) this.#publish("gap");
     return result;
@@ -204,9 +207,11 @@ class PostgresStore implements TaskStore {
   }
 
   async hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean> {
-    const { database, owners } = this.#open();
+    const { database, owners, work } = this.#open();
     const queries = { query: database.read.bind(database) };
-    return hasRunnable(queries, this.#claims, handlers, owners.id);
+    const found = await hasRunnable(queries, this.#claims, handlers, owners.id);
+    if (!found) work.foundNoMore();
+    return found;
   }
 
   async orphanedHandlers(): Promise<readonly HandlerName[]> {
@@ -229,10 +234,8 @@ class PostgresStore implements TaskStore {
     return this.#feed.subscribe(listener);
   }
 
-  /** Undefined before the store is open, and if all processes are notified of new tasks. */
-  get onWork(): TaskStore["onWork"] {
-    const wakes = this.#parts?.wakes;
-    return wakes && ((listener) => wakes.onWork(listener));
+  onWork(listener: WorkListener): () => void {
+    return this.#open().work.onWork(listener);
   }
 
   onListening(listener: (isListening: boolean) => void): void {

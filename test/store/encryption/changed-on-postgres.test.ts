@@ -19,7 +19,7 @@ async function encrypted() {
   const schema = schemas.take();
   onTestFinished(() => schemas.giveBack(schema));
   const opened = async (id: string, wrap: (store: TaskStore) => TaskStore): Promise<TaskStore> => {
-    const store = wrap(postgresStore(schemas.url, { schema, queue: false }));
+    const store = wrap(postgresStore(schemas.url, { schema }));
     await store.open({ id, handlers: [] });
     onTestFinished(() => store.close());
     return store;

@@ -94,7 +94,7 @@ test("tells the others in order, and nobody hears its own", async () => {
     version: index,
   }));
   for (const change of changes) a?.tell({ tasks: [change] });
-  a?.tell({ tasks: [{ id: "gone", version: null }], sessions: ["s"], messages: true, work: true });
+  a?.tell({ tasks: [{ id: "gone", version: null }], sessions: ["s"], messages: true, work: "all" });
   for (const other of [b, c]) {
     const heard = await other?.until((all) => all.at(-1) === "work");
     expect(changesOf(heard ?? [])).toEqual([...changes, { id: "gone", version: null }]);
@@ -110,7 +110,7 @@ test("sends together what is told while a notification is under way, and of a ta
     const b = await listeningEnd("b");
     const a = makeEnd("a", { connect: undefined, database });
     a.tell({ tasks: [{ id: "one", version: 1 }] });
-    for (let version = 2; version < 100; version++) a.tell({ tasks: [{ id: "one", version }], work: true });
+    for (let version = 2; version < 100; version++) a.tell({ tasks: [{ id: "one", version }], work: "all" });
     a.tell({ tasks: [{ id: "two", version: 1 }] });
     a.tell({ tasks: [{ id: "one", version: 100 }] });
     await database.go();
@@ -246,6 +246,7 @@ test("goes on when a listener throws", async () => {
       sessions: (sessions) => end.hear({ sessions }),
       messages: () => undefined,
       work: () => undefined,
+      heard: () => undefined,
     },
   });
   other.tell({ tasks: [{ id: "one", version: 1 }], ...mark });

@@ -28,7 +28,8 @@ export class ChannelEnd {
         tasks: (changes) => this.hear(changes === "gap" ? "gap" : { tasks: changes }),
         sessions: (sessions) => sessions !== "gap" && this.hear({ sessions }),
         messages: () => this.hear("messages"),
-        work: () => this.hear("work"),
+        work: (tasks) => this.hear(tasks === undefined ? "work" : { work: tasks }),
+        heard: (from, worker) => worker !== undefined && worker !== "gap" && this.hear({ from, worker }),
       },
       ...changed,
     });

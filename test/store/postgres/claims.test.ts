@@ -7,7 +7,7 @@ import { FreshSchema } from "../../postgres/test-database.ts";
 import { withClient } from "../../postgres/with-client.ts";
 
 async function openStore(fresh: FreshSchema, id: string): Promise<TaskStore> {
-  const store = postgresStore(fresh.url, { schema: fresh.schema, queue: false });
+  const store = postgresStore(fresh.url, { schema: fresh.schema });
   await store.open({ id, handlers: [aHandler] });
   onTestFinished(() => store.close());
   return store;

@@ -14,7 +14,7 @@ const quota = { perPrincipal: room, total: room };
 async function openStore(): Promise<{ store: TaskStore; counts: () => Promise<string[]> }> {
   const fresh = await FreshSchema.inSharedDatabase();
   onTestFinished(() => fresh.drop());
-  const store = postgresStore(fresh.url, { schema: fresh.schema, queue: false });
+  const store = postgresStore(fresh.url, { schema: fresh.schema });
   await store.open({ id: "one", handlers: [] });
   onTestFinished(() => store.close());
   const counts = (): Promise<string[]> =>

@@ -16,7 +16,7 @@ test(
     const fresh = await FreshSchema.inSharedDatabase();
     onTestFinished(() => fresh.drop());
     const { url, schema } = fresh;
-    const store = postgresStore(url, { schema, queue: false });
+    const store = postgresStore(url, { schema });
     await store.open({ id: "one", handlers: [] });
     const quota = { perPrincipal: room, total: room };
     for (const [name, principal] of [
@@ -67,7 +67,7 @@ async function withReader(work: (place: ErasedPlace) => Promise<void>): Promise<
   const fresh = await FreshDatabase.create();
   onTestFinished(() => fresh.drop());
   const { url } = fresh;
-  const store = postgresStore(url, { queue: false });
+  const store = postgresStore(url);
   await store.open({ id: "one", handlers: [] });
   const principal = "erin-9d1f";
   await store.write({
@@ -122,7 +122,7 @@ test(
     const fresh = await FreshSchema.inSharedDatabase();
     onTestFinished(() => fresh.drop());
     const { url, schema } = fresh;
-    const store = postgresStore(url, { schema, queue: false });
+    const store = postgresStore(url, { schema });
     await store.open({ id: "one", handlers: [] });
     await store.close();
     await withClient(url, async (client) => {

@@ -22,7 +22,7 @@ async function freshSchema(): Promise<FreshSchema> {
 }
 
 async function openStore(fresh: FreshSchema, id: string): Promise<TaskStore> {
-  const store = postgresStore(fresh.url, { schema: fresh.schema, queue: false });
+  const store = postgresStore(fresh.url, { schema: fresh.schema });
   await store.open({ id, handlers: [aHandler] });
   onTestFinished(() => store.close());
   return store;

@@ -9,7 +9,7 @@ const patience = { timeout: 30_000 };
 async function typesHeard(url: string, schema: string, directUrl = url): Promise<ServerEvent["type"][]> {
   const types: ServerEvent["type"][] = [];
   const tasks = createTasks({
-    store: postgresStore(url, { schema, directUrl, queue: false }),
+    store: postgresStore(url, { schema, directUrl }),
     onEvent: ({ type }) => types.push(type),
     onError: () => undefined,
   });

@@ -22,7 +22,7 @@ async function storeBehindProxy(options: PostgresStoreOptions = {}, database?: O
     database === undefined ? await freshSchema() : { url: database.url, schema: "holdfast" };
   const proxy = await DatabaseProxy.before(url);
   onTestFinished(() => proxy[Symbol.asyncDispose]());
-  const store = await opened(proxy.url, { schema, timeoutMs, directUrl: url, queue: false, ...options });
+  const store = await opened(proxy.url, { schema, timeoutMs, directUrl: url, ...options });
   const states = (): Promise<Record<string, string>> =>
     withClient(url, async (client) => {
       const { rows } = await client.query<{ id: string; state: string }>(
@@ -171,7 +171,7 @@ test("a commit that a crash undid is not taken for another one with its number",
 
 test("somebody who keeps a task locked holds up its commands, and none of other tasks", async () => {
   const { url, schema } = await freshSchema();
-  const store = await opened(url, { schema, timeoutMs: 20_000, queue: false });
+  const store = await opened(url, { schema, timeoutMs: 20_000 });
   for (const name of ["a", "b"]) await store.write(createRunning(name));
   const mark = (id: string) => store.write({ type: "mark", now: noon, id, token: "t1" });
   await withClient(url, async (client) => {
@@ -194,7 +194,7 @@ test("a server tells its clients and its load balancer, and serves again by itse
   onTestFinished(() => proxy[Symbol.asyncDispose]());
   const { http } = await serve({
     tools: (tasks) => tasks.tool("greet", {}, () => ({ content: [{ type: "text", text: "Hello" }] })),
-    options: { store: postgresStore(proxy.url, { schema, timeoutMs, queue: false }) },
+    options: { store: postgresStore(proxy.url, { schema, timeoutMs }) },
   });
   const call = (): Promise<WireResponse> => {
     const peer = new StatelessClient(http.url);

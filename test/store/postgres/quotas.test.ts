@@ -19,7 +19,7 @@ test("owners that make tasks at the same time keep to a quota exactly, be it far
   const fresh = await FreshSchema.inSharedDatabase();
   const stores = await Promise.all(
     ["one", "two", "three"].map(async (id) => {
-      const store = postgresStore(fresh.url, { schema: fresh.schema, queue: false });
+      const store = postgresStore(fresh.url, { schema: fresh.schema });
       await store.open({ id, handlers: [aHandler] });
       onTestFinished(() => store.close());
       return store;

@@ -1,0 +1,144 @@
+import type { WorkListener } from "../store.ts";
+import type { News, WorkerState } from "./change-channel.ts";
+
+/** How long a process that was told of tasks may be silent before all others are told (ms). */
+const patienceMs = 200;
+
+export interface WorkSharingSetup {
+  readonly send: (news: Pick<News, "work" | "worker">) => void;
+  /** Replaced in tests. */
+  readonly patienceMs?: number;
+}
+
+/**
+ * Tells one process of tasks that any may claim: this one if it has a free slot, else another one that said so. Whoever does not take them
+ * all has everyone look. What processes say of their slots is a hint, and messages may get lost: everyone looks for tasks now and then, and
+ * only the task's row says whose it is.
+ */
+export class WorkSharing {
+  readonly #setup: WorkSharingSetup;
+  readonly #listeners = new Set<{ readonly listener: WorkListener }>();
+  /** The other processes that run tasks; the one that was told longest ago is first. */
+  readonly #workers = new Map<string, Worker>();
+  #state: WorkerState = "away";
+  /** How often this process has found nothing more to claim: it has a slot to spare then. */
+  #spare = 0;
+  #offered = 0;
+  #told = 0;
+  #isAsking = false;
+  #closed = false;
+
+  constructor(setup: WorkSharingSetup) {
+    this.#setup = setup;
+  }
+
+  /** Takes offers while there are listeners. Returns a function that ends the subscription. */
+  onWork(listener: WorkListener): () => void {
+    const subscription = { listener };
+    this.#listeners.add(subscription);
+    this.#become("free");
+    return () => {
+      this.#listeners.delete(subscription);
+      if (this.#listeners.size === 0) this.#become("away");
+    };
+  }
+
+  /** This process has committed so many tasks that any process may claim. */
+  offer(tasks: number): void {
+    this.#offered += tasks;
+    void this.#askAll();
+  }
+
+  /** Another process left so many tasks to this one. */
+  tell(tasks: number): void {
+    this.#told += tasks;
+    void this.#askAll();
+  }
+
+  /** Everyone was told, so the answer goes to nobody. */
+  look(): void {
+    void this.#ask(1);
+  }
+
+  /** A claim found fewer tasks than it asked for. */
+  foundNoMore(): void {
+    this.#spare++;
+    this.#become("free");
+  }
+
+  /** Another process is there, and may have said something of its slots. After a gap it may have heard nothing of this one. */
+  hear(owner: string, state: WorkerState | "gap" | undefined): void {
+    const known = this.#workers.get(owner);
+    if (known !== undefined) clearTimeout(known.isLate);
+    if (state === undefined) return;
+    if (state === "gap") {
+      if (known !== undefined) known.isFree = true;
+      if (this.#state !== "away") this.#say();
+    } else if (state === "away") this.#workers.delete(owner);
+    else if (known === undefined) this.#workers.set(owner, { isFree: state === "free", isLate: undefined });
+    else known.isFree = state === "free";
+  }
+
+  close(): void {
+    this.#listeners.clear();
+    this.#become("away");
+    this.#closed = true;
+    for (const { isLate } of this.#workers.values()) clearTimeout(isLate);
+  }
+
+  /** What comes during a look may be about tasks that the look has already passed. One more look then covers all of it. */
+  async #askAll(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    while (this.#offered + this.#told > 0) {
+      const [offered, told] = [this.#offered, this.#told];
+      [this.#offered, this.#told] = [0, 0];
+      if (this.#listeners.size > 0 && (await this.#ask(offered + told))) continue;
+      if (told > 0) this.#tellAll();
+      else this.#tellOne(offered);
+    }
+    this.#isAsking = false;
+  }
+
+  async #ask(tasks: number): Promise<boolean> {
+    const before = this.#spare;
+    const answers = await Promise.all([...this.#listeners].map(({ listener }) => listener(tasks)));
+    const tookAll = answers.includes(true);
+    if (!tookAll && this.#spare === before) this.#become("busy");
+    return tookAll;
+  }
+
+  #tellOne(tasks: number): void {
+    const [owner, worker] = [...this.#workers].find(([, { isFree }]) => isFree) ?? [];
+    if (owner === undefined || worker === undefined) return this.#tellAll();
+    this.#workers.delete(owner);
+    this.#workers.set(owner, worker); // moves it to the end
+    this.#setup.send({ work: { owner, tasks } });
+    clearTimeout(worker.isLate);
+    worker.isLate = setTimeout(() => {
+      this.#workers.delete(owner);
+      this.#tellAll();
+    }, this.#setup.patienceMs ?? patienceMs).unref();
+  }
+
+  #tellAll(): void {
+    if (!this.#closed) this.#setup.send({ work: "all" });
+  }
+
+  #become(state: WorkerState): void {
+    const next = this.#listeners.size === 0 ? "away" : state;
+    if (next === this.#state || this.#closed) return;
+    this.#state = next;
+    this.#say();
+  }
+
+  #say(): void {
+    this.#setup.send({ worker: this.#state });
+  }
+}
+
+interface Worker {
+  isFree: boolean;
+  /** Runs from when it was told of tasks until it is heard of. */
+  isLate: NodeJS.Timeout | undefined;
+}
