@@ -15,7 +15,7 @@ async function startPair(kind: "synchronous" | "asynchronous"): Promise<Pair> {
 }
 
 async function opened(url: string, options: PostgresStoreOptions = {}): Promise<TaskStore> {
-  const store = postgresStore(url, { timeoutMs, queue: false, ...options });
+  const store = postgresStore(url, { timeoutMs, ...options });
   await store.open({ id: randomUUID(), handlers: [] });
   onTestFinished(() => store.close());
   return store;
