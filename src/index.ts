@@ -1,17 +1,16 @@
 import "./runtime/require-node.ts";
 export { createTasks } from "./server/tasks.ts";
 export type { Tasks } from "./server/tasks.ts";
+export type { Admin, AdminActs, AdminReads } from "./admin/operations.ts";
 export type {
-  Admin,
   AdminAction,
-  AdminActs,
-  AdminReads,
   BulkAction,
   BulkOptions,
   BulkResult,
   Counts,
   FailureGroup,
   OpenQuestion,
+  Resent,
   RetryOptions,
   ShownLine,
   TaskChanges,

@@ -6,8 +6,10 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../task/comman
 import { HoldfastError } from "../task/fault.ts";
 import { isSealed } from "../task/stored-text.ts";
 import { isTerminal } from "../task/outcome.ts";
-import type { AdminActs, RetryOptions, TaskSummary } from "./admin.ts";
+import type { RetryOptions, TaskSummary } from "./admin.ts";
 import { bulk } from "./bulk.ts";
+import { invalid } from "./operation.ts";
+import type { AdminActs } from "./operations.ts";
 import { encrypted, refusal, retried, unfinished, unknown } from "./refusals.ts";
 import { keptJournal, rerunOf } from "./rerun.ts";
 import { summaryOf } from "./summary.ts";
@@ -35,10 +37,7 @@ export class Acts implements AdminActs {
 
   constructor(services: ActServices, actor: string) {
     if (typeof actor !== "string" || actor.trim() === "")
-      throw new HoldfastError(
-        "invalid_params",
-        "Actions are recorded under the operator's name, which must not be empty.",
-      );
+      throw invalid("Actions are recorded under the operator's name, which must not be empty.");
     this.#services = services;
     this.#actor = actor;
   }
@@ -74,19 +73,17 @@ export class Acts implements AdminActs {
     const { store, now, randomBytes, maxBodyBytes } = this.#services;
     const old = await this.#task(id);
     if (!isTerminal(old.state)) throw unfinished(id, "run again");
-    assertArguments(options.arguments);
     const request = await store.request(id);
     if (request === undefined) throw unknown(id);
     const { keepUpTo, fromStart } = options;
     const isChoice = keepUpTo !== undefined || fromStart === true || options.arguments !== undefined;
-    if (keepUpTo !== undefined && fromStart === true)
-      throw new HoldfastError("invalid_params", "Give either keepUpTo or fromStart.");
+    if (keepUpTo !== undefined && fromStart === true) throw invalid("Give either keepUpTo or fromStart.");
     if (old.retriedAs !== undefined && !isChoice) throw retried(id, old.retriedAs);
     const journal = await keptJournal(store, id, options);
     const newId = taskId(now(), randomBytes);
     const rerun = rerunOf(old, request, { id: newId, now: now(), options });
     if (Buffer.byteLength(rerun.request.arguments) > maxBodyBytes)
-      throw new HoldfastError("invalid_params", `The arguments are larger than ${maxBodyBytes} bytes.`);
+      throw invalid(`The arguments are larger than ${maxBodyBytes} bytes.`);
     const detail = {
       ranAgainAs: newId,
       ...(keepUpTo !== undefined && { keepUpTo }),
@@ -107,8 +104,8 @@ export class Acts implements AdminActs {
   }
 
   async extend(id: string, until: number | null): Promise<TaskSummary> {
-    if (until !== null && (!Number.isFinite(until) || until <= this.#services.now()))
-      throw new HoldfastError("invalid_params", "The new end of a task must be in the future.");
+    if (until !== null && until <= this.#services.now())
+      throw invalid("The new end of a task must be in the future.");
     return this.#change(id, { type: "extend", id, until, ...this.#by("extend", { until }) });
   }
 
@@ -119,19 +116,15 @@ export class Acts implements AdminActs {
   }
 
   async pause(tool: string): Promise<void> {
-    assertTool(tool);
     const by = this.#by("pause");
     await this.#write({ type: "pause_tool", tool, actor: this.#actor, ...by });
   }
 
   async resume(tool: string): Promise<void> {
-    assertTool(tool);
     await this.#write({ type: "resume_tool", tool, ...this.#by("resume") });
   }
 
   async resend(webhook: string): Promise<{ readonly resent: number }> {
-    if (typeof webhook !== "string" || webhook === "")
-      throw new HoldfastError("invalid_params", "Give the webhook's name.");
     const by = this.#by("resend", { webhook });
     for (let resent = 0; ;) {
       const page = { type: "resend_deliveries", hook: webhook, limit: resendPage, ...by } as const;
@@ -183,18 +176,8 @@ export class Acts implements AdminActs {
   }
 }
 
-function assertTool(tool: string): void {
-  if (typeof tool !== "string" || tool === "")
-    throw new HoldfastError("invalid_params", "Give the tool's name.");
-}
-
-function assertArguments(given: unknown): void {
-  if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given)))
-    throw new HoldfastError("invalid_params", "A tool's arguments must be a JSON object.");
-}
-
 function json(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined) throw new HoldfastError("invalid_params", "An answer must be JSON data.");
+  if (text === undefined) throw invalid("An answer must be JSON data.");
   return text;
 }

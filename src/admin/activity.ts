@@ -1,71 +1,100 @@
+import * as z from "zod/mini";
+import {
+  byMinute,
+  flag,
+  list,
+  member,
+  number,
+  numberOrNull,
+  shown,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+  whole,
+  wholeOrNull,
+} from "./shape.ts";
+
+class DeclaredToolActivity {
+  readonly tool = member(text);
+  readonly created = member(whole);
+  readonly completed = member(whole);
+  readonly failed = member(whole);
+  readonly cancelled = member(whole);
+  /** How often a handler threw and ran again. */
+  readonly retried = member(whole);
+  /** Tasks that ended, by minute. */
+  readonly ended = member(byMinute);
+  /** How long tasks took from creation to end, at the 50th and 95th percentile (within 10 %); null if none ended. */
+  readonly p50Ms = member(numberOrNull);
+  readonly p95Ms = member(numberOrNull);
+}
+
+/** What happened to the tasks of one tool. */
+export interface ToolActivity extends DeclaredToolActivity {}
+
+class DeclaredRefusalActivity {
+  /** The `code` of the event `request.refused`. */
+  readonly code = member(text);
+  /** The JSON-RPC method, if known. */
+  readonly method = member(textOrNull);
+  readonly count = member(whole);
+  readonly byMinute = member(byMinute);
+}
+
+/** Requests refused for the same reason. */
+export interface RefusalActivity extends DeclaredRefusalActivity {}
+
+class DeclaredActivity {
+  /** When the first minute began (epoch ms). */
+  readonly from = member(time);
+  readonly minutes = member(whole);
+  /** Tasks of all tools, by minute. */
+  readonly created = member(byMinute);
+  readonly completed = member(byMinute);
+  readonly failed = member(byMinute);
+  readonly cancelled = member(byMinute);
+  /** Sorted by name. Tools without activity are left out. */
+  readonly tools = member(list(shown<ToolActivity>("ToolActivity", DeclaredToolActivity)));
+  /** Most frequent first. */
+  readonly refusals = member(list(shown<RefusalActivity>("RefusalActivity", DeclaredRefusalActivity)));
+}
+
 /**
  * What the processes of a store counted in the last minutes. Lists by minute have one number per minute, oldest first; the last minute is
  * not over.
  */
-export interface Activity {
-  /** When the first minute began (epoch ms). */
-  readonly from: number;
-  readonly minutes: number;
-  /** Tasks of all tools, by minute. */
-  readonly created: readonly number[];
-  readonly completed: readonly number[];
-  readonly failed: readonly number[];
-  readonly cancelled: readonly number[];
-  /** Sorted by name. Tools without activity are left out. */
-  readonly tools: readonly ToolActivity[];
-  /** Most frequent first. */
-  readonly refusals: readonly RefusalActivity[];
-}
+export interface Activity extends DeclaredActivity {}
 
-/** What happened to the tasks of one tool. */
-export interface ToolActivity {
-  readonly tool: string;
-  readonly created: number;
-  readonly completed: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  /** How often a handler threw and ran again. */
-  readonly retried: number;
-  /** Tasks that ended, by minute. */
-  readonly ended: readonly number[];
-  /** How long tasks took from creation to end, at the 50th and 95th percentile (within 10 %); null if none ended. */
-  readonly p50Ms: number | null;
-  readonly p95Ms: number | null;
-}
+export const activity = shown<Activity>("Activity", DeclaredActivity);
 
-/** Requests refused for the same reason. */
-export interface RefusalActivity {
-  /** The `code` of the event `request.refused`. */
-  readonly code: string;
-  /** The JSON-RPC method, if known. */
-  readonly method: string | null;
-  readonly count: number;
-  readonly byMinute: readonly number[];
+class DeclaredNodeSummary {
+  /** The owner id stored with its tasks. */
+  readonly id = member(text);
+  /** False: the process is gone, and others take over its tasks. */
+  readonly alive = member(flag);
+  readonly host = member(textOrNull);
+  readonly pid = member(wholeOrNull);
+  /** The version of the package. */
+  readonly version = member(textOrNull);
+  readonly startedAt = member(timeOrNull);
+  /** Its last report (epoch ms). */
+  readonly reportedAt = member(timeOrNull);
+  readonly roles = member(list(text));
+  /** Slots in use by handlers, and the total. */
+  readonly slots = member(z.nullable(z.object({ used: whole, limit: whole })));
+  /** Tasks that it holds now, according to the store; at most 10,000. */
+  readonly running = member(whole);
+  /** Waiting handlers that stay in memory. */
+  readonly parked = member(wholeOrNull);
+  /** Handlers that keep running although their tasks have ended. */
+  readonly leaked = member(wholeOrNull);
+  /** Event loop delay, in milliseconds. */
+  readonly loopDelay = member(z.nullable(z.object({ p50: number, p99: number, max: number })));
+  readonly memoryBytes = member(wholeOrNull);
 }
 
 /** A process that has the store open, or had it until recently. Values that it has not reported are null. */
-export interface NodeSummary {
-  /** The owner id stored with its tasks. */
-  readonly id: string;
-  /** False: the process is gone, and others take over its tasks. */
-  readonly alive: boolean;
-  readonly host: string | null;
-  readonly pid: number | null;
-  /** The version of the package. */
-  readonly version: string | null;
-  readonly startedAt: number | null;
-  /** Its last report (epoch ms). */
-  readonly reportedAt: number | null;
-  readonly roles: readonly string[];
-  /** Slots in use by handlers, and the total. */
-  readonly slots: { readonly used: number; readonly limit: number } | null;
-  /** Tasks that it holds now, according to the store; at most 10,000. */
-  readonly running: number;
-  /** Waiting handlers that stay in memory. */
-  readonly parked: number | null;
-  /** Handlers that keep running although their tasks have ended. */
-  readonly leaked: number | null;
-  /** Event loop delay, in milliseconds. */
-  readonly loopDelay: { readonly p50: number; readonly p99: number; readonly max: number } | null;
-  readonly memoryBytes: number | null;
-}
+export interface NodeSummary extends DeclaredNodeSummary {}
+
+export const nodeSummary = shown<NodeSummary>("NodeSummary", DeclaredNodeSummary);

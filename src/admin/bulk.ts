@@ -2,14 +2,14 @@ import type { TaskStore } from "../store/store.ts";
 import { HoldfastError, isStoreFault } from "../task/fault.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
-import type { AdminActs, BulkAction, BulkOptions, BulkResult, TaskSelection } from "./admin.ts";
+import type { BulkAction, BulkOptions, BulkResult, TaskSelection } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { ProcessGone } from "./refusals.ts";
-import { assertSelection, wholeUpTo } from "./assert-query.ts";
+import { invalid } from "./operation.ts";
+import type { AdminActs } from "./operations.ts";
 import { selectTasks } from "./select-tasks.ts";
 
 const defaultLimit = 1_000;
-const mostAtOnce = 10_000;
 /** The number of tasks to find, and to change concurrently. */
 const atOnce = 50;
 
@@ -25,8 +25,6 @@ export async function bulk(
   selection: TaskSelection,
   { dryRun = false, limit = defaultLimit, until, after }: BulkOptions,
 ): Promise<BulkResult> {
-  assertSelection(selection);
-  wholeUpTo("limit", limit, mostAtOnce);
   const doIt = actionOf(act, action, until);
   const done: string[] = [];
   const created: string[] = [];
@@ -83,8 +81,7 @@ function actionOf(
     case "retry":
       return async (id) => (await act.retry(id)).id;
     case "extend": {
-      if (until === undefined)
-        throw new HoldfastError("invalid_params", "Give until: the time until which to extend the tasks.");
+      if (until === undefined) throw invalid("Give until: the time until which to extend the tasks.");
       return async (id) => void (await act.extend(id, until));
     }
   }

@@ -1,9 +1,10 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { TaskStore, StoreChanges } from "../store/store.ts";
 import { Acts, type ActServices } from "./act.ts";
-import type { Admin, TaskSummary, TaskChanges, Counts, FailureGroup, ToolCounts } from "./admin.ts";
+import type { TaskSummary, TaskChanges, Counts, FailureGroup, ToolCounts } from "./admin.ts";
+import { call, methodsOf } from "./operation.ts";
+import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
 import { adminOf } from "./admin-store-of.ts";
-import { limitOf, wholeUpTo } from "./assert-query.ts";
 import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionOf, showTask } from "./show-task.ts";
@@ -17,13 +18,7 @@ import { ActivitySum } from "./activity-of.ts";
 import type { Activity, NodeSummary } from "./activity.ts";
 import type { AdminStore, EndedAs } from "../store/admin-store.ts";
 
-const mostFailures = 10_000;
-
-const mostActions = 1_000;
-
 const mostMessages = 10_000;
-
-const mostMinutes = 360;
 
 export interface AdminServices extends ActServices {
   readonly after: Clock["after"];
@@ -31,12 +26,21 @@ export interface AdminServices extends ActServices {
 
 /** The operators' view of an open store, and their actions on it. */
 export function createAdmin(services: AdminServices): Admin {
-  const { store, after } = services;
-  const ends = new EndedCounts(mostCounted, services.now);
+  const has = readsOf(services);
   return {
-    async list(query = {}) {
-      const limit = limitOf(query);
-      const { tasks, next } = await selectTasks(adminOf(store), query, limit, query.after ?? null);
+    ...methodsOf<AdminReads>(reads, (operation, input, signal) => call(has, operation, input, signal)),
+    as(actor) {
+      const does = new Acts(services, actor);
+      return methodsOf<AdminActs>(acts, (operation, input) => call(does, operation, input));
+    },
+  };
+}
+
+function readsOf({ store, now, after }: AdminServices): AdminReads {
+  const ends = new EndedCounts(mostCounted, now);
+  return {
+    async list({ limit = 50, after: last = null, ...selection } = {}) {
+      const { tasks, next } = await selectTasks(adminOf(store), selection, limit, last);
       return { tasks: await Promise.all(tasks.map((task) => listed(store, task))), next };
     },
     async show(id) {
@@ -44,30 +48,18 @@ export function createAdmin(services: AdminServices): Admin {
       if (shown === undefined) throw unknown(id);
       return shown;
     },
-    async counts() {
-      return countTasks(adminOf(store), ends);
-    },
-    async failures(tool, limit = mostActions) {
-      wholeUpTo("limit", limit, mostFailures);
-      return failuresOf(store, adminOf(store), tool, limit);
-    },
+    counts: async () => countTasks(adminOf(store), ends),
+    failures: async (tool, limit = 1_000) => failuresOf(store, adminOf(store), tool, limit),
     async webhooks() {
       const waiting = (await store.outbox?.counts(mostMessages)) ?? [];
       return waiting.map(({ hook, ...counts }) => ({ webhook: hook, ...counts }));
     },
-    async activity({ minutes = 60 } = {}) {
-      wholeUpTo("minutes", minutes, mostMinutes);
-      return activityIn(store.reports, services.now(), minutes);
-    },
-    async nodes() {
-      return nodesIn(store.reports, services.now());
-    },
-    async actions({ taskId, before, limit = 100 } = {}) {
-      wholeUpTo("limit", limit, mostActions);
-      return (await adminOf(store).actions(taskId ?? null, before ?? null, limit)).map(actionOf);
+    activity: async ({ minutes = 60 } = {}) => activityIn(store.reports, now(), minutes),
+    nodes: async () => nodesIn(store.reports, now()),
+    async actions({ taskId = null, before = null, limit = 100 } = {}) {
+      return (await adminOf(store).actions(taskId, before, limit)).map(actionOf);
     },
     changes: ({ signal } = {}) => followTasks(store, after, signal),
-    as: (actor) => new Acts(services, actor),
   };
 }
 

@@ -1,7 +1,7 @@
 import { StoreClock, systemClock } from "../runtime/clock.ts";
 import { defaultSettings } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
-import type { Admin } from "./admin.ts";
+import type { Admin } from "./operations.ts";
 import { createAdmin } from "./create-admin.ts";
 
 /** How often to renew the lease: seldom enough to cost nothing, and often enough for every lease. */

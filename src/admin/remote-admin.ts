@@ -1,6 +1,8 @@
 import { HoldfastError } from "../task/fault.ts";
-import type { Admin, AdminActs, TaskQuery } from "./admin.ts";
-import { Endpoint, type Parameters, type RemoteAdminOptions } from "./remote-endpoint.ts";
+import { parametersOf } from "./endpoint/request.ts";
+import { invalid, methodsOf, type Input, type Operation } from "./operation.ts";
+import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
+import { Endpoint, type RemoteAdminOptions } from "./remote-endpoint.ts";
 
 /**
  * The `Admin` of a server, through its admin endpoint. The endpoint records actions under its own name for the token, whatever name you
@@ -14,56 +16,40 @@ import { Endpoint, type Parameters, type RemoteAdminOptions } from "./remote-end
  */
 export function remoteAdmin(url: string, options: RemoteAdminOptions): Admin {
   const endpoint = new Endpoint(url, options);
-  const acts = actsAt(endpoint);
-  return {
-    list: async (query = {}) => endpoint.read("tasks", listParameters(query)),
-    show: async (id) => endpoint.read(task(id)),
-    counts: () => endpoint.read("counts"),
-    failures: async (tool, limit) => endpoint.read(`failures/${toolSegment(tool)}`, { limit }),
-    webhooks: () => endpoint.read("webhooks"),
-    activity: async ({ minutes } = {}) => endpoint.read("activity", { minutes }),
-    nodes: () => endpoint.read("nodes"),
-    actions: ({ taskId, before, limit } = {}) => endpoint.read("actions", { taskId, before, limit }),
-    changes: ({ signal } = {}) => endpoint.follow("changes", signal),
-    as: () => acts,
+  const run = (operation: Operation, input: Input, signal?: AbortSignal): unknown => {
+    const path = pathOf(operation, input);
+    if (operation.isStream === true) return endpoint.follow(path, signal);
+    if (operation.method === "POST") return endpoint.ask("POST", path, bodyOf(operation, input));
+    return endpoint.ask(operation.method, `${path}${queryOf(operation, input)}`);
   };
+  const actor = methodsOf<AdminActs>(acts, run);
+  return { ...methodsOf<AdminReads>(reads, run), as: () => actor };
 }
 
-function actsAt(endpoint: Endpoint): AdminActs {
-  return {
-    cancel: async (id) => endpoint.act(`${task(id)}/cancel`, {}),
-    answer: async (id, answers) => endpoint.act(`${task(id)}/answer`, { answers }),
-    retry: async (id, options = {}) => endpoint.act(`${task(id)}/retry`, options),
-    extend: async (id, until) => endpoint.act(`${task(id)}/extend`, { until }),
-    delete: async (id) => endpoint.remove(task(id)),
-    pause: async (tool) => endpoint.act(`tools/${toolSegment(tool)}/pause`, {}),
-    resume: async (tool) => endpoint.act(`tools/${toolSegment(tool)}/resume`, {}),
-    resend: async (webhook) => endpoint.act(`webhooks/${toolSegment(webhook)}/resend`, {}),
-    bulk: (action, selection, options = {}) => endpoint.act("bulk", { action, selection, options }),
-  };
-}
-
-function listParameters({ states, principal, ...others }: TaskQuery): Parameters {
-  if (states?.length === 0)
-    throw new HoldfastError("invalid_params", "states is empty. Leave it out to select all states.");
-  return {
-    ...others,
-    state: states,
-    ...(principal === null ? { nobody: true } : { principal }),
-  };
-}
-
-function task(id: string): string {
-  if (isSegment(id)) return `tasks/${encodeURIComponent(id)}`;
-  throw new HoldfastError("unknown_task", `There is no task ${id}.`);
-}
-
-function toolSegment(tool: string): string {
-  if (isSegment(tool)) return encodeURIComponent(tool);
-  throw new HoldfastError("invalid_params", `The name ${JSON.stringify(tool)} cannot be sent in a URL.`);
+function pathOf({ path }: Operation, input: Input): string {
+  return path.slice(1).replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, String(input[name])));
 }
 
 /** URLs drop these segments, encoded or not. */
-function isSegment(name: string): boolean {
-  return name !== "" && name !== "." && name !== ".." && name.isWellFormed();
+function segment(name: string, value: string): string {
+  if (value !== "" && value !== "." && value !== ".." && value.isWellFormed())
+    return encodeURIComponent(value);
+  if (name === "id") throw new HoldfastError("unknown_task", `There is no task ${value}.`);
+  throw invalid(`The name ${JSON.stringify(value)} cannot be sent in a URL.`);
+}
+
+function bodyOf({ path }: Operation, input: Input): object {
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !path.includes(`{${name}}`)));
+}
+
+function queryOf(operation: Operation, input: Input): string {
+  const search = new URLSearchParams();
+  for (const { name, of, isNull = false } of parametersOf(operation)) {
+    const value = input[of];
+    if (value === undefined || (value === null) !== isNull) continue;
+    const values: readonly unknown[] = Array.isArray(value) ? value : [isNull ? true : value];
+    if (values.length === 0) throw invalid(`${of} is empty. Leave it out to select all ${of}.`);
+    for (const each of values) search.append(name, String(each));
+  }
+  return search.size === 0 ? "" : `?${search.toString()}`;
 }

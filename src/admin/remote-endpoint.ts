@@ -12,8 +12,6 @@ export interface RemoteAdminOptions {
   readonly signal?: AbortSignal;
 }
 
-export type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-
 /** An admin endpoint, as a client uses it. */
 export class Endpoint {
   readonly #base: string;
@@ -33,22 +31,6 @@ export class Endpoint {
     this.#signal = signal;
   }
 
-  read<T>(path: string, parameters: Parameters = {}): Promise<T> {
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(parameters))
-      for (const one of [value ?? []].flat()) search.append(name, String(one));
-    const query = search.size === 0 ? "" : `?${search.toString()}`;
-    return this.#ask("GET", `${path}${query}`);
-  }
-
-  act<T>(path: string, body: object): Promise<T> {
-    return this.#ask("POST", path, body);
-  }
-
-  remove(path: string): Promise<void> {
-    return this.#ask("DELETE", path);
-  }
-
   async *follow(path: string, signal: AbortSignal | undefined): AsyncGenerator<TaskChanges, void, undefined> {
     const given = [this.#signal, signal].filter((each) => each !== undefined);
     const open = (link: AbortSignal): Promise<ReadableStream<Uint8Array>> => this.#stream(path, link);
@@ -56,14 +38,14 @@ export class Endpoint {
     this.#signal?.throwIfAborted();
   }
 
-  /** The endpoint's answer has the return type of the `Admin` method that it serves. */
-  async #ask<T>(method: string, path: string, body?: object): Promise<T> {
+  /** Resolves with the endpoint's answer. */
+  async ask(method: string, path: string, body?: object): Promise<unknown> {
     const { status, ok, text } = await this.#answer(method, path, body);
-    if (status === 204) return undefined as T;
+    if (status === 204) return undefined;
     const answer = jsonOf(text);
     if (answer === undefined) throw this.#notAnEndpoint(status);
     if (!ok) throw this.#refusal(status, answer);
-    return answer as T;
+    return answer;
   }
 
   /** Reads the whole answer. */
@@ -76,7 +58,7 @@ export class Endpoint {
     const given =
       body === undefined
         ? { headers: json }
-        : { headers: { ...json, "Content-Type": "application/json" }, body: JSON.stringify(body, finite) };
+        : { headers: { ...json, "Content-Type": "application/json" }, body: JSON.stringify(body) };
     return this.#translateErrors(async () => {
       const response = await this.#request(path, { method, signal: this.#signal ?? null, ...given });
       return { status: response.status, ok: response.ok, text: await response.text() };
@@ -145,12 +127,6 @@ function baseOf(url: string): string {
       "The URL of an admin endpoint must not contain a password, query or fragment.",
     );
   return `${parsed.origin}${parsed.pathname.replace(/\/+$/, "")}`;
-}
-
-/** JSON would turn these into null, which means no limit. */
-function finite(name: string, value: unknown): unknown {
-  if (typeof value !== "number" || Number.isFinite(value)) return value;
-  throw new HoldfastError("invalid_params", `"${name}" must be a finite number, not ${value}.`);
 }
 
 /** Undefined for invalid JSON. */

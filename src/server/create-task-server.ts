@@ -1,5 +1,5 @@
 import { McpServer, type Server } from "@modelcontextprotocol/server";
-import type { Admin } from "../admin/admin.ts";
+import type { Admin } from "../admin/operations.ts";
 import { listenMethod } from "../generation/2026-07-28-listen.ts";
 import { taskMethods, readCapabilities } from "../generation/2026-07-28.ts";
 import { isJsonObject } from "../generation/message.ts";

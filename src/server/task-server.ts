@@ -6,7 +6,7 @@ import type {
   McpServer,
   MessageExtraInfo,
 } from "@modelcontextprotocol/server";
-import type { Admin } from "../admin/admin.ts";
+import type { Admin } from "../admin/operations.ts";
 import type { TaskListening } from "../generation/2026-07-28-listen.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { StoreClock } from "../runtime/clock.ts";

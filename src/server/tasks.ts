@@ -1,5 +1,5 @@
 import type { McpServer, Server } from "@modelcontextprotocol/server";
-import type { Admin } from "../admin/admin.ts";
+import type { Admin } from "../admin/operations.ts";
 import { createAdmin } from "../admin/create-admin.ts";
 import { assertOptions, settingsOf } from "../options/options.ts";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";

@@ -1,4 +1,4 @@
-import type { Admin } from "../../src/admin/admin.ts";
+import type { Admin } from "../../src/admin/operations.ts";
 import { createAdmin } from "../../src/admin/create-admin.ts";
 import type { Process } from "../runtime/harness.ts";
 

@@ -61,7 +61,7 @@ it("sends its token, and what is asked for", async () => {
   await admin.failures("a/b", 5);
   const authorization = "Bearer token-of-ann";
   expect(seen).toEqual([
-    ["GET", "/admin/tasks?text=a%26b&state=failed&state=running&nobody=true", authorization],
+    ["GET", "/admin/tasks?state=failed&state=running&nobody=true&text=a%26b", authorization],
     ["GET", "/admin/tasks?principal=ann", authorization],
     ["GET", "/admin/failures/a%2Fb?limit=5", authorization],
   ]);

@@ -1,6 +1,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Admin } from "../../../src/admin/admin.ts";
+import type { Admin } from "../../../src/admin/operations.ts";
 import { remoteAdmin } from "../../../src/admin/remote-admin.ts";
 import { ChangeFeed } from "../live/change-feed.ts";
 import { basePath, openSession, type Session } from "./session.ts";

@@ -1,4 +1,4 @@
-import type { Admin } from "../../../src/admin/admin.ts";
+import type { Admin } from "../../../src/admin/operations.ts";
 
 /** The ids of changed tasks; null: any may have changed. */
 export type Changed = readonly string[] | null;

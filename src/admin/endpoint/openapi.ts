@@ -1,44 +1,30 @@
+import * as z from "zod/mini";
 import { adminStatusOf, type AdminFaultCode } from "../admin-faults.ts";
-import { routes, type AdminRoute } from "./routes.ts";
-import { reference, type Schema } from "./schema.ts";
-import { schemas } from "./schemas.ts";
+import type { Operation } from "../operation.ts";
+import { shapeNames, text, type Schema } from "../shape.ts";
+import { parametersOf, routes } from "./request.ts";
 
 /** The path of the document, below that of the endpoint. */
 export const documentPath = "/openapi.json";
 
-const json = (schema: Schema): Schema => ({ "application/json": { schema } });
+/** In the form of OpenAPI 3.1: JSON Schema 2020-12. */
+type JsonSchema = Readonly<Record<string, unknown>>;
 
-const documented: Pick<AdminRoute, "method" | "path" | "operation" | "summary" | "answer" | "faults"> = {
-  method: "GET",
-  path: documentPath,
-  operation: "openapi",
-  summary: "This document",
-  answer: { type: "object" },
-  faults: [],
-};
+const refusal = z
+  .object({ error: z.object({ code: text, message: text }) })
+  .register(shapeNames, { id: "Refusal" });
 
-/** The statuses of a route's answers, as the document lists them; `default` stands for any other refusal. */
-export function statusesOf({
-  method,
-  path,
-  answer,
-  faults,
-}: Pick<AdminRoute, "method" | "path" | "answer" | "faults">): readonly string[] {
-  const common: readonly AdminFaultCode[] = ["unauthenticated", "insufficient_scope"];
-  // A path may not be text, and a query may have unknown parameters.
-  const more: readonly AdminFaultCode[] = path === documentPath ? [] : ["invalid_params", "stopping"];
-  const refused = new Set([...common, ...more, ...faults].map((code) => String(adminStatusOf(code))));
-  if (method === "POST") for (const status of ["413", "415"]) refused.add(status);
-  return [answer === undefined ? "204" : "200", ...[...refused].sort(), "default"];
-}
+const documented = { method: "GET", path: documentPath, id: "openapi", summary: "This document" } as const;
 
-/** The OpenAPI 3.1 document of an endpoint at `path`, made from the route table alone. */
+/** The OpenAPI 3.1 document of an endpoint at `path`, made from the table of operations alone. */
 export function openApiDocument(path: string): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of [...routes, documented]) {
-    const methods = (paths[route.path] ??= {});
-    methods[route.method.toLowerCase()] = operationOf(route);
-  }
+  for (const operation of routes)
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = operationOf(operation);
+  const content = json({ type: "object" });
+  const responses = { "200": { description: "Done", content }, ...refusals(["401", "403", "default"]) };
+  const { id: operationId, summary } = documented;
+  paths[documentPath] = { get: { operationId, summary, responses } };
   return {
     openapi: "3.1.0",
     info: {
@@ -50,7 +36,7 @@ export function openApiDocument(path: string): object {
     security: [{ operator: [] }],
     paths,
     components: {
-      schemas,
+      schemas: componentSchemas(),
       securitySchemes: {
         operator: {
           type: "http",
@@ -62,31 +48,62 @@ export function openApiDocument(path: string): object {
   };
 }
 
-function operationOf(route: AdminRoute | typeof documented): object {
-  const { operation, summary, path } = route;
-  const query = "query" in route ? Object.entries(route.query ?? {}) : [];
-  const body = "body" in route ? route.body : undefined;
+function operationOf(operation: Operation): object {
+  const { id: operationId, summary, method, path, gives, isStream, faults = [] } = operation;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const query = method === "GET" ? parametersOf(operation) : [];
   const parameters = [
-    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-      name,
-      in: "path",
-      required: true,
-      schema: { type: "string", minLength: 1 },
-    })),
-    ...query.map(([name, parameter]) => ({ name, in: "query", ...parameter })),
+    ...inPath.map((name) => ({ name, in: "path", required: true, schema: { type: "string", minLength: 1 } })),
+    ...query.map(({ name, schema }) => {
+      const { description, ...rest } = schemaOf(schema);
+      return { name, in: "query", ...(description !== undefined && { description }), schema: rest };
+    }),
   ];
+  const common: readonly AdminFaultCode[] = [
+    "unauthenticated",
+    "insufficient_scope",
+    "invalid_params",
+    "stopping",
+  ];
+  const refused = [...common, ...faults].map((code) => String(adminStatusOf(code)));
+  const refusing = [...new Set([...refused, ...(method === "POST" ? ["413", "415"] : [])])].sort();
   return {
-    operationId: operation,
+    operationId,
     summary,
     ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && { requestBody: { required: true, content: json(reference(body)) } }),
-    responses: Object.fromEntries(statusesOf(route).map((status) => [status, responseOf(status, route)])),
+    ...(method === "POST" && { requestBody: { required: true, content: json(bodyOf(operation, inPath)) } }),
+    responses: {
+      ...(gives === undefined
+        ? { "204": { description: "Done" } }
+        : {
+            "200":
+              isStream === true ? streamOf(gives) : { description: "Done", content: json(schemaOf(gives)) },
+          }),
+      ...refusals([...refusing, "default"]),
+    },
   };
 }
 
+function bodyOf({ input }: Operation, inPath: readonly string[]): JsonSchema {
+  const members = Object.entries(input.shape).filter(([name]) => !inPath.includes(name));
+  const required = members
+    .filter(([, member]) => !(member instanceof z.ZodMiniOptional))
+    .map(([name]) => name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(members.map(([name, member]) => [name, schemaOf(member as Schema)])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+function streamOf(gives: Schema): object {
+  const data = { type: "string", contentMediaType: "application/json", contentSchema: schemaOf(gives) };
+  const schema = { ...data, description: "The data of each server-sent event." };
+  return { description: "A stream of server-sent events", content: { "text/event-stream": { schema } } };
+}
+
 const descriptions: Readonly<Record<string, string>> = {
-  "200": "Done",
-  "204": "Done",
   "400": "The request is not valid",
   "401": "The token is missing or not accepted",
   "403": "The token may only read, or the request's Host or Origin is not allowed",
@@ -99,14 +116,49 @@ const descriptions: Readonly<Record<string, string>> = {
   default: "Another error",
 };
 
-function responseOf(status: string, route: Pick<AdminRoute, "answer">): object {
-  const description = descriptions[status] ?? status;
-  const { answer } = route;
-  if (status === "204") return { description };
-  if (status === "200" && "follow" in route) {
-    const data = { type: "string", contentMediaType: "application/json", contentSchema: answer };
-    const schema = { ...data, description: "The data of each server-sent event." };
-    return { description: "A stream of server-sent events", content: { "text/event-stream": { schema } } };
-  }
-  return { description, content: json(status === "200" && answer ? answer : reference("Refusal")) };
+function refusals(statuses: readonly string[]): object {
+  const content = json(schemaOf(refusal));
+  return Object.fromEntries(
+    statuses.map((status) => [status, { description: descriptions[status] ?? status, content }]),
+  );
+}
+
+function json(schema: JsonSchema): JsonSchema {
+  return { "application/json": { schema } };
+}
+
+const uri = (id: string): string => `#/components/schemas/${id}`;
+
+/** The shapes with names. */
+function componentSchemas(): object {
+  const { schemas } = z.toJSONSchema(shapeNames, { uri, io: "input", override });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]),
+  );
+}
+
+/** A shape that has a name, by that. */
+function schemaOf(schema: Schema): JsonSchema {
+  const { id } = shapeNames.get(schema) ?? {};
+  if (id !== undefined) return { $ref: uri(id) };
+  if (schema instanceof z.ZodMiniOptional) return schemaOf(schema.def.innerType as Schema);
+  const { description } = z.globalRegistry.get(schema) ?? {};
+  if (schema instanceof z.ZodMiniArray)
+    return {
+      ...(description !== undefined && { description }),
+      type: "array",
+      items: schemaOf(schema.def.element as Schema),
+    };
+  const { $schema: _, ...inline } = z.toJSONSchema(schema, { io: "input", override });
+  return inline;
+}
+
+/** Says shorter what means the same: a type or null, and any whole number. */
+function override({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  const [of, none] = (jsonSchema.anyOf ?? []) as readonly z.core.JSONSchema.BaseSchema[];
+  if (of?.type === undefined || of.enum !== undefined || none?.type !== "null") return;
+  delete jsonSchema.anyOf;
+  Object.assign(jsonSchema, of, { type: [of.type, "null"] });
 }

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { Activity } from "../../../src/admin/activity.ts";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
-import type { Admin } from "../../../src/admin/admin.ts";
+import type { Admin } from "../../../src/admin/operations.ts";
 import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { ProcessCounts } from "../../../src/runtime/reports/process-counts.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { sqliteStore } from "holdfast/sqlite";
 import { expect, it } from "vitest";
-import { routes } from "../../../src/admin/endpoint/routes.ts";
+import { routes } from "../../../src/admin/endpoint/request.ts";
 import { databasePath, operated, type Asked, type Asking, type Operated } from "./operated.ts";
 
 interface Operation {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { routes } from "../../../src/admin/endpoint/routes.ts";
+import { routes } from "../../../src/admin/endpoint/request.ts";
 import { memoryStore } from "../../../src/memory.ts";
-import { mostInBulk } from "../../../src/admin/endpoint/read-request.ts";
+import { mostInBulk } from "../../../src/admin/admin.ts";
 import { RawConnection } from "../../kit/raw-connection.ts";
 import { callersToken, operated, type Asked } from "./operated.ts";
 

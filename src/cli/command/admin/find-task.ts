@@ -1,4 +1,4 @@
-import type { Admin } from "../../../admin/admin.ts";
+import type { Admin } from "../../../admin/operations.ts";
 import { TaskClientError } from "../../../client/task-client-error.ts";
 import { isTaskId } from "../../../task/task-id.ts";
 import { UsageError } from "../../errors.ts";

@@ -1,4 +1,5 @@
-import type { Admin, TaskPage, TaskSelection, TaskSummary } from "../../../admin/admin.ts";
+import type { TaskPage, TaskSelection, TaskSummary } from "../../../admin/admin.ts";
+import type { Admin } from "../../../admin/operations.ts";
 import type { Context } from "../../context.ts";
 import { exitCodes, type ExitCode } from "../../exit-code.ts";
 import { selectionOf, type SelectionOptions } from "./selection.ts";

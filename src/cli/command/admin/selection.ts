@@ -1,5 +1,5 @@
 import type { TaskSelection, AdminTaskState } from "../../../admin/admin.ts";
-import { adminTaskStates } from "../../../admin/assert-query.ts";
+import { adminTaskStates } from "../../../admin/admin.ts";
 import { readTimeSpan } from "../../arguments/times.ts";
 import { UsageError } from "../../errors.ts";
 

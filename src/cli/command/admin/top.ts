@@ -1,4 +1,5 @@
-import type { Admin, AdminTaskState } from "../../../admin/admin.ts";
+import type { AdminTaskState } from "../../../admin/admin.ts";
+import type { Admin } from "../../../admin/operations.ts";
 import { systemClock } from "../../../client/clock.ts";
 import type { Context } from "../../context.ts";
 import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";

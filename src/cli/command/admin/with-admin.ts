@@ -1,6 +1,6 @@
 import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
-import type { Admin, AdminActs } from "../../../admin/admin.ts";
+import type { Admin, AdminActs } from "../../../admin/operations.ts";
 import { openAdmin, type OpenAdmin } from "../../../admin/open-admin.ts";
 import { remoteAdmin } from "../../../admin/remote-admin.ts";
 import { openedStore } from "../../../store/encrypted-store.ts";

@@ -1,7 +1,7 @@
-import type { Admin } from "../../../admin/admin.ts";
-import { matchRoute } from "../../../admin/endpoint/match-route.ts";
 import { documentPath, openApiDocument } from "../../../admin/endpoint/openapi.ts";
-import { Query } from "../../../admin/endpoint/query.ts";
+import { inputOfRequest, matchRoute } from "../../../admin/endpoint/request.ts";
+import { call } from "../../../admin/operation.ts";
+import type { Admin } from "../../../admin/operations.ts";
 import type { ServerEvents } from "../../../runtime/events/server-events.ts";
 import type { RuntimeSettings } from "../../../runtime/options.ts";
 import { HoldfastError } from "../../../task/fault.ts";
@@ -94,21 +94,25 @@ export class AdminRequests implements OperatorRequests {
       const allowed = match.allowed.join(", ");
       return refusal(405, "invalid_request", `Allowed methods: ${allowed}.`, { Allow: allowed });
     }
-    const { route, name } = match;
-    if (method !== "GET" && role !== "write")
+    const { operation, inPath } = match;
+    const isRead = operation.method === "GET";
+    if (!isRead && role !== "write")
       throw new HoldfastError(
         "insufficient_scope",
         'This operator has the role "read" and cannot make changes.',
       );
-    const query = new Query(new URL(request.url).searchParams, Object.keys(route.query ?? {}));
     const read = await readBody(request, this.#bodies, this.#form, parsed);
     if (read instanceof Response) return adaptedRefusal(read);
-    const { admin } = this.#administered;
-    const call = { admin, acts: () => admin.as(actor), name, query, body: read.body };
-    if ("follow" in route)
-      return this.#streams.answer((signal) => route.follow(call, signal), request.signal);
-    const answer = await route.run(call);
-    return route.answer === undefined ? new Response(null, { status: 204 }) : Response.json(answer);
+    const search = new URL(request.url).searchParams;
+    const input = inputOfRequest(operation, { inPath, search, body: read.body });
+    const methods = isRead ? this.#administered.admin : this.#administered.admin.as(actor);
+    if (operation.isStream === true) {
+      const follow = (signal: AbortSignal): AsyncIterable<unknown, unknown> =>
+        call(methods, operation, input, signal) as AsyncIterable<unknown, unknown>;
+      return this.#streams.answer(follow, request.signal);
+    }
+    const answer = await call(methods, operation, input);
+    return operation.gives === undefined ? new Response(null, { status: 204 }) : Response.json(answer);
   }
 }
 

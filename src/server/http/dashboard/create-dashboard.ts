@@ -1,4 +1,4 @@
-import type { Admin } from "../../../admin/admin.ts";
+import type { Admin } from "../../../admin/operations.ts";
 import { errorReporter } from "../../../runtime/error-reporter.ts";
 import { defaultSettings } from "../../../runtime/options.ts";
 import { HoldfastError } from "../../../task/fault.ts";

@@ -1,4 +1,4 @@
-import type { Admin } from "../../../admin/admin.ts";
+import type { Admin } from "../../../admin/operations.ts";
 import { defaultSettings } from "../../../runtime/options.ts";
 import type { OnError } from "../../faults.ts";
 import type { Operator } from "../operator-options.ts";

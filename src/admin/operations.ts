@@ -1,0 +1,277 @@
+import * as z from "zod/mini";
+import { activity, nodeSummary, type Activity, type NodeSummary } from "./activity.ts";
+import {
+  adminAction,
+  bulkAction,
+  bulkOptions,
+  bulkResult,
+  counts,
+  failureGroup,
+  resent,
+  retryOptions,
+  taskChanges,
+  taskDetails,
+  taskPage,
+  taskQuery,
+  taskSelection,
+  taskSummary,
+  webhookBacklog,
+  type AdminAction,
+  type BulkAction,
+  type BulkOptions,
+  type BulkResult,
+  type Counts,
+  type FailureGroup,
+  type Resent,
+  type RetryOptions,
+  type TaskChanges,
+  type TaskDetails,
+  type TaskPage,
+  type TaskQuery,
+  type TaskSelection,
+  type TaskSummary,
+  type WebhookBacklog,
+} from "./admin.ts";
+import { operation, operationsOf } from "./operation.ts";
+import { countUpTo, described, list, nonEmpty, number, text, whole } from "./shape.ts";
+
+class DeclaredReads {
+  /** Tasks, newest first. Rejects with `invalid_params` for an invalid query. */
+  readonly list = operation<(query?: TaskQuery) => Promise<TaskPage>>({
+    method: "GET",
+    path: "/tasks",
+    id: "listTasks",
+    summary: "List tasks, newest first",
+    options: taskQuery,
+    spelled: { states: "state" },
+    nulls: {
+      principal: {
+        name: "nobody",
+        description: "If true, tasks of unidentified callers. Cannot be combined with principal.",
+      },
+    },
+    gives: taskPage,
+  });
+
+  /** Rejects with `unknown_task`, and with `task_unreadable` for a damaged task. */
+  readonly show = operation<(id: string) => Promise<TaskDetails>>({
+    method: "GET",
+    path: "/tasks/{id}",
+    id: "showTask",
+    summary: "Show one task: its attempts, steps, questions, outcome, log and output",
+    takes: { id: text },
+    gives: taskDetails,
+    faults: ["unknown_task", "task_unreadable"],
+  });
+
+  readonly counts = operation<() => Promise<Counts>>({
+    method: "GET",
+    path: "/counts",
+    id: "countTasks",
+    summary: "Count the tasks of each tool, and show which tools are paused",
+    gives: counts,
+  });
+
+  /** Why tasks of a tool failed, from the newest `limit` (default 1,000) of them, most frequent first. */
+  readonly failures = operation<(tool: string, limit?: number) => Promise<readonly FailureGroup[]>>({
+    method: "GET",
+    path: "/failures/{tool}",
+    id: "listFailures",
+    summary: "Group a tool's most recent failures by reason, most frequent first",
+    takes: {
+      tool: nonEmpty,
+      limit: z.optional(countUpTo(10_000, 1_000, "How many of the most recent failures to look at.")),
+    },
+    gives: list(failureGroup),
+  });
+
+  /** Messages not accepted yet, for each webhook that has some. */
+  readonly webhooks = operation<() => Promise<readonly WebhookBacklog[]>>({
+    method: "GET",
+    path: "/webhooks",
+    id: "listWebhooks",
+    summary: "Count the undelivered messages of each webhook that has any",
+    gives: list(webhookBacklog),
+  });
+
+  /**
+   * Activity of the last `minutes` (1 to 360, default 60), as counted by the servers' processes. Each reports to the store every ten
+   * seconds.
+   */
+  readonly activity = operation<(options?: { readonly minutes?: number }) => Promise<Activity>>({
+    method: "GET",
+    path: "/activity",
+    id: "showActivity",
+    summary: "Count the tasks of each tool and the refused requests of the last minutes",
+    options: {
+      minutes: z.optional(countUpTo(360, 60, "The number of minutes, including the current one.")),
+    },
+    gives: activity,
+  });
+
+  /** The processes that have the store open, oldest first, followed by those that are gone for at most ten minutes. */
+  readonly nodes = operation<() => Promise<readonly NodeSummary[]>>({
+    method: "GET",
+    path: "/nodes",
+    id: "listNodes",
+    summary: "List the processes that have the store open, with the last report of each",
+    gives: list(nodeSummary),
+  });
+
+  /** Operators' actions, newest first, with numbers below `before`; at most `limit` (default 100). */
+  readonly actions = operation<
+    (options?: {
+      readonly taskId?: string;
+      readonly before?: number;
+      readonly limit?: number;
+    }) => Promise<readonly AdminAction[]>
+  >({
+    method: "GET",
+    path: "/actions",
+    id: "listActions",
+    summary: "List operators' actions, newest first",
+    options: {
+      taskId: z.optional(described(text, "Actions on this task.")),
+      before: z.optional(described(whole.check(z.gte(0)), "Actions with a smaller seq.")),
+      limit: z.optional(countUpTo(1_000, 100, "The maximum number of actions.")),
+    },
+    gives: list(adminAction),
+  });
+
+  /**
+   * Yields at once that any task may have changed, and from then on which tasks did, including their logs and outputs, at most four times a
+   * second. Ends with `signal`, and rejects if the store is closed or does not answer.
+   */
+  readonly changes = operation<(options?: { readonly signal?: AbortSignal }) => AsyncIterable<TaskChanges>>({
+    method: "GET",
+    path: "/changes",
+    id: "followTasks",
+    summary: "Stream the ids of tasks as they change. The first event says that any task may have changed",
+    gives: taskChanges,
+    isStream: true,
+  });
+}
+
+/** What operators can read from a store. All methods reject with `store_failed` if it does not answer. */
+export interface AdminReads extends DeclaredReads {}
+
+export const reads = operationsOf<AdminReads>(DeclaredReads);
+
+class DeclaredActs {
+  /** Cancels a task. A running handler is notified; a parked one does not run again to clean up. Rejects with `finished`. */
+  readonly cancel = operation<(id: string) => Promise<TaskSummary>>({
+    method: "POST",
+    path: "/tasks/{id}/cancel",
+    id: "cancelTask",
+    summary: "Cancel a task",
+    takes: { id: text },
+    gives: taskSummary,
+    faults: ["unknown_task", "finished"],
+  });
+
+  /**
+   * Answers open questions, by their keys, with the result objects that a client would send. Rejects with `invalid_params` for an invalid
+   * answer, and with `finished` if no such question is open.
+   */
+  readonly answer = operation<
+    (id: string, answers: Readonly<Record<string, unknown>>) => Promise<TaskSummary>
+  >({
+    method: "POST",
+    path: "/tasks/{id}/answer",
+    id: "answerTask",
+    summary: "Answer open questions by their keys, with the result objects that a client would send",
+    takes: { id: text, answers: z.record(text, z.unknown()) },
+    gives: taskSummary,
+    faults: ["unknown_task", "finished"],
+  });
+
+  /**
+   * Runs a finished task again as a new task, which goes on from what succeeded. The two name each other (`retryOf`, `retriedAs`). Rejects
+   * with `unfinished`; with `finished` if the task was run again before, unless options say what to repeat; and with `invalid_params` if the
+   * journal has no entry of that name.
+   */
+  readonly retry = operation<(id: string, options?: RetryOptions) => Promise<TaskSummary>>({
+    method: "POST",
+    path: "/tasks/{id}/retry",
+    id: "retryTask",
+    summary: "Run a finished task again as a new task, which goes on from what succeeded",
+    takes: { id: text },
+    options: retryOptions,
+    gives: taskSummary,
+    faults: ["unknown_task", "unfinished", "finished"],
+  });
+
+  /** Sets how long an unfinished task may run, or a finished one is kept (epoch ms); `null`: no limit. */
+  readonly extend = operation<(id: string, until: number | null) => Promise<TaskSummary>>({
+    method: "POST",
+    path: "/tasks/{id}/extend",
+    id: "extendTask",
+    summary: "Set how long an unfinished task may run, or a finished one is kept",
+    takes: { id: text, until: described(z.nullable(number), "Epoch milliseconds; null: no limit.") },
+    gives: taskSummary,
+    faults: ["unknown_task"],
+  });
+
+  /** Deletes a finished task and all its stored data. Rejects with `unfinished`. */
+  readonly delete = operation<(id: string) => Promise<void>>({
+    method: "DELETE",
+    path: "/tasks/{id}",
+    id: "deleteTask",
+    summary: "Delete a finished task and everything stored about it",
+    takes: { id: text },
+    faults: ["unknown_task", "unfinished"],
+  });
+
+  /** Stops starting tasks of the tool in any process, within about a second. Running ones continue. */
+  readonly pause = operation<(tool: string) => Promise<void>>({
+    method: "POST",
+    path: "/tools/{tool}/pause",
+    id: "pauseTool",
+    summary: "Stop starting a tool's tasks",
+    takes: { tool: nonEmpty },
+  });
+
+  readonly resume = operation<(tool: string) => Promise<void>>({
+    method: "POST",
+    path: "/tools/{tool}/resume",
+    id: "resumeTool",
+    summary: "Start a paused tool's tasks again",
+    takes: { tool: nonEmpty },
+  });
+
+  /** Sends the webhook's given-up messages again, within a minute. */
+  readonly resend = operation<(webhook: string) => Promise<Resent>>({
+    method: "POST",
+    path: "/webhooks/{webhook}/resend",
+    id: "resendWebhook",
+    summary: "Resend a webhook's messages that could not be delivered",
+    takes: { webhook: nonEmpty },
+    gives: resent,
+  });
+
+  /** Applies an action to all selected tasks, newest first. Rejects if the store fails; `actions` then lists what was done. */
+  readonly bulk = operation<
+    (action: BulkAction, selection: TaskSelection, options?: BulkOptions) => Promise<BulkResult>
+  >({
+    method: "POST",
+    path: "/bulk",
+    id: "changeTasks",
+    summary: "Apply an action to all selected tasks, newest first. A dry run only lists them",
+    takes: { action: bulkAction, selection: taskSelection, options: z.optional(bulkOptions) },
+    gives: bulkResult,
+  });
+}
+
+/**
+ * Actions of one operator. Each is recorded with the operator's name, in the same write as the change. All reject with `unknown_task` if
+ * the task does not exist.
+ */
+export interface AdminActs extends DeclaredActs {}
+
+export const acts = operationsOf<AdminActs>(DeclaredActs);
+
+/** For operators: reads and changes what is in the store. */
+export interface Admin extends AdminReads {
+  /** Actions under the name of an operator. Throws `invalid_params` for an empty name. */
+  as(actor: string): AdminActs;
+}
