@@ -50,16 +50,10 @@ export type {
   StepFunction,
   StepOptions,
   TaskContext,
-  ElicitParams,
 } from "./runtime/tool/task-context.ts";
-export type {
-  HandlerReturn,
-  OlderVersion,
-  PlainData,
-  Prepare,
-  ToolConfig,
-  ToolHandler,
-} from "./runtime/tool/tool.ts";
+export type { ElicitAnswer, ElicitParams, Form } from "./runtime/questions/form.ts";
+export type { HandlerReturn, PlainData, Returnable, ReturnCheck } from "./runtime/tool/handler-return.ts";
+export type { CheckedHandler, OlderVersion, Prepare, ToolConfig, ToolHandler } from "./runtime/tool/tool.ts";
 export type { StructuredContent, ToolArguments, ToolInput } from "./runtime/tool/schema.ts";
 export type { InputCapability, OnCrash, PlainPolicy, TaskMode } from "./runtime/tool/tool-options.ts";
 export type { ToolReference, ToolResult } from "./runtime/tool/task-context.ts";

@@ -19,7 +19,7 @@ tasks.tool(
     const rows = await task.step("query", () => queryWarehouse(month));
     const answer = await task.elicit("approve", {
       message: `Send ${rows.length} rows?`,
-      requestedSchema: { type: "object", properties: { note: { type: "string" } } },
+      requestedSchema: z.object({ note: z.string().optional() }),
     });
     if (answer.action !== "accept") return { content: [{ type: "text", text: "not sent" }] };
     // A service that gets the idempotency key sends once, even if the server dies right after the send.

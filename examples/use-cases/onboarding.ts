@@ -18,7 +18,6 @@ export interface Account {
 
 const day = 24 * 3_600_000;
 
-const Decision = z.object({ approver: z.string(), role: z.string(), comment: z.string().optional() });
 const roles = ["engineer", "manager", "auditor"] as const;
 
 /** Sets people up in several systems, in order: in all of them, or in none. */
@@ -41,15 +40,11 @@ export function addOnboarding(tasks: Tasks, systems: readonly System[]): void {
         "approve",
         {
           message: `${task.caller.principal ?? "Somebody"} asks for accounts of ${person} in: ${names}.`,
-          requestedSchema: {
-            type: "object",
-            properties: {
-              approver: { type: "string", title: "Who approves it", minLength: 1 },
-              role: { type: "string", title: "Role", enum: [...roles], default: wanted },
-              comment: { type: "string", title: "Comment" },
-            },
-            required: ["approver", "role"],
-          },
+          requestedSchema: z.object({
+            approver: z.string().min(1).meta({ title: "Who approves it" }),
+            role: z.enum(roles).meta({ title: "Role" }).default(wanted),
+            comment: z.string().meta({ title: "Comment" }).optional(),
+          }),
         },
         { timeoutMs: day },
       );
@@ -57,7 +52,7 @@ export function addOnboarding(tasks: Tasks, systems: readonly System[]): void {
         await task.log("notice", `Not approved: ${answer.action}`);
         return outcome({ status: `${person} was not set up: the request was not approved.` });
       }
-      const { approver, role, comment } = Decision.parse(answer.content);
+      const { approver, role, comment } = answer.content;
       await task.log("notice", `Approved by ${approver}`, { role, comment });
 
       const keyOf = (system: System): string => `${task.id}/${system.name}`;

@@ -8,7 +8,8 @@ import { StoreClock, systemClock, type Clock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
-import type { ToolConfig, ToolHandler, DurableTool } from "../runtime/tool/tool.ts";
+import type { CheckedHandler, ToolConfig, DurableTool } from "../runtime/tool/tool.ts";
+import type { Returnable } from "../runtime/tool/handler-return.ts";
 import type { ToolArguments, ToolSchema } from "../runtime/tool/schema.ts";
 import type { ServerFactory } from "./author-server.ts";
 import { PlainPolicies } from "./plain/plain-policies.ts";
@@ -49,10 +50,11 @@ export interface Tasks {
     Prepared = undefined,
     Older = Record<never, never>,
     Output extends ToolSchema | undefined = undefined,
+    Returned extends Returnable = never,
   >(
     name: string,
     config: ToolConfig<Input, Prepared, Older, Output>,
-    handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>, NoInfer<Output>>,
+    handler: CheckedHandler<ToolArguments<Input>, NoInfer<Prepared>, NoInfer<Output>, Returned>,
   ): DurableTool<Input, Prepared, Older, Output>;
   /**
    * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and mounted handlers. The factory returns a new

@@ -1,3 +1,4 @@
+import type { Tasks } from "holdfast";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -127,17 +128,18 @@ describe("how a task ends", () => {
   it("is typed by the output schema, and is no tool result by accident", async () => {
     const process = await Process.started({ tools: {} });
     const { registry } = process.runtime;
+    const tool: Tasks["tool"] = (name, config, handler) => registry.add(name, config, handler);
     const config = { outputSchema: z.object({ n: z.number() }) };
-    registry.add("right", config, () => ({ n: 1 }));
-    registry.add("result", config, () => ({ content: [], structuredContent: { n: 1 } }));
+    tool("right", config, () => ({ n: 1 }));
+    tool("result", config, () => ({ content: [], structuredContent: { n: 1 } }));
     // @ts-expect-error -- the schema has a number there
-    registry.add("wrong", config, () => ({ n: "one" }));
+    tool("wrong", config, () => ({ n: "one" }));
     // @ts-expect-error -- nothing is no result
-    registry.add("nothing", {}, async () => {});
+    tool("nothing", {}, async () => {});
     // @ts-expect-error -- nor is an error
-    registry.add("error", {}, () => new Error("failed"));
+    tool("error", {}, () => new Error("failed"));
     // @ts-expect-error -- nor content that is none
-    registry.add("content", {}, () => ({ content: "text" }));
+    tool("content", {}, () => ({ content: "text" }));
     const kinds: unknown[] = [];
     for (const tool of ["right", "result", "wrong", "nothing", "error", "content"])
       kinds.push((await process.ended(await process.callId(tool))).outcome?.kind);

@@ -1,10 +1,6 @@
 import * as fc from "fast-check";
-import type {
-  ElicitParams,
-  EventOptions,
-  QuestionOptions,
-  StepOptions,
-} from "../../src/runtime/tool/task-context.ts";
+import type { ElicitParams } from "../../src/runtime/questions/form.ts";
+import type { EventOptions, QuestionOptions, StepOptions } from "../../src/runtime/tool/task-context.ts";
 import { turns } from "./slow-store.ts";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };

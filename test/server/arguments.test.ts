@@ -87,6 +87,7 @@ it("completes a tool with an output schema, as a task and directly", async () =>
   const peer = await StatelessClient.of({
     tools(tasks) {
       tasks.tool("count", { outputSchema }, () => ({ ...text("3"), structuredContent: { pages: 3 } }));
+      // @ts-expect-error -- the pages are no text
       tasks.tool("miscount", { outputSchema }, () => ({ ...text("3"), structuredContent: { pages: "3" } }));
     },
   });

@@ -17,6 +17,7 @@ async function forecasts(): Promise<Served> {
       const inFields = tasks.tool(
         "by_fields",
         { inputSchema: fields, outputSchema: measured },
+        // @ts-expect-error -- degrees are no text
         ({ city, days, at }) => {
           expectTypeOf(city).toEqualTypeOf<string>();
           expectTypeOf(days).toEqualTypeOf<number>();
@@ -30,6 +31,7 @@ async function forecasts(): Promise<Served> {
       tasks.tool(
         "by_object",
         { inputSchema: z.object(fields), outputSchema: z.object(measured) },
+        // @ts-expect-error -- degrees are no text
         ({ city, days }) => ({
           ...text(`${city} ${days}`),
           structuredContent: { degrees: city === "Bern" ? days : "cold" },

@@ -1,7 +1,6 @@
 import {
   type CallToolResult,
   type CreateMessageResult,
-  type ElicitResult,
   type ListRootsResult,
 } from "@modelcontextprotocol/server";
 import type { InputMethod, JournalKey } from "../../task/journal.ts";
@@ -13,6 +12,7 @@ import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
 import { assertEventName } from "../event-name.ts";
 import { checkedChanges, type HandlerChanges } from "./handler-updates.ts";
+import { elicit } from "../questions/form.ts";
 import { decodeValue } from "../stored-values.ts";
 import { logBody, outputBodies, progressOf, statusOf } from "./reported.ts";
 import { assertStepOptions, runStep } from "./step.ts";
@@ -25,10 +25,9 @@ import {
   type TaskCaller,
   type AllOptions,
   type CalledTool,
+  type CallRest,
   type CallResult,
   type ToolCall,
-  type ToolReference,
-  type ToolResult,
   type EventOptions,
   type QuestionOptions,
   type StepContext,
@@ -118,16 +117,6 @@ export function makeContext(
     return entry(runStep(run, effects, clock, key, options, fn));
   }
 
-  function call<Args, Structured>(
-    key: JournalKey,
-    tool: ToolReference<Args, Structured>,
-    args: NoInfer<Args>,
-  ): Promise<ToolResult<Structured>>;
-  function call(key: JournalKey, tool: string, args?: object): Promise<CallToolResult>;
-  function call(key: JournalKey, tool: ToolReference | string, args?: unknown): Promise<CallToolResult> {
-    return entry(outside(key, () => effects.call(key, nameOf(tool), args)));
-  }
-
   function all<Tools extends readonly CalledTool[]>(
     key: JournalKey,
     calls: { readonly [Place in keyof Tools]: ToolCall<Tools[Place]> },
@@ -150,11 +139,12 @@ export function makeContext(
     },
     step,
     elicit: (key, params, options) =>
-      ask<ElicitResult>(key, "elicitation/create", { mode: "form", ...params }, options),
+      elicit(key, params, (wire) => ask(key, "elicitation/create", wire, options)),
     sample: (key, params, options) =>
       ask<CreateMessageResult>(key, "sampling/createMessage", params, options),
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
-    call,
+    call: <Called extends CalledTool>(key: JournalKey, tool: Called, ...[args]: CallRest<Called>) =>
+      entry(outside(key, () => effects.call(key, nameOf(tool), args) as Promise<CallResult<Called>>)),
     all,
     version: (key, since) => entry(taskVersion(run, effects, clock, key, since)),
     waitForEvent: <T>(key: JournalKey, name: string, options: EventOptions = {}): Promise<T> =>

@@ -1,9 +1,10 @@
-import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
+import type { CreateMessageResult, ListRootsResult } from "@modelcontextprotocol/server";
 import { type InputMethod, encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
 import type { Clock } from "../clock.ts";
 import type { TaskCaller, PrepareContext } from "../tool/task-context.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
 import type { Run } from "../journal/run.ts";
+import { elicit } from "../questions/form.ts";
 import { decodeValue, encodeValue } from "../stored-values.ts";
 import { ClaimedKeys } from "../journal/claimed-keys.ts";
 import type { ContextEffects } from "./make-context.ts";
@@ -65,7 +66,7 @@ function contextOf(run: Run, effects: Pick<ContextEffects, "ask">, caller: TaskC
   return {
     caller,
     signal: run.signal,
-    elicit: (key, params) => put<ElicitResult>(key, "elicitation/create", { mode: "form", ...params }),
+    elicit: (key, params) => elicit(key, params, (wire) => put(key, "elicitation/create", wire)),
     sample: (key, params) => put<CreateMessageResult>(key, "sampling/createMessage", params),
     roots: (key) => put<ListRootsResult>(key, "roots/list", {}),
   };

@@ -3,7 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskMethod } from "../../task/record.ts";
 import type { HandlerName } from "../../task/queue.ts";
 import type { Role } from "../options.ts";
-import type { DurableTool, Tool, ToolConfig, ToolHandler, Prepare } from "./tool.ts";
+import type { DurableTool, Tool, ToolConfig, Prepare } from "./tool.ts";
 import { objectSchema, type ToolArguments, type ToolSchema } from "./schema.ts";
 import type { TaskContext } from "./task-context.ts";
 import { assertToolConfig, assertToolParts, olderVersionsOf, type AnyOlderVersion } from "./tool-config.ts";
@@ -36,7 +36,7 @@ export class Registry {
   >(
     name: string,
     config: ToolConfig<Input, Prepared, Older, Output>,
-    handler: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>, NoInfer<Output>>,
+    handler: (args: ToolArguments<Input>, task: TaskContext<NoInfer<Prepared>>) => unknown,
   ): DurableTool<Input, Prepared, Older, Output> {
     if (this.#entries.has(name))
       throw new HoldfastError("configuration", `Tool "${name}" is registered twice.`);
@@ -154,7 +154,7 @@ interface ToolParts {
     readonly prepare?: Prepare<never, unknown>;
     readonly olderVersions?: { readonly [version: string]: AnyOlderVersion };
   };
-  readonly handler: ToolHandler<never, never, ToolSchema | undefined>;
+  readonly handler: (args: never, task: TaskContext<never>) => unknown;
 }
 
 /** The tool with its defaults. Throws `configuration` for an invalid one. */

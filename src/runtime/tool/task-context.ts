@@ -5,13 +5,11 @@ import type {
   ContentBlock,
   CreateMessageRequestParams,
   CreateMessageResult,
-  ElicitRequestFormParams,
-  ElicitRequestURLParams,
-  ElicitResult,
   ListRootsResult,
 } from "@modelcontextprotocol/server";
 import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
+import type { ElicitAnswer, ElicitParams, Form, JsonForm } from "../questions/form.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
 import type { CallerDetails } from "../../task/record.ts";
 
@@ -78,10 +76,6 @@ export interface EventOptions extends DeclaredEventOptions {}
 
 export const eventOptions = tableOf<EventOptions>(DeclaredEventOptions);
 
-/** A question without `mode` is a form. */
-export type ElicitParams =
-  Omit<ElicitRequestFormParams, "mode"> | ElicitRequestFormParams | ElicitRequestURLParams;
-
 /**
  * What a handler does with its task. Keys are durable: use each once per task, and do not rename a key while tasks that used it still run,
  * unless you use `version`. Code between these calls may run again after a crash; the calls then return what they returned before.
@@ -135,9 +129,20 @@ export interface TaskContext<Prepared = unknown> {
   step<T>(key: JournalKey, options: StepOptions, fn: StepFunction<T>): Promise<T>;
   /**
    * Asks the client's user. The answer is written to the journal, so an answered question is not asked again. Like `sample` and `roots`,
-   * rejects with `input_failed` if the client answered with an error (in `data`), on a replay too.
+   * rejects with `input_failed` if the client answered with an error (in `data`), on a replay too. A form can be a flat object schema, which
+   * checks and types the answer.
+   *
+   * ```ts
+   * const requestedSchema = z.object({ depth: z.enum(["flat", "deep"]) });
+   * const { action, content } = await task.elicit("depth", { message: "How deep?", requestedSchema });
+   * if (action === "accept") await scan(content.depth);
+   * ```
    */
-  elicit(key: JournalKey, params: ElicitParams, options?: QuestionOptions): Promise<ElicitResult>;
+  elicit<Of extends Form = JsonForm>(
+    key: JournalKey,
+    params: ElicitParams<Of>,
+    options?: QuestionOptions,
+  ): Promise<ElicitAnswer<Of>>;
   /** Asks the client's model. */
   sample(
     key: JournalKey,
@@ -155,14 +160,14 @@ export interface TaskContext<Prepared = unknown> {
    * ```ts
    * const { structuredContent } = await task.call("scan", scan, { url }); // scan is what tasks.tool("scan", …) returned
    * ```
+   *
+   * A tool can also be called by its name, without types for its arguments and result.
    */
-  call<Args, Structured>(
+  call<Called extends CalledTool>(
     key: JournalKey,
-    tool: ToolReference<Args, Structured>,
-    args: NoInfer<Args>,
-  ): Promise<ToolResult<Structured>>;
-  /** The same by the tool's name, without types for its arguments and result. */
-  call(key: JournalKey, tool: string, args?: Readonly<Record<string, unknown>>): Promise<CallToolResult>;
+    tool: Called,
+    ...args: CallRest<Called>
+  ): Promise<CallResult<Called>>;
   /**
    * Calls many tools, several at the same time, and resolves with their results in the order of the calls. The key of each call is this key
    * followed by its index. Rejects with the first failure: no more calls start then, and running ones continue until this task ends.
@@ -293,7 +298,7 @@ export interface PrepareContext {
   /** Aborts when the client disconnects or cancels its call. */
   readonly signal: AbortSignal;
   /** Asks the client's user. Declining and cancelling are answers too. */
-  elicit(key: JournalKey, params: ElicitParams): Promise<ElicitResult>;
+  elicit<Of extends Form = JsonForm>(key: JournalKey, params: ElicitParams<Of>): Promise<ElicitAnswer<Of>>;
   /** Asks the client's model. */
   sample(key: JournalKey, params: CreateMessageRequestParams): Promise<CreateMessageResult>;
   /** Asks for the client's roots. */
@@ -331,6 +336,11 @@ export interface ToolCall<Tool extends CalledTool = CalledTool> {
 /** The arguments of a call of the tool. */
 export type CallArguments<Tool> =
   Tool extends ToolReference<infer Args> ? Args : Readonly<Record<string, unknown>>;
+
+/** The arguments of `task.call` after the tool: a tool that is called by its name may have none. */
+export type CallRest<Tool> = Tool extends string
+  ? [args?: Readonly<Record<string, unknown>>]
+  : [args: CallArguments<Tool>];
 
 /** What a call of the tool resolves with. */
 export type CallResult<Tool> =

@@ -3,7 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
 import { backoffProblem } from "../backoff.ts";
 import { isSchema, type ToolSchema } from "./schema.ts";
-import type { Prepare, Tool, ToolConfig, ToolHandler } from "./tool.ts";
+import type { Prepare, Tool, ToolConfig } from "./tool.ts";
 import { olderVersion, toolOptions } from "./tool-options.ts";
 import { versionOf } from "../../task/record.ts";
 
@@ -121,7 +121,7 @@ export interface AnyOlderVersion {
   readonly inputSchema?: StandardSchemaV1;
   readonly outputSchema?: StandardSchemaV1;
   readonly prepare?: Prepare<never, unknown>;
-  readonly handler: ToolHandler<never, never, ToolSchema | undefined>;
+  readonly handler: Tool["handler"];
 }
 
 /** The earlier versions of a tool: each is the tool with that version's own parts. Throws `configuration` for invalid ones. */

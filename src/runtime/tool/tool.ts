@@ -1,6 +1,7 @@
 import type { ToolOptions, InputCapability, OnCrash, TaskMode } from "./tool-options.ts";
-import type { CallToolResult, StandardSchemaV1 } from "@modelcontextprotocol/server";
+import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { PrepareContext, TaskContext, ToolReference } from "./task-context.ts";
+import type { HandlerReturn, ReturnCheck } from "./handler-return.ts";
 import type { StructuredContent, ToolArguments, ToolInput, ToolSchema } from "./schema.ts";
 
 type Schema = ToolSchema | undefined;
@@ -60,23 +61,12 @@ export type ToolHandler<Args, Prepared = undefined, Output extends Schema = unde
   task: TaskContext<Prepared>,
 ) => HandlerReturn<Output> | Promise<HandlerReturn<Output>>;
 
-/**
- * What a handler returns: a tool result, or what becomes one. With an output schema that is the structured content, which is checked
- * against the schema. Without one it is a text, or plain data, which becomes a text as JSON.
- */
-export type HandlerReturn<Output extends Schema = undefined> =
-  CallToolResult | ([Output] extends [undefined] ? PlainData : StructuredContent<Output>);
-
-/** JSON data that cannot be taken for a tool result. */
-export type PlainData = string | number | boolean | readonly (PlainData | null)[] | PlainObject;
-
-interface PlainObject {
-  readonly [name: string]: PlainData | null | undefined;
-  readonly content?: never;
-  readonly structuredContent?: never;
-  readonly isError?: never;
-  readonly _meta?: never;
-}
+/** A handler that returns what it may: otherwise no function has this type, whose message says what is wrong. */
+export type CheckedHandler<Args, Prepared, Output extends Schema, Returned> = ((
+  args: Args,
+  task: TaskContext<Prepared>,
+) => Returned | Promise<Returned>) &
+  ReturnCheck<Returned, Output>;
 
 /** A registered tool, or an earlier version of one. */
 export interface Tool extends Omit<ToolConfig, "inputSchema" | "outputSchema" | "prepare" | "olderVersions"> {
@@ -89,7 +79,7 @@ export interface Tool extends Omit<ToolConfig, "inputSchema" | "outputSchema" | 
   readonly requires: readonly InputCapability[];
   readonly onCrash: OnCrash;
   readonly prepare?: Prepare<never, unknown>;
-  readonly handler: ToolHandler<never, never, Schema>;
+  readonly handler: (args: never, task: TaskContext<never>) => unknown;
   /** The handler's return value is not a tool result, and is stored as it is. */
   readonly raw?: true;
 }

@@ -1,4 +1,4 @@
-import type { CreateMessageResult, ElicitResult, ListRootsResult } from "@modelcontextprotocol/server";
+import type { CreateMessageResult, ListRootsResult } from "@modelcontextprotocol/server";
 import {
   generation,
   createTaskResult,
@@ -28,6 +28,7 @@ import { resumed } from "./mrtr.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { openState, sealState } from "./request-state.ts";
+import { elicit } from "../../runtime/questions/form.ts";
 import { judgeAnswer } from "../../runtime/questions/answers.ts";
 import { ClaimedKeys } from "../../runtime/journal/claimed-keys.ts";
 import type { TaskCaller, PrepareContext } from "../../runtime/tool/task-context.ts";
@@ -307,8 +308,7 @@ export async function runRound(
   const context: PrepareContext = {
     caller,
     signal,
-    elicit: (key, params) =>
-      handled<ElicitResult>(ask(key, "elicitation/create", { mode: "form", ...params })),
+    elicit: (key, params) => elicit(key, params, (wire) => ask(key, "elicitation/create", { ...wire })),
     sample: (key, params) => handled<CreateMessageResult>(ask(key, "sampling/createMessage", { ...params })),
     roots: (key) => handled<ListRootsResult>(ask(key, "roots/list", {})),
   };

@@ -15,7 +15,8 @@ import {
   type RunDetails,
 } from "../../runtime/tool/received-request.ts";
 import { textOf } from "../../runtime/execution/reported.ts";
-import type { ElicitParams, QuestionOptions, TaskContext } from "../../runtime/tool/task-context.ts";
+import type { ElicitParams } from "../../runtime/questions/form.ts";
+import type { QuestionOptions, TaskContext } from "../../runtime/tool/task-context.ts";
 import type { AutomaticKeys } from "./automatic-keys.ts";
 import type { DurableContext } from "./register-tool.ts";
 import type { Origin, ReceivedPart } from "../../task/record.ts";

@@ -89,7 +89,7 @@ describe("sets nobody up", () => {
     await using t = await testTasks((tasks) => addOnboarding(tasks, systems));
     const task = await t.start("onboard", ada);
     const anonymous = { action: "accept" as const, content: { role: "engineer" } };
-    await expect(task.answer("approve", anonymous)).rejects.toThrow("the server refused it");
+    await expect(task.answer("approve", anonymous)).rejects.toThrow("does not fit the question");
     expect(await task.status()).toBe("input_required");
     expect(said).toEqual([]);
   });

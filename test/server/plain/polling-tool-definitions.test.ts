@@ -119,7 +119,7 @@ it("treats a session as one without tasks until it asks for a task", async () =>
 it("lists to clients with tasks what it would list without tickets, and reports no changed list", async () => {
   const list = async (policy: "wait" | "ticket"): Promise<unknown> => {
     const { server } = await startServer(
-      (tasks) => tasks.tool("typed", { outputSchema: z.object({}) }, () => text("a")),
+      (tasks) => tasks.tool("typed", { outputSchema: z.object({}) }, () => ({})),
       { plain: policy },
     );
     const session = await InMemorySession.open(server, { capabilities: { tasks: {} } });

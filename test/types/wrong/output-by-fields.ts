@@ -1,0 +1,10 @@
+// The message names: "sum"
+import { createTasks } from "holdfast";
+import { memoryStore } from "holdfast/memory";
+import * as z from "zod";
+
+const tasks = createTasks({ store: memoryStore() });
+
+tasks.tool("add", { outputSchema: { sum: z.number() } }, async () => {
+  return { sum: true };
+});
