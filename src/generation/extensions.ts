@@ -1,6 +1,6 @@
 /**
- * What Holdfast adds to the protocol, under keys of its own: tool names, question keys, idempotency keys, logs and outputs as
- * resources. Each side works without the other's support for it.
+ * What Holdfast adds to the protocol, under keys of its own: tool names, question keys, idempotency keys, logs, outputs and
+ * artifacts as resources. Each side works without the other's support for it.
  */
 
 import { inputMethods, encodeJournalKey } from "../task/journal.ts";
@@ -155,7 +155,7 @@ function isVisibleAscii(text: string): boolean {
 }
 
 /**
- * With this capability, a client asks for logs and outputs of tasks as resources, and a server confirms it: under `extensions` in
+ * With this capability, a client asks for logs, outputs and artifacts of tasks as resources, and a server confirms it: under `extensions` in
  * 2026-07-28, under `experimental` before. It has no settings.
  */
 export const taskLinesCapability = "holdfast/taskLines";
@@ -204,6 +204,49 @@ export function taskResourceUri(task: string, list: LineList): string {
   return `task://${encodeURIComponent(task)}/${list}`;
 }
 
+/** An artifact, or a part of it, as in the URI of a resource: `task://ID/artifact/report.csv?from=0&bytes=1000`; or the list of all. */
+export interface ArtifactResource {
+  readonly uri: string;
+  /** The task's id, or the name that its requestor uses. */
+  readonly task: string;
+  /** Null for the list. */
+  readonly name: string | null;
+  readonly from: number;
+  /** At most so many bytes; null: all of them. */
+  readonly bytes: number | null;
+}
+
+const artifactForm = /^task:\/\/([^/?#]+)\/artifact(?:\/([^/?#]+)(?:\?([a-z0-9=&]*))?)?$/;
+
+/** The artifact at a URI; undefined for any other URI. */
+export function artifactResourceAt(uri: unknown): ArtifactResource | undefined {
+  if (typeof uri !== "string") return undefined;
+  const [, of = "", file, query = ""] = artifactForm.exec(uri) ?? [];
+  const task = decoded(of);
+  const name = file === undefined ? null : decoded(file);
+  const { from = "0", bytes, ...others } = Object.fromEntries(new URLSearchParams(query));
+  const isRange = [from, bytes ?? "0"].every((number) => /^\d{1,15}$/.test(number));
+  if (task === undefined || name === undefined || !isRange || Object.keys(others).length > 0)
+    return undefined;
+  return { uri, task, name, from: Number(from), bytes: bytes === undefined ? null : Number(bytes) };
+}
+
+/** The URI of a part of an artifact. */
+export function artifactPartUri(uri: string, from: number, bytes: number): string {
+  return `${uri}?from=${from}&bytes=${bytes}`;
+}
+
+/** The key in `_meta` of the contents of an artifact: which part it is, and of what. */
+export const artifactMeta = "holdfast/artifact";
+
+/** What it has. */
+export interface ArtifactMeta {
+  readonly from: number;
+  /** Of the whole artifact. */
+  readonly size: number;
+  readonly sha256: string;
+}
+
 /** The URI templates for `resources/templates/list`. */
 export const taskResourceTemplates: readonly JsonObject[] = [
   {
@@ -219,6 +262,19 @@ export const taskResourceTemplates: readonly JsonObject[] = [
     description:
       "The output of a task so far, one JSON object per line. To continue, set after to the number of the last line that you have.",
     mimeType: linesMimeType,
+  },
+  {
+    uriTemplate: "task://{id}/artifact",
+    name: "task-artifacts",
+    description:
+      "The files that a task has made, one JSON object per line, with the URI and the size of each.",
+    mimeType: linesMimeType,
+  },
+  {
+    uriTemplate: "task://{id}/artifact/{name}{?from,bytes}",
+    name: "task-artifact",
+    description:
+      "A file that a task has made. To read a large one in parts, set from to the first byte that you want and bytes to how many.",
   },
 ];
 

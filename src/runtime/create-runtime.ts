@@ -5,7 +5,9 @@ import type { CommandResult } from "../task/command.ts";
 import { HoldfastError, unknownTask } from "../task/fault.ts";
 import type { InputAnswer } from "../task/journal.ts";
 import { errorResult, type Outcome } from "../task/outcome.ts";
+import type { Artifact } from "../task/artifact.ts";
 import type { TaskLine } from "../task/task-line.ts";
+import { artifactNamed, artifactsOf, readArtifact, type ArtifactPart } from "./artifacts.ts";
 import { shownTask } from "../task/expiry.ts";
 import { StoreClock, systemClock, type Clock } from "./clock.ts";
 import { Commits } from "./commits.ts";
@@ -22,6 +24,7 @@ import type { ProcessCounts } from "./reports/process-counts.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
 import type {
+  ArtifactRange,
   CallEnd,
   CancelledNow,
   Leaving,
@@ -196,6 +199,29 @@ class LocalRuntime implements Runtime {
       "invalid_params",
       "The store of this server does not keep logs and outputs of tasks.",
     );
+  }
+
+  async artifacts(id: string, requestor: Requestor): Promise<readonly Artifact[]> {
+    await this.#record(id, requestor);
+    return artifactsOf(this.#services.store, id);
+  }
+
+  async artifact(
+    id: string,
+    requestor: Requestor,
+    { name, from, bytes }: ArtifactRange,
+  ): Promise<ArtifactPart | undefined> {
+    await this.#record(id, requestor);
+    const { store } = this.#services;
+    const artifact = await artifactNamed(store, id, name);
+    if (artifact === undefined) return undefined;
+    const { maxBodyBytes } = this.options;
+    if (bytes === null && artifact.bytes - from > maxBodyBytes)
+      throw new HoldfastError(
+        "invalid_params",
+        `Artifact ${JSON.stringify(name)} has ${artifact.bytes} bytes, and one read gives at most ${maxBodyBytes}. Read it in parts: add ?from=0&bytes=${maxBodyBytes} to its URI.`,
+      );
+    return readArtifact(store, id, artifact, from, Math.min(bytes ?? maxBodyBytes, maxBodyBytes));
   }
 
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {

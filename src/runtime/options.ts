@@ -135,7 +135,7 @@ export class DeclaredRuntimeOptions {
     variable: "HOLDFAST_MAX_EVENTS_PER_TASK",
   });
   /**
-   * Maximum number of steps, questions, sleeps, tool calls and waits for events of one task. One more rejects in its handler. Default 50,000.
+   * Maximum number of steps, questions, sleeps, tool calls, waits for events and artifacts of one task. One more rejects in its handler. Default 50,000.
    */
   readonly maxJournalEntries?: number = number({
     min: 1,
@@ -151,7 +151,10 @@ export class DeclaredRuntimeOptions {
     default: 256 * 1024 ** 2,
     variable: "HOLDFAST_MAX_JOURNAL_BYTES",
   });
-  /** Maximum size of each of: arguments, a result, a step result, a question, an answer, an event. Default 4 MiB. */
+  /**
+   * Maximum size of each of: arguments, a result, a step result, a question, an answer, an event, and what one read gives of an artifact.
+   * Default 4 MiB.
+   */
   readonly maxBodyBytes?: number = size({
     min: 1,
     default: 4 * 1024 ** 2,
@@ -195,6 +198,18 @@ export class DeclaredRuntimeOptions {
     min: 1,
     default: 1024 ** 2,
     variable: "HOLDFAST_MAX_OUTPUT_BYTES",
+  });
+  /** Maximum size of an artifact (`task.artifact`). A larger one rejects in its handler. Default 1 GiB. */
+  readonly maxArtifactBytes?: number = size({
+    min: 1,
+    default: 1024 ** 3,
+    variable: "HOLDFAST_MAX_ARTIFACT_BYTES",
+  });
+  /** Maximum number of artifacts of one task. One more rejects in its handler. Default 100. */
+  readonly maxArtifactsPerTask?: number = number({
+    min: 1,
+    default: 100,
+    variable: "HOLDFAST_MAX_ARTIFACTS_PER_TASK",
   });
   /** Maximum number of webhook messages waiting in the store. Above it, the oldest are dropped within a minute. Default 100,000. */
   readonly maxDeliveries?: number = number({ min: 1, default: 100_000, variable: "HOLDFAST_MAX_DELIVERIES" });

@@ -2,7 +2,9 @@ import type { Secret } from "../task/secret.ts";
 import type { SecretName } from "./secrets.ts";
 import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
+import type { Artifact } from "../task/artifact.ts";
 import type { LineList, TaskLine } from "../task/task-line.ts";
+import type { ArtifactPart } from "./artifacts.ts";
 import type { TaskSnapshot, GenerationName, Origin, TaskMethod, TaskRecord } from "../task/record.ts";
 import type { InputAnswer } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
@@ -100,6 +102,14 @@ export interface LinesPage {
   readonly limit: number;
 }
 
+/** A part of an artifact of a task. */
+export interface ArtifactRange {
+  readonly name: string;
+  readonly from: number;
+  /** At most so many bytes, and not more than `maxBodyBytes`; null: all of them. */
+  readonly bytes: number | null;
+}
+
 /** A part of a list of tasks. */
 export interface ListPage {
   /** Only tasks whose wire ids are unique in this scope, which is not empty. */
@@ -190,6 +200,13 @@ export interface Runtime {
    * none. To learn of more, watch the task: its record counts them.
    */
   lines(id: string, requestor: Requestor, page: LinesPage): Promise<readonly TaskLine[]>;
+  /** The artifacts of the task that are complete. */
+  artifacts(id: string, requestor: Requestor): Promise<readonly Artifact[]>;
+  /**
+   * The bytes of an artifact from `from` on, at most `most`; undefined if the task has none of this name. Rejects with `invalid_params` if it
+   * ends before, or is larger than a read may be and was not asked for in parts.
+   */
+  artifact(id: string, requestor: Requestor, range: ArtifactRange): Promise<ArtifactPart | undefined>;
   /**
    * Accepts the answers to open questions, of the task and of those below it; ignores others, and everything on a finished task (X-063,
    * A-22). If an answer does not fit its open question, rejects with `invalid_params` and accepts none: all questions stay open. An answer

@@ -7,7 +7,7 @@ import { generation as plain, scopeOf } from "./plain/plain-call.ts";
 import { readReference } from "./plain/references.ts";
 import { isStopping } from "./faults.ts";
 import { calledTool } from "./request.ts";
-import { followedResourceOf } from "./task-resources.ts";
+import { namedResourceOf } from "./task-resources.ts";
 
 /** A task as a message names it: by its id, or by a name that is unique among its principal's tasks of a generation. */
 interface Named {
@@ -69,7 +69,7 @@ function namedBy(message: unknown, isPollingTool: IsPollingTool): Named | undefi
   const { method, params } = message;
   if (typeof method !== "string") return undefined;
   if (method.startsWith("tasks/")) return bySep(params["taskId"]);
-  const resource = followedResourceOf(method, params);
+  const resource = namedResourceOf(method, params);
   if (resource !== undefined) return byResource(resource);
   if (method === "notifications/cancelled") return bySep(relatedTaskOf(params));
   if (method !== "tools/call" || !isPollingTool(calledTool(params))) return undefined;
@@ -79,7 +79,7 @@ function namedBy(message: unknown, isPollingTool: IsPollingTool): Named | undefi
     : undefined;
 }
 
-function byResource({ task }: TaskResource): Named {
+function byResource({ task }: Pick<TaskResource, "task">): Named {
   return { id: task, wireId: task, generations: [sep, plain] };
 }
 

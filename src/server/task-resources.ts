@@ -1,8 +1,19 @@
+import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../generation/message.ts";
-import { linesMimeType, taskResourceAt, type TaskResource } from "../generation/extensions.ts";
+import {
+  artifactMeta,
+  artifactResourceAt,
+  linesMimeType,
+  taskResourceAt,
+  type ArtifactMeta,
+  type ArtifactResource,
+  type TaskResource,
+} from "../generation/extensions.ts";
+import type { ArtifactPart } from "../runtime/artifacts.ts";
 import type { Requestor, Runtime } from "../runtime/runtime.ts";
 import { HoldfastError, isUnknownTask } from "../task/fault.ts";
 import { generations as known, type GenerationName, type TaskRecord } from "../task/record.ts";
+import { listedArtifact } from "../task/artifact.ts";
 import { shownLine } from "../task/task-line.ts";
 import { scopeOf, type PlainOwner } from "./plain/plain-call.ts";
 
@@ -26,15 +37,27 @@ export interface ReadTask {
 /** Maximum number of lines per read; the next read continues after the last of them. */
 const mostLines = 1_000;
 
-/** The log or output that a request reads; undefined for every other request, including reads of other resources. */
-export function taskResourceOf(method: unknown, params: unknown): TaskResource | undefined {
-  return method === readMethod && isJsonObject(params) ? taskResourceAt(params["uri"]) : undefined;
+/** What a request reads of a task; undefined for every other request, including reads of other resources. */
+export function taskResourceOf(
+  method: unknown,
+  params: unknown,
+): TaskResource | ArtifactResource | undefined {
+  if (method !== readMethod || !isJsonObject(params)) return undefined;
+  return taskResourceAt(params["uri"]) ?? artifactResourceAt(params["uri"]);
 }
 
-/** The same for requests that begin or end a subscription too. */
+/** The log or output to which a request begins or ends a subscription: artifacts do not change. */
 export function followedResourceOf(method: unknown, params: unknown): TaskResource | undefined {
   const follows = method === subscribeMethod || method === unsubscribeMethod;
-  return follows && isJsonObject(params) ? taskResourceAt(params["uri"]) : taskResourceOf(method, params);
+  return follows && isJsonObject(params) ? taskResourceAt(params["uri"]) : undefined;
+}
+
+/** What a request of either kind names of a task. */
+export function namedResourceOf(
+  method: unknown,
+  params: unknown,
+): TaskResource | ArtifactResource | undefined {
+  return followedResourceOf(method, params) ?? taskResourceOf(method, params);
 }
 
 /**
@@ -43,9 +66,10 @@ export function followedResourceOf(method: unknown, params: unknown): TaskResour
  */
 export async function readTaskResource(
   runtime: Runtime,
-  resource: TaskResource,
+  resource: TaskResource | ArtifactResource,
   reader: LineReader,
 ): Promise<JsonObject> {
+  if (!("list" in resource)) return readArtifactResource(runtime, resource, reader);
   const { uri, list, after } = resource;
   const page = { list, after, limit: mostLines };
   const lines = await ofTask(runtime, resource, reader, (id, requestor) =>
@@ -54,6 +78,41 @@ export async function readTaskResource(
   if (lines === undefined) throw resourceNotFound(uri);
   const text = lines.map((line) => `${JSON.stringify(shownLine(line))}\n`).join("");
   return { contents: [{ uri, mimeType: linesMimeType, text }] };
+}
+
+async function readArtifactResource(
+  runtime: Runtime,
+  resource: ArtifactResource,
+  reader: LineReader,
+): Promise<JsonObject> {
+  const { uri, task, name, from, bytes } = resource;
+  if (name === null) {
+    const all = await ofTask(runtime, resource, reader, (id, requestor) => runtime.artifacts(id, requestor));
+    if (all === undefined) throw resourceNotFound(uri);
+    const text = all.map((artifact) => `${JSON.stringify(listedArtifact(task, artifact))}\n`).join("");
+    return { contents: [{ uri, mimeType: linesMimeType, text }] };
+  }
+  const part = await ofTask(runtime, resource, reader, (id, requestor) =>
+    runtime.artifact(id, requestor, { name, from, bytes }),
+  );
+  if (part === undefined) throw resourceNotFound(uri);
+  return { contents: [contentsOf(uri, part)] };
+}
+
+function contentsOf(uri: string, { artifact, from, data }: ArtifactPart): JsonObject {
+  const { mimeType, bytes: size, sha256 } = artifact;
+  const meta: ArtifactMeta = { from, size, sha256 };
+  const isWhole = data.length === size;
+  const content =
+    isWhole && isText(mimeType) && isUtf8(data)
+      ? { text: data.toString("utf8") }
+      : { blob: data.toString("base64") };
+  return { uri, mimeType, ...content, _meta: { [artifactMeta]: meta } };
+}
+
+/** Its readers are models too. */
+function isText(mimeType: string): boolean {
+  return /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|x-ndjson)\b)/i.test(mimeType);
 }
 
 /** The task of a log or an output; undefined if it does not exist, or is another requestor's. */
@@ -75,7 +134,7 @@ export function resourceNotFound(uri: string): HoldfastError {
 
 async function ofTask<T>(
   runtime: Runtime,
-  { task }: TaskResource,
+  { task }: Pick<TaskResource, "task">,
   reader: LineReader,
   read: (id: string, requestor: Requestor) => Promise<T>,
 ): Promise<T | undefined> {

@@ -4,7 +4,16 @@ import type { SessionNews } from "./session-store.ts";
 /** Where a value is stored, by names that every store has: never a physical table or a row number. */
 export interface Place {
   readonly table:
-    "task" | "request" | "journal" | "event" | "outcome" | "line" | "message" | "session" | "secret";
+    | "task"
+    | "request"
+    | "journal"
+    | "event"
+    | "outcome"
+    | "line"
+    | "piece"
+    | "message"
+    | "session"
+    | "secret";
   readonly column: string;
   /** The id of the task or session, or the name of the secret. */
   readonly of: string;

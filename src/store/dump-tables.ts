@@ -1,6 +1,13 @@
 import { damaged, type NumberedLine } from "./dump-file.ts";
 import { inClear } from "./codec.ts";
-import { eventTable, journalTable, lineTable, outcomeTable, requestTable } from "./tables/of-task.ts";
+import {
+  eventTable,
+  journalTable,
+  lineTable,
+  outcomeTable,
+  pieceTable,
+  requestTable,
+} from "./tables/of-task.ts";
 import type { AnyTable, WrittenColumn } from "./tables/table.ts";
 import { secretTable as declaredSecret, tables } from "./tables/tables.ts";
 import { recordColumns, recordIn, taskTable as declaredTask } from "./tables/task.ts";
@@ -40,6 +47,7 @@ export const taskParts: readonly DumpTable[] = [
   dumped(journalTable, "task_id, place"),
   dumped(outcomeTable),
   dumped(lineTable),
+  dumped(pieceTable),
   dumped(eventTable, "task_id, seq"),
 ];
 

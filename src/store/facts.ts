@@ -201,6 +201,7 @@ function asksForCallers(command: TaskCommand): boolean {
 function journalKeysOf(command: TaskCommand): readonly string[] {
   switch (command.type) {
     case "record_step":
+    case "write_piece":
     case "retry_step":
     case "close_wait":
     case "sleep":

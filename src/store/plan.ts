@@ -343,11 +343,12 @@ function ownEffect(decision: Decision): Effect {
 /** The writes of decisions, and the changes to report. */
 export function saving(decisions: readonly Decision[]): Effect {
   return {
-    writes: decisions.flatMap(({ before, task, journal, outcome, forgets, lines }): TableWrite[] => [
+    writes: decisions.flatMap(({ before, task, journal, outcome, forgets, lines, pieces }): TableWrite[] => [
       { do: "save", before, task, journal, outcome, ...(forgets && { forgets }) },
       ...(lines === undefined
         ? []
         : [{ do: "append_lines" as const, id: task.id, lines: lines.add, forget: lines.forget }]),
+      ...(pieces === undefined ? [] : [{ do: "change_pieces" as const, id: task.id, change: pieces }]),
     ]),
     changes: decisions.map(({ task: { id, version } }) => ({ id, version })),
   };

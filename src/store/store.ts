@@ -4,6 +4,7 @@ import type { GenerationName, TaskRecord, TaskRequest, TaskSnapshot } from "../t
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { Protection } from "./protection.ts";
 import type { AdminStore } from "./admin-store.ts";
+import type { ArtifactPieces } from "./artifact-pieces.ts";
 import type { MessageQueues } from "./message-queues.ts";
 import type { NodeReports } from "./node-reports.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/queue.ts";
@@ -167,6 +168,8 @@ export interface TaskStore {
   readonly sessions?: SessionStore;
   /** Left out by a store that keeps no logs and outputs of tasks: `task.log` and `task.output` then throw `configuration`. */
   readonly logs?: TaskLogs;
+  /** Left out by a store that keeps no artifacts: `task.artifact` then rejects with `configuration`. */
+  readonly pieces?: ArtifactPieces;
   /** Left out by a store that operators cannot read. */
   readonly admin?: AdminStore;
   /** Left out by a store that keeps no webhook messages: a process with webhooks then does not start. */

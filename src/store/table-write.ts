@@ -1,6 +1,7 @@
 import type { Action, TaskRecord, TaskRequest } from "../task/record.ts";
 import type { CommandResult } from "../task/command.ts";
 import type { JournalEntry } from "../task/journal.ts";
+import type { PieceChange } from "../task/journal-changes.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskLine } from "../task/task-line.ts";
 import type { PausedTool } from "./admin-store.ts";
@@ -28,6 +29,8 @@ export type TableWrite =
       readonly lines: readonly TaskLine[];
       readonly forget: readonly number[];
     }
+  /** Pieces of artifacts: the first one of an artifact (`seq` 0) replaces all of them. */
+  | { readonly do: "change_pieces"; readonly id: string; readonly change: PieceChange }
   /** Removes a task with everything that belongs to it. */
   | { readonly do: "remove"; readonly id: string; readonly isChild?: true }
   /** An event of a task; `taken`: a wait has already taken it, and only its `dedupeId` is kept. */

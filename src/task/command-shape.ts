@@ -143,7 +143,7 @@ const request = members<TaskRequest>({
 
 const journalEntry = members<JournalEntry>({
   key: text,
-  kind: oneOf(["step", "input", "sleep", "call", "event"]),
+  kind: oneOf(["step", "input", "sleep", "call", "event", "artifact"]),
   method: orNull(oneOf(inputMethods)),
   request: textOrNull,
   requestHash: textOrNull,
@@ -226,7 +226,9 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
     error: textOrNull,
     begunAt: optional(whole),
     beforeHandler: yes,
+    artifact: yes,
   },
+  write_piece: { ...held, key: text, seq: whole, body: text },
   retry_step: { ...held, key: text, error: text, tries: whole, until: whole, begunAt: optional(whole), rest },
   open_input: {
     ...held,

@@ -89,6 +89,21 @@ export interface TaskCommands extends DeliveryCommands {
      * attempt is treated like any other.
      */
     readonly beforeHandler?: true;
+    /** It is an artifact, whose pieces are stored. One with an error keeps none of them. */
+    readonly artifact?: true;
+  };
+  /**
+   * Stores a piece of an artifact; the first one (`seq` 0) begins it, and removes what an earlier attempt has stored of it. Its end is
+   * recorded by `record_step`. Refused as `duplicate` once it has ended.
+   */
+  write_piece: {
+    readonly id: string;
+    readonly token: string;
+    /** The key of the artifact in the journal. */
+    readonly key: string;
+    readonly seq: number;
+    /** Base64. */
+    readonly body: string;
   };
   /** A step has failed for the `tries`-th time, and is retried at `until` (epoch ms). */
   retry_step: {

@@ -21,7 +21,12 @@ import {
 } from "./queue.ts";
 import { endsAt, storableExpiry, deletableAt } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
-import { journalChange, type JournalCommand, type JournalFacts } from "./journal-changes.ts";
+import {
+  journalChange,
+  type JournalCommand,
+  type JournalFacts,
+  type PieceChange,
+} from "./journal-changes.ts";
 import { type Outcome, isTerminal } from "./outcome.ts";
 import type { TaskRecord, Progress } from "./record.ts";
 import { cancelledByCaller } from "./status-text.ts";
@@ -93,6 +98,7 @@ export interface Decision {
   readonly outcome: Outcome | null;
   /** Lines to add to the task's log and output, and the numbers of log lines to remove. */
   readonly lines?: { readonly add: readonly TaskLine[]; readonly forget: readonly number[] };
+  readonly pieces?: PieceChange;
 }
 
 type Effect = Omit<Decision, "before">;
@@ -116,7 +122,10 @@ export function decide(
   const limited = task.limited && state === "running";
   const attempts = attemptsAfter(task, command, circumstances.owner);
   const decided = effect({ ...task, state, owner, limited, attempts }, command, circumstances);
-  return decided.ok ? { ...decided, before: task } : decided;
+  if (!decided.ok) return decided;
+  if (!isTerminal(state) || (task.openArtifacts ?? 0) === 0) return { ...decided, before: task };
+  const ended = { ...decided.task, openArtifacts: 0 };
+  return { ...decided, task: ended, pieces: { do: "drop_open" }, before: task };
 }
 
 function ownerAfter(task: TaskRecord, event: TaskEvent, causer: string): string | null {
@@ -226,7 +235,9 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
     default: {
       const change = journalChange(task, command, facts);
       if (typeof change === "string") return refuse(change);
-      return change === undefined ? nothing(task) : decision(change.task, change.journal);
+      if (change === undefined) return nothing(task);
+      const { pieces } = change;
+      return { ...decision(change.task, change.journal), ...(pieces && { pieces }) };
     }
   }
 }

@@ -26,6 +26,7 @@ interface EndCall {
 export type JournalCommand =
   | TaskCommand<
       | "record_step"
+      | "write_piece"
       | "retry_step"
       | "open_input"
       | "close_wait"
@@ -52,7 +53,14 @@ export interface JournalFacts {
 interface JournalChange {
   readonly task: TaskRecord;
   readonly journal: readonly JournalEntry[];
+  readonly pieces?: PieceChange;
 }
+
+/** What becomes of pieces of artifacts: one is stored, those of an artifact are removed, or those of all that have not ended. */
+export type PieceChange =
+  | { readonly do: "write"; readonly key: string; readonly seq: number; readonly body: string }
+  | { readonly do: "drop"; readonly key: string }
+  | { readonly do: "drop_open" };
 
 /** The default values of an entry of any kind. */
 const blank = {
@@ -80,13 +88,34 @@ export function journalChange(
   switch (command.type) {
     case "record_step": {
       const { key, value, error } = command;
+      const kind = command.artifact === true ? "artifact" : "step";
       const before = entryOf(key);
-      if (before !== undefined && lasting("step", before) === undefined) return "duplicate";
+      if (before !== undefined && lasting(kind, before) === undefined) return "duplicate";
       const tries = before?.tries ?? 0;
       const begunAt = begunAtOf(command, before);
+      const isClosing = kind === "artifact" && before !== undefined;
       return {
-        task: { ...task, ...working, journalled: !command.beforeHandler, crashes: 0 },
-        journal: [{ ...blank, key, kind: "step", value, error, tries, begunAt, ...done }],
+        task: {
+          ...task,
+          ...working,
+          ...(isClosing && openArtifacts(task, -1)),
+          journalled: !command.beforeHandler,
+          crashes: 0,
+        },
+        journal: [{ ...blank, key, kind, value, error, tries, begunAt, ...done }],
+        ...(isClosing && error !== null && { pieces: { do: "drop", key } }),
+      };
+    }
+    case "write_piece": {
+      // Not yet progress: an artifact that brings down its process each time must not go on for ever.
+      const { key, seq, body } = command;
+      const before = entryOf(key);
+      if (before !== undefined && lasting("artifact", before) === undefined) return "duplicate";
+      const isNew = before === undefined;
+      return {
+        task: { ...task, ...working, ...(isNew && openArtifacts(task, 1)), journalled: true },
+        journal: isNew ? [{ ...blank, key, kind: "artifact", begunAt: now }] : [],
+        pieces: { do: "write", key, seq, body },
       };
     }
     case "retry_step": {
@@ -198,6 +227,10 @@ export function journalChange(
       };
     }
   }
+}
+
+function openArtifacts({ openArtifacts: before = 0 }: TaskRecord, by: 1 | -1): Partial<TaskRecord> {
+  return { openArtifacts: before + by };
 }
 
 /** A retried step began with its first try. */

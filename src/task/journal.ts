@@ -1,10 +1,10 @@
 /**
- * The journal of a task: one entry for each step, question, wait, sleep and call of its handler.
+ * The journal of a task: one entry for each step, question, wait, sleep, call and artifact of its handler.
  * - A key is used once per task, and an entry ends once: the first end stays.
  * - Ends are numbered in the order of their commits, so that a replay shows them in that order.
  */
 
-export type JournalKind = "step" | "input" | "sleep" | "call" | "event";
+export type JournalKind = "step" | "input" | "sleep" | "call" | "event" | "artifact";
 
 /** Whether entries of this kind are ended by something else than the attempt: a client, another task of the server, or an event. */
 export function isEndedByOthers(kind: JournalKind): boolean {

@@ -179,6 +179,8 @@ export interface TaskRecord {
   readonly journalled: boolean;
   /** True while the handler waits for a client or a timer: a crash during that time is not the task's fault. */
   readonly waiting: boolean;
+  /** Artifacts that were begun and have not ended; left out if there are none. */
+  readonly openArtifacts?: number;
   /** Attempts lost since the last journal write. */
   readonly crashes: number;
   /** The kind of a settled task's outcome, so that a list need not read outcomes; otherwise null. */

@@ -89,7 +89,16 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "same",
-    meaning: "a step's result or final error, or what `prepare` returned, enters the journal",
+    meaning:
+      "a step's result or final error, a stored artifact, or what `prepare` returned, enters the journal",
+  },
+  write_piece: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    owner: "same",
+    meaning: "a piece of an artifact is stored; the first one enters the journal",
   },
   retry_step: {
     from: ["running"],

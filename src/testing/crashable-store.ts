@@ -82,6 +82,9 @@ export class CrashableStore {
     logs: {
       read: (...page) => this.#alive(async () => (await this.#inner.logs?.read(...page)) ?? []),
     },
+    pieces: {
+      read: (...piece) => this.#alive(async () => this.#inner.pieces?.read(...piece)),
+    },
     admin: {
       tasks: (...page) => this.#alive(() => this.#admin.tasks(...page)),
       count: (...range) => this.#alive(() => this.#admin.count(...range)),

@@ -1,4 +1,5 @@
 import { adminCases, listCases } from "./admin-cases.ts";
+import { artifactCases } from "./artifact-cases.ts";
 import { bulkCases } from "./bulk-cases.ts";
 import { callCancelCases, callCases } from "./call-cases.ts";
 import { callerCases, sharedCallerCases } from "./caller-cases.ts";
@@ -68,6 +69,7 @@ const casesOfAll = [
   listCases,
   secretCases,
   lineCases,
+  artifactCases,
   messageCases,
   sessionCases,
   sharedSessionCases,

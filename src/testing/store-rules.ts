@@ -5,7 +5,7 @@
  */
 
 /** An optional part of a store. */
-export type StorePart = "admin" | "logs" | "messages" | "outbox" | "reports" | "sessions";
+export type StorePart = "admin" | "logs" | "messages" | "outbox" | "pieces" | "reports" | "sessions";
 
 export interface StoreRule {
   readonly of: string;
@@ -83,6 +83,11 @@ export const storeRules = {
     of: "TaskLogs.read",
     says: "Lines of a task's list with numbers above `after`, in order, at most `limit`; none if the task does not exist.",
     part: "logs",
+  },
+  pieces: {
+    of: "ArtifactPieces.read",
+    says: "A piece in base64 of the artifact under this key of the journal; undefined if there is none.",
+    part: "pieces",
   },
   list: {
     of: "TaskStore.list",

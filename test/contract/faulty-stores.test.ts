@@ -221,6 +221,7 @@ test("cases about parts that a store leaves out are skipped, with the reason, an
   const areas = {
     admin: "admin",
     lines: "logs",
+    pieces: "pieces",
     messages: "messages",
     outbox: "outbox",
     reports: "reports",

@@ -125,9 +125,11 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
       error: orNothing(text),
       begunAt: now,
       beforeHandler: fc.constant(true as const),
+      artifact: fc.constant(true as const),
     },
     { requiredKeys: ["id", "now", "token", "key", "value", "error"] },
   ),
+  write_piece: fc.record({ ...held, key, seq: fc.nat({ max: 2 }), body: text }),
   retry_step: mostlyRests(
     fc.record(
       { ...held, key, error: text, tries: fc.integer({ min: 1, max: 3 }), until: now, begunAt: now },

@@ -8,6 +8,7 @@ import { goesOn, said, works } from "./model-waiting.ts";
 
 export type JournalCommand = TaskCommand<
   | "record_step"
+  | "write_piece"
   | "retry_step"
   | "sleep"
   | "end_sleep"
@@ -48,7 +49,12 @@ export function isOpen({ doneAt }: JournalEntry): boolean {
 
 /** Its questions, calls and waits for events that have not ended. */
 export function openOf({ journal }: Pick<ModelTask, "journal">): readonly JournalEntry[] {
-  return journal.filter(({ kind, doneAt }) => kind !== "step" && kind !== "sleep" && doneAt === null);
+  return journal.filter(({ kind, doneAt }) => !isOwn(kind) && doneAt === null);
+}
+
+/** Ended by the handler itself. */
+function isOwn(kind: JournalEntry["kind"]): boolean {
+  return kind === "step" || kind === "sleep" || kind === "artifact";
 }
 
 export function journalEffect(old: ModelTask, command: JournalCommand): Effect | Refusal {
@@ -72,7 +78,7 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
     members: Partial<TaskRecord>,
   ): Effect | Refusal => {
     const before = known(entry.key);
-    if (before !== undefined && !(before.kind === "step" && isOpen(before))) return "duplicate";
+    if (before !== undefined && !(before.kind === entry.kind && isOpen(before))) return "duplicate";
     const begunAt = before === undefined ? (entry.begunAt ?? null) : before.begunAt;
     const written = { ...blank, tries: before?.tries ?? 0, ...entry, begunAt };
     return { task: { journalled: true, crashes: 0, ...members }, entries: [written] };
@@ -83,9 +89,25 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
   };
   switch (command.type) {
     case "record_step": {
-      const { key, value, error, beforeHandler, begunAt = null } = command;
-      const change = { ...works, journalled: beforeHandler === undefined };
-      return writeStep({ key, kind: "step", value, error, begunAt, ...done }, change);
+      const { key, value, error, beforeHandler, artifact, begunAt = null } = command;
+      const ends = artifact && known(key) !== undefined;
+      const fewer = ends ? { openArtifacts: (task.openArtifacts ?? 0) - 1 } : {};
+      const change = { ...works, ...fewer, journalled: beforeHandler === undefined };
+      const kind = artifact ? "artifact" : "step";
+      const written = writeStep({ key, kind, value, error, begunAt, ...done }, change);
+      if (typeof written === "string" || error === null || !artifact) return written;
+      return { ...written, pieces: old.pieces.filter((piece) => piece.key !== key) };
+    }
+    case "write_piece": {
+      const { key, seq, body } = command;
+      const before = known(key);
+      if (before !== undefined && !(before.kind === "artifact" && isOpen(before))) return "duplicate";
+      const kept = old.pieces.filter((piece) => piece.key !== key || (seq > 0 && piece.seq !== seq));
+      const pieces = [...kept, { key, seq, body }];
+      const change = { journalled: true, ...works };
+      if (before !== undefined) return { task: change, pieces };
+      const entry = { ...blank, key, kind: "artifact", begunAt: now } as const;
+      return { task: { ...change, openArtifacts: (task.openArtifacts ?? 0) + 1 }, entries: [entry], pieces };
     }
     case "retry_step": {
       const { key, error, tries, until: deadlineAt, begunAt = null } = command;

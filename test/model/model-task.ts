@@ -20,8 +20,16 @@ export interface ModelTask {
   readonly events: readonly ModelEvent[];
   /** Of its log and its output. */
   readonly lines: readonly TaskLine[];
+  /** Of its artifacts. */
+  readonly pieces: readonly ModelPiece[];
   /** The queue of messages, the first one first; `owner`: whom one is bound to. */
   readonly messages: readonly { readonly body: string; readonly owner: string | null }[];
+}
+
+export interface ModelPiece {
+  readonly key: string;
+  readonly seq: number;
+  readonly body: string;
 }
 
 type Elsewhere =
@@ -52,6 +60,7 @@ export interface Effect {
   readonly forgets?: true;
   readonly events?: readonly ModelEvent[];
   readonly lines?: readonly TaskLine[];
+  readonly pieces?: readonly ModelPiece[];
   readonly outcome?: Outcome;
   /** True where the command is accepted and there is nothing for it to do. */
   readonly idle?: true;
@@ -81,7 +90,8 @@ export function effect(old: ModelTask, command: ChangeCommand, by: string): Effe
   const { task } = old;
   const { now } = command;
   const finish = (state: "settled" | "cancelled", statusMessage: string | null): Partial<TaskRecord> => {
-    const counts = { openInputs: 0, childInputs: 0, openWaits: 0 };
+    const half = task.openArtifacts === undefined ? {} : { openArtifacts: 0 };
+    const counts = { openInputs: 0, childInputs: 0, openWaits: 0, ...half };
     const ended = { ...counts, cancelBy: null, finishedAt: now, updatedAt: now };
     return { state, statusMessage, ...nobodys, ...ended };
   };
@@ -182,6 +192,10 @@ export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }
 /** The task after an effect: one version on, its journal in the order of first writes. */
 export function changed(old: ModelTask, does: Effect): ModelTask {
   const { task, entries = [], outcome, visibleUntil, forgets, events = old.events, lines = old.lines } = does;
+  // Half an artifact goes with the end of its task.
+  const { pieces = old.pieces } = does;
+  const isWhole = (key: string): boolean =>
+    old.journal.every((entry) => entry.key !== key || entry.doneAt !== null);
   const kept = old.journal.filter((entry) => forgets === undefined || !hasFailed(entry));
   const rewritten = kept.map((entry) => entries.find(({ key }) => key === entry.key) ?? entry);
   const added = entries.filter(({ key }) => !old.journal.some((entry) => entry.key === key));
@@ -194,6 +208,7 @@ export function changed(old: ModelTask, does: Effect): ModelTask {
     journal: [...rewritten, ...added],
     events,
     lines,
+    pieces: next.finishedAt === null ? pieces : pieces.filter(({ key }) => isWhole(key)),
     outcome: outcome ?? old.outcome,
   };
 }
@@ -226,7 +241,7 @@ function endThatShows({ generation, expiry, createdAt, runUntil }: TaskRecord, a
 
 /** A step or a call; or a step that is to be tried again. */
 export function hasFailed({ kind, error }: JournalEntry): boolean {
-  return (kind === "step" || kind === "call") && error !== null;
+  return (kind === "step" || kind === "call" || kind === "artifact") && error !== null;
 }
 
 /** No attempt holds the task. */

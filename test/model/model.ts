@@ -212,7 +212,7 @@ function newTask(
 }
 
 function stored(task: TaskRecord, request: TaskRequest): ModelTask {
-  return { task, request, journal: [], outcome: null, events: [], lines: [], messages: [] };
+  return { task, request, journal: [], outcome: null, events: [], lines: [], pieces: [], messages: [] };
 }
 
 function hasRoomIn(all: readonly TaskRecord[], principal: string | null, quota: Quota): boolean {

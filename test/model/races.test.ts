@@ -51,7 +51,7 @@ async function assertSound(store: TaskStore, told: readonly TaskChange[]): Promi
     assert.equal(task === undefined, request === undefined);
     if (task === undefined || request === undefined) continue;
     const journal = await wholeJournal(store, id);
-    tasks.set(id, { task, request, journal, outcome: null, events: [], lines: [], messages: [] });
+    tasks.set(id, { task, request, journal, outcome: null, events: [], lines: [], pieces: [], messages: [] });
     const versions = told.flatMap((change) => (change.id === id ? (change.version ?? []) : []));
     assert.deepEqual(
       versions.toSorted((a, b) => a - b),

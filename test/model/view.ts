@@ -55,6 +55,7 @@ export async function viewOfStore(store: TaskStore, { now, after, before, limit,
     (await store.journalEntry(id, key)) ?? null,
     (await store.logs?.read(id, "log", 0, 99)) ?? [],
     (await store.logs?.read(id, "output", 1, limit)) ?? [],
+    await Promise.all([0, 1, 2].map(async (seq) => (await store.pieces?.read(id, key, seq)) ?? null)),
   ]);
   return [
     await Promise.all(tasks),
@@ -73,7 +74,7 @@ export async function viewOfStore(store: TaskStore, { now, after, before, limit,
 export function viewOfModel(model: Model, by: string, { now, after, before, limit, key }: Look): View {
   const tasks = looked.map((id) => {
     const found = model.tasks.get(id);
-    if (found === undefined) return [null, null, null, [], null, [], []];
+    if (found === undefined) return [null, null, null, [], null, [], [], [null, null, null]];
     const { task, request, journal, outcome, lines } = found;
     const own = asked(found);
     const others = below(model, id).flatMap((child) =>
@@ -89,7 +90,9 @@ export function viewOfModel(model: Model, by: string, { now, after, before, limi
     const ordered = lines.toSorted((a, b) => a.seq - b.seq);
     const log = ordered.filter(({ list }) => list === "log");
     const output = ordered.filter(({ list, seq }) => list === "output" && seq > 1).slice(0, limit);
-    return [task, { task, inputs, outcome }, request, journal, entry, log, output];
+    const ofKey = found.pieces.filter((piece) => piece.key === key);
+    const pieces = [0, 1, 2].map((seq) => ofKey.find((piece) => piece.seq === seq)?.body ?? null);
+    return [task, { task, inputs, outcome }, request, journal, entry, log, output, pieces];
   });
   const all = [...model.tasks.values()].sort(byId).map(({ task }) => task);
   const unfinished = all.filter(({ finishedAt }) => finishedAt === null);

@@ -21,6 +21,7 @@ const names = {
   wireId: "task-a",
   attempt: 1,
   versions: { task: 1, code: 1 },
+  limits: defaultSettings,
   maxBodyBytes: 1_000,
   inOwnContext: ownContext(),
   lines: new TaskLines({ limits: defaultSettings }),

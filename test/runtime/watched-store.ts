@@ -45,6 +45,7 @@ export function watchedStore(
     ...(onWork === undefined ? {} : { onWork }),
     ...(inner.sharesLoad === undefined ? {} : { sharesLoad: inner.sharesLoad }),
     ...(inner.logs === undefined ? {} : { logs: inner.logs }),
+    ...(inner.pieces === undefined ? {} : { pieces: inner.pieces }),
     ...(inner.messages === undefined ? {} : { messages: inner.messages }),
   };
 }

@@ -357,7 +357,9 @@ it("tells the followers of one node of lines that a handler on another one appen
 });
 
 const declared = { "holdfast/taskLines": {} };
-const templates = ["task://{id}/log{?after}", "task://{id}/output{?after}"];
+const templates = ["log{?after}", "output{?after}", "artifact", "artifact/{name}{?from,bytes}"].map(
+  (path) => `task://{id}/${path}`,
+);
 
 it("announces them in 2026-07-28 to who asks, and to nobody else", async () => {
   const { tools } = logging();

@@ -13,6 +13,7 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
     wake: ["queued", undefined],
     mark: [undefined, "running"],
     record_step: [undefined, "running"],
+    write_piece: [undefined, "running"],
     retry_step: [undefined, "running"],
     open_input: [undefined, "running"],
     close_wait: [undefined, "running"],

@@ -16,6 +16,7 @@ import { elicit } from "../questions/form.ts";
 import { decodeValue } from "../stored-values.ts";
 import { logBody, outputBodies, progressOf, statusOf } from "./reported.ts";
 import { assertStepOptions, runStep } from "./step.ts";
+import { storeArtifact } from "./store-artifact.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import {
@@ -164,6 +165,7 @@ export function makeContext(
     },
     log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),
     output: (content) => handled(append("output", outputBodies(content, maxOutputBytes))),
+    artifact: (name, data, options = {}) => entry(storeArtifact(run, clock, name, data, options)),
     extend: (ttlMs) => update({ ttlMs }),
     pollInterval: (pollIntervalMs) => update({ pollIntervalMs }),
   };

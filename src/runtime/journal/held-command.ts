@@ -4,6 +4,7 @@ import type { CommandResult, TaskCommand } from "../../task/command.ts";
 export type HeldCommandName =
   | "mark"
   | "record_step"
+  | "write_piece"
   | "retry_step"
   | "open_input"
   | "close_wait"

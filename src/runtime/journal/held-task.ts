@@ -45,6 +45,7 @@ export class HeldTask implements TaskWriter {
   readonly #watcher: TaskWatcher;
   readonly #token: string;
   readonly #attempt: number;
+  readonly #isChild: boolean;
   #marked: Promise<unknown> | undefined;
   /** The highest version of the record seen so far. */
   #seen: number;
@@ -58,6 +59,7 @@ export class HeldTask implements TaskWriter {
     this.#watcher = watcher;
     this.#token = task.token;
     this.#attempt = task.attempt;
+    this.#isChild = task.parent !== null;
     this.#seen = task.version;
     this.journal = new Journal(task, entries, services, life.scheduler, slot, this);
     this.rests = new Rests(this, parks, services.clock, watcher);
@@ -138,6 +140,18 @@ export class HeldTask implements TaskWriter {
     const fenced = this.#fenced("is no longer held by this attempt");
     this.#life.fence(fenced);
     throw fenced;
+  }
+
+  /** Stores a piece of an artifact. */
+  async writePiece(piece: HeldCommand<"write_piece">): Promise<void> {
+    if (this.#isChild)
+      throw new HoldfastError(
+        "invalid_request",
+        "A tool that another tool called has no artifacts: its task is deleted when it ends. Return the data, and let the calling tool store it.",
+      );
+    if (this.#services.store.pieces === undefined)
+      throw new HoldfastError("configuration", "The store of this server keeps no artifacts.");
+    await this.write("write_piece", piece);
   }
 
   /**

@@ -5,6 +5,7 @@ import type { Origin, TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { OwnContext } from "../own-context.ts";
+import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 import type { RunTrace } from "../telemetry/run-trace.ts";
 import { runVersions, type RunVersions } from "../tool/tool-config.ts";
@@ -17,6 +18,8 @@ import type { LineSource, TaskLines } from "./task-lines.ts";
 import { SlotHolder } from "./slot-holder.ts";
 import { WorkLimit, type WorkLimitSetup } from "./work-limit.ts";
 
+export type ArtifactLimits = Pick<RuntimeSettings, "maxArtifactBytes" | "maxArtifactsPerTask">;
+
 export interface RunSetup {
   readonly taskId: string;
   /** What the idempotency keys of its steps begin with. */
@@ -26,6 +29,7 @@ export interface RunSetup {
   /** For code that asks which version the task began with. */
   readonly versions: RunVersions;
   readonly maxBodyBytes: number;
+  readonly limits: ArtifactLimits;
   readonly inOwnContext: OwnContext;
   /** The log and the output of its task, or of the run itself without a task. */
   readonly lines: TaskLines;
@@ -47,11 +51,11 @@ export function ofTask(
   { inOwnContext, options }: Pick<Services, "inOwnContext" | "options">,
 ): Pick<
   RunSetup,
-  "taskId" | "stepKeys" | "wireId" | "attempt" | "versions" | "maxBodyBytes" | "inOwnContext"
+  "taskId" | "stepKeys" | "wireId" | "attempt" | "versions" | "maxBodyBytes" | "limits" | "inOwnContext"
 > {
   const versions = runVersions(tool, { toolVersion });
   const { maxBodyBytes } = options;
-  return { taskId: id, stepKeys, wireId, attempt, versions, maxBodyBytes, inOwnContext };
+  return { taskId: id, stepKeys, wireId, attempt, versions, maxBodyBytes, limits: options, inOwnContext };
 }
 
 /** The same for a run that begins without a task; a task that is made for it has this id. */
@@ -74,6 +78,7 @@ export class Run {
   readonly attempt: number;
   readonly versions: RunVersions;
   readonly maxBodyBytes: number;
+  readonly limits: ArtifactLimits;
   readonly lines: TaskLines;
   /** The source of lines from the handler itself, outside of its steps. */
   readonly lineSource: LineSource = { step: "" };
@@ -84,6 +89,7 @@ export class Run {
   readonly #slot: SlotHolder;
   readonly #promote: (() => Promise<unknown>) | undefined;
   #task: HeldTask | undefined;
+  #artifacts = 0;
 
   constructor(setup: RunSetup) {
     this.taskId = setup.taskId;
@@ -92,6 +98,7 @@ export class Run {
     this.attempt = setup.attempt;
     this.versions = setup.versions;
     this.maxBodyBytes = setup.maxBodyBytes;
+    this.limits = setup.limits;
     this.lines = setup.lines;
     this.trace = setup.trace;
     this.#inOwnContext = setup.inOwnContext;
@@ -215,6 +222,25 @@ export class Run {
     if (this.lines.isWriting) await this.lines.written();
     await this.#task?.journal.recordStep(step, isRefusal);
     this.lines.stepEnded(step.key, step.error !== null);
+  }
+
+  /** Counts an artifact of the handler. Throws `limit_reached` for one too many. */
+  countArtifact(): void {
+    const { maxArtifactsPerTask } = this.limits;
+    if (++this.#artifacts <= maxArtifactsPerTask) return;
+    throw new HoldfastError(
+      "limit_reached",
+      `The task has ${maxArtifactsPerTask} artifacts and cannot have more (maxArtifactsPerTask).`,
+    );
+  }
+
+  /** Stores a piece of an artifact, once `begin` has begun it. Rejects if the task can have none. */
+  writePiece(piece: HeldCommand<"write_piece">): Promise<void> {
+    if (this.#task !== undefined) return this.#task.writePiece(piece);
+    throw new HoldfastError(
+      "invalid_request",
+      'A tool that never runs as a task has no artifacts. Remove task: "forbidden" from it.',
+    );
   }
 
   /** Records the return value of `prepare`; the handler itself begins after it. */

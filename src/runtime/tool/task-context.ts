@@ -6,11 +6,13 @@ import type {
   CreateMessageRequestParams,
   CreateMessageResult,
   ListRootsResult,
+  ResourceLink,
 } from "@modelcontextprotocol/server";
 import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { ElicitAnswer, ElicitParams, Form, JsonForm } from "../questions/form.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
+import type { ArtifactOptions, ArtifactSource } from "./artifact-source.ts";
 import type { CallerDetails } from "../../task/record.ts";
 
 /** What a step's function gets. */
@@ -248,6 +250,20 @@ export interface TaskContext<Prepared = unknown> {
    * ```
    */
   output(content: string | ContentBlock | readonly ContentBlock[]): Promise<void>;
+  /**
+   * Stores a file with the task: a report, an export, an image, of any size up to `maxArtifactBytes`. Clients read it as a resource, whole or
+   * in parts, for as long as the task is kept. Resolves with a link to it, which is content for the result. The name, such as `report.csv`,
+   * is a key like those of steps. A stream is stored as it comes, in little memory. A later attempt gets the same link, and neither reads the
+   * data nor stores it again; pass a function to open the data only if it is needed. After a crash in the middle it is stored from the
+   * beginning. What the data throws, it rejects with, on a replay too; with `too_large` above the limit. A tool that another tool called has no
+   * artifacts, as its task is deleted when it ends.
+   *
+   * ```ts
+   * const report = await task.artifact("report.csv", () => exportRows(month), { mimeType: "text/csv" });
+   * return { content: [report] };
+   * ```
+   */
+  artifact(name: string, data: ArtifactSource, options?: ArtifactOptions): Promise<ResourceLink>;
   /**
    * Sets the life of the task, its result included, in milliseconds from its creation; in SEP-1686, how long it is kept after its end.
    * `null` keeps it forever. Replaces a ttl, and also `maxRunMs` unless it is `null`.

@@ -10,7 +10,12 @@ import {
   detailedTaskText,
   generation,
 } from "../../generation/2026-07-28.ts";
-import { hasIdempotencyKey, isRepeat, type TaskResource } from "../../generation/extensions.ts";
+import {
+  hasIdempotencyKey,
+  isRepeat,
+  type ArtifactResource,
+  type TaskResource,
+} from "../../generation/extensions.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -118,7 +123,7 @@ export class Dispatcher {
   }
 
   /** Answers like the SDK without hints from an author: the client must not cache what it read, because more will follow. */
-  async #read(resource: TaskResource, request: OpenRequest): Promise<Answer> {
+  async #read(resource: TaskResource | ArtifactResource, request: OpenRequest): Promise<Answer> {
     const result = await readTaskResource(this.#setup.runtime, resource, lineReader(request));
     return { result: completeResult({ ...result, ttlMs: 0, cacheScope: "private" }) };
   }

@@ -2,7 +2,7 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import { isJsonObject } from "../../generation/message.ts";
 import { listenMethod, taskListening } from "../../generation/2026-07-28-listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { followedResourceOf } from "../task-resources.ts";
+import { namedResourceOf } from "../task-resources.ts";
 
 /** The scopes that requests need. */
 export interface ScopeRules {
@@ -14,8 +14,8 @@ export interface ScopeRules {
    */
   readonly tools?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Needed for requests about tasks, in addition to `required`: every `tasks/` method in every revision, listening to tasks, their logs and
-   * outputs, and the polling tools of clients without tasks. A call that creates a task needs the scopes of its tool instead.
+   * Needed for requests about tasks, in addition to `required`: every `tasks/` method in every revision, listening to tasks, their logs, outputs
+   * and artifacts, and the polling tools of clients without tasks. A call that creates a task needs the scopes of its tool instead.
    */
   readonly tasks?: readonly string[];
   /** The scopes that the metadata advertises to clients. Default `required`. */
@@ -78,7 +78,7 @@ export class Scopes {
     if (!isJsonObject(message)) return [];
     const { method, params } = message;
     if (typeof method !== "string") return [];
-    if (method.startsWith("tasks/") || followedResourceOf(method, params) !== undefined) return this.#tasks;
+    if (method.startsWith("tasks/") || namedResourceOf(method, params) !== undefined) return this.#tasks;
     if (method === listenMethod) return taskListening(params) === undefined ? [] : this.#tasks;
     const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
     if (typeof name !== "string") return [];

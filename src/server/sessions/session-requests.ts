@@ -12,6 +12,7 @@ import {
   followedResourceOf,
   readTaskResource,
   subscribeMethod,
+  taskResourceOf,
   unsubscribeMethod,
 } from "../task-resources.ts";
 import { generation as plain } from "../plain/plain-call.ts";
@@ -79,35 +80,32 @@ export class SessionRequests {
     return this.#earlier.cancelled(id, reason, this.#accessOf(extra)?.scopes);
   }
 
-  /** The log or the output of a task, which is read as a resource, or subscribed to. */
+  /** What belongs to a task and is read as a resource, or subscribed to. */
   #lines(method: string, params: JsonObject, extra?: MessageContext): Work | undefined {
-    const resource = followedResourceOf(method, params);
-    if (resource === undefined) return undefined;
     const { principal, streams } = this.#context.core.connection;
     const owner = {
       principal,
       session: streams.sessionKey,
       generations: [coreGeneration, sepGeneration, plain] as const,
     };
-    const { runtime } = this.#services;
-    switch (method) {
-      case subscribeMethod:
-      case unsubscribeMethod:
-        // Without a session, nothing could be sent: the author's server answers with that.
-        if (!streams.initialized) return undefined;
-        return async ({ id, access }) => {
-          if (method === unsubscribeMethod) this.#followed.unsubscribe(resource.uri);
-          // What another process has granted comes without a token, but notifications still need the scopes of the stream.
-          const scopes = extra?.authInfo === undefined ? undefined : access?.scopes;
-          if (method === subscribeMethod)
-            await this.#followed.subscribe(resource, { ...owner, scopes }, isReplay(id));
-          return { result: {} };
-        };
-      default:
-        return async ({ access }) => ({
-          result: await readTaskResource(runtime, resource, { ...owner, scopes: access?.scopes }),
-        });
+    const read = taskResourceOf(method, params);
+    if (read !== undefined) {
+      const { runtime } = this.#services;
+      return async ({ access }) => ({
+        result: await readTaskResource(runtime, read, { ...owner, scopes: access?.scopes }),
+      });
     }
+    const followed = followedResourceOf(method, params);
+    // Without a session, nothing could be sent: the author's server answers with that.
+    if (followed === undefined || !streams.initialized) return undefined;
+    return async ({ id, access }) => {
+      if (method === unsubscribeMethod) this.#followed.unsubscribe(followed.uri);
+      // What another process has granted comes without a token, but notifications still need the scopes of the stream.
+      const scopes = extra?.authInfo === undefined ? undefined : access?.scopes;
+      if (method === subscribeMethod)
+        await this.#followed.subscribe(followed, { ...owner, scopes }, isReplay(id));
+      return { result: {} };
+    };
   }
 
   /** Throws the fault of a call that is refused before its arguments are validated. */

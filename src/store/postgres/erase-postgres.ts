@@ -84,8 +84,8 @@ async function eraseTasks(
   // Tasks made by other tasks are not counted for anyone.
   const below = `SELECT count(*) FROM ${names.child} WHERE id = ANY($1)`;
   const children = firstNumber((await queries.query(below, [stored]))[0]);
-  const { message, line, event, journal, outcome, request, child, action, task } = names;
-  const kinds = { message, line, event, journal, outcome, request, child, action, task };
+  const { message, line, piece, event, journal, outcome, request, child, action, task } = names;
+  const kinds = { message, line, piece, event, journal, outcome, request, child, action, task };
   for (const [kind, table] of Object.entries(kinds)) {
     const key = kind === "child" || kind === "task" ? "id" : "task_id";
     await remove(queries, kind, `DELETE FROM ${table} WHERE ${key} = ANY($1)`, [stored], counts);

@@ -108,6 +108,9 @@ export class GroupTables implements TaskTables {
       case "append_lines":
         this.writes.append(write);
         return true;
+      case "change_pieces":
+        this.writes.pieces.change(write.id, write.change);
+        return true;
       case "remove":
         this.#remove(write.id);
         return true;
@@ -188,9 +191,9 @@ export class GroupTables implements TaskTables {
   }
 }
 
-/** The entries that a retried handler forgets: steps and calls with an error. */
+/** The entries that a retried handler forgets: steps, calls and artifacts with an error. */
 function isFailure({ kind, error }: JournalEntry): boolean {
-  return (kind === "step" || kind === "call") && error !== null;
+  return (kind === "step" || kind === "call" || kind === "artifact") && error !== null;
 }
 
 function readable<T>(value: T | Error | undefined): T | undefined {

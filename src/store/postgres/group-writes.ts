@@ -26,6 +26,7 @@ import type { Queries, SqlValue } from "./database.ts";
 import type { OwnerStatements } from "./owner-sql.ts";
 import type { OutboxStatements } from "./outbox-sql.ts";
 import { OutboxWrites } from "./outbox-writes.ts";
+import { PieceWrites } from "./piece-writes.ts";
 import type { WriteStatements } from "./task-sql.ts";
 
 type Rows = readonly (readonly Stored[])[];
@@ -47,6 +48,7 @@ export class GroupWrites {
   #appended: Appended[] = [];
   readonly #retired: Retired[] = [];
   readonly secrets = new SecretWrites();
+  readonly pieces = new PieceWrites();
   readonly admin = new AdminWrites();
   readonly outbox = new OutboxWrites();
 
@@ -87,6 +89,7 @@ export class GroupWrites {
     for (const pending of [this.#updates, this.#entries, this.#outcomes, this.#forgets]) pending.delete(id);
     this.#events = this.#events.filter(({ taskId }) => taskId !== id);
     this.#appended = this.#appended.filter((write) => write.id !== id);
+    this.pieces.remove(id);
     if (!this.#inserts.delete(id)) this.#removes.add(id);
   }
 
@@ -152,6 +155,7 @@ export class GroupWrites {
         parent === null ? [] : [childTable.values(id, childOf(id, parent), inClear)],
       ),
     );
+    this.pieces.send(send, sendRows, sql, codec);
     if (this.#forgets.size > 0) send(sql.deleteFailures, [...this.#forgets].map(toStored));
     const entries = [...this.#entries].flatMap(([id, of]) =>
       [...of.values()].map((entry) => ({ id, entry })),
@@ -173,6 +177,7 @@ export class GroupWrites {
     for (const each of [sql.forgetEvents, sql.deleteEvents])
       if (this.#taken.length > 0) send(each, this.#taken);
     this.#sendLines(sendRows, sql, codec);
+    this.pieces.sendEnds(send, sql);
     this.admin.send(send, sql);
     this.outbox.send(send, sql);
     this.secrets.send(send, sql);
@@ -222,7 +227,8 @@ export class GroupWrites {
     send(sql.deleteTasks, ids);
     for (const each of [sql.deleteRequests, sql.deleteJournals, sql.deleteOutcomes, sql.deleteChildren])
       send(each, ids);
-    for (const each of [sql.deleteEventsOf, sql.deleteLinesOf, sql.deleteMessagesOf]) send(each, ids);
+    for (const each of [sql.deleteEventsOf, sql.deleteLinesOf, sql.deletePiecesOf, sql.deleteMessagesOf])
+      send(each, ids);
   }
 }
 

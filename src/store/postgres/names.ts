@@ -9,6 +9,7 @@ const tables = [
   "child",
   "event",
   "line",
+  "piece",
   "owner",
   "committed",
   "usage",

@@ -12,6 +12,7 @@ import {
   lineTable,
   listedEntryIn,
   outcomeBody,
+  pieceBody,
   requestTable,
 } from "../tables/of-task.ts";
 import { assertProven, recordColumns, taskTable } from "../tables/task.ts";
@@ -120,6 +121,16 @@ export class PostgresReader {
     return readTask(id, () => {
       if (task !== undefined) assertProven(task);
       return rows.map((row) => lineTable.read(id, row, this.#codec));
+    });
+  }
+
+  async piece(id: string, key: string, seq: number): Promise<string | undefined> {
+    const task = this.#codec === inClear ? undefined : await this.get(id);
+    const row = await this.#first(this.#sql.piece, [toStored(id), toStored(key), seq]);
+    if (row === undefined) return undefined;
+    return readTask(id, () => {
+      if (task !== undefined) assertProven(task);
+      return pieceBody.read(id, row, this.#codec).body;
     });
   }
 

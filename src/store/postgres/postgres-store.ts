@@ -5,6 +5,7 @@ import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { AdminStore } from "../admin-store.ts";
+import type { ArtifactPieces } from "../artifact-pieces.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
@@ -58,6 +59,7 @@ class PostgresStore implements TaskStore {
   readonly sessions: SessionStore;
   readonly messages: MessageQueues;
   readonly logs: TaskLogs = { read: async (...query) => this.#open().reader.lines(...query) };
+  readonly pieces: ArtifactPieces = { read: async (...piece) => this.#open().reader.piece(...piece) };
   readonly admin: AdminStore;
   readonly outbox: Outbox;
   readonly reports: NodeReports;

@@ -5,6 +5,7 @@ import {
   journalInput,
   lineTable,
   outcomeBody,
+  pieceBody,
   requestTable,
 } from "../tables/of-task.ts";
 import { finished, isReady, isWaiting, recordList, unfinished } from "../tables/task.ts";
@@ -18,7 +19,7 @@ const recordColumns = recordList();
  * among many, such as each handler, a statement seeks the next different one, step by step.
  */
 export function readStatements(names: Names) {
-  const { task, request, journal, outcome, child, line, owner } = names;
+  const { task, request, journal, outcome, child, line, piece, owner } = names;
   /** Leaves out what is over before the limit counts. The last three parameters are the end of the page, the time and the limit. */
   const newest = (of: string, [before, now, limit]: readonly [string, string, string]): string => `
       SELECT ${recordColumns} FROM ${task}
@@ -72,6 +73,7 @@ export function readStatements(names: Names) {
     journalEnds: `SELECT ${journalEnd.list()} FROM ${journal} WHERE task_id = $1 AND key = ANY($2::text[])`,
     journalEntry: `SELECT ${journalEntry.list()} FROM ${journal} WHERE task_id = $1 AND key = $2`,
     lines: `SELECT ${lineTable.list()} FROM ${line} WHERE task_id = $1 AND list = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
+    piece: `SELECT ${pieceBody.list()} FROM ${piece} WHERE task_id = $1 AND key = $2 AND seq = $3`,
     owned: newest(`generation = $1 AND ${ofPrincipal("$2")}`, ["$3", "$4", "$5"]),
     ofScope: newest("generation = $1 AND scope = $2 AND scope <> ''", ["$3", "$4", "$5"]),
     ownedOfScope: newest(`generation = $1 AND scope = $2 AND scope <> '' AND ${ofPrincipal("$3")}`, [

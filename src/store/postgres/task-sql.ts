@@ -6,6 +6,7 @@ import {
   keptEvent,
   lineTable,
   outcomeTable,
+  pieceTable,
   requestTable,
 } from "../tables/of-task.ts";
 import { insertRows, upsertRows, updateRows } from "../tables/postgres-statements.ts";
@@ -17,7 +18,7 @@ const recordColumns = recordList();
 
 /** The statements that write tasks and their data, many at a time, with one parameter for each column. */
 export function writeStatements(names: Names) {
-  const { task, request, journal, outcome, child, event, line, message, secret } = names;
+  const { task, request, journal, outcome, child, event, line, piece, message, secret } = names;
   const ofTasks = (table: string): string => `DELETE FROM ${table} WHERE task_id = ANY($1::text[])`;
   return {
     insertTasks: insertRows(taskTable, task),
@@ -28,7 +29,7 @@ export function writeStatements(names: Names) {
     upsertJournal: upsertRows(journalTable, journal),
     /** Failed entries, and steps that wait for a retry. */
     deleteFailures: `DELETE FROM ${journal}
-      WHERE task_id = ANY($1::text[]) AND kind IN ('step', 'call') AND error IS NOT NULL`,
+      WHERE task_id = ANY($1::text[]) AND kind IN ('step', 'call', 'artifact') AND error IS NOT NULL`,
     insertOutcomes: insertRows(outcomeTable, outcome),
     insertEvents: insertRows(eventTable, event),
     forgetEvents: `UPDATE ${event} SET value = NULL WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NOT NULL`,
@@ -37,6 +38,12 @@ export function writeStatements(names: Names) {
     /** Lines of logs. */
     deleteLines: `DELETE FROM ${line} USING unnest($1::text[], $2::bigint[]) AS gone (task_id, seq)
       WHERE line.task_id = gone.task_id AND line.list = 'log' AND line.seq = gone.seq`,
+    insertPieces: upsertRows(pieceTable, piece),
+    deletePieces: `DELETE FROM ${piece} USING unnest($1::text[], $2::text[]) AS gone (task_id, key)
+      WHERE piece.task_id = gone.task_id AND piece.key = gone.key`,
+    /** Of artifacts that have not ended. */
+    deleteOpenPieces: `DELETE FROM ${piece} USING ${journal} WHERE piece.task_id = ANY($1::text[])
+      AND journal.task_id = piece.task_id AND journal.key = piece.key AND journal.kind = 'artifact' AND journal.done_at IS NULL`,
     /** Fails if another process was first, whose secret then counts. */
     insertSecrets: insertRows(secretTable, secret),
     updateSecrets: `UPDATE ${secret} SET value = new.value FROM unnest($1::text[], $2::text[]) AS new (name, value)
@@ -49,6 +56,7 @@ export function writeStatements(names: Names) {
     deleteOutcomes: ofTasks(outcome),
     deleteEventsOf: ofTasks(event),
     deleteLinesOf: ofTasks(line),
+    deletePiecesOf: ofTasks(piece),
     deleteMessagesOf: ofTasks(message),
   };
 }

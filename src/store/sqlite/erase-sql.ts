@@ -10,6 +10,7 @@ export const selectLeft = "SELECT id FROM task WHERE principal = ? ORDER BY id L
 export const deletesOfTask: Readonly<Record<string, string>> = {
   message: sql.deleteMessages,
   line: sql.deleteLines,
+  piece: sql.deletePieces,
   event: sql.deleteEvents,
   journal: sql.deleteJournal,
   outcome: sql.deleteOutcome,

@@ -11,6 +11,8 @@ import {
   lineTable,
   messageTable,
   outcomeBody,
+  pieceBody,
+  pieceTable,
   outcomeTable,
   queuedMessage,
   requestTable,
@@ -181,6 +183,13 @@ export const selectLines = `
 export const insertLine = replaceInto(lineTable);
 export const deleteLine = "DELETE FROM line WHERE task_id = ? AND list = 'log' AND seq = ?";
 
+export const selectPiece = `SELECT ${pieceBody.list()} FROM piece WHERE task_id = ? AND key = ? AND seq = ?`;
+export const insertPiece = replaceInto(pieceTable);
+export const deletePiecesOf = "DELETE FROM piece WHERE task_id = ? AND key = ?";
+/** Of artifacts that have not ended. */
+export const deleteOpenPieces = `DELETE FROM piece WHERE task_id = ?1 AND key IN (
+  SELECT key FROM journal WHERE task_id = ?1 AND kind = 'artifact' AND done_at IS NULL)`;
+
 export const selectOwners = "SELECT id, pid, host, since, handlers, retired FROM owner";
 /** Owners whose tasks did not go to others. Read at the beginning of every transaction. */
 export const selectOwnerIds = "SELECT id FROM owner WHERE retired = 0";
@@ -246,7 +255,7 @@ export const upsertJournal = upsertInto(journalTable);
 
 /** Failed entries, and steps that wait for a retry. */
 export const deleteFailures =
-  "DELETE FROM journal WHERE task_id = ? AND kind IN ('step', 'call') AND error IS NOT NULL";
+  "DELETE FROM journal WHERE task_id = ? AND kind IN ('step', 'call', 'artifact') AND error IS NOT NULL";
 
 export const insertOutcome = insertInto(outcomeTable);
 
@@ -272,6 +281,7 @@ export const deleteRequest = "DELETE FROM request WHERE task_id = ?";
 export const deleteJournal = "DELETE FROM journal WHERE task_id = ?";
 export const deleteOutcome = "DELETE FROM outcome WHERE task_id = ?";
 export const deleteLines = "DELETE FROM line WHERE task_id = ?";
+export const deletePieces = "DELETE FROM piece WHERE task_id = ?";
 export const deleteEvents = "DELETE FROM event INDEXED BY event_task WHERE task_id = ?";
 export const deleteMessages = "DELETE FROM message WHERE task_id = ?";
 

@@ -8,6 +8,7 @@ import {
   lineTable,
   listedEntryIn,
   outcomeBody,
+  pieceBody,
   requestTable,
   requestIdText,
 } from "../tables/of-task.ts";
@@ -163,6 +164,12 @@ export class SqliteReader {
     return this.#sql
       .all(sql.selectLines, toStored(id), list, after, limit)
       .map((row) => lineTable.read(id, row, this.#sql.codec));
+  }
+
+  piece(id: string, key: string, seq: number): string | undefined {
+    if (this.#sql.codec !== inClear) this.#assertProven(id);
+    const row = this.#sql.get(sql.selectPiece, toStored(id), toStored(key), seq);
+    return row === undefined ? undefined : pieceBody.read(id, row, this.#sql.codec).body;
   }
 
   list(

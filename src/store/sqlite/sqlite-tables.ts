@@ -12,6 +12,7 @@ import {
   keptIn,
   lineTable,
   outcomeTable,
+  pieceTable,
   placeOf,
   requestTable,
   storedOutcome,
@@ -43,6 +44,7 @@ import { SqliteOutboxTable } from "./sqlite-outbox.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import { toStored } from "../stored-text.ts";
 import type { SqliteUsage } from "./usage-counts.ts";
+import type { PieceChange } from "../../task/journal-changes.ts";
 import type { TaskLine } from "../../task/task-line.ts";
 import { readableTasks } from "./readable-rows.ts";
 
@@ -52,6 +54,7 @@ const secretAt = columnsOf(["value"]);
 export const deletes = [
   sql.deleteMessages,
   sql.deleteLines,
+  sql.deletePieces,
   sql.deleteEvents,
   sql.deleteJournal,
   sql.deleteOutcome,
@@ -71,6 +74,7 @@ export class SqliteTables implements TaskTables {
   readonly #relatives: SqliteRelatives;
   readonly #events: SqliteEvents;
   readonly #lines: SqliteLines;
+  readonly #pieces: SqlitePieces;
   readonly #admin: SqliteAdminWrites;
   readonly #outbox: SqliteOutboxTable;
 
@@ -91,6 +95,7 @@ export class SqliteTables implements TaskTables {
     this.#relatives = new SqliteRelatives(statements);
     this.#events = new SqliteEvents(statements);
     this.#lines = new SqliteLines(statements);
+    this.#pieces = new SqlitePieces(statements);
     this.#admin = new SqliteAdminWrites(statements);
     this.#outbox = new SqliteOutboxTable(statements);
   }
@@ -158,6 +163,9 @@ export class SqliteTables implements TaskTables {
         return true;
       case "append_lines":
         this.#lines.append(write.id, write.lines, write.forget);
+        return true;
+      case "change_pieces":
+        this.#pieces.change(write.id, write.change);
         return true;
       case "remove":
         this.#records.forget(write.id);
@@ -263,6 +271,26 @@ export class SqliteLines {
     const stored = toStored(id);
     for (const added of lines) this.#sql.run(sql.insertLine, ...lineTable.values(id, added, this.#sql.codec));
     for (const seq of forget) this.#sql.run(sql.deleteLine, stored, seq);
+  }
+}
+
+/** The pieces of artifacts, on the write connection. */
+export class SqlitePieces {
+  readonly #sql: Statements;
+
+  constructor(statements: Statements) {
+    this.#sql = statements;
+  }
+
+  change(taskId: string, change: PieceChange): void {
+    const id = toStored(taskId);
+    if (change.do === "drop_open") {
+      this.#sql.run(sql.deleteOpenPieces, id);
+      return;
+    }
+    if (change.do === "drop" || change.seq === 0) this.#sql.run(sql.deletePiecesOf, id, toStored(change.key));
+    if (change.do === "write")
+      this.#sql.run(sql.insertPiece, ...pieceTable.values(taskId, change, this.#sql.codec));
   }
 }
 

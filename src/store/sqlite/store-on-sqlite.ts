@@ -6,6 +6,7 @@ import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { AdminStore } from "../admin-store.ts";
+import type { ArtifactPieces } from "../artifact-pieces.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { MessageQueues } from "../message-queues.ts";
@@ -157,6 +158,10 @@ export class StoreOnSqlite implements TaskStore {
 
   readonly logs: TaskLogs = {
     read: (id, list, after, limit) => this.#readTask(id, (reader) => reader.lines(id, list, after, limit)),
+  };
+
+  readonly pieces: ArtifactPieces = {
+    read: (id, key, seq) => this.#readTask(id, (reader) => reader.piece(id, key, seq)),
   };
 
   readonly admin: AdminStore = {

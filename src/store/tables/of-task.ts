@@ -108,6 +108,7 @@ const kinds: Readonly<Record<JournalKind, true>> = {
   sleep: true,
   call: true,
   event: true,
+  artifact: true,
 };
 
 const methods: Readonly<Record<InputMethod, true>> = {
@@ -236,6 +237,27 @@ export const lineTable = new Table<TaskLine>("line", {
   members: { list: aName(lists), seq: anInteger, at: aTime, step: aText, place: anInteger, body: aBody },
   key: ["task_id", "list", "seq"],
 });
+
+/** Part of an artifact, which the journal has under this key. */
+interface ArtifactPiece {
+  readonly key: string;
+  /** Its number in the artifact, from 0. */
+  readonly seq: number;
+  /** Base64. */
+  readonly body: string;
+}
+
+export const pieceTable = new Table<ArtifactPiece>("piece", {
+  ofTask: true,
+  members: {
+    key: aText,
+    seq: anInteger,
+    body: sealed(aText, { key: ({ key, seq }: ArtifactPiece) => `${seq} ${key}` }),
+  },
+  key: ["task_id", "key", "seq"],
+});
+
+export const pieceBody = pieceTable.pick("key", "seq", "body");
 
 /** A task that another one made, so that most tasks need no index for it. */
 export interface Child {

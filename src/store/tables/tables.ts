@@ -16,6 +16,7 @@ import {
   lineTable,
   messageTable,
   outcomeTable,
+  pieceTable,
   requestTable,
 } from "./of-task.ts";
 import { Table, type AnyTable } from "./table.ts";
@@ -156,6 +157,7 @@ export const tables: readonly AnyTable[] = [
   journalTable,
   outcomeTable,
   lineTable,
+  pieceTable,
   childTable,
   eventTable,
   sessionTable,

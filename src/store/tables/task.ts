@@ -208,6 +208,7 @@ export const taskTable = new Table<TaskRecord>("task", {
     startedAt: orNull(anInteger),
     journalled: aFlag,
     waiting: aFlag,
+    openArtifacts: orNone(anInteger),
     crashes: anInteger,
     outcomeKind: orNull(checkedName(outcomeKinds)),
     retrieved: orNone(json<Retrieval>(isRetrieval)),

@@ -101,13 +101,14 @@ const members: {
   startedAt: fc.option(time),
   journalled: fc.boolean(),
   waiting: fc.boolean(),
+  openArtifacts: count,
   crashes: count,
   outcomeKind: fc.constantFrom("result", "error_result", "error", null),
   notifies: fc.array(fc.stringMatching(/^[a-z]+$/), { minLength: 1 }),
   retrieved: fc.record({ at: time, via: text }, { noNullPrototype: true }),
   retriedAs: text,
 };
-const { notifies: _, retrieved: __, retriedAs: ___, ...required } = members;
+const { notifies: _, retrieved: __, retriedAs: ___, openArtifacts: ____, ...required } = members;
 const record: fc.Arbitrary<TaskRecord> = fc.record(members, {
   requiredKeys: Object.keys(required) as (keyof typeof required)[],
   noNullPrototype: true,

@@ -165,6 +165,7 @@ const doneNames: Readonly<Record<TimelineEntry["kind"], string>> = {
   sleep: "done",
   call: "done",
   event: "received",
+  artifact: "stored",
 };
 
 const openNames: Readonly<Record<TimelineEntry["kind"], string>> = {
@@ -173,6 +174,7 @@ const openNames: Readonly<Record<TimelineEntry["kind"], string>> = {
   sleep: "sleeping",
   call: "running",
   event: "waiting",
+  artifact: "being stored",
 };
 
 function cancelRow({ cancelRequestedAt: at }: Drawn): readonly TimelineRow[] {

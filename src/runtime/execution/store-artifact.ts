@@ -1,0 +1,153 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import type { ResourceLink } from "@modelcontextprotocol/server";
+import { artifactUri, assertArtifactName, type StoredArtifact } from "../../task/artifact.ts";
+import { HoldfastError, isFault } from "../../task/fault.ts";
+import type { JournalHead } from "../../task/journal.ts";
+import { assertOptions } from "../../options/options.ts";
+import type { Clock } from "../clock.ts";
+import type { Run } from "../journal/run.ts";
+import { decodeError, encodeError } from "../stored-values.ts";
+import {
+  artifactOptions,
+  type ArtifactData,
+  type ArtifactOptions,
+  type ArtifactSource,
+} from "../tool/artifact-source.ts";
+import { assertOutsideStep } from "./step-try.ts";
+
+/** Small enough that several are in memory at a time, and large enough that each is worth a commit. */
+const pieceBytes = 256 * 1024;
+
+/**
+ * Stores what `source` gives as an artifact of the task, piece by piece, and resolves with a link to it; or replays the journal, and then
+ * does not read the source. What an attempt has stored before a crash is replaced from the beginning.
+ */
+export async function storeArtifact(
+  run: Run,
+  clock: Clock,
+  name: string,
+  source: ArtifactSource,
+  options: ArtifactOptions,
+): Promise<ResourceLink> {
+  assertOutsideStep(run, name);
+  assertArtifactName(name);
+  assertOptions("task.artifact", options, artifactOptions);
+  const mimeType =
+    options.mimeType ?? (typeof source === "string" ? "text/plain" : "application/octet-stream");
+  const key = run.claim(name);
+  const entry = run.find(key);
+  if (entry !== undefined) assertArtifact(entry);
+  if (entry !== undefined && entry.doneAt !== null) {
+    await discard(source);
+    return run.replayed(entry, ({ value, error }) => {
+      if (value === null) throw decodeError(error ?? "{}");
+      return linkTo(run, name, JSON.parse(value) as StoredArtifact);
+    });
+  }
+  try {
+    run.countArtifact();
+    await run.begin(entry === undefined);
+  } catch (error) {
+    await discard(source);
+    throw error;
+  }
+  const begunAt = clock.now();
+  const end = await run.working(async () => {
+    try {
+      const stored = { mimeType, ...(await writePieces(run, key, source)) };
+      await run.recordStep({ key, value: JSON.stringify(stored), error: null, begunAt, artifact: true });
+      return { stored };
+    } catch (thrown) {
+      // As for a step: an abort is not how it ended, nor is a fault, except that it is too large.
+      const isTooLarge = thrown instanceof HoldfastError && thrown.code === "too_large";
+      if (run.signal.aborted || (isFault(thrown) && !isTooLarge)) throw thrown;
+      const error = encodeError(thrown, run.maxBodyBytes);
+      await run.recordStep({ key, value: null, error, begunAt, artifact: true });
+      return { thrown: decodeError(error, thrown) };
+    }
+  });
+  await run.checkpoint();
+  if ("thrown" in end) throw end.thrown;
+  return linkTo(run, name, end.stored);
+}
+
+function linkTo({ wireId }: Run, name: string, { mimeType, bytes }: StoredArtifact): ResourceLink {
+  return { type: "resource_link", uri: artifactUri(wireId, name), name, mimeType, size: bytes };
+}
+
+function assertArtifact({ kind, key }: JournalHead): void {
+  if (kind === "artifact") return;
+  throw new HoldfastError(
+    "replay_mismatch",
+    `The journal has a different entry (${kind}) under the key "${key}", but the handler now makes an artifact of this name. A key must keep its meaning as long as tasks that used it are running.`,
+  );
+}
+
+/** The next piece is filled while the last one is written. */
+async function writePieces(
+  run: Run,
+  key: string,
+  source: ArtifactSource,
+): Promise<Omit<StoredArtifact, "mimeType">> {
+  const { maxArtifactBytes } = run.limits;
+  const hash = createHash("sha256");
+  const piece = Buffer.allocUnsafe(pieceBytes);
+  let filled = 0;
+  let bytes = 0;
+  let seq = 0;
+  let writing: Promise<void> = Promise.resolve();
+  const write = async (): Promise<void> => {
+    const body = piece.toString("base64", 0, filled);
+    filled = 0;
+    await writing;
+    writing = run.writePiece({ key, seq: seq++, body });
+    writing.catch(() => undefined); // the next write, or the end, rejects with it
+  };
+  for await (const chunk of chunksOf(typeof source === "function" ? await source() : source)) {
+    run.signal.throwIfAborted();
+    const given = bytesOf(chunk);
+    bytes += given.length;
+    if (bytes > maxArtifactBytes)
+      throw new HoldfastError(
+        "too_large",
+        `Artifact ${JSON.stringify(key)} is larger than ${maxArtifactBytes} bytes (maxArtifactBytes).`,
+      );
+    hash.update(given);
+    for (let at = 0; at < given.length;) {
+      if (filled === pieceBytes) await write();
+      const end = Math.min(given.length, at + pieceBytes - filled);
+      piece.set(given.subarray(at, end), filled);
+      filled += end - at;
+      at = end;
+    }
+  }
+  await write(); // an empty artifact has one piece too, which replaces those of earlier attempts
+  await writing;
+  return { bytes, sha256: hash.digest("hex"), pieceBytes };
+}
+
+async function* chunksOf(data: ArtifactData): AsyncGenerator<unknown> {
+  if (typeof data === "string" || data instanceof Uint8Array) yield data;
+  else yield* data instanceof Blob ? data.stream() : data;
+}
+
+function bytesOf(chunk: unknown): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk;
+  if (typeof chunk === "string") return Buffer.from(chunk);
+  throw new TypeError(
+    "An artifact is made of text or bytes: pass a string, a Uint8Array, a Blob, or a stream of strings or Uint8Arrays.",
+  );
+}
+
+/** Nobody reads it: what it holds open is closed. */
+async function discard(source: ArtifactSource): Promise<void> {
+  if (typeof source !== "object" || source instanceof Uint8Array || source instanceof Blob) return;
+  try {
+    if (source instanceof ReadableStream) await source.cancel();
+    else if (source instanceof Readable) source.destroy();
+    else await source[Symbol.asyncIterator]().return?.();
+  } catch {
+    // It is closed, or somebody else reads it.
+  }
+}
