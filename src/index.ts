@@ -59,6 +59,9 @@ export type { InputCapability, OnCrash, PlainPolicy, TaskMode } from "./runtime/
 export type { ToolReference, ToolResult } from "./runtime/tool/task-context.ts";
 export type {
   AllOptions,
+  ArtifactData,
+  ArtifactOptions,
+  ArtifactSource,
   CallArguments,
   CalledTool,
   CallResult,

@@ -43,6 +43,7 @@ export type {
 export type { LivingOwner, NodeReport, NodeReports } from "./store/node-reports.ts";
 export type { Outbox, WaitingDeliveries } from "./store/outbox.ts";
 export type { TaskLogs } from "./store/task-logs.ts";
+export type { ArtifactPieces } from "./store/artifact-pieces.ts";
 export type { Action, ActionBy, StoredAction } from "./task/record.ts";
 export type { AttemptEnd, TaskAttempt } from "./task/attempts.ts";
 export type { TaskSnapshot } from "./task/record.ts";
@@ -51,8 +52,7 @@ export type { TaskCommand, TaskCommandName, TaskCommands } from "./task/command.
 export type { NewTask, TaskChanges } from "./task/record.ts";
 export { createRecord, isSameCall } from "./task/create-record.ts";
 export { decide, type Circumstances, type Decision, type TaskChangeCommand } from "./task/decide.ts";
-export type { Delivery, DeliveryEvent, StoredDelivery } from "./task/delivery.ts";
-export type { DeliveryCommands } from "./task/command.ts";
+export type { Delivery, DeliveryCommands, DeliveryEvent, StoredDelivery } from "./task/delivery.ts";
 export type { Expiry } from "./task/record.ts";
 export { HoldfastError, type FaultCode } from "./task/fault.ts";
 export type { InputAnswer, InputMethod, InputRequest } from "./task/journal.ts";

@@ -1,5 +1,5 @@
-import type { CommandResult, TaskCommand, DeliveryCommands } from "../task/command.ts";
-import { deliveriesOf, deliveriesOfDeleted, type Delivery } from "../task/delivery.ts";
+import type { CommandResult, TaskCommand } from "../task/command.ts";
+import { deliveriesOf, deliveriesOfDeleted, type Delivery, type DeliveryCommands } from "../task/delivery.ts";
 import type { Decision } from "../task/decide.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { storable } from "../task/time.ts";

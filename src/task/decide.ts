@@ -7,7 +7,8 @@
  */
 
 import { attemptsAfter } from "./attempts.ts";
-import type { Refusal, TaskCommand, TaskCommandName, DeliveryCommands } from "./command.ts";
+import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
+import type { DeliveryCommands } from "./delivery.ts";
 import {
   crashPause,
   parkedOr,

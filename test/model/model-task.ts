@@ -1,4 +1,5 @@
-import type { DeliveryCommands, Refusal, TaskCommand } from "../../src/task/command.ts";
+import type { Refusal, TaskCommand } from "../../src/task/command.ts";
+import type { DeliveryCommands } from "../../src/task/delivery.ts";
 import type { CrashBackoff } from "../../src/task/queue.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { Outcome } from "../../src/task/outcome.ts";

@@ -1,5 +1,6 @@
 import { expect, expectTypeOf, test } from "vitest";
-import type { TaskCommandName, DeliveryCommands } from "../../src/task/command.ts";
+import type { TaskCommandName } from "../../src/task/command.ts";
+import type { DeliveryCommands } from "../../src/task/delivery.ts";
 import { transitions, type TaskEvent } from "../../src/task/transition.ts";
 import { sourceFiles } from "../source-files.ts";
 
