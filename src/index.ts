@@ -59,14 +59,12 @@ export type { InputCapability, OnCrash, PlainPolicy, TaskMode } from "./runtime/
 export type { ToolReference, ToolResult } from "./runtime/tool/task-context.ts";
 export type {
   AllOptions,
-  ArtifactData,
-  ArtifactOptions,
-  ArtifactSource,
   CallArguments,
   CalledTool,
   CallResult,
   ToolCall,
 } from "./runtime/tool/task-context.ts";
+export type { ArtifactData, ArtifactOptions, ArtifactSource } from "./runtime/tool/artifact-source.ts";
 export type { JournalKey } from "./task/journal.ts";
 export type { LogLevel } from "./task/task-line.ts";
 export { HoldfastError } from "./task/fault.ts";

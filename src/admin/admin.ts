@@ -131,7 +131,7 @@ const questionMethod = z.enum(inputMethods);
 
 class DeclaredTimelineEntry {
   readonly key = member(text);
-  readonly kind = member(z.enum(["step", "input", "sleep", "call", "event"]));
+  readonly kind = member(z.enum(["step", "input", "sleep", "call", "event", "artifact"]));
   /** The method of a question's request. */
   readonly method = member(z.nullable(questionMethod));
   readonly begunAt = member(timeOrNull);
