@@ -26,12 +26,19 @@ export interface PoolSetup {
   /** How long a connection and, except in a patient pool, a statement may take (ms). */
   readonly timeoutMs: number;
   readonly isPatient?: boolean;
+  /** Whether its connections keep statements; undefined: where nothing is between them and the server. */
+  readonly prepares?: boolean | undefined;
 }
 
 /** A database behind a URL, whose servers may change roles. Connects nothing yet. */
 export async function openDatabase(setup: PoolSetup): Promise<Database> {
   const servers = new Servers(setup.url);
-  return new Database(await openPool(setup, servers), setup.timeoutMs, servers);
+  const { timeoutMs, isPatient = false, prepares } = setup;
+  return new Database(await openPool(setup, servers), timeoutMs, {
+    servers,
+    limitsAll: !isPatient,
+    prepares,
+  });
 }
 
 /** Connections on which statements are sent without waiting for earlier ones. Connects nothing yet. */

@@ -11,6 +11,7 @@ import {
   storeFailed,
   transactionFailed,
 } from "./postgres-error.ts";
+import { PreparedStatements } from "./prepared-statements.ts";
 import type { Servers } from "./servers.ts";
 
 /** A value for a statement: arrays become arrays of the database. */
@@ -29,6 +30,24 @@ const idleTimeoutMs = 5_000;
 /** How many broken connections in a row are tolerated. */
 const mostBroken = 10;
 
+export interface DatabaseOptions {
+  /** Left out: there is one. */
+  readonly servers?: Pick<Servers, "each">;
+  /** Whether its statements have the time limits of transactions, also those outside of any. */
+  readonly limitsAll?: boolean;
+  /** Whether connections keep statements. Undefined: those that lead to the server itself, and not to a pooler. */
+  readonly prepares?: boolean | undefined;
+}
+
+/** What is known of a connection. */
+interface Session {
+  /** Whether statements at its begin hold until its end: nothing shares it with others. */
+  readonly isDirect: boolean;
+  readonly prepares: boolean;
+  /** Of the statements that it keeps. */
+  generation: number;
+}
+
 /**
  * A store's connections to its database. A failover may leave open connections to a server that only reads, so each one is asked before its
  * first use, and all of them again once a write was refused by such a server.
@@ -36,17 +55,17 @@ const mostBroken = 10;
 export class Database implements Queries {
   readonly #pool: Pool;
   readonly #timeoutMs: number;
-  readonly #servers: Pick<Servers, "each"> | undefined;
+  readonly #options: DatabaseOptions;
+  readonly #statements = new PreparedStatements();
   /** The connections whose servers took writes when they were asked. */
-  #asked = new WeakSet<PoolClient>();
+  #sessions = new WeakMap<PoolClient, Session>();
   /** How texts are stored. */
   readonly codecs = new Codecs();
 
-  /** Without `servers`, there is one. */
-  constructor(pool: Pool, timeoutMs: number, servers?: Pick<Servers, "each">) {
+  constructor(pool: Pool, timeoutMs: number, options: DatabaseOptions = {}) {
     this.#pool = pool;
     this.#timeoutMs = timeoutMs;
-    this.#servers = servers;
+    this.#options = options;
     // A broken idle connection is replaced; a user of a broken connection gets the error anyway.
     pool.on("error", () => undefined);
     pool.on("connect", (client) => client.on("error", () => undefined));
@@ -76,7 +95,13 @@ export class Database implements Queries {
   /** Begins a transaction. Its `BEGIN` is sent with its first statements. */
   async begin(): Promise<Transaction> {
     try {
-      return new Transaction(await this.#connect(), this.#timeoutMs, (error) => this.#failed(error));
+      const [client, session] = await this.#connect();
+      return new Transaction({
+        client,
+        limits: session.isDirect ? "" : limits(this.#timeoutMs, "SET LOCAL"),
+        nameOf: (sql) => this.#nameOf(sql, session),
+        failed: (error) => this.#failed(error),
+      });
     } catch (error) {
       throw storeFailed(error);
     }
@@ -87,9 +112,9 @@ export class Database implements Queries {
   }
 
   async #query(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
-    const client = await this.#connect();
+    const [client, session] = await this.#connect();
     try {
-      const result = await client.query({ text: sql, values: [...values], rowMode: "array" as const });
+      const result = await client.query(statement(sql, values, this.#nameOf(sql, session)));
       client.release();
       return rowsOf(result);
     } catch (error) {
@@ -98,35 +123,71 @@ export class Database implements Queries {
     }
   }
 
-  #connect(): Promise<PoolClient> {
-    return this.#servers?.each(() => this.#connectOnce()) ?? this.#connectOnce();
+  /** Rows were written for so many commands: plans of statements may no longer fit. */
+  wrote(commands: number): void {
+    this.#statements.wrote(commands);
   }
 
-  async #connectOnce(): Promise<PoolClient> {
+  #nameOf(sql: string, { prepares }: Session): string | undefined {
+    return prepares ? this.#statements.nameOf(sql) : undefined;
+  }
+
+  #connect(): Promise<readonly [PoolClient, Session]> {
+    return this.#options.servers?.each(() => this.#connectOnce()) ?? this.#connectOnce();
+  }
+
+  async #connectOnce(): Promise<readonly [PoolClient, Session]> {
     const client = await this.#pool.connect();
-    if (this.#asked.has(client)) return client;
     try {
-      await refuseStandby(client);
+      const session = this.#sessions.get(client) ?? (await this.#begin(client));
+      this.#sessions.set(client, session);
+      const { generation } = this.#statements;
+      if (session.prepares && session.generation !== generation)
+        client.query("DEALLOCATE ALL").catch(() => undefined);
+      session.generation = generation;
+      return [client, session];
     } catch (error) {
       client.release(true);
       throw error;
     }
-    this.#asked.add(client);
-    return client;
+  }
+
+  /** A pooler gives a connection a number of its own. */
+  async #begin(client: PoolClient): Promise<Session> {
+    const pid = await refuseStandby(client);
+    const { processID } = client as unknown as { readonly processID: number | null };
+    const isDirect = pid !== undefined && pid === processID;
+    const { limitsAll = false, prepares = isDirect } = this.#options;
+    if (isDirect && limitsAll) await client.query(limits(this.#timeoutMs, "SET"));
+    return { isDirect: isDirect && limitsAll, prepares, generation: this.#statements.generation };
   }
 
   /** Whether the error of a statement means that its connection is of no use any more. */
   #failed(error: unknown): boolean {
     if (!isWrongServer(error)) return isConnectionFault(error);
-    this.#asked = new WeakSet();
+    this.#sessions = new WeakMap();
     // Those that nobody uses now would stay open for a while.
     for (let idle = this.#pool.idleCount; idle > 0; idle--)
       this.#connectOnce().then(
-        (client) => client.release(),
+        ([client]) => client.release(),
         () => undefined,
       );
     return true;
   }
+}
+
+function limits(timeoutMs: number, set: "SET" | "SET LOCAL"): string {
+  return [
+    `${set} lock_timeout = ${lockTimeoutMs}`,
+    `${set} idle_in_transaction_session_timeout = ${idleTimeoutMs}`,
+    `${set} statement_timeout = ${timeoutMs}`,
+  ].join("; ");
+}
+
+/** A text without values may be several statements, which cannot be kept. */
+function statement(text: string, values: readonly SqlValue[], named: string | undefined) {
+  const name = values.length === 0 ? undefined : named;
+  return { text, values: [...values], rowMode: "array" as const, ...(name !== undefined && { name }) };
 }
 
 /** The SQLSTATE of notices that are no warnings. */
@@ -139,28 +200,36 @@ export class LostCommit extends HoldfastError {
   }
 }
 
+interface TransactionSetup {
+  readonly client: PoolClient;
+  /** The statements that limit its time; empty if its connection has these limits. */
+  readonly limits: string;
+  readonly nameOf: (sql: string) => string | undefined;
+  /** Whether an error means that the connection is of no use any more. */
+  readonly failed: (error: unknown) => boolean;
+}
+
 /** A transaction on a separate connection. It ends with `commit` or `rollback`. */
 export class Transaction implements Queries {
   readonly #client: PoolClient;
-  /** Whether an error means that the connection is of no use any more. */
-  readonly #failed: (error: unknown) => boolean;
+  readonly #setup: TransactionSetup;
   readonly #sent: Promise<unknown>[] = [];
   /** The first error, after which every statement fails. */
   #cause: unknown;
   #over = false;
 
-  constructor(client: PoolClient, timeoutMs: number, failed: (error: unknown) => boolean) {
-    this.#client = client;
-    this.#failed = failed;
+  constructor(setup: TransactionSetup) {
+    this.#setup = setup;
+    this.#client = setup.client;
     // A role or database may default to another level, at which statements do not see what others did while they waited for locks.
-    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}; SET LOCAL statement_timeout = ${timeoutMs}`;
-    void this.#send(client.query(begin));
+    const begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+    void this.#send(this.#client.query(setup.limits === "" ? begin : `${begin}; ${setup.limits}`));
   }
 
   /** A failed statement also fails the commit, so it need not be awaited. */
   query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
-    const statement = { text: sql, values: [...values], rowMode: "array" as const };
-    const rows = this.#send(this.#client.query(statement)).then(rowsOf, (error: unknown) => {
+    const sent = this.#client.query(statement(sql, values, this.#setup.nameOf(sql)));
+    const rows = this.#send(sent).then(rowsOf, (error: unknown) => {
       throw sqlState(error) === transactionFailed ? (this.#cause ?? error) : error;
     });
     rows.catch(() => undefined);
@@ -212,7 +281,7 @@ export class Transaction implements Queries {
   #release(error?: unknown): void {
     if (this.#over) return;
     this.#over = true;
-    this.#client.release(error !== undefined && this.#failed(error));
+    this.#client.release(error !== undefined && this.#setup.failed(error));
   }
 }
 

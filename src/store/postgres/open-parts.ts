@@ -52,9 +52,9 @@ export interface OpenParts {
 /** Connects to the database, upgrades its schema, and becomes one of its owners. Rejects with `store_unusable` if it cannot be used. */
 export async function openParts(setup: OpenSetup): Promise<OpenParts> {
   const { url, settings, names } = setup;
-  const { timeoutMs, maxConnections, migrate } = settings;
+  const { timeoutMs, maxConnections, migrate, preparedStatements: prepares } = settings;
   try {
-    const database = await openDatabase({ url, max: maxConnections, timeoutMs });
+    const database = await openDatabase({ url, max: maxConnections, timeoutMs, prepares });
     const patiently = (): Promise<unknown> =>
       withPatience(url, timeoutMs, (patient) => migrateSchema(patient, names));
     try {
@@ -72,9 +72,9 @@ export async function openParts(setup: OpenSetup): Promise<OpenParts> {
 
 async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const { url, settings, names, owner, sessions, onCommit, onChanges, onListening } = setup;
-  const { directUrl, timeoutMs, leaseMs } = settings;
+  const { directUrl, timeoutMs, leaseMs, preparedStatements: prepares } = settings;
   // Of its own, so that no read delays a renewal.
-  const leases = await openDatabase({ url, max: 1, timeoutMs });
+  const leases = await openDatabase({ url, max: 1, timeoutMs, prepares });
   const owners = new Owners(database, names, owner, leaseMs, leases);
   const work = new WorkSharing({ send: (news) => channel.send(news) });
   const rechecks = new RecheckQueue((ids) => {
@@ -92,7 +92,14 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     onFewer: (keys) => emptyCounts.add(keys),
     onClaimable: (tasks) => work.offer(tasks),
   });
-  const queue = new WriteQueue({ writer, timeoutMs, onCommit });
+  const queue = new WriteQueue({
+    writer,
+    timeoutMs,
+    onCommit: (changes, commands) => {
+      database.wrote(commands);
+      onCommit(changes, commands);
+    },
+  });
   const channel = new ChangeChannel({
     names,
     owner: owner.id,

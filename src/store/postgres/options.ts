@@ -33,6 +33,12 @@ class DeclaredPostgresStoreOptions {
     default: 10,
     variable: "HOLDFAST_POSTGRES_MAX_CONNECTIONS",
   });
+  /**
+   * Whether connections keep statements, so that the database parses and plans them less often. Set `true` for a pooler that supports it in
+   * transaction mode, such as PgBouncer 1.21 or later with `max_prepared_statements`. Default: `true` if nothing is between the process and
+   * the database.
+   */
+  readonly preparedStatements?: boolean = flag({ variable: "HOLDFAST_POSTGRES_PREPARED_STATEMENTS" });
   /** How long the database may take to answer. After that a call fails with `store_failed`. Default 5 seconds. */
   readonly timeoutMs?: number = time({
     min: 1,
@@ -68,13 +74,19 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly leaseMs: number;
   readonly migrate: boolean;
+  /** Undefined: as the connections turn out to be. */
+  readonly preparedStatements: boolean | undefined;
 }
 
 /** Throws `configuration` for invalid options. */
 export function settingsOf(url: string, options: PostgresStoreOptions): Settings {
   assertOptions("postgresStore", options, postgresStoreOptions);
-  const settings = withDefaults<PostgresStoreOptions, "directUrl">(postgresStoreOptions, options);
-  return { ...settings, directUrl: settings.directUrl === undefined ? url : settings.directUrl };
+  const settings = withDefaults<PostgresStoreOptions, "directUrl" | "preparedStatements">(
+    postgresStoreOptions,
+    options,
+  );
+  const { directUrl = url, preparedStatements } = settings;
+  return { ...settings, directUrl, preparedStatements };
 }
 
 export function isPostgresUrl(given: string): boolean {

@@ -49,10 +49,11 @@ export function isWrongServer(error: unknown): boolean {
 /** A later statement of a transaction that has failed: its error says nothing of the cause. */
 export const transactionFailed = "25P02";
 
-/** Rejects with `store_failed` if the server of a connection is a standby. */
-export async function refuseStandby(client: Pick<Client, "query">): Promise<void> {
-  const { rows } = await client.query<[boolean]>({ text: "SELECT pg_is_in_recovery()", rowMode: "array" });
-  if (rows[0]?.[0] !== true) return;
+/** Rejects with `store_failed` if the server of a connection is a standby; resolves with the number of its process. */
+export async function refuseStandby(client: Pick<Client, "query">): Promise<number | undefined> {
+  const text = "SELECT pg_is_in_recovery(), pg_backend_pid()";
+  const { rows } = await client.query<[boolean, number]>({ text, rowMode: "array" });
+  if (rows[0]?.[0] !== true) return rows[0]?.[1];
   throw new HoldfastError(
     "store_failed",
     "The address of the database leads to a standby, which takes no writes. Give it that of the primary server, or the hosts of all servers, separated by commas.",
