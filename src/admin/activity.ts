@@ -83,7 +83,7 @@ class DeclaredNodeSummary {
   readonly roles = member(list(text));
   /** Slots in use by handlers, and the total. */
   readonly slots = member(z.nullable(z.object({ used: whole, limit: whole })));
-  /** Tasks that it holds now, according to the store; at most 10,000. */
+  /** Its tasks that are running now, according to the store; at most 10,000. Those that wait are not counted. */
   readonly running = member(whole);
   /** Waiting handlers that stay in memory. */
   readonly parked = member(wholeOrNull);

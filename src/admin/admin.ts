@@ -1,7 +1,14 @@
 import * as z from "zod/mini";
 import type { TaskAttempt } from "../task/attempts.ts";
 import { inputMethods } from "../task/journal.ts";
-import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
+import {
+  generationNames,
+  taskMethods,
+  waitReasons,
+  type Progress,
+  type TaskMethod,
+  type WaitReason,
+} from "../task/record.ts";
 import {
   countUpTo,
   described,
@@ -35,16 +42,25 @@ export const adminTaskStates = [
 ] as const;
 
 /**
- * The state of a task as operators see it. `queued`: it can be claimed. `waiting`: it sleeps, waits for an event or another task, or pauses
- * before its next try. `failed`: it ended with an error, or with a result that reports a tool error.
+ * The state of a task as operators see it. `queued`: it can be claimed. `running`: its handler works. `waiting`: the handler sleeps, waits
+ * for an event or another task, or pauses before its next try, in memory or not. `input_required`: a question is open, of the task or of one
+ * below it. `failed`: it ended with an error, or with a result that reports a tool error.
  */
 export type AdminTaskState = (typeof adminTaskStates)[number];
 
 const taskState = z.enum(adminTaskStates).register(shapeNames, { id: "AdminTaskState" });
 
+export const adminWaitReasons = [...(Object.keys(waitReasons) as WaitReason[]), "slot"] as const;
+
+/** What an unfinished task waits for. `slot`: a process that has room for it. */
+export type AdminWaitReason = (typeof adminWaitReasons)[number];
+
+const waitReason = z.enum(adminWaitReasons).register(shapeNames, { id: "AdminWaitReason" });
+
 class DeclaredTaskSelection {
   /** Left out: all states. */
   readonly states? = optional(described(list(taskState), "Tasks in these states."));
+  readonly waitsFor? = optional(described(list(waitReason), "Tasks that wait for one of these."));
   readonly tool? = optional(described(text, "Tasks of this tool."));
   /** `null`: tasks of unidentified callers. */
   readonly principal? = optional(described(textOrNull, "Tasks of this caller."));
@@ -87,6 +103,8 @@ class DeclaredTaskSummary {
   readonly id = member(text);
   readonly tool = member(text);
   readonly state = member(taskState);
+  /** What it waits for; null if it does not wait, or if that is not known. */
+  readonly waitsFor = member(z.nullable(waitReason));
   readonly principal = member(textOrNull);
   readonly generation = member(z.enum(generationNames));
   readonly method = member(z.enum(Object.keys(taskMethods) as TaskMethod[]));

@@ -1,9 +1,9 @@
 import type { AdminStore, EndedAs, TaskRange } from "../store/admin-store.ts";
 import { generationNames, type TaskRecord } from "../task/record.ts";
 import { encryptedText } from "../task/stored-text.ts";
-import type { TaskSelection, AdminTaskState } from "./admin.ts";
+import type { TaskSelection, AdminTaskState, AdminWaitReason } from "./admin.ts";
 import { encrypted } from "./refusals.ts";
-import { adminStateOf } from "./summary.ts";
+import { adminStateOf, waitsForOf } from "./summary.ts";
 
 /** How many tasks of a range to read at first, and at most at a time. Usually, several ranges fill a page together. */
 const readAtOnce = 50;
@@ -11,6 +11,8 @@ const mostAtOnce = 1_000;
 
 /** How many unselected tasks one page skips: filters without an index need several pages. */
 const mostPassed = 2_000;
+
+const openStates: readonly AdminTaskState[] = ["queued", "waiting", "running", "input_required"];
 
 const ends: ReadonlyMap<AdminTaskState, readonly EndedAs[]> = new Map([
   ["completed", ["result"]],
@@ -53,7 +55,9 @@ function idAt(ms: number): string {
 
 /** The ranges that contain all selected tasks, each task once. */
 async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<readonly TaskRange[]> {
-  const { states, tool, principal } = selection;
+  const { waitsFor, tool, principal } = selection;
+  // What waits has not ended.
+  const states = selection.states ?? (waitsFor && openStates);
   if (principal !== undefined)
     return generationNames.map((generation) => ({ of: "principal", generation, principal }));
   if (states === undefined && tool === undefined) return [{ of: "all" }];
@@ -68,18 +72,14 @@ async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<re
   return [{ of: asksOnly ? "asking" : "open" }, ...ended];
 }
 
-function filterOf({
-  states,
-  tool,
-  principal,
-  owner,
-  text,
-  retried,
-}: TaskSelection): (task: TaskRecord) => boolean {
+function filterOf(selection: TaskSelection): (task: TaskRecord) => boolean {
+  const { states, waitsFor, tool, principal, owner, text, retried } = selection;
   const wanted = states && new Set(states);
+  const reasons = waitsFor && new Set<AdminWaitReason | null>(waitsFor);
   const lower = text?.toLowerCase();
   return (task) =>
     (wanted === undefined || wanted.has(adminStateOf(task))) &&
+    (reasons === undefined || reasons.has(waitsForOf(task))) &&
     (tool === undefined || task.tool === tool) &&
     (principal === undefined || task.principal === principal) &&
     (owner === undefined || (task.owner ?? task.attempts.at(-1)?.owner) === owner) &&

@@ -1,8 +1,8 @@
 import { cutText, encryptedText, isSealed } from "../task/stored-text.ts";
-import type { Outcome } from "../task/outcome.ts";
+import { isTerminal, type Outcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { latestTime } from "../task/time.ts";
-import type { AdminTaskState, TaskSummary } from "./admin.ts";
+import type { AdminTaskState, AdminWaitReason, TaskSummary } from "./admin.ts";
 
 /** A task's state for operators. */
 export function adminStateOf(task: TaskRecord): AdminTaskState {
@@ -14,20 +14,28 @@ export function adminStateOf(task: TaskRecord): AdminTaskState {
     case "queued":
     case "running":
       if (task.openInputs > 0) return "input_required";
-      if (task.state === "running") return "running";
+      if (task.state === "running") return task.waiting ? "waiting" : "running";
       return task.lane === null ? "waiting" : "queued";
   }
+}
+
+/** What an unfinished task waits for. */
+export function waitsForOf(task: TaskRecord): AdminWaitReason | null {
+  if (isTerminal(task.state)) return null;
+  if (task.openInputs > 0) return "question";
+  return task.lane === null ? task.waitsFor : "slot";
 }
 
 /** A record as operators see it; `outcome` is that of a failed task. */
 export function summaryOf(task: TaskRecord, outcome: Outcome | null): TaskSummary {
   const { id, tool, principal, generation, method, createdAt, startedAt, updatedAt, finishedAt } = task;
   const { sweepAt, lane, runAfter, attempt, statusMessage, progress, owner, parent } = task;
-  const wakes = task.state === "queued" && lane === null && runAfter !== null && runAfter < latestTime;
+  const wakes = lane === null && runAfter !== null && runAfter < latestTime;
   return {
     id,
     tool,
     state: adminStateOf(task),
+    waitsFor: waitsForOf(task),
     principal,
     generation,
     method,

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { adminTaskStates } from "../admin/admin.ts";
+import { adminTaskStates, adminWaitReasons } from "../admin/admin.ts";
 import type { ActionsOptions } from "./command/admin/actions.ts";
 import type { ManyTasksOptions } from "./command/admin/act-on-many.ts";
 import type { RetryTaskOptions } from "./command/admin/act-on-task.ts";
@@ -216,6 +216,11 @@ function usage(command: Command): string {
 function selecting(command: Command): Command {
   return command
     .option("--state <state>", `tasks in this state; can be repeated: ${adminTaskStates.join(", ")}`, collect)
+    .option(
+      "--waits-for <reason>",
+      `tasks that wait for this; can be repeated: ${adminWaitReasons.join(", ")}`,
+      collect,
+    )
     .option("--tool <name>", "tasks of this tool")
     .option("--principal <name>", "tasks of this caller")
     .option("--nobody", "tasks of unidentified callers")

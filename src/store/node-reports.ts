@@ -9,7 +9,7 @@ export interface NodeReport {
 /** A living owner. */
 export interface LivingOwner {
   readonly id: string;
-  /** The number of tasks that it runs. */
+  /** The number of tasks on which its handlers work: those that wait are not counted. */
   readonly running: number;
 }
 

@@ -14,6 +14,7 @@ import type { ClaimingHandler, CrashBackoff, Quota, Allowance, Rest, Turns } fro
 import {
   generationNames,
   taskMethods,
+  waitReasons,
   type ActionBy,
   type Expiry,
   type NewTask,
@@ -108,7 +109,9 @@ const handler = { method, tool: text };
 const outcome = members<Outcome>({ kind: oneOf(["result", "error_result", "error"]), body: text });
 const ending = { outcome, statusMessage: optional(text) };
 const expiry = members<Expiry>({ from: oneOf(["created", "terminal"]), ms: wholeOrNull });
-const rest = optional(members<Rest>({ runAfter: wholeOrNull, open: whole }));
+const rest = optional(
+  members<Rest>({ reason: optional(oneOf(Object.keys(waitReasons))), runAfter: wholeOrNull, open: whole }),
+);
 const allowance = members<Allowance>({ unfinished: orNull(number), retained: orNull(number) });
 
 const newTask = members<NewTask>({

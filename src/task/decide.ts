@@ -264,7 +264,10 @@ function withChanges(task: TaskRecord, { changes, now }: TaskCommand<"update">):
     pollIntervalMs: storable(changes.pollIntervalMs ?? task.pollIntervalMs),
     progress: changes.progress === undefined ? task.progress : furthest(task.progress, changes.progress),
     // A wait outside the journal must not get the task parked, since nothing would wake it.
-    ...(changes.waiting !== undefined && { ...working, waiting: changes.waiting }),
+    ...(changes.waiting !== undefined && {
+      ...working,
+      ...(changes.waiting && ({ waiting: true, waitsFor: "question" } as const)),
+    }),
     expiry,
     sweepAt: endsAt({ ...task, expiry }),
     updatedAt: now,

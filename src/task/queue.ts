@@ -4,11 +4,13 @@
  * - Priorities come first, then principals take turns, so that nobody's backlog delays another's task.
  */
 
-import type { QueueLane, TaskRecord, TaskMethod } from "./record.ts";
+import type { QueueLane, TaskRecord, TaskMethod, WaitReason } from "./record.ts";
 import { latestTime, storable } from "./time.ts";
 
 /** The state of a handler that rests: none of its steps runs, and everything in it waits. */
 export interface Rest {
+  /** The first of `waitReasons` that it waits for; left out if that is not known. */
+  readonly reason?: WaitReason;
   /** When the first wait ends by itself (epoch ms), `latestTime` if none does; null for a task that must not be parked. */
   readonly runAfter: number | null;
   /** The number of its questions, calls and waits for events that the attempt knows to be open. */
@@ -16,7 +18,7 @@ export interface Rest {
 }
 
 /** The part of a record that says what the task waits for. */
-export type Waiting = Pick<TaskRecord, "waiting" | "lane" | "runAfter">;
+export type Waiting = Pick<TaskRecord, "waiting" | "waitsFor" | "lane" | "runAfter">;
 
 /** True for a queued task that waits for something: it does not run before that. */
 function isParked({ state, lane, waiting }: TaskRecord): boolean {
@@ -30,7 +32,8 @@ export function resting(
 ): Waiting {
   if (rest === undefined || rest.open !== ownOpen(task)) return working;
   const parks = rest.runAfter !== null && task.cancelRequestedAt === null;
-  return { waiting: true, lane: null, runAfter: parks ? storable(rest.runAfter) : null };
+  const waitsFor = rest.reason ?? null;
+  return { waiting: true, waitsFor, lane: null, runAfter: parks ? storable(rest.runAfter) : null };
 }
 
 /** How many of its own questions, calls and waits for events have not ended. */
@@ -43,16 +46,16 @@ export function ownOpen({
 }
 
 /** A running task whose handler works. */
-export const working: Waiting = { waiting: false, lane: null, runAfter: null };
+export const working: Waiting = { waiting: false, waitsFor: null, lane: null, runAfter: null };
 
 /** A queued task that can be claimed since `now`. */
 export function ready(lane: QueueLane, now: number): Waiting {
-  return { waiting: false, lane, runAfter: now };
+  return { ...working, lane, runAfter: now };
 }
 
 /** A queued task that pauses until a time. */
 export function pausing(until: number): Waiting {
-  return { waiting: false, lane: null, runAfter: storable(until) };
+  return { ...working, waitsFor: "retry", runAfter: storable(until) };
 }
 
 /** A task with an ended wait: its handler must continue, even if it has other waits. */
@@ -68,8 +71,8 @@ export function resumedToCancel(task: TaskRecord, now: number): Waiting {
 }
 
 /** A task whose attempt ends without an outcome: parked if its handler rests, otherwise `otherwise`. */
-export function parkedOr({ waiting, runAfter }: TaskRecord, otherwise: Waiting): Waiting {
-  return runAfter === null ? otherwise : { waiting, lane: null, runAfter };
+export function parkedOr({ waiting, waitsFor, runAfter }: TaskRecord, otherwise: Waiting): Waiting {
+  return runAfter === null ? otherwise : { waiting, waitsFor, lane: null, runAfter };
 }
 
 /** Whether the time has come at which a parked or pausing task continues by itself. */

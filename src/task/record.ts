@@ -30,6 +30,18 @@ export const taskMethods: Readonly<Record<TaskMethod, true>> = {
  */
 export type QueueLane = "new" | "woken" | "recovered";
 
+/** What a handler waits for. `retry`: the next try of a step, or of the handler. */
+export type WaitReason = "question" | "event" | "call" | "sleep" | "retry";
+
+/** In the order of what operators are told of a handler that waits for several things. */
+export const waitReasons: Readonly<Record<WaitReason, true>> = {
+  question: true,
+  event: true,
+  call: true,
+  sleep: true,
+  retry: true,
+};
+
 /** What authentication returned about a caller besides the principal. It is stored with a task, and never contains a token. */
 export interface CallerDetails {
   /** The OAuth client. */
@@ -181,6 +193,8 @@ export interface TaskRecord {
   readonly waiting: boolean;
   /** Artifacts that were begun and have not ended; left out if there are none. */
   readonly openArtifacts?: number;
+  /** What the handler waits for; `retry` also while it pauses after a crash or a failure. Null while it works, and if it is not known. */
+  readonly waitsFor: WaitReason | null;
   /** Attempts lost since the last journal write. */
   readonly crashes: number;
   /** The kind of a settled task's outcome, so that a list need not read outcomes; otherwise null. */

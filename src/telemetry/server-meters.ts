@@ -260,7 +260,7 @@ class ServerGauges {
   readonly #used: ObservableUpDownCounter;
   readonly #limit: ObservableUpDownCounter;
   readonly #active: ByTool;
-  readonly #waiting: ObservableUpDownCounter;
+  readonly #waiting: ByTool;
   readonly #leaked: ByTool;
   readonly #queues: Readonly<Record<QueueReadings["lengths"][number]["state"], ByTool>>;
   readonly #age: ObservableGauge;
@@ -279,7 +279,7 @@ class ServerGauges {
     this.#used = upDownCounterOf(meter, metric.slotsUsed);
     this.#limit = upDownCounterOf(meter, metric.slotLimit);
     this.#active = new ByTool(upDownCounterOf(meter, metric.handlersActive));
-    this.#waiting = upDownCounterOf(meter, metric.handlersWaiting);
+    this.#waiting = new ByTool(upDownCounterOf(meter, metric.handlersWaiting));
     this.#leaked = new ByTool(upDownCounterOf(meter, metric.handlersLeaked));
     const length = gaugeOf(meter, metric.queueLength);
     this.#queues = { ready: new ByTool(length), parked: new ByTool(length) };
@@ -318,7 +318,7 @@ class ServerGauges {
       this.#used,
       this.#limit,
       this.#active.instrument,
-      this.#waiting,
+      this.#waiting.instrument,
       this.#leaked.instrument,
       this.#clockOffset,
       ...Object.values(this.#delays),
@@ -335,7 +335,7 @@ class ServerGauges {
     const slots = servers.map((server) => server.slots());
     result.observe(this.#used, sum(slots.map(({ used }) => used)));
     result.observe(this.#limit, sum(slots.map(({ limit }) => limit)));
-    result.observe(this.#waiting, sum(servers.map((server) => server.waitingHandlers())));
+    this.#waiting.observe(result, joined(servers.map((server) => this.#byTool(server.waitingHandlers()))));
     this.#active.observe(result, joined(servers.map((server) => this.#byTool(server.activeHandlers()))));
     this.#leaked.observe(result, joined(servers.map((server) => this.#byTool(server.leakedHandlers()))));
     const offsets = servers.map((server) => server.clockOffset());

@@ -305,8 +305,12 @@ export const reportCases = [
       await store.write(createQueued("a"));
       for (const name of ["b", "c", "d"]) await store.write(createRunning(name));
       assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 3 }]);
-      const [reporter] = await reports.owners(2);
-      assert.ok((reporter?.running ?? 9) <= 2);
+      const rest = { reason: "sleep", runAfter: noon + 9, open: 0 } as const;
+      await store.write({ type: "mark", now: noon, id: "task-b", token: "t1", rest });
+      assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 2 }]);
+      assertMembers(await store.get("task-b"), { waiting: true, waitsFor: "sleep" });
+      const [reporter] = await reports.owners(1);
+      assert.ok((reporter?.running ?? 9) <= 1);
     },
   }),
   ...ownerCases("reports", {

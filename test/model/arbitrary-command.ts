@@ -51,6 +51,7 @@ const input = fc.record({
 /** What attempts say that know of all that has come, and that do not; one that waits for no question waits until a time. */
 const rest: fc.Arbitrary<Rest> = fc.oneof(
   fc.record({
+    reason: fc.constantFrom("sleep", "retry", "event"),
     runAfter: fc.oneof({ weight: 6, arbitrary: now }, { weight: 1, arbitrary: fc.constant(null) }),
     open: fc.constantFrom(0, 0, 0, 1, 1, 2),
   }),

@@ -118,7 +118,8 @@ export function effect(old: ModelTask, command: ChangeCommand, by: string): Effe
       const isBehind = (progress?.progress ?? Infinity) < (task.progress?.progress ?? -Infinity);
       if (isBehind && Object.keys(others).length === 0) return idle;
       // Whoever tells of waits beside the journal is the only one who knows when they end.
-      const rest = others.waiting === undefined ? {} : { runAfter: null };
+      const waitsFor = others.waiting === true ? ("question" as const) : null;
+      const rest = others.waiting === undefined ? {} : { waitsFor, runAfter: null };
       return { task: { ...others, ...rest, ...(progress && !isBehind && { progress }), updatedAt: now } };
     }
     case "append": {
@@ -177,7 +178,7 @@ function begun(task: TaskRecord, owner: string, how: Start): Partial<TaskRecord>
 /** The task, whose time has come. */
 export function woken(old: ModelTask, now: number): ModelTask {
   const lane = old.task.waiting ? "woken" : "recovered";
-  return changed(old, { task: { lane, waiting: false, runAfter: now } });
+  return changed(old, { task: { lane, waiting: false, waitsFor: null, runAfter: now } });
 }
 
 /** The task, given back to the queue. A crash is the task's fault where its handler ran, and not where it waited. */
@@ -185,7 +186,10 @@ export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }
   const crashes = old.task.crashes + (old.task.waiting ? 0 : 1);
   const lengths = [0, 0, baseMs, baseMs * 2, baseMs * 4, baseMs * 8, baseMs * 16];
   const pause = crashes < maxCrashes ? Math.min(lengths[crashes] ?? Infinity, maxMs) : 0;
-  const later = pause > 0 && old.task.runAfter === null ? { lane: null, runAfter: now + pause } : {};
+  const later =
+    pause > 0 && old.task.runAfter === null
+      ? { lane: null, waitsFor: "retry" as const, runAfter: now + pause }
+      : {};
   const free = { ...letGo(old.task, now, "recovered"), owner: null };
   return changed(old, { task: { ...free, ...later, attempts: lost(old.task, now), crashes } });
 }

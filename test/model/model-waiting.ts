@@ -4,7 +4,7 @@ import type { Rest } from "../../src/task/queue.ts";
 // What a task waits for, said once more: the part of its record that says whether its handler works, rests, is parked or pauses.
 
 /** A handler that runs, or is about to. */
-export const works = { waiting: false, runAfter: null };
+export const works = { waiting: false, waitsFor: null, runAfter: null };
 
 /**
  * What an attempt says of its handler is so where it knows of as many questions, calls and waits for events as are open, or it would sleep
@@ -16,26 +16,27 @@ export function said(
   rest: Rest | undefined,
 ): Partial<TaskRecord> {
   if (rest?.open !== open) return works;
-  return { waiting: true, runAfter: cancelRequestedAt === null ? rest.runAfter : null };
+  const runAfter = cancelRequestedAt === null ? rest.runAfter : null;
+  return { waiting: true, waitsFor: rest.reason ?? null, runAfter };
 }
 
 /** Something has come for the task, whose handler is to see it. It is no reason to try one sooner that crashes or fails. */
 export function goesOn({ state, waiting }: TaskRecord, now: number): Partial<TaskRecord> {
   if (state === "running") return works;
-  return waiting ? { waiting: false, lane: "woken", runAfter: now } : {};
+  return waiting ? { waiting: false, waitsFor: null, lane: "woken", runAfter: now } : {};
 }
 
 /** Its attempt gives the task up: it waits for what its handler waited for, or can be claimed at once. */
 export function letGo(task: TaskRecord, now: number, lane: "woken" | "recovered"): Partial<TaskRecord> {
   const free = { state: "queued", token: null } as const;
-  return task.runAfter === null ? { ...free, lane, waiting: false, runAfter: now } : free;
+  return task.runAfter === null ? { ...free, lane, waiting: false, waitsFor: null, runAfter: now } : free;
 }
 
 /** The task pauses until a time, or is to run at once. */
 export function pauses(until: number | undefined, now: number): Partial<TaskRecord> {
   const free = { state: "queued", token: null, owner: null, waiting: false } as const;
-  if (until === undefined) return { ...free, lane: "recovered", runAfter: now };
-  return { ...free, lane: null, runAfter: until };
+  if (until === undefined) return { ...free, lane: "recovered", waitsFor: null, runAfter: now };
+  return { ...free, lane: null, waitsFor: "retry", runAfter: until };
 }
 
 /** A request to cancel, of which a handler hears that waits or pauses. */
@@ -44,6 +45,6 @@ export function askedToCancel(task: TaskRecord, now: number, by = Infinity): Par
   const first = Math.min(task.cancelBy ?? Infinity, by);
   const cancelBy = first === Infinity ? null : first;
   const pause = state === "queued" && lane === null && !waiting;
-  const next = pause ? { lane: "recovered" as const, runAfter: now } : goesOn(task, now);
+  const next = pause ? { lane: "recovered" as const, waitsFor: null, runAfter: now } : goesOn(task, now);
   return { cancelRequestedAt: now, cancelBy, ...next };
 }

@@ -198,6 +198,7 @@ function newTask(
     outputs: 0,
     journalled: false,
     waiting: false,
+    waitsFor: null,
     limited: false,
     cancelRequestedAt: null,
     sweepAt: null,

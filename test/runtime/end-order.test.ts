@@ -154,7 +154,7 @@ describe("ends of this attempt", () => {
     const { slots, slot } = onlySlot();
     const write = new Write();
     const journal = journalOf([], [write], { slots, slot });
-    void slot.whileWaiting(() => new Promise(() => undefined));
+    void slot.whileWaiting("event", () => new Promise(() => undefined));
     slots.tryTake(); // somebody else
     let has = false;
     const ending = journal.endSleep("a").then(() => (has = true));

@@ -23,7 +23,7 @@ describe("a handler", () => {
       const { holder, free } = held();
       expect(free()).toBe(false);
       const wait = Promise.withResolvers<void>();
-      const waiting = holder.whileWaiting(() => wait.promise);
+      const waiting = holder.whileWaiting("event", () => wait.promise);
       expect([free(), holder.waiting]).toEqual([true, true]);
       wait[end]();
       await waiting.catch(() => undefined);
@@ -37,7 +37,7 @@ describe("a handler", () => {
     const { holder, slots } = held();
     const wait = Promise.withResolvers<string>();
     let went = "";
-    const going = holder.whileWaiting(() => wait.promise).then((value) => (went = value));
+    const going = holder.whileWaiting("event", () => wait.promise).then((value) => (went = value));
     slots.tryTake(); // somebody else
     wait.resolve("on");
     await rest();
@@ -52,7 +52,7 @@ describe("a handler", () => {
     const step = Promise.withResolvers<void>();
     const working = holder.whileWorking(() => step.promise);
     const wait = Promise.withResolvers<void>();
-    const waiting = holder.whileWaiting(() => wait.promise);
+    const waiting = holder.whileWaiting("event", () => wait.promise);
     expect([free(), holder.working]).toEqual([false, true]);
     step.resolve();
     await working;
@@ -65,7 +65,7 @@ describe("a handler", () => {
 
   it("takes a slot for a step that it begins beside a wait, and gives it back when the step throws", async () => {
     const { holder, slots, free } = held();
-    const waiting = holder.whileWaiting(() => new Promise(() => undefined));
+    const waiting = holder.whileWaiting("event", () => new Promise(() => undefined));
     slots.tryTake(); // somebody else
     let ran = false;
     const working = holder.whileWorking(async () => {
@@ -85,7 +85,7 @@ describe("a handler", () => {
   it("takes one slot for all its branches, however many go on at once", async () => {
     const { holder, free } = held();
     const waits = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
-    const all = Promise.all(waits.map(({ promise }) => holder.whileWaiting(() => promise)));
+    const all = Promise.all(waits.map(({ promise }) => holder.whileWaiting("event", () => promise)));
     for (const wait of waits) wait.resolve();
     await all;
     expect(free()).toBe(false);
@@ -106,7 +106,7 @@ describe("a handler", () => {
       return process.memoryUsage().heapUsed;
     };
     const wait = async (times: number): Promise<void> => {
-      for (let n = 0; n < times; n++) await holder.whileWaiting(() => Promise.resolve());
+      for (let n = 0; n < times; n++) await holder.whileWaiting("event", () => Promise.resolve());
     };
     await wait(1_000);
     const before = await used();
@@ -119,7 +119,7 @@ describe("a handler", () => {
   it("that ended takes no slot any more, nor keeps one that it was waiting for", async () => {
     const { holder, slots, free } = held();
     const wait = Promise.withResolvers<void>();
-    const waiting = holder.whileWaiting(() => wait.promise);
+    const waiting = holder.whileWaiting("event", () => wait.promise);
     slots.tryTake(); // somebody else
     wait.resolve();
     await rest();
@@ -127,12 +127,12 @@ describe("a handler", () => {
     slots.give();
     await waiting;
     expect(free()).toBe(true);
-    await holder.whileWaiting(() => Promise.resolve());
+    await holder.whileWaiting("event", () => Promise.resolve());
     await holder.whileWorking(() => Promise.resolve());
     await rest();
     expect(free()).toBe(true);
     expect(slots.tryTake()).toBe(true);
     expect(slots.tryTake()).toBe(false);
-    await holder.whileWaiting(() => Promise.resolve()); // nobody gives a slot: it needs none
+    await holder.whileWaiting("event", () => Promise.resolve()); // nobody gives a slot: it needs none
   });
 });

@@ -35,6 +35,7 @@ describe("createRecord", () => {
       startedAt: null,
       journalled: false,
       waiting: false,
+      waitsFor: null,
       crashes: 0,
       outcomeKind: null,
     });

@@ -95,9 +95,10 @@ describe("attempts", () => {
 
   test("a handler that threw runs again after a pause, or at once where it is to hear of a cancel", () => {
     const given = { state: "queued", owner: null, token: null, crashes: 0, version: 2 };
+    const pause = { waitsFor: "retry", runAfter: now + 50 };
     const told = { failures: 3, statusMessage: "failed", updatedAt: now };
     const before = runningRecord({ crashes: 1, failures: 2 });
-    expect(changed(before, samples.retry)).toEqual({ ...given, ...told, runAfter: now + 50 });
+    expect(changed(before, samples.retry)).toEqual({ ...given, ...told, ...pause });
     const cancelled = runningRecord({ crashes: 1, failures: 2, cancelRequestedAt: noon });
     const ready = { lane: "recovered", runAfter: now };
     expect(changed(cancelled, samples.retry)).toEqual({ ...given, ...told, ...ready });
@@ -105,12 +106,10 @@ describe("attempts", () => {
 
   test("a task that is given back until a time pauses, also where its handler is to hear of a cancel", () => {
     const until = { ...samples.release, until: now + 50 };
-    const given = { state: "queued", owner: null, token: null, version: 2 };
-    expect(changed(runningRecord({ crashes: 1 }), until)).toEqual({ ...given, runAfter: now + 50 });
-    expect(changed(runningRecord({ cancelRequestedAt: noon }), until)).toEqual({
-      ...given,
-      runAfter: now + 50,
-    });
+    const pause = { waitsFor: "retry", runAfter: now + 50 };
+    const given = { state: "queued", owner: null, token: null, version: 2, ...pause };
+    expect(changed(runningRecord({ crashes: 1 }), until)).toEqual(given);
+    expect(changed(runningRecord({ cancelRequestedAt: noon }), until)).toEqual(given);
   });
 
   test("the version of the first attempt stays, whatever later ones have", () => {
@@ -127,8 +126,9 @@ describe("attempts", () => {
     const ready = { ...lost, lane: "recovered", runAfter: now };
     expect(crashes(0)).toEqual({ ...ready, crashes: 1 });
     // A pause has no lane, and nothing that is waited for.
-    expect(crashes(1)).toEqual({ ...lost, crashes: 2, runAfter: now + 10 });
-    expect(crashes(2)).toEqual({ ...lost, crashes: 3, runAfter: now + 15 });
+    const pauses = { ...lost, waitsFor: "retry" };
+    expect(crashes(1)).toEqual({ ...pauses, crashes: 2, runAfter: now + 10 });
+    expect(crashes(2)).toEqual({ ...pauses, crashes: 3, runAfter: now + 15 });
     expect(crashes(3)).toEqual({ ...ready, crashes: 4 });
     const waited = changed(runningRecord({ crashes: 1, waiting: true }), samples.reclaim);
     expect(waited).toEqual({ ...ready, waiting: false });

@@ -43,7 +43,7 @@ it("says what stands in a process and in the queues of the store", async () => {
     { attributes: tool("ask"), value: 1 },
     { attributes: tool("hold"), value: 2 },
   ]);
-  expect(await metrics.points("holdfast.handler.waiting")).toEqual([{ attributes: {}, value: 1 }]);
+  expect(await metrics.points("holdfast.handler.waiting")).toEqual([{ attributes: tool("ask"), value: 1 }]);
   expect(await metrics.points("holdfast.queue.length")).toEqual([queue("hold", "ready", 1)]);
   expect(await metrics.points("holdfast.queue.age")).toEqual([{ attributes: {}, value: 7 }]);
   held.resolve();

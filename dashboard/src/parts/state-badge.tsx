@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { AdminTaskState } from "../../../src/admin/admin.ts";
+import type { AdminTaskState, AdminWaitReason } from "../../../src/admin/admin.ts";
 
 export const stateNames: Readonly<Record<AdminTaskState, string>> = {
   queued: "Queued",
@@ -11,6 +11,22 @@ export const stateNames: Readonly<Record<AdminTaskState, string>> = {
   cancelled: "Cancelled",
 };
 
-export function StateBadge({ state }: { readonly state: AdminTaskState }): JSX.Element {
-  return <span class={`badge ${state}`}>{stateNames[state]}</span>;
+/** What a task waits for. */
+export const reasonNames: Readonly<Record<AdminWaitReason, string>> = {
+  question: "an answer",
+  event: "an event",
+  call: "another tool",
+  sleep: "a time",
+  retry: "its next try",
+  slot: "a free slot",
+};
+
+interface StateBadgeProps {
+  readonly state: AdminTaskState;
+  readonly waitsFor: AdminWaitReason | null;
+}
+
+export function StateBadge({ state, waitsFor }: StateBadgeProps): JSX.Element {
+  const reason = state === "waiting" && waitsFor !== null ? ` for ${reasonNames[waitsFor]}` : "";
+  return <span class={`badge ${state}`}>{`${stateNames[state]}${reason}`}</span>;
 }

@@ -64,14 +64,12 @@ export class Attempts implements TaskHolder, AttemptHost {
 
   /** The number of handlers that hold tasks, by tool. */
   active(): ReadonlyMap<string, number> {
-    const active = new Map<string, number>();
-    for (const { tool } of this.#live.values()) active.set(tool.name, (active.get(tool.name) ?? 0) + 1);
-    return active;
+    return countedByTool(this.#live.values());
   }
 
   /** The number of these that wait. */
-  get waiting(): number {
-    return this.#parking.waiting;
+  waiting(): ReadonlyMap<string, number> {
+    return countedByTool(this.#parking.waiting);
   }
 
   /**
@@ -263,6 +261,12 @@ export class Attempts implements TaskHolder, AttemptHost {
   }
 }
 
+function countedByTool(runs: Iterable<HeldRun>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { tool } of runs) counts.set(tool.name, (counts.get(tool.name) ?? 0) + 1);
+  return counts;
+}
+
 /** How long a waiting handler stays in memory, since it may hold much of it. */
 const longestMs = 600_000;
 
@@ -293,9 +297,8 @@ export class Parking {
     this.#setup = setup;
   }
 
-  /** The number of waiting handlers. */
-  get waiting(): number {
-    return this.#resting.size;
+  get waiting(): Iterable<HeldRun> {
+    return this.#resting.keys();
   }
 
   /** The handler rests; its tool may have a limit. */

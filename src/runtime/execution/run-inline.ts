@@ -59,7 +59,7 @@ export async function runInline(
     ask: async (key, method, params, options) => {
       run.claim(key);
       await run.checkpoint(); // nobody is there to be asked after the answer
-      return run.whileWaiting(() => call.ask(key, method, params, options));
+      return run.whileWaiting("question", () => call.ask(key, method, params, options));
     },
     call: async (key) => {
       run.claim(key);
@@ -79,7 +79,7 @@ export async function runInline(
       assertDuration(ms);
       run.claim(key);
       const until = clock.now() + ms;
-      await run.whileWaiting(() => timers.pause(ms, run.signal), until);
+      await run.whileWaiting("sleep", () => timers.pause(ms, run.signal), until);
     },
     update: async () => undefined,
     progress: (reported) => report(call, reported),

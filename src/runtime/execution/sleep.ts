@@ -39,7 +39,7 @@ export async function sleep(
     await task.journal.endSleep(claimed);
   };
   const begunAt = entry?.begunAt ?? clock.now();
-  const sleeping = run.whileWaiting(slept, until);
+  const sleeping = run.whileWaiting("sleep", slept, until);
   await (run.trace?.waiting({ kind: "sleep", key: claimed, begunAt }, clock, sleeping) ?? sleeping);
 }
 

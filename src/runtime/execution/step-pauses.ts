@@ -34,7 +34,7 @@ export function durablePauses(run: Run, task: HeldTask, limit: LifeLimit, timers
         task.journal.waits(key);
         await waitUntil(run, timers, until);
       };
-      await run.whileWaiting(paused, until);
+      await run.whileWaiting("retry", paused, until);
     },
   };
 }
@@ -44,6 +44,6 @@ export function passingPauses(run: Run, timers: Timers): StepPauses {
   return {
     reaches: async () => true,
     pause: (_key, until) =>
-      run.whileWaiting(() => waitFor((done) => timers.at(until, done), run.signal), until),
+      run.whileWaiting("retry", () => waitFor((done) => timers.at(until, done), run.signal), until),
   };
 }

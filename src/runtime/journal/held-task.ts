@@ -2,7 +2,7 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/com
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd } from "../../task/journal.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { TaskRecord, WaitReason } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import type { HeldCommand, HeldCommandName, OpeningCommandName, TaskWriter } from "./held-command.ts";
@@ -91,6 +91,10 @@ export class HeldTask implements TaskWriter {
   get idleUntil(): number | undefined {
     const { signal, state } = this.#life;
     return signal.aborted || state === "ended" ? undefined : this.#slot.idleUntil;
+  }
+
+  get waitsFor(): WaitReason | undefined {
+    return this.#slot.waitsFor;
   }
 
   /** Marks the task, once, as one that a later attempt can resume. */
@@ -235,7 +239,9 @@ export class HeldTask implements TaskWriter {
 /** A handler that continues by itself this soon is not worth parking. */
 const shortestMs = 1_000;
 
-type RestingTask = Pick<HeldTask, "idleUntil" | "journal" | "write">;
+type RestingTask = Pick<HeldTask, "idleUntil" | "waitsFor" | "journal" | "write">;
+
+type Recorded = Pick<TaskRecord, "waiting" | "waitsFor" | "runAfter">;
 
 /**
  * Detects when the handler of a run rests: everything in it waits. The record says so too, and never too early, because a parked task only
@@ -256,7 +262,7 @@ export class Rests {
   readonly #busy = new Set<Promise<unknown>>();
   #withdrawing: Promise<void> | undefined;
   /** The state in the newest record. */
-  #recorded: Pick<TaskRecord, "waiting" | "runAfter"> = { waiting: false, runAfter: null };
+  #recorded: Recorded = { waiting: false, waitsFor: null, runAfter: null };
 
   constructor(task: RestingTask, parks: boolean, clock: Pick<Clock, "now">, watcher: TaskWatcher) {
     this.#task = task;
@@ -270,7 +276,9 @@ export class Rests {
     const { idleUntil } = this.#task;
     if (idleUntil === undefined || idleUntil <= this.#clock.now() || this.#busy.size > 0) return undefined;
     const { open } = this.#task.journal;
-    return open === undefined ? undefined : { open, runAfter: this.#parks ? idleUntil : null };
+    if (open === undefined) return undefined;
+    const reason = this.#task.waitsFor;
+    return { ...(reason && { reason }), open, runAfter: this.#parks ? idleUntil : null };
   }
 
   /** Whether the task can be parked now. */
@@ -303,9 +311,9 @@ export class Rests {
   }
 
   /** The state of rest in a record. */
-  saw({ waiting, runAfter }: TaskRecord): void {
+  saw({ waiting, waitsFor, runAfter }: TaskRecord): void {
     const rested = this.#recorded.runAfter;
-    this.#recorded = { waiting, runAfter };
+    this.#recorded = { waiting, waitsFor, runAfter };
     if (rested !== null && rested !== runAfter) this.#watcher.onStir();
   }
 
@@ -314,8 +322,9 @@ export class Rests {
     const rest = this.current();
     this.#again = rest !== undefined && this.#isWriting;
     if (rest === undefined || this.#again) return;
-    const { waiting, runAfter } = this.#recorded;
-    if (!waiting || runAfter !== rest.runAfter) void this.#record(rest);
+    const { waiting, waitsFor, runAfter } = this.#recorded;
+    const { reason = null } = rest;
+    if (!waiting || waitsFor !== reason || runAfter !== rest.runAfter) void this.#record(rest);
     else if (runAfter !== null) this.#watcher.onRest();
   }
 

@@ -1,6 +1,7 @@
 import type { ListedEntry } from "../../store/store.ts";
 import type { HoldfastError } from "../../task/fault.ts";
 import type { InputMethod, JournalEnd } from "../../task/journal.ts";
+import type { WaitReason } from "../../task/record.ts";
 import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";
@@ -33,6 +34,12 @@ export interface OutsideWait<N extends OpeningCommandName> {
   readonly late?: () => HoldfastError;
 }
 
+const reasons: Readonly<Record<OpeningCommandName, WaitReason>> = {
+  open_input: "question",
+  call_tool: "call",
+  wait_event: "event",
+};
+
 export interface OutsideWaitsSetup {
   readonly run: Run;
   readonly task: HeldTask;
@@ -63,7 +70,11 @@ export class OutsideWaits {
     if (isNew && deadlineAt !== null && mustEndInTime !== undefined && !limit.reaches(deadlineAt))
       await limit.assertReaches(deadlineAt, mustEndInTime);
     if (isNew && text !== undefined) task.journal.addText(key, text);
-    const end = run.whileWaiting(() => this.#end(wait, deadlineAt), deadlineAt ?? undefined);
+    const end = run.whileWaiting(
+      reasons[wait.command],
+      () => this.#end(wait, deadlineAt),
+      deadlineAt ?? undefined,
+    );
     return decode(await this.#traced(wait, end));
   }
 

@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalKey } from "../../task/journal.ts";
-import type { Origin, TaskRecord } from "../../task/record.ts";
+import type { Origin, TaskRecord, WaitReason } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { OwnContext } from "../own-context.ts";
@@ -252,8 +252,8 @@ export class Run {
    * Frees the slot during the wait that `begin` begins, which ends by itself at `until` (epoch ms). A stopping server does not wait for a
    * client: the task returns to the queue, and the handler is dropped here.
    */
-  async whileWaiting<T>(begin: () => Promise<T>, until?: number): Promise<T> {
-    const waiting = this.#slot.whileWaiting(begin, until);
+  async whileWaiting<T>(reason: WaitReason, begin: () => Promise<T>, until?: number): Promise<T> {
+    const waiting = this.#slot.whileWaiting(reason, begin, until);
     waiting.catch(() => undefined); // it is dropped, and not handled, where the task was released meanwhile
     this.#releaseWhereItWaits();
     try {

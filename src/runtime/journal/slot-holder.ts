@@ -1,3 +1,4 @@
+import { waitReasons, type WaitReason } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import type { WorkLimit } from "./work-limit.ts";
@@ -11,8 +12,8 @@ export class SlotHolder {
   readonly #limit: Pick<WorkLimit, "begin" | "end"> | undefined;
   #holds = true;
   #ended = false;
-  /** When each of its waits ends by itself (epoch ms). */
-  readonly #waits = new Set<{ readonly until: number }>();
+  /** Why it waits, and when each of its waits ends by itself (epoch ms). */
+  readonly #waits = new Set<{ readonly reason: WaitReason; readonly until: number }>();
   #works = 0;
   #workEnd: PromiseWithResolvers<void> | undefined;
   /** Steps, questions and sleeps that are about to begin. */
@@ -48,6 +49,12 @@ export class SlotHolder {
     let first = latestTime;
     for (const { until } of this.#waits) first = Math.min(first, until);
     return first;
+  }
+
+  /** The first of `waitReasons` that it waits for. */
+  get waitsFor(): WaitReason | undefined {
+    const reasons = new Set([...this.#waits].map(({ reason }) => reason));
+    return (Object.keys(waitReasons) as WaitReason[]).find((reason) => reasons.has(reason));
   }
 
   /** Called a turn of the event loop after the handler did something, when everything may be waiting. */
@@ -94,8 +101,8 @@ export class SlotHolder {
   }
 
   /** Frees the slot during the wait that `begin` begins, until the wait ends by itself, and takes one again when it settles. */
-  async whileWaiting<T>(begin: () => Promise<T>, until = latestTime): Promise<T> {
-    const wait = { until };
+  async whileWaiting<T>(reason: WaitReason, begin: () => Promise<T>, until = latestTime): Promise<T> {
+    const wait = { reason, until };
     this.#waits.add(wait);
     if (this.#works === 0) this.#give();
     this.giveWhenIdle();

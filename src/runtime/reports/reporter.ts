@@ -141,7 +141,7 @@ export class Reporter {
       startedAt: this.#startedAt,
       roles: this.#services.options.roles,
       slots: { used: slots.used, limit: slots.limit },
-      parked: attempts.waiting,
+      parked: [...attempts.waiting().values()].reduce((sum, count) => sum + count, 0),
       leaked: [...leaked.counts.values()].reduce((sum, count) => sum + count, 0),
       active: [...attempts.active()],
       loopDelay: this.#process.loopDelay(),

@@ -25,8 +25,8 @@ export interface ServerReadings {
   slots(): { readonly used: number; readonly limit: number };
   /** Handlers of this process that hold tasks, by tool. */
   activeHandlers(): ReadonlyMap<string, number>;
-  /** Those of them that wait and stay in memory. */
-  waitingHandlers(): number;
+  /** Those of them that wait and stay in memory, by tool. */
+  waitingHandlers(): ReadonlyMap<string, number>;
   /** Handlers that keep running although their task has ended, by tool. */
   leakedHandlers(): ReadonlyMap<string, number>;
   /** How far the database's clock is ahead of this machine's (ms); 0 if the machine's is the store's. */

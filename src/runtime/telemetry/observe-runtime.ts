@@ -24,7 +24,7 @@ export function observeRuntime(services: Services, { slots, attempts, leaked }: 
   const end = telemetry.metrics.observe({
     slots: () => ({ used: slots.used, limit: slots.limit }),
     activeHandlers: () => attempts.active(),
-    waitingHandlers: () => attempts.waiting,
+    waitingHandlers: () => attempts.waiting(),
     leakedHandlers: () => leaked.counts,
     clockOffset: () => clock.offsetMs,
     loopDelay: () => delays.read(),

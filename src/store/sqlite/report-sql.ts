@@ -9,5 +9,5 @@ export const selectReports = `
 /** Looks at the oldest unfinished tasks, up to a number. */
 export const selectRunningOwners = `
   SELECT owner FROM (
-    SELECT owner, state FROM task INDEXED BY task_unfinished WHERE state IN ('queued', 'running') ORDER BY id LIMIT ? + 0)
-  WHERE state = 'running'`;
+    SELECT owner, state, waiting, open_inputs FROM task INDEXED BY task_unfinished WHERE state IN ('queued', 'running') ORDER BY id LIMIT ? + 0)
+  WHERE state = 'running' AND waiting = 0 AND open_inputs = 0`;

@@ -17,6 +17,7 @@ import {
   type Retrieval,
   type TaskRecord,
   taskMethods,
+  waitReasons,
 } from "../../task/record.ts";
 import { DecryptionError, isSealed } from "../../task/stored-text.ts";
 import { inClear, type Codec, type Place } from "../codec.ts";
@@ -209,6 +210,7 @@ export const taskTable = new Table<TaskRecord>("task", {
     journalled: aFlag,
     waiting: aFlag,
     openArtifacts: orNone(anInteger),
+    waitsFor: orNull(aName(waitReasons)),
     crashes: anInteger,
     outcomeKind: orNull(checkedName(outcomeKinds)),
     retrieved: orNone(json<Retrieval>(isRetrieval)),

@@ -10,6 +10,7 @@ const failed: TaskSummary = {
   id: "01a208a31b79D8VMyxco4CclUFUEgTSOiA",
   tool: "export_report",
   state: "failed",
+  waitsFor: null,
   principal: "ann@example.com",
   generation: "2026-07-28",
   method: "tools/call",

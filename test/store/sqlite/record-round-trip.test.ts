@@ -102,6 +102,7 @@ const members: {
   journalled: fc.boolean(),
   waiting: fc.boolean(),
   openArtifacts: count,
+  waitsFor: fc.constantFrom(null, "question", "event", "call", "sleep", "retry"),
   crashes: count,
   outcomeKind: fc.constantFrom("result", "error_result", "error", null),
   notifies: fc.array(fc.stringMatching(/^[a-z]+$/), { minLength: 1 }),

@@ -55,6 +55,7 @@ const full: TaskRecord = {
   startedAt: 11,
   journalled: true,
   waiting: false,
+  waitsFor: null,
   crashes: 12,
   outcomeKind: "error_result",
   notifies: ["billing", "audit"],
@@ -84,6 +85,7 @@ const sparse: TaskRecord = {
   startedAt: null,
   journalled: false,
   waiting: true,
+  waitsFor: "sleep",
   outcomeKind: null,
 };
 

@@ -77,7 +77,7 @@ function Row({ node, now }: { readonly node: NodeSummary; readonly now: number }
         {running === 0 ? (
           "0"
         ) : (
-          <Link to={tasksPath({ node: id, states: ["running", "input_required"] })}>
+          <Link to={tasksPath({ node: id, states: ["running"] })}>
             {running.toLocaleString()}
             {running >= mostRunning && "+"}
           </Link>

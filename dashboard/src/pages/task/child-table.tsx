@@ -20,10 +20,10 @@ export function ChildTable({ tasks }: { readonly tasks: readonly TaskSummary[] }
           </tr>
         </thead>
         <tbody>
-          {tasks.map(({ id, tool, state, createdAt, error, statusMessage }) => (
+          {tasks.map(({ id, tool, state, waitsFor, createdAt, error, statusMessage }) => (
             <tr key={id}>
               <td>
-                <StateBadge state={state} />
+                <StateBadge state={state} waitsFor={waitsFor} />
               </td>
               <td>{tool}</td>
               <td>

@@ -32,7 +32,7 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
     <>
       <div class="heading">
         <h1>
-          {task.tool} <StateBadge state={task.state} />
+          {task.tool} <StateBadge state={task.state} waitsFor={task.waitsFor} />
         </h1>
         {session.role === "write" && <ActBar task={task} onActed={reload} />}
       </div>

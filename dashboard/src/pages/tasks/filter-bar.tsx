@@ -3,8 +3,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Counts } from "../../../../src/admin/admin.ts";
 import { useServices } from "../../api/services.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
+import { reasonNames } from "../../parts/state-badge.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
-import { ages, type TaskFilter } from "./task-filter.ts";
+import { ages, reasons, type TaskFilter } from "./task-filter.ts";
 
 /** How long after the last keystroke the search starts. */
 const restMs = 300;
@@ -33,6 +34,13 @@ export function FilterBar({ counts, filter, onChange }: FilterBarProps): JSX.Ele
         all="All tools"
         options={tools.map((tool) => [tool, tool])}
         onChange={(tool) => onChange({ tool })}
+      />
+      <Choice
+        label="Waiting for"
+        value={filter.waitsFor}
+        all="Anything or nothing"
+        options={reasons.map((reason) => [reason, reasonNames[reason]])}
+        onChange={(chosen) => onChange({ waitsFor: reasons.find((reason) => reason === chosen) ?? "" })}
       />
       <Typed label="Caller" value={filter.principal} onChange={(principal) => onChange({ principal })} />
       <Choice

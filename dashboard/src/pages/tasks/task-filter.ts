@@ -1,4 +1,4 @@
-import type { TaskSelection, AdminTaskState } from "../../../../src/admin/admin.ts";
+import type { TaskSelection, AdminTaskState, AdminWaitReason } from "../../../../src/admin/admin.ts";
 
 export const taskStates: readonly AdminTaskState[] = [
   "queued",
@@ -10,6 +10,8 @@ export const taskStates: readonly AdminTaskState[] = [
   "cancelled",
 ];
 
+export const reasons: readonly AdminWaitReason[] = ["question", "event", "call", "sleep", "retry", "slot"];
+
 export const ages = [
   ["15m", "15 minutes", 15 * 60_000],
   ["1h", "1 hour", 3_600_000],
@@ -20,6 +22,7 @@ export const ages = [
 /** Which tasks are listed, from the page's URL. */
 export interface TaskFilter {
   readonly states: readonly AdminTaskState[];
+  readonly waitsFor: AdminWaitReason | "";
   readonly tool: string;
   readonly principal: string;
   readonly age: string;
@@ -31,6 +34,7 @@ export function filterIn(query: URLSearchParams): TaskFilter {
   const given = query.getAll("state");
   return {
     states: taskStates.filter((state) => given.includes(state)),
+    waitsFor: reasons.find((reason) => reason === query.get("waitsFor")) ?? "",
     tool: query.get("tool") ?? "",
     principal: query.get("principal") ?? "",
     age: ages.find(([age]) => age === query.get("age"))?.[0] ?? "",
@@ -54,10 +58,11 @@ export function tasksPath(chosen: Partial<TaskFilter>): string {
 }
 
 export function selectionOf(filter: TaskFilter, now: number): TaskSelection {
-  const { states, tool, principal, node, text } = filter;
+  const { states, waitsFor, tool, principal, node, text } = filter;
   const age = ages.find(([name]) => name === filter.age)?.[2];
   return {
     ...(states.length > 0 && { states }),
+    ...(waitsFor !== "" && { waitsFor: [waitsFor] }),
     ...(tool !== "" && { tool }),
     ...(principal !== "" && { principal }),
     ...(age !== undefined && { createdFrom: now - age }),

@@ -54,11 +54,11 @@ export function TaskTable({ tasks }: { readonly tasks: readonly TaskSummary[] })
 }
 
 function Row({ task, now }: { readonly task: TaskSummary; readonly now: number }): JSX.Element {
-  const { id, state, tool, principal, createdAt, finishedAt, attempt } = task;
+  const { id, state, waitsFor, tool, principal, createdAt, finishedAt, attempt } = task;
   return (
     <tr>
       <td>
-        <StateBadge state={state} />
+        <StateBadge state={state} waitsFor={waitsFor} />
       </td>
       <td>{tool}</td>
       <td>

@@ -1,11 +1,12 @@
-import type { TaskSelection, AdminTaskState } from "../../../admin/admin.ts";
-import { adminTaskStates } from "../../../admin/admin.ts";
+import type { TaskSelection, AdminTaskState, AdminWaitReason } from "../../../admin/admin.ts";
+import { adminTaskStates, adminWaitReasons } from "../../../admin/admin.ts";
 import { readTimeSpan } from "../../arguments/times.ts";
 import { UsageError } from "../../errors.ts";
 
 /** Which tasks to select. */
 export interface SelectionOptions {
   readonly state?: readonly string[];
+  readonly waitsFor?: readonly string[];
   readonly tool?: string;
   readonly principal?: string;
   /** Tasks of unidentified callers. */
@@ -22,7 +23,7 @@ export interface SelectionOptions {
 
 /** The tasks that options select at one time. Throws a UsageError for an invalid selection. */
 export function selectionOf(options: SelectionOptions, now: number): TaskSelection {
-  const { state, tool, principal, nobody, node, olderThan, newerThan, text } = options;
+  const { state, waitsFor, tool, principal, nobody, node, olderThan, newerThan, text } = options;
   const { retried, notRetried } = options;
   if (retried === true && notRetried === true)
     throw new UsageError("Give --retried or --not-retried, not both.");
@@ -30,6 +31,7 @@ export function selectionOf(options: SelectionOptions, now: number): TaskSelecti
     throw new UsageError("Give --principal or --nobody, not both.");
   return {
     ...(state !== undefined && { states: state.map(stateNamed) }),
+    ...(waitsFor !== undefined && { waitsFor: waitsFor.map(reasonNamed) }),
     ...(tool !== undefined && { tool }),
     ...(principal !== undefined && { principal }),
     ...(nobody === true && { principal: null }),
@@ -43,10 +45,11 @@ export function selectionOf(options: SelectionOptions, now: number): TaskSelecti
 }
 
 /** As command-line options, for messages. */
-export function selectionText({ state = [], ...others }: SelectionOptions): string {
+export function selectionText({ state = [], waitsFor = [], ...others }: SelectionOptions): string {
   const { tool, principal, nobody, node, olderThan, newerThan, text, retried, notRetried } = others;
   const parts = [
     ...state.map((one) => `state ${one}`),
+    ...waitsFor.map((one) => `waiting for ${one}`),
     tool !== undefined && `tool ${tool}`,
     principal !== undefined && `principal ${principal}`,
     nobody === true && "of unidentified callers",
@@ -65,5 +68,13 @@ function stateNamed(given: string): AdminTaskState {
   if (found !== undefined) return found;
   throw new UsageError(
     `There is no state ${JSON.stringify(given)}. The states are ${adminTaskStates.join(", ")}.`,
+  );
+}
+
+function reasonNamed(given: string): AdminWaitReason {
+  const found = adminWaitReasons.find((name) => name === given);
+  if (found !== undefined) return found;
+  throw new UsageError(
+    `Tasks do not wait for ${JSON.stringify(given)}. They wait for ${adminWaitReasons.join(", ")}.`,
   );
 }

@@ -3,6 +3,7 @@ import { exitCodes, type ExitCode } from "../../exit-code.ts";
 import { findTask } from "./find-task.ts";
 import { withAdmin } from "./with-admin.ts";
 import type {
+  AdminWaitReason,
   ShownLine,
   TaskDelivery,
   TaskDetails,
@@ -76,15 +77,37 @@ export function taskReport(task: TaskDetails, now: number, cells: number | undef
   return `${head(task, now, cells)}${sections.join("")}`;
 }
 
+/** What a task waits for, in words. */
+const waitText: Readonly<Record<AdminWaitReason, string>> = {
+  question: "an answer",
+  event: "an event",
+  call: "a call of another tool",
+  sleep: "a time",
+  retry: "the next try",
+  slot: "a process with room",
+};
+
 function head(task: TaskDetails, now: number, cells: number | undefined): string {
-  const { id, wireId, state, tool, toolVersion, principal, generation, method, error, statusMessage } = task;
+  const {
+    id,
+    wireId,
+    state,
+    waitsFor,
+    tool,
+    toolVersion,
+    principal,
+    generation,
+    method,
+    error,
+    statusMessage,
+  } = task;
   const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt, retrieved, progress } =
     task;
   const lines: readonly (readonly [name: string, text: string | false | null])[] = [
     ["task", id],
     ["client's id", wireId !== id && wireId],
     ["tool", `${tool}${toolVersion === null ? "" : `, version ${toolVersion}`} (${generation}, ${method})`],
-    ["state", state],
+    ["state", waitsFor === null ? state : `${state}, for ${waitText[waitsFor]}`],
     ["error", error],
     ["status", statusMessage !== error && statusMessage],
     ["progress", progress && JSON.stringify(progress)],
