@@ -1,14 +1,7 @@
 import * as z from "zod/mini";
 import type { TaskAttempt } from "../task/attempts.ts";
 import { inputMethods } from "../task/journal.ts";
-import {
-  generationNames,
-  taskMethods,
-  waitReasons,
-  type Progress,
-  type TaskMethod,
-  type WaitReason,
-} from "../task/record.ts";
+import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
 import {
   countUpTo,
   described,
@@ -30,16 +23,7 @@ import {
   whole,
   wholeOrNull,
 } from "./shape.ts";
-
-export const adminTaskStates = [
-  "queued",
-  "waiting",
-  "running",
-  "input_required",
-  "completed",
-  "failed",
-  "cancelled",
-] as const;
+import { adminTaskStates, adminWaitReasons } from "./task-state.ts";
 
 /**
  * The state of a task as operators see it. `queued`: it can be claimed. `running`: its handler works. `waiting`: the handler sleeps, waits
@@ -49,8 +33,6 @@ export const adminTaskStates = [
 export type AdminTaskState = (typeof adminTaskStates)[number];
 
 const taskState = z.enum(adminTaskStates).register(shapeNames, { id: "AdminTaskState" });
-
-export const adminWaitReasons = [...(Object.keys(waitReasons) as WaitReason[]), "slot"] as const;
 
 /** What an unfinished task waits for. `slot`: a process that has room for it. */
 export type AdminWaitReason = (typeof adminWaitReasons)[number];

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { adminTaskStates, adminWaitReasons } from "../admin/admin.ts";
+import { adminTaskStates, adminWaitReasons } from "../admin/task-state.ts";
 import type { ActionsOptions } from "./command/admin/actions.ts";
 import type { ManyTasksOptions } from "./command/admin/act-on-many.ts";
 import type { RetryTaskOptions } from "./command/admin/act-on-task.ts";

@@ -1,5 +1,5 @@
 import type { TaskSelection, AdminTaskState, AdminWaitReason } from "../../../admin/admin.ts";
-import { adminTaskStates, adminWaitReasons } from "../../../admin/admin.ts";
+import { adminTaskStates, adminWaitReasons } from "../../../admin/task-state.ts";
 import { readTimeSpan } from "../../arguments/times.ts";
 import { UsageError } from "../../errors.ts";
 

@@ -1,0 +1,17 @@
+import { waitReasons, type WaitReason } from "../task/record.ts";
+
+// What help of the command line names, in a module that loads no schemas.
+
+/** The states of tasks as operators see them. */
+export const adminTaskStates = [
+  "queued",
+  "waiting",
+  "running",
+  "input_required",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
+
+/** What unfinished tasks wait for. */
+export const adminWaitReasons = [...(Object.keys(waitReasons) as WaitReason[]), "slot"] as const;
