@@ -8,7 +8,7 @@
  */
 
 import SuperJSON from "superjson";
-import { HoldfastError } from "../task/fault.ts";
+import { HoldfastError, tooLarge } from "../task/fault.ts";
 import { callErrorData, describeThrown, errorNamed, errorParts, TaskCallError } from "./tool/tool-errors.ts";
 
 /** Where a value comes from, for what is said of it. */
@@ -31,8 +31,7 @@ export function encodeValue(value: unknown, { what, name, maxBytes, onInstance }
   } catch (error) {
     throw new HoldfastError("not_json", `${what} cannot be stored: ${reasonOf(error, name)}.`);
   }
-  if (Buffer.byteLength(text) > maxBytes)
-    throw new HoldfastError("too_large", `${what} is larger than ${maxBytes} bytes.`);
+  if (Buffer.byteLength(text) > maxBytes) throw tooLarge(what, maxBytes);
   const { instance } = encoder;
   if (instance !== undefined) onInstance?.(instance.path, instance.className);
   return text;

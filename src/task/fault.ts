@@ -128,6 +128,12 @@ export function unknownTask(): HoldfastError {
   return new HoldfastError("unknown_task", "Unknown or expired task");
 }
 
+/** For what is larger than an option of the server allows, which the message names. */
+export function tooLarge(what: string, mostBytes: number, option = "maxBodyBytes"): HoldfastError {
+  const message = `${what} is larger than ${mostBytes} bytes, the most that ${option} allows.`;
+  return new HoldfastError("too_large", message);
+}
+
 /** Whether `thrown` says that the task does not exist, or is not the caller's. */
 export function isUnknownTask(thrown: unknown): boolean {
   return thrown instanceof HoldfastError && thrown.code === "unknown_task";

@@ -212,7 +212,10 @@ test("limits are named with the options that raise them", async () => {
   const id = await process.callId("work");
   await process.ended(id);
   expect(problems).toMatchObject([
-    { code: "too_large", message: 'Artifact "large" is larger than 1000 bytes (maxArtifactBytes).' },
+    {
+      code: "too_large",
+      message: 'Artifact "large" is larger than 1000 bytes, the most that maxArtifactBytes allows.',
+    },
     {
       code: "limit_reached",
       message: "The task has 2 artifacts and cannot have more (maxArtifactsPerTask).",

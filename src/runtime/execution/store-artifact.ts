@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { ResourceLink } from "@modelcontextprotocol/server";
 import { artifactUri, assertArtifactName, type StoredArtifact } from "../../task/artifact.ts";
-import { HoldfastError, isFault } from "../../task/fault.ts";
+import { HoldfastError, isFault, tooLarge } from "../../task/fault.ts";
 import type { JournalHead } from "../../task/journal.ts";
 import { assertOptions } from "../../options/options.ts";
 import type { Clock } from "../clock.ts";
@@ -109,10 +109,7 @@ async function writePieces(
     const given = bytesOf(chunk);
     bytes += given.length;
     if (bytes > maxArtifactBytes)
-      throw new HoldfastError(
-        "too_large",
-        `Artifact ${JSON.stringify(key)} is larger than ${maxArtifactBytes} bytes (maxArtifactBytes).`,
-      );
+      throw tooLarge(`Artifact ${JSON.stringify(key)}`, maxArtifactBytes, "maxArtifactBytes");
     hash.update(given);
     for (let at = 0; at < given.length;) {
       if (filled === pieceBytes) await write();

@@ -1,4 +1,4 @@
-import { HoldfastError } from "../../task/fault.ts";
+import { HoldfastError, tooLarge } from "../../task/fault.ts";
 import {
   missingForInput,
   type InputMethod,
@@ -92,7 +92,7 @@ export class Questions {
     const raw = encodeJson(params, `The question "${key}"`);
     const { maxBodyBytes } = this.#setup.run;
     if (Buffer.byteLength(raw) > maxBodyBytes) {
-      throw new HoldfastError("too_large", `The question "${key}" is larger than ${maxBodyBytes} bytes.`);
+      throw tooLarge(`The question "${key}"`, maxBodyBytes);
     }
     return raw;
   }

@@ -37,6 +37,7 @@ export function assertToolConfig(
   if (config.task === "forbidden" && config.requires !== undefined && config.prepare === undefined) {
     throw wrong(name, "only a task can ask its client: remove task or requires");
   }
+  assertLargeResults(name, config);
   assertListable(name, "inputSchema", config.inputSchema);
   assertListable(name, "outputSchema", config.outputSchema);
 }
@@ -70,6 +71,21 @@ function assertRetry(name: string, config: Omit<ToolConfig, "prepare">): void {
     throw wrong(
       name,
       `retry needs a task, but with ${direct} the tool runs without one: remove one of the two`,
+    );
+}
+
+/** What a schema describes is not a link, and only a task has artifacts. */
+function assertLargeResults(name: string, config: Omit<ToolConfig, "prepare">): void {
+  if (config.largeResults !== "link") return;
+  if (config.outputSchema !== undefined)
+    throw wrong(
+      name,
+      'largeResults: "link" gives a link in place of what outputSchema describes: remove one of the two',
+    );
+  if (config.task === "forbidden")
+    throw wrong(
+      name,
+      'largeResults: "link" needs a task, which task: "forbidden" rules out: remove one of the two',
     );
 }
 

@@ -127,6 +127,12 @@ export class DeclaredDurableToolOptions {
   /** Overrides the server's `inputTimeoutMs`. */
   readonly inputTimeoutMs?: number | null = time({ min: 0, orNull: true });
   /**
+   * What becomes of a result of more than the server's `maxBodyBytes`. `link`: it is stored as an artifact, `result.txt` if it is a single
+   * text, otherwise `result.json`, and the caller gets a link to it; not for a tool with an output schema, or one that never runs as a
+   * task. `error`: the task fails with `too_large`. Default `error`.
+   */
+  readonly largeResults?: "error" | "link" = choice(["error", "link"], { default: "error" });
+  /**
    * The version of the tool's code, a whole number from 1; default 1. Raise it when you change the handler in a way that running tasks must
    * not see. A task keeps the version that the tool has at its first start. It uses the handler in `olderVersions`, or else this one, which
    * can ask `task.version`. A process leaves tasks of a higher version to newer processes.

@@ -14,7 +14,14 @@ import {
 } from "../../task/outcome.ts";
 import type { TaskContext } from "./task-context.ts";
 import type { Tool } from "./tool.ts";
-import { HoldfastError, isFault, isStoreFault, jsonRpcCodeOf, storeUnavailable } from "../../task/fault.ts";
+import {
+  HoldfastError,
+  isFault,
+  isStoreFault,
+  jsonRpcCodeOf,
+  storeUnavailable,
+  tooLarge,
+} from "../../task/fault.ts";
 import { encodeJson } from "../../task/stored-text.ts";
 import { describeIssues } from "../describe-issues.ts";
 import { describeThrown, jsonTextOf } from "./tool-errors.ts";
@@ -51,7 +58,7 @@ export async function runToEnd(
     // The registry paired this handler with the schema that has just accepted the arguments.
     const handler = tool.handler as (args: unknown, task: TaskContext) => unknown;
     const returned = await handler(validated.args, context);
-    return { outcome: await outcomeOfReturn(tool, returned, maxBytes), threw: false };
+    return { outcome: await outcomeOfReturn(tool, returned, maxBytes, context), threw: false };
   } catch (error) {
     const end = threwEnd(error, maxBytes);
     return hasBegun ? end : { ...end, early: true };
@@ -72,19 +79,54 @@ export async function validateArguments(
 }
 
 /** The outcome of a handler that returned: its result, checked against the tool's output schema and size limit. */
-async function outcomeOfReturn(tool: Tool, returned: unknown, maxBytes: number): Promise<Outcome> {
+async function outcomeOfReturn(
+  tool: Tool,
+  returned: unknown,
+  maxBytes: number,
+  task: TaskContext,
+): Promise<Outcome> {
   if (tool.raw === true)
     return sized(tool, "result", encodeJson(returned, `The result of ${tool.name}`), maxBytes);
   const result = resultOf(tool, returned);
   const problem = await outputProblem(tool, result);
   if (problem !== undefined) return errorResult(`Output validation error: ${problem}`);
   const body = encodeJson(withTextFallback(result), `The result of tool ${tool.name}`);
+  if (tool.largeResults === "link" && Buffer.byteLength(body) > maxBytes) {
+    const linked = await linkedResult(result, body, task);
+    if (linked !== undefined) return { kind: kindOfResult(result), body: JSON.stringify(linked) };
+  }
   return sized(tool, kindOfResult(result), body, maxBytes);
 }
 
 function sized({ name }: Tool, kind: OutcomeKind, body: string, maxBytes: number): Outcome {
   if (Buffer.byteLength(body) <= maxBytes) return { kind, body };
-  throw new HoldfastError("too_large", `The result of tool ${name} is larger than ${maxBytes} bytes.`);
+  throw tooLarge(`The result of tool ${name}`, maxBytes);
+}
+
+/** The result as a link to an artifact that has it, or has its text alone; undefined for a run that has no artifacts. */
+async function linkedResult(
+  result: CallToolResult,
+  body: string,
+  task: TaskContext,
+): Promise<CallToolResult | undefined> {
+  const { content, isError, ...others } = result;
+  const [only] = content;
+  const isText = content.length === 1 && only?.type === "text" && Object.keys(others).length === 0;
+  const [data, type, mimeType] = isText
+    ? [only.text, "txt", "text/plain"]
+    : [body, "json", "application/json"];
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? `result.${type}` : `result-${number}.${type}`;
+    try {
+      const link = await task.artifact(name, data, { mimeType });
+      const text = `The result has ${link.size} bytes, too many for an answer. It is stored as ${name}: read the resource ${link.uri}, in parts if it is large.`;
+      return { content: [{ type: "text", text }, link], ...(isError !== undefined && { isError }) };
+    } catch (error) {
+      const code = error instanceof HoldfastError ? error.code : undefined;
+      if (code === "invalid_request") return undefined;
+      if (code !== "duplicate_key") throw error; // the handler has something of this name
+    }
+  }
 }
 
 /**

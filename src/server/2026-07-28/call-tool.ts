@@ -15,7 +15,7 @@ import type { Ask } from "../../runtime/execution/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Tool, Prepare } from "../../runtime/tool/tool.ts";
-import { HoldfastError } from "../../task/fault.ts";
+import { HoldfastError, tooLarge } from "../../task/fault.ts";
 import { DirectReports } from "../log/direct-reports.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import { becomesTask, missingForQuestion } from "./admission.ts";
@@ -329,7 +329,7 @@ export function encodeWithin(value: unknown, what: string, maxBytes: number): st
 /** Throws `too_large`, naming `what`. */
 export function assertWithin(text: string, what: string, maxBytes: number): void {
   if (Buffer.byteLength(text) <= maxBytes) return;
-  throw new HoldfastError("too_large", `${what} is larger than ${maxBytes} bytes.`);
+  throw tooLarge(what, maxBytes);
 }
 
 /** Answers have the form of their method. A question that rejects need not be awaited. */
