@@ -26,7 +26,14 @@ export type {
   WebhookBacklog,
 } from "./admin/admin.ts";
 export type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
-export type { PollingToolOptions, SendOptions, TasksOptions } from "./server/tasks-options.ts";
+export type { PollingToolOptions, TasksOptions } from "./server/tasks-options.ts";
+export type {
+  EventInput,
+  EventName,
+  EventSchemas,
+  EventValue,
+  SendOptions,
+} from "./runtime/tool/declared-events.ts";
 export { serveTransport } from "./server/transport/serve-transport.ts";
 export type { TransportConnection, TransportOptions } from "./server/transport/serve-transport.ts";
 export { durable } from "./server/durable/durable.ts";

@@ -14,21 +14,24 @@ const secret = process.env["WEBHOOK_SECRET"] ?? "secret";
 
 const tasks = createTasks({ store: sqliteStore("tasks.db") });
 
-tasks.tool(
+const Payment = z.object({ id: z.string(), reference: z.string(), sum: z.number() });
+
+const buy = tasks.tool(
   "buy",
-  { description: "Buys an item, and waits until it is paid", inputSchema: z.object({ item: z.string() }) },
+  {
+    description: "Buys an item, and waits until it is paid",
+    inputSchema: z.object({ item: z.string() }),
+    events: { paid: Payment },
+  },
   async ({ item }, task) => {
     // The service sends this reference back with the webhook.
     await task.step("invoice", ({ idempotencyKey }) => sendInvoice(item, task.id, idempotencyKey));
     await task.status("Waiting for the payment");
     // It may arrive weeks and restarts later, or before the handler gets here.
-    const { sum } = await task.waitForEvent<Payment>("payment", "paid", { timeoutMs: 30 * day });
+    const { sum } = await task.waitForEvent("payment", "paid", { timeoutMs: 30 * day });
     return { content: [{ type: "text", text: `${item} bought for ${sum}` }] };
   },
 );
-
-const Payment = z.object({ id: z.string(), reference: z.string(), sum: z.number() });
-type Payment = z.infer<typeof Payment>;
 
 /** The HTTP status for a webhook. */
 async function onPayment(request: IncomingMessage): Promise<number> {
@@ -39,7 +42,7 @@ async function onPayment(request: IncomingMessage): Promise<number> {
   const { id, reference } = payment.data;
   try {
     // Services resend webhooks when in doubt: one with the same id changes nothing.
-    await tasks.sendEvent(reference, "paid", payment.data, { dedupeId: id });
+    await buy.sendEvent(reference, "paid", payment.data, { dedupeId: id });
     return 204; // stored on disk
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;

@@ -6,6 +6,7 @@ import { encodeValue } from "./stored-values.ts";
 import { assertDedupeId, assertEventName } from "./event-name.ts";
 import type { TaskEvent } from "./runtime.ts";
 import type { Services } from "./services.ts";
+import { assertSendable } from "./tool/declared-events.ts";
 
 /** The result of sending an event. */
 export interface SentEvent {
@@ -18,7 +19,7 @@ export interface SentEvent {
 
 /** Stores an event for the task, whoever owns it. */
 export async function sendEvent(
-  { store, clock, options }: Services,
+  { store, clock, options, registry }: Services,
   sweeper: Pick<Sweeper, "ended">,
   id: string,
   { name, value = null, dedupeId }: TaskEvent,
@@ -31,6 +32,7 @@ export async function sendEvent(
   const raw = encodeValue(value, { what, name: "value", maxBytes: maxBodyBytes });
   const found = await store.get(id);
   if (found === undefined || isOver(found, clock.now())) throw unknownTask();
+  await assertSendable(registry.handlerOf(found), name, value);
   await sweeper.ended(found); // it takes no events either where no sweep has come to it yet
   const event = { name, value: raw, dedupeId: dedupeId ?? null, limit };
   const result = await store.write<"send_event">({ type: "send_event", now: clock.now(), id, ...event });

@@ -107,13 +107,3 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
 export interface TasksOptions extends DeclaredTasksOptions {}
 
 export const tasksOptions = tableOf<TasksOptions>(DeclaredTasksOptions);
-
-class DeclaredSendOptions {
-  /** Identifies the event, at most 255 characters. Another event with the same id has no effect as long as the task lives. */
-  readonly dedupeId?: string = value("a string", (given) => typeof given === "string");
-}
-
-/** An event that a handler waits for. */
-export interface SendOptions extends DeclaredSendOptions {}
-
-export const sendOptions = tableOf<SendOptions>(DeclaredSendOptions);

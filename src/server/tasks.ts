@@ -14,7 +14,8 @@ import type { ToolArguments, ToolSchema } from "../runtime/tool/schema.ts";
 import type { ServerFactory } from "./author-server.ts";
 import { PlainPolicies } from "./plain/plain-policies.ts";
 import { rateOptions } from "./rates/rate-options.ts";
-import { sendOptions, tasksOptions, type SendOptions, type TasksOptions } from "./tasks-options.ts";
+import { sendOptions, type EventSchemas, type SendOptions } from "../runtime/tool/declared-events.ts";
+import { tasksOptions, type TasksOptions } from "./tasks-options.ts";
 import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { registrars } from "./durable/registrations.ts";
 import { keepInside } from "./inside-tasks.ts";
@@ -51,11 +52,18 @@ export interface Tasks {
     Older = Record<never, never>,
     Output extends ToolSchema | undefined = undefined,
     Returned extends Returnable = never,
+    Declared extends EventSchemas | undefined = undefined,
   >(
     name: string,
-    config: ToolConfig<Input, Prepared, Older, Output>,
-    handler: CheckedHandler<ToolArguments<Input>, NoInfer<Prepared>, NoInfer<Output>, Returned>,
-  ): DurableTool<Input, Prepared, Older, Output>;
+    config: ToolConfig<Input, Prepared, Older, Output, Declared>,
+    handler: CheckedHandler<
+      ToolArguments<Input>,
+      NoInfer<Prepared>,
+      NoInfer<Output>,
+      Returned,
+      NoInfer<Declared>
+    >,
+  ): DurableTool<Input, Prepared, Older, Output, Declared>;
   /**
    * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and mounted handlers. The factory returns a new
    * server on each call, with its own tools, resources and prompts. Throws `configuration` without the role `serve`.
@@ -69,7 +77,8 @@ export interface Tasks {
    * Sends an event to the task `id`, which its handler sees as `task.id`. One call of `task.waitForEvent` with the same name resolves with
    * `value`: whatever a step may return. The call may be waiting already, or come later, even after a crash. Resolves once the event is
    * stored: with true, or with false if an event with the same `dedupeId` came before. Any process that has started tasks on the same store
-   * can send. The sender is not checked against the task's caller. Rejects with `unknown_task`, `finished`, `not_json`, `too_large`, and
+   * can send. The sender is not checked against the task's caller. If this process has the task's tool, and that declares its `events`, an
+   * event of another name or with another value rejects with `invalid_params`. Rejects with `unknown_task`, `finished`, `not_json`, `too_large`, and
    * with `limit_reached` if too many events of the task wait (`maxEventsPerTask`).
    *
    * ```ts
@@ -178,16 +187,18 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
     return createTaskServer({ runtime, admin, factory, onError, events: served, ...setup });
   };
+  const send: Tasks["sendEvent"] = async (id, name, value, options = {}) => {
+    assertOptions("tasks.sendEvent", options, sendOptions);
+    return runtime.sendEvent(id, { name, value, dedupeId: options.dedupeId });
+  };
+  registry.sendBy(send);
   const tasks: Tasks = {
     tool: (name, config, handler) => registry.add(name, config, handler),
     server(factory) {
       assertServes(runtime.options);
       return serverOf(factory);
     },
-    async sendEvent(id, name, value, options = {}) {
-      assertOptions("tasks.sendEvent", options, sendOptions);
-      return runtime.sendEvent(id, { name, value, dedupeId: options.dedupeId });
-    },
+    sendEvent: send,
     admin,
     async start() {
       policies.assertNoCollision();

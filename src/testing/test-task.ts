@@ -7,7 +7,7 @@ import type { RemoteTask } from "../client/task/remote-task.ts";
 import type { TaskHandle } from "../client/task/task-handle.ts";
 import { textOf } from "../runtime/execution/reported.ts";
 import { decodeValue } from "../runtime/stored-values.ts";
-import type { SendOptions } from "../server/tasks-options.ts";
+import type { SendOptions } from "../runtime/tool/declared-events.ts";
 import type { Tasks } from "../server/tasks.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { CommittedTasks } from "./committed-tasks.ts";
@@ -142,7 +142,7 @@ export class TestTask {
     await this.#wait(this.#world.questions.answer(question, answer));
   }
 
-  /** Sends an event to the task, as `tasks.sendEvent` does. */
+  /** Sends an event to the task, as `tasks.sendEvent` does. Rejects for a name or a value that the tool does not declare. */
   async sendEvent(name: string, value?: unknown, options?: SendOptions): Promise<boolean> {
     const tasks = await this.#wait(this.#world.tasks());
     return tasks.sendEvent(this.id, name, value, options);

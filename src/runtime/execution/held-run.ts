@@ -16,6 +16,7 @@ import { attemptOutcome } from "../telemetry/run-trace.ts";
 import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
 import { thrownStack, describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
+import { assertAwaitable, receivedEvent } from "../tool/declared-events.ts";
 import { type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
@@ -98,7 +99,7 @@ export class HeldRun {
     const questions = this.#questions();
     const onCalled = (child: string, endsBy: number | null): void => host.onCalled?.(this, child, endsBy);
     const calls = new Calls({ services, run, waits: this.#waits, record, origin: setup.origin, onCalled });
-    const waiting = { run, waits: this.#waits };
+    const waiting = { run, waits: this.#waits, tool };
     this.effects = {
       ask: (...question) => {
         this.#updates.flush(); // clients see the question with the status text that was set before it
@@ -294,6 +295,18 @@ function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
 
 /** Resolves with the value of an event of this name, which no other wait gets. A wait that has ended takes no further event. */
 export async function waitForEvent(
+  waiting: { readonly run: Run; readonly waits: OutsideWaits; readonly tool: Tool },
+  key: JournalKey,
+  name: string,
+  options: EventOptions,
+): Promise<unknown> {
+  const { events } = waiting.tool;
+  assertAwaitable(waiting.tool, name);
+  const value = untilEvent(waiting, key, name, options);
+  return events === undefined ? value : receivedEvent(events, name, await value);
+}
+
+async function untilEvent(
   { run, waits }: { readonly run: Run; readonly waits: OutsideWaits },
   key: JournalKey,
   name: string,

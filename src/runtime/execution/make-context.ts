@@ -148,12 +148,12 @@ export function makeContext(
       entry(outside(key, () => effects.call(key, nameOf(tool), args) as Promise<CallResult<Called>>)),
     all,
     version: (key, since) => entry(taskVersion(run, effects, clock, key, since)),
-    waitForEvent: <T>(key: JournalKey, name: string, options: EventOptions = {}): Promise<T> =>
+    waitForEvent: (key: JournalKey, name: string, options: EventOptions = {}) =>
       entry(
         outside(key, () => {
           assertEventName(name);
           assertOptions("A wait for an event", options, eventOptions);
-          return effects.waitForEvent(key, name, options) as Promise<T>;
+          return effects.waitForEvent(key, name, options) as Promise<never>;
         }),
       ),
     sleep: (key, ms) => entry(outside(key, () => effects.sleep(key, ms))),

@@ -4,6 +4,7 @@ import type { TaskMethod } from "../../task/record.ts";
 import type { HandlerName } from "../../task/queue.ts";
 import type { Role } from "../options.ts";
 import type { DurableTool, Tool, ToolConfig, Prepare } from "./tool.ts";
+import type { EventSchemas, SendOptions } from "./declared-events.ts";
 import { objectSchema, type ToolArguments, type ToolSchema } from "./schema.ts";
 import type { TaskContext } from "./task-context.ts";
 import { assertToolConfig, assertToolParts, olderVersionsOf, type AnyOlderVersion } from "./tool-config.ts";
@@ -11,6 +12,8 @@ import { toolOptions, type ToolOptions } from "./tool-options.ts";
 
 /** A request other than a tools/call, which the server's own handlers answer. */
 export type OtherRequest = "resources/read" | "prompts/get";
+
+type SendEvent = (id: string, name: string, value: unknown, options?: SendOptions) => Promise<boolean>;
 
 /** A registered tool and its parts. */
 interface Entry extends ToolParts {
@@ -27,17 +30,19 @@ export class Registry {
   readonly #others = new Map<TaskMethod, Tool>();
   readonly #listeners = new Set<() => void>();
   readonly #checks: ((tool: Tool) => void)[] = [];
+  #send: SendEvent | undefined;
 
   add<
     Input extends ToolSchema | undefined = undefined,
     Prepared = undefined,
     Older = Record<never, never>,
     Output extends ToolSchema | undefined = undefined,
+    Declared extends EventSchemas | undefined = undefined,
   >(
     name: string,
-    config: ToolConfig<Input, Prepared, Older, Output>,
-    handler: (args: ToolArguments<Input>, task: TaskContext<NoInfer<Prepared>>) => unknown,
-  ): DurableTool<Input, Prepared, Older, Output> {
+    config: ToolConfig<Input, Prepared, Older, Output, Declared>,
+    handler: (args: ToolArguments<Input>, task: TaskContext<NoInfer<Prepared>, NoInfer<Declared>>) => unknown,
+  ): DurableTool<Input, Prepared, Older, Output, Declared> {
     if (this.#entries.has(name))
       throw new HoldfastError("configuration", `Tool "${name}" is registered twice.`);
     return this.#reference(name, this.#put(name, { config, handler }, true));
@@ -62,6 +67,11 @@ export class Registry {
   /** Lets `check` refuse a tool, by throwing, before it is added. */
   checkEach(check: (tool: Tool) => void): void {
     this.#checks.push(check);
+  }
+
+  /** How the events of its tools are sent. */
+  sendBy(send: SendEvent): void {
+    this.#send = send;
   }
 
   /** The handler for a task; undefined if there is none any more. */
@@ -135,6 +145,10 @@ export class Registry {
       update: (changes: PartsChanges) => {
         const before = current();
         entry = this.#put(name, changedParts(name, before, changes), before.enabled);
+      },
+      sendEvent: async (id: string, event: string, value: unknown, options?: SendOptions) => {
+        if (this.#send !== undefined) return this.#send(id, event, value, options);
+        throw new HoldfastError("configuration", `Tool "${name}" belongs to no server that sends events.`);
       },
       enable: () => setEnabled(true),
       disable: () => setEnabled(false),

@@ -11,6 +11,7 @@ import type {
 import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { ElicitAnswer, ElicitParams, Form, JsonForm } from "../questions/form.ts";
+import type { EventName, EventSchemas, EventValue } from "./declared-events.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
 import type { ArtifactOptions, ArtifactSource } from "./artifact-source.ts";
 import type { CallerDetails } from "../../task/record.ts";
@@ -82,7 +83,7 @@ export const eventOptions = tableOf<EventOptions>(DeclaredEventOptions);
  * What a handler does with its task. Keys are durable: use each once per task, and do not rename a key while tasks that used it still run,
  * unless you use `version`. Code between these calls may run again after a crash; the calls then return what they returned before.
  */
-export interface TaskContext<Prepared = unknown> {
+export interface TaskContext<Prepared = unknown, Declared extends EventSchemas | undefined = undefined> {
   /** What the tool's `prepare` returned; undefined for a tool without one. */
   readonly prepared: Prepared;
   /** Who called: the same in every attempt, and in `prepare`. */
@@ -184,15 +185,23 @@ export interface TaskContext<Prepared = unknown> {
     options?: AllOptions,
   ): Promise<{ -readonly [Place in keyof Tools]: CallResult<Tools[Place]> }>;
   /**
-   * Waits for an event of this name that the server's own code sends to the task with `tasks.sendEvent`, and resolves with its value, which
-   * is not checked. The handler frees its slot while it waits. Each event ends one wait. Events that arrive before a wait are kept, and
-   * taken in the order of arrival.
+   * Waits for an event of this name that the server's own code sends to the task with `tasks.sendEvent`, and resolves with its value: what
+   * the schema makes of it that the tool declares in `events`. Without `events` it is not checked. The handler frees its slot while it
+   * waits. Each event ends one wait. Events that arrive before a wait are kept, and taken in the order of arrival. Rejects with
+   * `configuration` for a name that `events` does not have.
    *
    * ```ts
-   * const { paid } = await task.waitForEvent<{ paid: boolean }>("payment", "payment", { timeoutMs: 86_400_000 });
+   * const { paid } = await task.waitForEvent("payment", "payment", { timeoutMs: 86_400_000 });
    * ```
    */
-  waitForEvent<T = unknown>(key: JournalKey, name: string, options?: EventOptions): Promise<T>;
+  waitForEvent<
+    Value extends (Declared extends undefined ? unknown : never) = never,
+    Name extends EventName<Declared> = EventName<Declared>,
+  >(
+    key: JournalKey,
+    name: Name,
+    options?: EventOptions,
+  ): Promise<[Value] extends [never] ? EventValue<Declared, Name> : Value>;
   /**
    * Waits `ms` milliseconds, counted from the first attempt that got here: a restart does not start the wait again. It may last for months;
    * the handler frees its slot meanwhile. Rejects at once with `outlives_task` if the task itself ends before that, by a ttl or by

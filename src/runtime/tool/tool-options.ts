@@ -14,6 +14,7 @@ import {
   value,
 } from "../../options/options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
+import type { EventSchemas } from "./declared-events.ts";
 import { isSchema, isShape } from "./schema.ts";
 
 /** Whether calls of a tool become tasks. */
@@ -124,6 +125,18 @@ export class DeclaredDurableToolOptions {
    * out: no limit.
    */
   readonly timeoutMs?: number = time({ min: 1 });
+  /**
+   * The events that its tasks wait for, with the schemas of their values. An event of another name, or with another value, is refused where
+   * it is sent. Left out, any event can be sent and waited for.
+   *
+   * ```ts
+   * events: { approved: z.object({ by: z.string() }) },
+   * ```
+   */
+  readonly events?: EventSchemas | undefined = value(
+    "an object of schemas: { approved: z.object({ … }) }",
+    isShape,
+  );
   /** Overrides the server's `inputTimeoutMs`. */
   readonly inputTimeoutMs?: number | null = time({ min: 0, orNull: true });
   /**

@@ -1,6 +1,7 @@
 import type { ToolOptions, InputCapability, OnCrash, TaskMode } from "./tool-options.ts";
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { PrepareContext, TaskContext, ToolReference } from "./task-context.ts";
+import type { EventInput, EventName, EventSchemas, SendOptions } from "./declared-events.ts";
 import type { HandlerReturn, ReturnCheck } from "./handler-return.ts";
 import type { StructuredContent, ToolArguments, ToolInput, ToolSchema } from "./schema.ts";
 
@@ -15,9 +16,11 @@ export interface ToolConfig<
   Prepared = undefined,
   Older = Record<never, never>,
   Output extends Schema = Schema,
+  Declared extends EventSchemas | undefined = EventSchemas | undefined,
 > extends ToolOptions {
   readonly inputSchema?: Input;
   readonly outputSchema?: Output;
+  readonly events?: Declared;
   /**
    * Runs before the task exists, and can ask the client during its call. Returns what a step may return, which the handler finds in
    * `task.prepared`. If it throws, the call is answered as if the handler had thrown, and no task is created. Nothing is stored between its
@@ -56,16 +59,24 @@ type KnownArguments<Args> = unknown extends Args ? Record<string, unknown> : Arg
 export type Prepare<Args, Prepared> = (args: Args, ask: PrepareContext) => Prepared | Promise<Prepared>;
 
 /** A handler of a tool, which has its output schema or none (`Output`). */
-export type ToolHandler<Args, Prepared = undefined, Output extends Schema = undefined> = (
+export type ToolHandler<
+  Args,
+  Prepared = undefined,
+  Output extends Schema = undefined,
+  Declared extends EventSchemas | undefined = undefined,
+> = (
   args: Args,
-  task: TaskContext<Prepared>,
+  task: TaskContext<Prepared, Declared>,
 ) => HandlerReturn<Output> | Promise<HandlerReturn<Output>>;
 
 /** A handler that returns what it may: otherwise no function has this type, whose message says what is wrong. */
-export type CheckedHandler<Args, Prepared, Output extends Schema, Returned> = ((
-  args: Args,
-  task: TaskContext<Prepared>,
-) => Returned | Promise<Returned>) &
+export type CheckedHandler<
+  Args,
+  Prepared,
+  Output extends Schema,
+  Returned,
+  Declared extends EventSchemas | undefined = undefined,
+> = ((args: Args, task: TaskContext<Prepared, Declared>) => Returned | Promise<Returned>) &
   ReturnCheck<Returned, Output>;
 
 /** A registered tool, or an earlier version of one. */
@@ -106,8 +117,9 @@ export type ToolChanges<
   Prepared = undefined,
   Older = Record<never, never>,
   Output extends Schema = Schema,
-> = Partial<ToolConfig<Input, Prepared, Older, Output>> & {
-  readonly handler?: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>, NoInfer<Output>>;
+  Declared extends EventSchemas | undefined = EventSchemas | undefined,
+> = Partial<ToolConfig<Input, Prepared, Older, Output, Declared>> & {
+  readonly handler?: ToolHandler<ToolArguments<Input>, NoInfer<Prepared>, NoInfer<Output>, NoInfer<Declared>>;
 };
 
 /**
@@ -125,6 +137,7 @@ export interface DurableTool<
   Prepared = undefined,
   Older = Record<never, never>,
   Output extends Schema = Schema,
+  Declared extends EventSchemas | undefined = undefined,
 > extends ToolReference<ToolInput<Input>, StructuredContent<Output>> {
   /** False after `disable` and after `remove`. */
   readonly enabled: boolean;
@@ -133,7 +146,7 @@ export interface DurableTool<
    * Raise `version` if tasks that have begun must not see the change. Pass a new `inputSchema` together with the `handler` that takes it.
    * Throws `configuration` for invalid options, in which case nothing changes, and for a tool that was removed.
    */
-  update(changes: ToolChanges<Input, Prepared, Older, Output>): void;
+  update(changes: ToolChanges<Input, Prepared, Older, Output, Declared>): void;
   update<
     NewInput extends Schema,
     NewPrepared = undefined,
@@ -145,6 +158,19 @@ export interface DurableTool<
       readonly handler: ToolHandler<ToolArguments<NewInput>, NoInfer<NewPrepared>, NoInfer<NewOutput>>;
     },
   ): void;
+  /**
+   * Sends an event to one of its tasks, as `tasks.sendEvent` does, with the names and values that its `events` declare.
+   *
+   * ```ts
+   * await publish.sendEvent(taskId, "approved", { by: "ann" });
+   * ```
+   */
+  sendEvent<Name extends EventName<Declared>>(
+    id: string,
+    name: Name,
+    value: EventInput<Declared, Name>,
+    options?: SendOptions,
+  ): Promise<boolean>;
   /** Lists the tool to clients again, and accepts their calls. */
   enable(): void;
   /** Stops listing the tool to clients, and refuses their calls as the SDK does. Its tasks continue, and handlers can still call it. */

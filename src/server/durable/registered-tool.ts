@@ -61,7 +61,7 @@ export class RegisteredDurableTool {
     // A handler that was not written for it does not run again where nothing has failed.
     const taskConfig = { park: false, ...settings, task: mode };
     const { handler, ...parts } = this.#partsOf(this.#made);
-    const tool: DurableTool = tasks.tool(name, { ...parts, ...taskConfig }, handler);
+    const tool = tasks.tool(name, { ...parts, ...taskConfig }, handler) as DurableTool;
     this.#tool = tool;
     Object.defineProperty(this.#made, "enabled", { get: () => tool.enabled });
   }

@@ -1,4 +1,4 @@
-import { createTasks } from "holdfast";
+import { createTasks, type TaskContext } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import * as z from "zod";
 
@@ -79,3 +79,34 @@ tasks.tool("waits", {}, () => new Promise(() => undefined));
 tasks.tool("fails", { outputSchema: z.object({ sum: z.number() }) }, () => {
   throw new Error("no sum");
 });
+
+const publish = tasks.tool(
+  "publish",
+  { events: { approved: z.object({ by: z.string(), pages: z.number().default(1) }), paid: z.number() } },
+  async (_, task) => {
+    const approved = await task.waitForEvent("approval", "approved", { timeoutMs: 1_000 });
+    isSame<typeof approved, { by: string; pages: number }>(true);
+    const sum = await task.waitForEvent("payment", "paid");
+    isSame<typeof sum, number>(true);
+    await logged(task);
+    return approved.by;
+  },
+);
+
+/** What handlers share takes the task of any tool. */
+async function logged(task: TaskContext): Promise<void> {
+  await task.log("info", "approved");
+}
+
+tasks.tool("undeclared", {}, async (_, task) => {
+  const { sum } = await task.waitForEvent<{ sum: number }>("payment", "paid");
+  const other = await task.waitForEvent("more", "paid");
+  isSame<typeof other, unknown>(true);
+  return sum;
+});
+
+export async function send(id: string): Promise<boolean> {
+  await publish.sendEvent(id, "approved", { by: "ann" }, { dedupeId: "1" });
+  await tasks.sendEvent(id, "paid", 3);
+  return publish.sendEvent(id, "paid", 3);
+}
