@@ -20,11 +20,12 @@ export type {
   TaskQuery,
   TaskSelection,
   AdminTaskState,
+  AdminWaitReason,
   TaskSummary,
-  TimelineEntry,
   ToolCounts,
   WebhookBacklog,
 } from "./admin/admin.ts";
+export type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./admin/timeline-shapes.ts";
 export type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
 export type { PollingToolOptions, TasksOptions } from "./server/tasks-options.ts";
 export type {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { TaskAttempt } from "../task/attempts.ts";
-import { inputMethods } from "../task/journal.ts";
 import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
+import { questionMethod, timelineEntry, timelineSummary } from "./timeline-shapes.ts";
 import {
   countUpTo,
   described,
@@ -127,31 +127,6 @@ export interface TaskPage extends DeclaredTaskPage {}
 
 export const taskPage = shown<TaskPage>("TaskPage", DeclaredTaskPage);
 
-const questionMethod = z.enum(inputMethods);
-
-class DeclaredTimelineEntry {
-  readonly key = member(text);
-  readonly kind = member(z.enum(["step", "input", "sleep", "call", "event", "artifact"]));
-  /** The method of a question's request. */
-  readonly method = member(z.nullable(questionMethod));
-  readonly begunAt = member(timeOrNull);
-  readonly doneAt = member(timeOrNull);
-  readonly durationMs = member(wholeOrNull);
-  /** Steps only: how often it failed with a retry to follow. */
-  readonly tries = member(whole);
-  /** When an open wait ends at the latest, or when a step is retried. */
-  readonly until = member(timeOrNull);
-  /** The error with which it failed. */
-  readonly error = member(textOrNull);
-  /** The task of an unfinished call. It is deleted when it ends. */
-  readonly childId = member(textOrNull);
-}
-
-/** A step, a question, a sleep, a call of another tool or a wait for an event. In a timeline, in the order in which they began. */
-export interface TimelineEntry extends DeclaredTimelineEntry {}
-
-const timelineEntry = shown<TimelineEntry>("TimelineEntry", DeclaredTimelineEntry);
-
 class DeclaredTaskDelivery {
   readonly webhook = member(text);
   readonly event = member(
@@ -232,9 +207,12 @@ class DeclaredTaskDetails extends DeclaredTaskSummary {
   readonly traceId = member(textOrNull);
   /** The first attempt and the last ones. */
   readonly attempts = member(list(taskAttempt));
+  /** In a long one, entries that failed or have not ended, and the newest of the others. */
   readonly timeline = member(list(timelineEntry));
-  /** True if the timeline shown is not complete. */
+  /** True if the timeline shown is not complete: `timeline` gives all of it, page by page. */
   readonly timelineIsCut = member(flag);
+  /** Of all entries, shown or not. */
+  readonly timelineSummary = member(timelineSummary);
   readonly questions = member(list(openQuestion));
   /** Unfinished tasks that its handler called, in the order of the calls: the newest 100. */
   readonly children = member(list(taskSummary));

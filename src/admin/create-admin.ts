@@ -8,6 +8,7 @@ import { adminOf } from "./admin-store-of.ts";
 import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionOf, showTask } from "./show-task.ts";
+import { Timeline } from "./timeline.ts";
 import { adminStateOf, summaryOf, errorText } from "./summary.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
@@ -47,6 +48,10 @@ function readsOf({ store, now, after }: AdminServices): AdminReads {
       const shown = await showTask(store, id);
       if (shown === undefined) throw unknown(id);
       return shown;
+    },
+    async timeline(id, query = {}) {
+      if ((await store.get(id)) === undefined) throw unknown(id);
+      return (await Timeline.of(store, id)).page(query);
     },
     counts: async () => countTasks(adminOf(store), ends),
     failures: async (tool, limit = 1_000) => failuresOf(store, adminOf(store), tool, limit),

@@ -33,6 +33,7 @@ import {
   type WebhookBacklog,
 } from "./admin.ts";
 import { operation, operationsOf } from "./operation.ts";
+import { timelinePage, timelineQuery, type TimelinePage, type TimelineQuery } from "./timeline-shapes.ts";
 import { countUpTo, described, list, nonEmpty, number, text, whole } from "./shape.ts";
 
 class DeclaredReads {
@@ -62,6 +63,18 @@ class DeclaredReads {
     takes: { id: text },
     gives: taskDetails,
     faults: ["unknown_task", "task_unreadable"],
+  });
+
+  /** The timeline of a task, page by page. Rejects with `unknown_task`. */
+  readonly timeline = operation<(id: string, query?: TimelineQuery) => Promise<TimelinePage>>({
+    method: "GET",
+    path: "/tasks/{id}/timeline",
+    id: "listTimeline",
+    summary: "List the steps, questions, waits and calls of a task, in the order in which they began",
+    takes: { id: text },
+    options: timelineQuery,
+    gives: timelinePage,
+    faults: ["unknown_task"],
   });
 
   readonly counts = operation<() => Promise<Counts>>({

@@ -1,4 +1,4 @@
-import { waitReasons, type WaitReason } from "../task/record.ts";
+import { waitReasons, type WaitReason } from "../task/journal.ts";
 
 // What help of the command line names, in a module that loads no schemas.
 

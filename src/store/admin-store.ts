@@ -30,6 +30,8 @@ export interface AdminStore {
   endedTools(): Promise<readonly string[]>;
   /** The lengths of the tools' non-empty queues. Reads at most `most` tasks of each. */
   queues(most: number): Promise<readonly QueueLength[]>;
+  /** The keys of a task's journal entries with an error, in any order, at most `limit`. */
+  failedKeys(taskId: string, limit: number): Promise<readonly string[]>;
   /** Actions, newest first, of one task if `taskId` is given: at most `limit` with numbers below `before` (null: from the newest). */
   actions(taskId: string | null, before: number | null, limit: number): Promise<readonly StoredAction[]>;
   /** Paused tools, whose tasks are not started, sorted by name. */

@@ -8,13 +8,18 @@
 import type { TaskLine } from "./task-line.ts";
 import type { TaskCommand, TaskCommandName, TaskCommands } from "./command.ts";
 import { HoldfastError } from "./fault.ts";
-import { inputMethods, type InputAnswer, type InputRequest, type JournalEntry } from "./journal.ts";
+import {
+  inputMethods,
+  waitReasons,
+  type InputAnswer,
+  type InputRequest,
+  type JournalEntry,
+} from "./journal.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ClaimingHandler, CrashBackoff, Quota, Allowance, Rest, Turns } from "./queue.ts";
 import {
   generationNames,
   taskMethods,
-  waitReasons,
   type ActionBy,
   type Expiry,
   type NewTask,

@@ -11,6 +11,18 @@ export function isEndedByOthers(kind: JournalKind): boolean {
   return kind === "input" || kind === "call" || kind === "event";
 }
 
+/** What a handler waits for. `retry`: the next try of a step, or of the handler. */
+export type WaitReason = "question" | "event" | "call" | "sleep" | "retry";
+
+/** In the order of what operators are told of a handler that waits for several things. */
+export const waitReasons: Readonly<Record<WaitReason, true>> = {
+  question: true,
+  event: true,
+  call: true,
+  sleep: true,
+  retry: true,
+};
+
 /** A journal entry without its texts. */
 export interface JournalHead {
   readonly key: string;

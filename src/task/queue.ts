@@ -4,7 +4,8 @@
  * - Priorities come first, then principals take turns, so that nobody's backlog delays another's task.
  */
 
-import type { QueueLane, TaskRecord, TaskMethod, WaitReason } from "./record.ts";
+import type { WaitReason } from "./journal.ts";
+import type { QueueLane, TaskRecord, TaskMethod } from "./record.ts";
 import { latestTime, storable } from "./time.ts";
 
 /** The state of a handler that rests: none of its steps runs, and everything in it waits. */

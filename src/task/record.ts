@@ -6,7 +6,7 @@
 
 import type { TaskAttempt } from "./attempts.ts";
 import type { OutcomeKind, TaskState, Outcome } from "./outcome.ts";
-import type { InputRequest } from "./journal.ts";
+import type { InputRequest, WaitReason } from "./journal.ts";
 
 /**
  * Request types that a task can represent; a list, so that more can be added. `other` is a type that only the server behind
@@ -29,18 +29,6 @@ export const taskMethods: Readonly<Record<TaskMethod, true>> = {
  * so that none waits behind another.
  */
 export type QueueLane = "new" | "woken" | "recovered";
-
-/** What a handler waits for. `retry`: the next try of a step, or of the handler. */
-export type WaitReason = "question" | "event" | "call" | "sleep" | "retry";
-
-/** In the order of what operators are told of a handler that waits for several things. */
-export const waitReasons: Readonly<Record<WaitReason, true>> = {
-  question: true,
-  event: true,
-  call: true,
-  sleep: true,
-  retry: true,
-};
 
 /** What authentication returned about a caller besides the principal. It is stored with a task, and never contains a token. */
 export interface CallerDetails {

@@ -81,6 +81,24 @@ export const adminCases = [
       assert.equal(await names(admin, { ...of, principal: null }), "b");
       assert.deepEqual(await admin.endedTools(), ["publish", "withdraw"]);
     },
+    "the keys of failed entries are found": async ({ store }) => {
+      const { admin } = store;
+      const held = { now: noon, id: "task-a", token: "t1" } as const;
+      await store.write(createRunning("a"));
+      const ended = { ...held, type: "record_step" } as const;
+      await store.write({ ...ended, key: "done", value: "1", error: null });
+      await store.write({ ...ended, key: "failed", value: null, error: "{}" });
+      await store.write({
+        ...held,
+        type: "retry_step",
+        key: "again",
+        error: "{}",
+        tries: 1,
+        until: noon + 9,
+      });
+      assert.deepEqual((await admin.failedKeys("task-a", 9)).toSorted(), ["again", "failed"]);
+      assert.equal((await admin.failedKeys("task-a", 1)).length, 1);
+    },
     "a page has tasks below an id, up to its limit; a count stops at its limit": async ({ store }) => {
       const { admin } = store;
       await several(store);

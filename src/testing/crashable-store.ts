@@ -89,6 +89,7 @@ export class CrashableStore {
       tasks: (...page) => this.#alive(() => this.#admin.tasks(...page)),
       count: (...range) => this.#alive(() => this.#admin.count(...range)),
       endedTools: () => this.#alive(() => this.#admin.endedTools()),
+      failedKeys: (...of) => this.#alive(() => this.#admin.failedKeys(...of)),
       queues: (most) => this.#alive(() => this.#admin.queues(most)),
       actions: (...page) => this.#alive(() => this.#admin.actions(...page)),
       paused: () => this.#alive(() => this.#admin.paused()),

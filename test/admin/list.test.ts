@@ -145,6 +145,7 @@ it("shows one task whole: attempts and why they ended, what it did and when, its
       { key: "go", kind: "input", method: "elicitation/create" },
     ],
     timelineIsCut: false,
+    timelineSummary: { entries: 2, failed: 0, open: 0 },
     outcome: { kind: "result", body: text("built") },
     log: [{ level: "info", text: "compiling", data: { files: 12 }, step: "compile" }],
     output: [{ content: { type: "text", text: "part one" } }],

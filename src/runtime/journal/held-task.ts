@@ -1,8 +1,8 @@
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
-import type { JournalEnd } from "../../task/journal.ts";
-import type { TaskRecord, WaitReason } from "../../task/record.ts";
+import type { JournalEnd, WaitReason } from "../../task/journal.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import type { HeldCommand, HeldCommandName, OpeningCommandName, TaskWriter } from "./held-command.ts";

@@ -1,7 +1,6 @@
 import type { ListedEntry } from "../../store/store.ts";
 import type { HoldfastError } from "../../task/fault.ts";
-import type { InputMethod, JournalEnd } from "../../task/journal.ts";
-import type { WaitReason } from "../../task/record.ts";
+import type { InputMethod, JournalEnd, WaitReason } from "../../task/journal.ts";
 import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Timers } from "../timers.ts";

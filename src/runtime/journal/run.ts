@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
-import type { JournalEnd, JournalKey } from "../../task/journal.ts";
-import type { Origin, TaskRecord, WaitReason } from "../../task/record.ts";
+import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
+import type { Origin, TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { OwnContext } from "../own-context.ts";

@@ -1,4 +1,4 @@
-import { waitReasons, type WaitReason } from "../../task/record.ts";
+import { waitReasons, type WaitReason } from "../../task/journal.ts";
 import { latestTime } from "../../task/time.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import type { WorkLimit } from "./work-limit.ts";

@@ -8,7 +8,7 @@ const recordColumns = recordList();
 
 /** The reads and writes of operators. Conditions repeat those of the partial indexes. */
 export function adminStatements(names: Names) {
-  const { task, child, action, pausedTool } = names;
+  const { task, child, journal, action, pausedTool } = names;
   /** Tasks of a range below an id, newest first. Search parameters come first. */
   const tasks = (of: string, searched = 0): string => `SELECT ${recordColumns} FROM ${task}
     WHERE ${of} AND id < $${searched + 1} ORDER BY id DESC LIMIT $${searched + 2}`;
@@ -52,6 +52,7 @@ export function adminStatements(names: Names) {
         SELECT count(*)::int AS tasks FROM (
           SELECT 1 FROM ${task}
           WHERE ${isWaiting} AND method = waiting.method AND tool = waiting.tool LIMIT $1) AS seen) AS counted`,
+    failedKeys: `SELECT key FROM ${journal} WHERE task_id = $1 AND error IS NOT NULL LIMIT $2`,
     actions: `SELECT ${stored} FROM ${action} WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
     actionsOf: `SELECT ${stored} FROM ${action} WHERE task_id = $1 AND task_id IS NOT NULL AND seq < $2
       ORDER BY seq DESC LIMIT $3`,

@@ -3,7 +3,7 @@ import { inClear } from "../codec.ts";
 import { actionTable, pausedToolTable } from "../tables/tables.ts";
 import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
 import { summedByTool, type QueueLength } from "../queue-length.ts";
-import { columnsOf, integer, integerOrNull, oneOf, textOrStored, type Row } from "../row.ts";
+import { columnsOf, integer, integerOrNull, oneOf, text, textOrStored, type Row } from "../row.ts";
 import { storedOrNull, toStored } from "../stored-text.ts";
 import { adminStatements, type AdminStatements } from "./admin-sql.ts";
 import type { Database, SqlValue } from "./database.ts";
@@ -11,6 +11,7 @@ import type { Names } from "./names.ts";
 import { behindAllTexts, readableTasks } from "./read-task.ts";
 
 const toolAt = columnsOf(["tool"]);
+const keyAt = columnsOf(["key"]);
 
 const lengthAt = columnsOf(["tool", "state", "tasks", "since"]);
 const states = { ready: true, parked: true } as const;
@@ -80,6 +81,11 @@ export class PostgresAdmin implements AdminStore {
         ? await database.read(this.#sql.actions, [last, limit])
         : await database.read(this.#sql.actionsOf, [toStored(taskId), last, limit]);
     return rows.map((row) => actionTable.read("", row, inClear));
+  }
+
+  async failedKeys(taskId: string, limit: number): Promise<readonly string[]> {
+    const rows = await this.#open().database.read(this.#sql.failedKeys, [toStored(taskId), limit]);
+    return rows.map((row) => text(row, keyAt.key));
   }
 
   async paused(): Promise<readonly PausedTool[]> {

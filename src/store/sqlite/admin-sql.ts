@@ -51,6 +51,8 @@ export const countParked = `
   SELECT count(*) AS count, NULL AS since FROM (
     SELECT 1 FROM task INDEXED BY task_parked WHERE ${isWaiting} AND method = ? AND tool = ? LIMIT ? + 0)`;
 
+export const selectFailedKeys = "SELECT key FROM journal WHERE task_id = ? AND error IS NOT NULL LIMIT ? + 0";
+
 export const selectActions = `
   SELECT ${actionTable.list()} FROM action WHERE seq < ? ORDER BY seq DESC LIMIT ? + 0`;
 export const selectActionsOf = `

@@ -3,7 +3,7 @@ import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { inClear } from "../codec.ts";
 import { actionTable, actionsKeptMs, pausedToolTable } from "../tables/tables.ts";
 import type { EndedAs, PausedTool, TaskRange } from "../admin-store.ts";
-import { columnsOf, integer, textOrStored } from "../row.ts";
+import { columnsOf, integer, text, textOrStored } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { TableWrite } from "../table-write.ts";
 import * as sql from "./admin-sql.ts";
@@ -12,6 +12,7 @@ import type { RowStatement, Statements } from "./statements.ts";
 
 const countAt = columnsOf(["count"]);
 const toolAt = columnsOf(["tool"]);
+const keyAt = columnsOf(["key"]);
 
 interface RangeStatements {
   readonly tasks: RowStatement;
@@ -59,6 +60,10 @@ export class SqliteAdmin {
         ? this.#sql.all(sql.selectActions, last, limit)
         : this.#sql.all(sql.selectActionsOf, toStored(taskId), last, limit);
     return rows.map((row) => actionTable.read("", row, inClear));
+  }
+
+  failedKeys(taskId: string, limit: number): string[] {
+    return this.#sql.all(sql.selectFailedKeys, toStored(taskId), limit).map((row) => text(row, keyAt.key));
   }
 
   paused(): PausedTool[] {

@@ -173,6 +173,7 @@ export class StoreOnSqlite implements TaskStore {
       return lengthsInTurns(() => this.#read(() => lengths.next()));
     },
     actions: (taskId, before, limit) => this.#read(({ admin }) => admin.actions(taskId, before, limit)),
+    failedKeys: (taskId, limit) => this.#readTask(taskId, ({ admin }) => admin.failedKeys(taskId, limit)),
     paused: () => this.#read(({ admin }) => admin.paused()),
   };
 

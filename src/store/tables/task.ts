@@ -7,6 +7,7 @@
  */
 
 import type { AttemptEnd, TaskAttempt } from "../../task/attempts.ts";
+import { waitReasons } from "../../task/journal.ts";
 import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
 import {
   generations,
@@ -17,7 +18,6 @@ import {
   type Retrieval,
   type TaskRecord,
   taskMethods,
-  waitReasons,
 } from "../../task/record.ts";
 import { DecryptionError, isSealed } from "../../task/stored-text.ts";
 import { inClear, type Codec, type Place } from "../codec.ts";

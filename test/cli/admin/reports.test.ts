@@ -137,6 +137,7 @@ const details: TaskDetails = {
     },
   ],
   timelineIsCut: false,
+  timelineSummary: { entries: 2, failed: 0, open: 0 },
   questions: [
     {
       key: "again",

@@ -202,6 +202,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "admin.countChildren": [id(180), limit],
   "admin.countEnded": ["tool-3", "error", limit],
   "admin.endedTools": [],
+  "admin.failedKeys": ["task-1", 10],
   "admin.queues": [5],
   "admin.actions": [Number.MAX_SAFE_INTEGER, limit],
   "admin.actionsOf": [id(180), Number.MAX_SAFE_INTEGER, limit],

@@ -141,6 +141,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   upsertJournal: [],
   selectEnded: ["task INDEX task_ended_as (tool=? AND state=? AND outcome_kind=? AND id<?)"],
   countEnded: ["task INDEX task_ended_as (tool=? AND state=? AND outcome_kind=?)"],
+  selectFailedKeys: ["journal PRIMARY KEY (task_id=?)"],
   selectEndedTool: ["task INDEX task_ended_as (tool>?)"],
   selectAll: ["task PRIMARY KEY (id<?)"],
   selectOpen: ["task INDEX task_unfinished (id<?)"],

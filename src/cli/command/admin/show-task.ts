@@ -8,8 +8,8 @@ import type {
   TaskDelivery,
   TaskDetails,
   TaskSummary,
-  TimelineEntry,
 } from "../../../admin/admin.ts";
+import type { TimelineEntry } from "../../../admin/timeline-shapes.ts";
 import { isJsonObject } from "../../../generation/message.ts";
 import type { Column } from "../../output/fitted-table.ts";
 import { notedTable } from "../../output/noted-table.ts";
@@ -39,7 +39,10 @@ const headIndent = 12;
 export function taskReport(task: TaskDetails, now: number, cells: number | undefined): string {
   const { attempts, timeline, timelineIsCut, questions, children, outcome, log, output } = task;
   const { deliveries, actions } = task;
-  const more = timelineIsCut ? "  … and more\n" : "";
+  const { entries, failed, open } = task.timelineSummary;
+  const more = timelineIsCut
+    ? `  ${timeline.length} of ${entries} entries are shown: those that failed (${failed}) or have not ended (${open}), and the newest.\n`
+    : "";
   const parts: readonly (readonly [title: string, text: string])[] = [
     [
       "Attempts",

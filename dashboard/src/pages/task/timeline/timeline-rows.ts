@@ -1,4 +1,5 @@
-import type { TaskDetails, TimelineEntry } from "../../../../../src/admin/admin.ts";
+import type { TaskDetails } from "../../../../../src/admin/admin.ts";
+import type { TimelineEntry } from "../../../../../src/admin/timeline-shapes.ts";
 
 type Attempt = TaskDetails["attempts"][number];
 type Delivery = TaskDetails["deliveries"][number];

@@ -16,6 +16,7 @@ const kindNames: Readonly<Record<RowKind, string>> = {
   sleep: "sleep",
   call: "call",
   event: "event",
+  artifact: "artifact",
   webhook: "webhook",
   cancel: "cancel",
 };
@@ -57,9 +58,14 @@ export function Timeline({ task }: { readonly task: TaskDetails }): JSX.Element 
           </tbody>
         </table>
       </div>
-      {task.timelineIsCut && <p class="faint">Only the first {task.timeline.length} entries are shown.</p>}
+      {task.timelineIsCut && <p class="faint">{cutText(task)}</p>}
     </>
   );
+}
+
+function cutText({ timeline, timelineSummary: { entries, failed, open } }: TaskDetails): string {
+  const [shown, all] = [timeline.length.toLocaleString(), entries.toLocaleString()];
+  return `${shown} of ${all} entries are shown: those that failed (${failed.toLocaleString()}) or have not ended (${open.toLocaleString()}), and the newest.`;
 }
 
 function Ticks({ axis }: { readonly axis: Axis }): JSX.Element {
