@@ -45,9 +45,12 @@ export type {
   CallOptions,
   ListOptions,
   ReadOptions,
+  SaveOptions,
   TaskClient,
 } from "./client/task-client.ts";
 export { TaskClientError, type TaskClientErrorCode } from "./client/task-client-error.ts";
+export type { TaskArtifact } from "./client/artifact/list-artifacts.ts";
+export type { SavedArtifact } from "./client/artifact/save-artifact.ts";
 export type { LinesOptions, TaskHandle, WaitOptions } from "./client/task/task-handle.ts";
 export type { LogLine, OutputPart } from "./client/task/task-lines.ts";
 export type { TaskReference } from "./client/task/task-reference.ts";

@@ -1,5 +1,4 @@
 import { ConnectedClient } from "./connected-client.ts";
-import type { ReadResourceResult } from "@modelcontextprotocol/client";
 import { generationAt, type WireGenerationName } from "../generation/generations.ts";
 import type { JsonObject } from "../generation/message.ts";
 import { plainReply } from "./call/read.ts";
@@ -34,7 +33,6 @@ import type { Receiver } from "./session/receiver/receiver.ts";
 import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
 import { setSdkQuestionHandlers } from "./question/sdk-question-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
-import { readReply } from "./reply/reply.ts";
 import { ReadableLists } from "./reply/readable-lists.ts";
 import { TaskClientError } from "./task-client-error.ts";
 
@@ -170,8 +168,7 @@ export async function connectWith(
     progress,
     handles: store,
     onError,
-    readText: async (uri, until) =>
-      readReply(await plainReply((how) => sdk.readResource({ uri }, how), until), textOf),
+    readPlainly: async (uri, until) => plainReply((how) => sdk.readResource({ uri }, how), until),
     requester,
     reconnect:
       renegotiates && isNegotiable(server, options)
@@ -202,10 +199,6 @@ interface LoadedReceiver {
   readonly Receiver: typeof Receiver;
   readonly receiving: LoadedReceiving;
   readonly runtime: SharedRuntime;
-}
-
-function textOf({ contents }: ReadResourceResult): string {
-  return contents.map((content) => ("text" in content ? content.text : "")).join("\n");
 }
 
 function toError(error: unknown): Error {

@@ -5,13 +5,21 @@ import type {
   GetPromptResult,
   RequestOptions,
 } from "@modelcontextprotocol/client";
+import type { SavedArtifact } from "./artifact/save-artifact.ts";
 import { plainRead, readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
 import type { ProgressTokens } from "./call/progress-tokens.ts";
 import type { ClientClock } from "./clock.ts";
 import type { StoredCall, HandleStore } from "./handles/handle-store.ts";
 import { failureOf } from "./client-events.ts";
 import type { UserCallbacks } from "./question/ask-user.ts";
-import type { TaskClient, CallAndWaitOptions, CallOptions, ListOptions, ReadOptions } from "./task-client.ts";
+import type {
+  TaskClient,
+  CallAndWaitOptions,
+  CallOptions,
+  ListOptions,
+  ReadOptions,
+  SaveOptions,
+} from "./task-client.ts";
 import type { Reply } from "./reply/reply.ts";
 import { problemsOf } from "./reply/readable-lists.ts";
 import { Renegotiation, type Reconnect } from "./renegotiation.ts";
@@ -31,7 +39,7 @@ import type { TaskReference } from "./task/task-reference.ts";
 import type { KnownTask, TaskOrigin } from "./task/task-watch.ts";
 import { TaskRequests } from "./task/task-requests.ts";
 import { TaskWatches } from "./task/task-watches.ts";
-import { assertWait, withWaitLimit } from "./task/wait-limit.ts";
+import { assertWait, WaitLimit, withWaitLimit } from "./task/wait-limit.ts";
 import type { RawRequester } from "./transport/raw-requester.ts";
 import { WatchedHandle, type HandleOptions, type HandleServices } from "./task/watched-handle.ts";
 
@@ -52,7 +60,8 @@ interface ConnectedClientOptions {
   /** Called with errors that fail no call or wait. */
   readonly onError: (error: unknown) => void;
   /** Reads the text of a resource. */
-  readonly readText: (uri: string, signal: AbortSignal) => Promise<Reply<string>>;
+  /** Reads a resource by a request, which is sent once. */
+  readonly readPlainly: (uri: string, signal: AbortSignal) => Promise<Reply<ReadResourceResult>>;
   /** When it ends, all waits end. */
   readonly requester: RawRequester;
   /** Connects again, by a client that does not do so itself. Left out if the caller or the transport allows one revision only. */
@@ -80,7 +89,8 @@ export class ConnectedClient implements TaskClient {
   readonly #era: Renegotiation;
 
   constructor(options: ConnectedClientOptions) {
-    const { sdk, server, protocol, clock, callbacks, pollFloorMs, requester, readText, progress } = options;
+    const { sdk, server, protocol, clock, callbacks, pollFloorMs, requester, readPlainly, progress } =
+      options;
     this.sdk = sdk;
     this.#options = options;
     const background = new BackgroundWork(options.onError);
@@ -106,7 +116,7 @@ export class ConnectedClient implements TaskClient {
     this.#watches = new TaskWatches({ polling, callbacks, journal, background }, (taskId) =>
       progress.taskEnded(taskId),
     );
-    const requests = new TaskRequests({ protocol, clock, events, background, readText });
+    const requests = new TaskRequests({ protocol, clock, events, background, readPlainly });
     const { unreachableTimeoutMs } = options.limits;
     this.#handleServices = { clock, journal, background, requests, limits: { unreachableTimeoutMs } };
     this.#calls = new ToolCalls({
@@ -236,6 +246,31 @@ export class ConnectedClient implements TaskClient {
         client === this ? readInTask(read, this.#reads, limited) : client.readResource(uri, limited),
       limited.signal,
     );
+  }
+
+  async saveArtifact(uri: string, path: string, options: SaveOptions = {}): Promise<SavedArtifact> {
+    assertWait(options);
+    const { clock, readPlainly } = this.#options;
+    const { saveArtifact } = await import("./artifact/save-artifact.ts");
+    const limited = this.#limited(options);
+    const limit = new WaitLimit(limited, clock);
+    const reader = {
+      clock,
+      readResource: readPlainly,
+      onTrouble: limit.onTrouble,
+      onProgress: options.onProgress,
+    };
+    try {
+      return await this.#era.with(
+        async (client) =>
+          client === this
+            ? saveArtifact(uri, path, reader, limit.or(this.#background.closing))
+            : client.saveArtifact(uri, path, limited),
+        limited.signal,
+      );
+    } finally {
+      limit.clear();
+    }
   }
 
   async getPrompt(

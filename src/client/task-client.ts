@@ -9,6 +9,7 @@ import type {
   ResourceTemplateType,
   Tool,
 } from "@modelcontextprotocol/client";
+import type { SavedArtifact } from "./artifact/save-artifact.ts";
 import type { PendingCall } from "./call/pending-call.ts";
 import type { ListedTask, TaskPage } from "./task/listed-task.ts";
 import type { RemoteTask } from "./task/remote-task.ts";
@@ -66,6 +67,12 @@ export interface ReadOptions extends WaitOptions, Pick<CallOptions, "ttlMs" | "d
 export interface ListOptions extends Omit<WaitOptions, "pollIntervalMs"> {
   /** The `nextCursor` of the previous page; left out for the first page. */
   readonly cursor?: string | undefined;
+}
+
+/** Options of `saveArtifact`. */
+export interface SaveOptions extends Omit<WaitOptions, "pollIntervalMs"> {
+  /** Called with the bytes that are saved so far, and those of the whole artifact. */
+  readonly onProgress?: (saved: number, size: number) => void;
 }
 
 /** A connection to one server. See `connect`. */
@@ -135,6 +142,18 @@ export interface TaskClient {
    * ```
    */
   readResource(uri: string, options?: ReadOptions): Promise<ReadResourceResult>;
+  /**
+   * Saves a file that a task has made (an artifact of a Holdfast server) under this path, and replaces what is there. `uri` is that of the
+   * link in the result, or from `handle.artifacts()`. Reads it in parts, in little memory, through restarts of the server. If it is stopped,
+   * `path` with the ending `.part` has what was saved, and the next call goes on from there. The file has the hash that the server names,
+   * otherwise this rejects with `protocol`.
+   *
+   * ```ts
+   * for (const block of result.content)
+   *   if (block.type === "resource_link") await client.saveArtifact(block.uri, join("reports", basename(block.name)));
+   * ```
+   */
+  saveArtifact(uri: string, path: string, options?: SaveOptions): Promise<SavedArtifact>;
   /**
    * Gets a prompt, in the same way.
    *

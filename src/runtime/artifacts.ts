@@ -44,7 +44,7 @@ function artifactIn({ key: name, value, doneAt }: JournalHead & JournalEnd): Art
   return { ...(JSON.parse(value) as StoredArtifact), name, at: doneAt };
 }
 
-/** At most so many of its bytes from `from` on. Rejects with `invalid_params` where it has ended before, and with `task_unreadable`. */
+/** At most so many of its bytes from `from` on; none where it has ended before. Rejects with `task_unreadable`. */
 export async function readArtifact(
   store: Reads,
   id: string,
@@ -53,9 +53,7 @@ export async function readArtifact(
   most: number,
 ): Promise<ArtifactPart> {
   const { name, bytes, pieceBytes } = artifact;
-  if (from > bytes)
-    throw new HoldfastError("invalid_params", `Artifact ${JSON.stringify(name)} has only ${bytes} bytes.`);
-  const end = Math.min(bytes, from + most);
+  const end = Math.max(from, Math.min(bytes, from + most));
   const data = Buffer.allocUnsafe(end - from);
   for (let at = from; at < end;) {
     const seq = Math.floor(at / pieceBytes);

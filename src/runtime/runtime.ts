@@ -204,7 +204,7 @@ export interface Runtime {
   artifacts(id: string, requestor: Requestor): Promise<readonly Artifact[]>;
   /**
    * The bytes of an artifact from `from` on, at most `most`; undefined if the task has none of this name. Rejects with `invalid_params` if it
-   * ends before, or is larger than a read may be and was not asked for in parts.
+   * is larger than a read may be and was not asked for in parts.
    */
   artifact(id: string, requestor: Requestor, range: ArtifactRange): Promise<ArtifactPart | undefined>;
   /**

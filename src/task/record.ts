@@ -272,10 +272,7 @@ export const generations = {
   },
 } as const satisfies Readonly<Record<string, Generation>>;
 
-/**
- * One wire form of tasks. `plain` is for callers without task support, and `child` for tasks that other tasks made, which requestors do not
- * see.
- */
+/** One wire form of tasks, `plain` or `child`: see `generations`. */
 export type GenerationName = keyof typeof generations;
 
 export const generationNames = Object.keys(generations) as readonly GenerationName[];

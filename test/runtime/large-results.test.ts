@@ -36,7 +36,7 @@ async function resultOf(setup: Setup): Promise<{ readonly result: unknown; reado
 }
 
 test("a result above the limit fails with an error that names the limit and the option", async () => {
-  const setup: Setup = { tools: { work: async () => long as never }, options };
+  const setup: Setup = { tools: { work: async () => long }, options };
   const process = await Process.started(setup);
   const { outcome } = await process.ended(await process.callId("work"));
   expect(JSON.parse(outcome?.body ?? "")).toMatchObject({

@@ -8,7 +8,7 @@ import type { Context, WaitingOptions } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { PromptJson, PromptsJson } from "../output/base-json-shapes.ts";
-import { saveContent, type ReadLink, type SavedContent } from "../output/save-content.ts";
+import { linksOf, saveContent, type Links, type SavedContent } from "../output/save-content.ts";
 import { SaveFolder } from "../output/save-folder.ts";
 import { hanging } from "../output/wrapped.ts";
 import { showContent } from "../output/show-content.ts";
@@ -83,8 +83,7 @@ export async function prompt(context: Context, command: PromptCommand): Promise<
     terminal.display.about(undefined);
     const result = await client.getPrompt(name, args, { signal });
     terminal.display.end();
-    const readLink: ReadLink = async (uri) => client.readResource(uri, { signal });
-    const messages = await messagesOf(result, folder, readLink);
+    const messages = await messagesOf(result, folder, linksOf(client, signal));
     if (output.json) {
       const saved = folder && { saved: messages.flatMap((message) => message.saved) };
       const document: PromptJson = { server: asked.shown, prompt: name, result, ...saved };
@@ -130,14 +129,14 @@ interface Message extends SavedContent {
 async function messagesOf(
   { messages }: GetPromptResult,
   folder: SaveFolder | undefined,
-  readLink: ReadLink,
+  links: Links,
 ): Promise<readonly Message[]> {
   const all: Message[] = [];
   for (const { role, content } of messages) {
     const saved =
       folder === undefined
         ? { text: showContent({ content: [content] }), saved: [], problems: [] }
-        : await saveContent([content], folder, readLink);
+        : await saveContent([content], folder, links);
     all.push({ role, ...saved });
   }
   return all;

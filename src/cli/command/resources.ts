@@ -6,7 +6,7 @@ import { sizeText } from "../output/amounts.ts";
 import { fittedTable, type Column } from "../output/fitted-table.ts";
 import type { ReadJson, ResourcesJson } from "../output/base-json-shapes.ts";
 import type { Output } from "../output/output.ts";
-import { saveResource } from "../output/save-content.ts";
+import { isArtifact, linksOf, saveContent, saveResource } from "../output/save-content.ts";
 import { SaveFolder } from "../output/save-folder.ts";
 import { withNewline } from "../output/show-content.ts";
 import { resolveServer } from "../server/resolve-server.ts";
@@ -87,9 +87,16 @@ export async function read(context: Context, { server, uri, options }: ReadComma
   const { output, io } = context;
   const folder = await SaveFolder.open(options.save, io.cwd);
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
-    const result = await client.readResource(uri, { signal });
+    const links = linksOf(client, signal);
+    const isSaved = folder !== undefined && isArtifact(uri);
+    // An artifact may be too large to be read at once.
+    const result = isSaved ? { contents: [] } : await client.readResource(uri, { signal });
     terminal.display.end();
-    const files = folder && (await saveResource(result, folder));
+    const files =
+      folder &&
+      (await (isSaved
+        ? saveContent([{ type: "resource_link", uri, name: uri }], folder, links)
+        : saveResource(result, folder, links)));
     if (output.json) {
       const saved = files && { saved: files.saved };
       const document: ReadJson = { server: asked.shown, uri, result, ...saved };

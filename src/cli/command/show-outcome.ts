@@ -5,7 +5,7 @@ import { isExpiredError } from "../../task/outcome.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { Output } from "../output/output.ts";
 import { urlsToVisit } from "../output/url-elicitations.ts";
-import { saveContent, type SavedContent } from "../output/save-content.ts";
+import { linksOf, saveContent, type SavedContent } from "../output/save-content.ts";
 import type { SaveFolder } from "../output/save-folder.ts";
 import { showContent } from "../output/show-content.ts";
 import { showResultFor } from "../output/show-structured.ts";
@@ -47,7 +47,7 @@ async function savedFrom(
   { folder, session: { client, signal } }: ShowOptions,
 ): Promise<SavedContent | undefined> {
   if (folder === undefined) return undefined;
-  return saveContent(content, folder, async (uri) => client.readResource(uri, { signal }));
+  return saveContent(content, folder, linksOf(client, signal));
 }
 
 function savedJson(files: SavedContent | undefined): { readonly saved?: readonly string[] } {

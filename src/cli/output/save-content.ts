@@ -1,4 +1,7 @@
 import { isSpecType, type CallToolResult, type ReadResourceResult } from "@modelcontextprotocol/client";
+import type { SavedArtifact } from "../../client/artifact/save-artifact.ts";
+import type { TaskClient } from "../../client/task-client.ts";
+import { artifactResourceAt } from "../../generation/extensions.ts";
 import { describeCause } from "../../client/transport/describe-cause.ts";
 import { sizeText } from "./amounts.ts";
 import type { Saveable, SaveFolder } from "./save-folder.ts";
@@ -17,13 +20,32 @@ export interface SavedContent {
   readonly problems: readonly string[];
 }
 
-export type ReadLink = (uri: string) => Promise<ReadResourceResult>;
+/** What reads the links in a result. */
+export interface Links {
+  readonly read: (uri: string) => Promise<ReadResourceResult>;
+  /** Saves an artifact of a task under this path, however large it is. */
+  readonly saveArtifact: (uri: string, path: string) => Promise<SavedArtifact>;
+}
+
+/** Links as a client reads them. */
+export function linksOf(client: TaskClient, signal: AbortSignal): Links {
+  return {
+    read: (uri) => client.readResource(uri, { signal }),
+    saveArtifact: (uri, path) => client.saveArtifact(uri, path, { signal }),
+  };
+}
+
+/** Whether it is the URI of a whole artifact. */
+export function isArtifact(uri: string): boolean {
+  const artifact = artifactResourceAt(uri);
+  return artifact !== undefined && artifact.name !== null && !uri.includes("?");
+}
 
 /** Saves all content that is not plain text, after reading links. Content that cannot be saved is described as without `--save`. */
 export async function saveContent(
   content: readonly unknown[],
   folder: SaveFolder,
-  readLink: ReadLink,
+  links: Links,
 ): Promise<SavedContent> {
   const saved: string[] = [];
   const problems: string[] = [];
@@ -34,10 +56,16 @@ export async function saveContent(
       continue;
     }
     try {
-      for (const part of await partsOf(block, readLink)) {
+      if (block.type === "resource_link" && isArtifact(block.uri)) {
+        const { path, line } = await savedArtifact(block, folder, links);
+        saved.push(path);
+        text += line;
+        continue;
+      }
+      for (const part of await partsOf(block, links)) {
         const path = await folder.save(part);
         saved.push(path);
-        text += savedLine(path, part);
+        text += savedLine(path, part.mimeType, Buffer.byteLength(part.content));
       }
     } catch (error) {
       const shown = block.type === "resource" ? `[resource ${block.resource.uri}]` : showBlock(block);
@@ -49,14 +77,30 @@ export async function saveContent(
 }
 
 /** Saves the contents of a resource. */
-export async function saveResource(result: ReadResourceResult, folder: SaveFolder): Promise<SavedContent> {
+export async function saveResource(
+  result: ReadResourceResult,
+  folder: SaveFolder,
+  links: Links,
+): Promise<SavedContent> {
   const blocks = result.contents.map((resource): Block => ({ type: "resource", resource }));
-  return saveContent(blocks, folder, async () => result);
+  return saveContent(blocks, folder, links);
+}
+
+async function savedArtifact(
+  { uri, name, mimeType: linkType }: Extract<Block, { type: "resource_link" }>,
+  folder: SaveFolder,
+  { saveArtifact }: Links,
+): Promise<{ readonly path: string; readonly line: string }> {
+  let [bytes, type]: [number, string | undefined] = [0, linkType];
+  const path = await folder.saveWith({ named: name, mimeType: linkType, kind: "artifact" }, async (to) => {
+    ({ bytes, mimeType: type = linkType } = await saveArtifact(uri, to));
+  });
+  return { path, line: savedLine(path, type, bytes) };
 }
 
 async function partsOf(
   block: Exclude<Block, { type: "text" }>,
-  readLink: ReadLink,
+  { read }: Links,
 ): Promise<readonly Saveable[]> {
   switch (block.type) {
     case "image":
@@ -65,7 +109,7 @@ async function partsOf(
     case "resource":
       return [ofResource(block.resource)];
     case "resource_link": {
-      const { contents } = await readLink(block.uri);
+      const { contents } = await read(block.uri);
       return contents.map((content) => ofResource(content, block.mimeType));
     }
   }
@@ -77,7 +121,7 @@ function ofResource(content: ResourceContent, linkType?: string): Saveable {
   return { kind: "resource", named: uri, mimeType, content: data };
 }
 
-function savedLine(path: string, { mimeType, content }: Saveable): string {
-  const facts = [mimeType, sizeText(Buffer.byteLength(content))].filter((fact) => fact !== undefined);
+function savedLine(path: string, mimeType: string | undefined, bytes: number): string {
+  const facts = [mimeType, sizeText(bytes)].filter((fact) => fact !== undefined);
   return `saved ${path} (${facts.join(", ")})\n`;
 }

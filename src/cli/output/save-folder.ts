@@ -3,13 +3,17 @@ import { join, resolve } from "node:path";
 import { UsageError } from "../errors.ts";
 
 /** The content of one file. */
-export interface Saveable {
+export interface Saveable extends Named {
+  readonly content: string | Uint8Array;
+}
+
+/** What a file gets its name from. */
+export interface Named {
   /** The server's name for it, or its URI. */
   readonly named?: string | undefined;
   readonly mimeType?: string | undefined;
   /** The name if the server gives none. */
   readonly kind: string;
-  readonly content: string | Uint8Array;
 }
 
 /** The folder of `--save`. */
@@ -35,13 +39,30 @@ export class SaveFolder {
   }
 
   /** Saves it under an unused name, and returns its path. */
-  async save({ named, mimeType, kind, content }: Saveable): Promise<string> {
+  async save({ content, ...named }: Saveable): Promise<string> {
+    return this.#saveAs(named, (path) => writeNew(path, content));
+  }
+
+  /** The same for a file that `write` puts in place of an empty one. */
+  async saveWith(named: Named, write: (path: string) => Promise<unknown>): Promise<string> {
+    return this.#saveAs(named, async (path) => {
+      await writeNew(path, "");
+      try {
+        await write(path);
+      } catch (error) {
+        await rm(path, { force: true }).catch(() => undefined);
+        throw error;
+      }
+    });
+  }
+
+  async #saveAs({ named, mimeType, kind }: Named, write: (path: string) => Promise<void>): Promise<string> {
     const { stem, ending } = fileName(named, mimeType, kind);
     for (let number = 1; ; number++) {
       const numbered = number === 1 ? stem : `${stem}-${number}`;
       const name = ending === "" ? numbered : `${numbered}.${ending}`;
       try {
-        await writeNew(join(this.#path, name), content);
+        await write(join(this.#path, name));
         return join(this.#given, name);
       } catch (error) {
         if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;

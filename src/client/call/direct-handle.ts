@@ -20,9 +20,10 @@ export function directHandle(result: CallToolResult, at: number): TaskHandle {
     async *updates() {
       yield task;
     },
-    // Without a task there is no log and no output.
+    // Without a task there is no log, no output and no artifact.
     async *logs() {},
     async *output() {},
+    artifacts: async () => [],
     result: async () => result,
     // Cancelling an ended task does nothing.
     cancel: async () => undefined,

@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { TaskArtifact } from "../artifact/list-artifacts.ts";
 import type { Trouble } from "./failures.ts";
 import type { RemoteTask } from "./remote-task.ts";
 import type { LogLine, OutputPart } from "./task-lines.ts";
@@ -59,6 +60,11 @@ export interface TaskHandle {
   logs(options?: LinesOptions): AsyncIterable<LogLine>;
   /** The task's output so far, then each new part, in the same way. */
   output(options?: LinesOptions): AsyncIterable<OutputPart>;
+  /**
+   * The files that the task has made, as far as they are complete. Only Holdfast servers have them: others reject with `rpc`. See
+   * `client.saveArtifact`.
+   */
+  artifacts(options?: WaitOptions): Promise<readonly TaskArtifact[]>;
   /**
    * Waits for the result, over HTTP also through restarts of the server and broken connections, until the task ends or the
    * options end the wait. Rejects with a `TaskClientError` such as `failed`, `cancelled` or `expired`.

@@ -1,8 +1,10 @@
+import type { ReadResourceResult } from "@modelcontextprotocol/client";
 import type { LineList } from "../../task/task-line.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientEvents } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
-import { isUnknown, type Reply, replyError } from "../reply/reply.ts";
+import { listArtifacts, type TaskArtifact } from "../artifact/list-artifacts.ts";
+import { isUnknown, readReply, type Reply, replyError } from "../reply/reply.ts";
 import { sendWithRetries } from "../reply/retry.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
@@ -13,8 +15,8 @@ interface TaskRequestServices {
   readonly clock: ClientClock;
   readonly events: ClientEvents;
   readonly background: BackgroundWork;
-  /** Reads the text of a resource. */
-  readonly readText: LineReader["readText"];
+  /** Reads a resource by a request, which is sent once. */
+  readonly readPlainly: (uri: string, signal: AbortSignal) => Promise<Reply<ReadResourceResult>>;
 }
 
 /** What callers request for their tasks, besides the polls of a wait. */
@@ -50,12 +52,32 @@ export class TaskRequests {
     how: Pick<LineReader, "follow" | "get" | "unreadable" | "onTrouble">,
     signal: AbortSignal,
   ): AsyncGenerator<Read, void, undefined> {
-    const { protocol, clock, background, readText, events } = this.#services;
+    const { protocol, clock, background, events } = this.#services;
+    const readText = (uri: string, until: AbortSignal): Promise<Reply<string>> => this.#readText(uri, until);
     const { followLines } = protocol;
     const run = (work: Promise<void>): void => background.run(work);
     const reader = { ...how, taskId, clock, readText, run, followLines, events };
     return readLines<Read>(list, reader, signal);
   }
+
+  /** The files that the task has made. See `listArtifacts`. */
+  artifacts(
+    taskId: string,
+    onTrouble: LineReader["onTrouble"],
+    signal: AbortSignal,
+  ): Promise<readonly TaskArtifact[]> {
+    const { clock } = this.#services;
+    const readText = (uri: string, until: AbortSignal): Promise<Reply<string>> => this.#readText(uri, until);
+    return listArtifacts(taskId, { clock, readText, onTrouble }, signal);
+  }
+
+  async #readText(uri: string, until: AbortSignal): Promise<Reply<string>> {
+    return readReply(await this.#services.readPlainly(uri, until), textOf);
+  }
+}
+
+function textOf({ contents }: ReadResourceResult): string {
+  return contents.map((content) => ("text" in content ? content.text : "")).join("\n");
 }
 
 export function unknownTask(reply: Reply<unknown>, taskId: string): TaskClientError {

@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { TaskArtifact } from "../artifact/list-artifacts.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
@@ -69,6 +70,19 @@ export class WatchedHandle implements TaskHandle {
   output(options: LinesOptions = {}): AsyncIterable<OutputPart> {
     assertWait(options);
     return this.#lines("output", options);
+  }
+
+  async artifacts(options: WaitOptions = {}): Promise<readonly TaskArtifact[]> {
+    assertWait(options);
+    const { clock, background, requests } = this.#services;
+    const limit = new WaitLimit({ ...this.#services.limits, ...options }, clock);
+    try {
+      return await requests.artifacts(this.taskId, limit.onTrouble, limit.or(background.closing));
+    } catch (error) {
+      return await this.#fail(error, options.signal);
+    } finally {
+      limit.clear();
+    }
   }
 
   async result(options: WaitOptions = {}): Promise<CallToolResult> {
