@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from "commander";
+import type { Command } from "commander";
 import { adminTaskStates, adminWaitReasons } from "../admin/task-state.ts";
 import type { ActionsOptions } from "./command/admin/actions.ts";
 import type { ManyTasksOptions } from "./command/admin/act-on-many.ts";
@@ -8,29 +8,15 @@ import type { ListTasksOptions } from "./command/admin/list-tasks.ts";
 import type { TopOptions } from "./command/admin/top.ts";
 import { selectionText } from "./command/admin/selection.ts";
 import { untilOf } from "./arguments/times.ts";
-import type { AdminOptions } from "./command/admin/with-admin.ts";
 import type { Context } from "./context.ts";
 import { addDataCareCommands } from "./data-care-program.ts";
 import type { ExitCode } from "./exit-code.ts";
-import { databaseForms } from "./common-options.ts";
+import { databaseForms, idForms, jsonHelp, placeForms } from "./common-options.ts";
+import { addOperationCommands, countOf } from "./command/admin/operation-commands.ts";
 import { UsageError } from "./errors.ts";
 
-export const placeForms =
-  "the server's SQLite file, sqlite:PATH, postgres://HOST/DATABASE, or the URL of its admin endpoint";
-const idForms = "the task's id, or the start of it";
-
 /** `holdfast admin STORE …`: lets operators read a store and act on its tasks. */
-export function addAdminCommands(program: Command, context: Context, end: (code: ExitCode) => void): void {
-  const admin = program
-    .command("admin")
-    .usage("<store> <command> [options]")
-    .description("inspect and manage a server's tasks")
-    .argument("[store]", placeForms)
-    .allowExcessArguments()
-    .action(() => {
-      throw new UsageError(`Give a command after the store: ${[...adminActions(program)].join(", ")}.`);
-    });
-
+export function addAdminCommands(admin: Command, context: Context, end: (code: ExitCode) => void): void {
   /** On the command line, the store comes before the command (`moveActionFirst`). */
   const command = (name: string, description: string, storeForms = placeForms): Command =>
     admin
@@ -39,7 +25,7 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
       .configureHelp({ commandUsage: usage })
       .allowExcessArguments(false)
       .argument("<store>", storeForms)
-      .option("--json", "print JSON; docs/cli.md describes it");
+      .option("--json", jsonHelp);
   const acting = (name: string, description: string): Command =>
     command(name, description).option(
       "--as <name>",
@@ -47,29 +33,16 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
     );
 
   selecting(command("list", "list tasks, newest first"))
-    .option("--limit <count>", "list at most this many", count, 50)
+    .option("--limit <count>", "list at most this many", countOf, 50)
     .option("--after <id>", "only tasks older than this one")
     .action(async (place: string, options: ListTasksOptions) =>
       end(await (await import("./command/admin/list-tasks.ts")).listTasks(context, { place, options })),
     );
-  command("show", "show one task: its attempts, steps, questions, outcome, log and output")
-    .argument("<id>", idForms)
-    .action(async (place: string, id: string) =>
-      end(await (await import("./command/admin/show-task.ts")).showTask(context, { place, id })),
-    );
-  command("counts", "count the tasks of each tool").action(async (place: string) =>
-    end(await (await import("./command/admin/counts.ts")).counts(context, { place })),
-  );
-  command("failures", "show why tasks of a tool failed, most frequent reason first")
-    .argument("<tool>", "the tool's name")
-    .option("--limit <count>", "how many of the most recent failures to look at", count)
-    .action(async (place: string, tool: string, { limit }: { readonly limit?: number }) =>
-      end(await (await import("./command/admin/failures.ts")).failures(context, { place, tool, limit })),
-    );
+  addOperationCommands((name, words, isAct) => (isAct ? acting : command)(name, words), context, end);
   command("actions", "list operators' actions, newest first")
     .option("--task <id>", "only actions on this task")
-    .option("--before <number>", "only actions before this number", count)
-    .option("--limit <count>", "list at most this many", count, 50)
+    .option("--before <number>", "only actions before this number", countOf)
+    .option("--limit <count>", "list at most this many", countOf, 50)
     .action(async (place: string, options: ActionsOptions) =>
       end(await (await import("./command/admin/actions.ts")).actions(context, { place, options })),
     );
@@ -173,36 +146,9 @@ export function addAdminCommands(program: Command, context: Context, end: (code:
       );
     });
 
-  for (const what of ["pause", "resume"] as const) {
-    const description =
-      what === "pause" ? "stop starting a tool's tasks" : "start a paused tool's tasks again";
-    acting(what, description)
-      .argument("<tool>", "the tool's name")
-      .action(async (place: string, tool: string, options: AdminOptions) =>
-        end(
-          await (
-            await import("./command/admin/pause.ts")
-          ).pauseOrResume(context, { place, tool, what, options }),
-        ),
-      );
-  }
-  command("webhooks", "count each webhook's undelivered messages").action(async (place: string) =>
-    end(await (await import("./command/admin/webhooks.ts")).webhooks(context, { place })),
-  );
-  acting("resend", "resend a webhook's messages that could not be delivered")
-    .argument("<webhook>", "the webhook's name")
-    .action(async (place: string, webhook: string, options: AdminOptions) =>
-      end(await (await import("./command/admin/webhooks.ts")).resend(context, { place, webhook, options })),
-    );
   const ofDatabase = (name: string, description: string): Command =>
     command(name, description, databaseForms);
   addDataCareCommands({ command: ofDatabase, selecting }, context, end);
-}
-
-/** The names of the commands that come after a store. */
-export function adminActions(program: Command): ReadonlySet<string> {
-  const admin = program.commands.find((command) => command.name() === "admin");
-  return new Set(admin?.commands.map((command) => command.name()));
 }
 
 function usage(command: Command): string {
@@ -235,7 +181,7 @@ function selecting(command: Command): Command {
 function selectingMany(command: Command): Command {
   return selecting(command)
     .option("--all", "act on all selected tasks, newest first")
-    .option("--limit <count>", "with --all: act on at most this many", count)
+    .option("--limit <count>", "with --all: act on at most this many", countOf)
     .option("--dry-run", "with --all: count the tasks and change nothing")
     .option("--yes", "with --all: skip the confirmation");
 }
@@ -253,13 +199,6 @@ function oneTask(id: string | undefined, options: ManyTasksOptions): string | un
 
 function many(command: Command): Command {
   return selectingMany(command.argument("[id]", `${idForms}; or --all`));
-}
-
-function count(text: string): number {
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 1)
-    throw new InvalidArgumentError("It must be a whole number, 1 or more.");
-  return number;
 }
 
 function collect(text: string, before: readonly string[] = []): readonly string[] {

@@ -4,6 +4,10 @@ export const serverForms = "a URL, a command line in quotes, or a name from a co
 
 export const databaseForms = "the server's SQLite file, sqlite:PATH, or postgres://HOST/DATABASE";
 
+export const placeForms = `${databaseForms.replace(", or postgres", ", postgres")}, or the URL of its admin endpoint`;
+
+export const idForms = "the task's id, or the start of it";
+
 export const pairForms =
   "key=value, converted by the tool's schema, key:=json, or key=@file; repeat a key to make a list";
 

@@ -150,6 +150,13 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   "admin actions": [
     { line: "holdfast admin tasks.db actions --task 01a200", does: "lists who did what to the task" },
   ],
+  "admin activity": [
+    {
+      line: "holdfast admin tasks.db activity --minutes 15",
+      does: "counts what ended, by tool, and refusals",
+    },
+  ],
+  "admin nodes": [{ line: "holdfast admin tasks.db nodes", does: "prints a line for each process" }],
   "admin top": [{ line: "holdfast admin tasks.db top", does: "shows live counts until you press q" }],
   "admin answer": [
     {

@@ -4,8 +4,7 @@ import { startPage } from "./help-layout.ts";
 import { askedByShells } from "./completion/scripts.ts";
 import { exitCodes, type ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
-import { makeProgram } from "./program.ts";
-import { adminActions } from "./admin-program.ts";
+import { adminActions, makeProgram } from "./program.ts";
 import { BrokenPipe, Output } from "./output/output.ts";
 import { reportFailure } from "./output/report-failure.ts";
 import { State } from "./state/state.ts";
@@ -22,7 +21,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     return exitCodes.done;
   }
   const context = { io, output, state: new State(io) };
-  const program = makeProgram(context, (code) => (exitCode = code));
+  const program = await makeProgram(context, (code) => (exitCode = code), argv);
   try {
     if (argv[0] === askedByShells) {
       const { completeWords } = await import("./command/completion.ts");

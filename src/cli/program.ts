@@ -4,12 +4,12 @@ import {
   databaseForms,
   jsonHelp,
   pairForms,
+  placeForms,
   serverCommand as command,
   saveOption,
   serverForms,
   timeoutOption,
 } from "./common-options.ts";
-import { addAdminCommands, placeForms } from "./admin-program.ts";
 import { restoreId } from "./arguments/rewrite-argv.ts";
 import { packageVersion } from "../task/package.ts";
 import type { AnswerOptions } from "./command/answer.ts";
@@ -24,15 +24,21 @@ import type { LogsOptions } from "./command/logs.ts";
 import type { OutcomeOptions } from "./command/watch.ts";
 import { shells, type Shell } from "./completion/scripts.ts";
 import type { Context, ServerOptions } from "./context.ts";
+import { UsageError } from "./errors.ts";
 import type { ExitCode } from "./exit-code.ts";
 import type { DashboardCommandOptions } from "./command/dashboard.ts";
 
 const taskForms = "the task's id or the start of it, its number in the last list, or last";
 
 /**
- * The commands and their options. Calls `end` with the exit code. Loads each command when it runs, so that help and completions are fast.
+ * The commands and their options, for what was typed. Calls `end` with the exit code. Loads each command when it runs, and those of `admin`,
+ * which come from a table, when they are asked for, so that help and completions are fast.
  */
-export function makeProgram(context: Context, end: (code: ExitCode) => void): Command {
+export async function makeProgram(
+  context: Context,
+  end: (code: ExitCode) => void,
+  words: readonly string[],
+): Promise<Command> {
   const { stdout, stderr } = context.io;
   const program = new Command("holdfast")
     .description("Runs, watches, answers and cancels tasks of any MCP server.")
@@ -120,7 +126,17 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     .action(async (id: string) => end(await (await import("./command/forget.ts")).forget(context, { id })));
 
   addBaseCommands(program, context, end);
-  addAdminCommands(program, context, end);
+  const admin = program
+    .command("admin")
+    .usage("<store> <command> [options]")
+    .description("inspect and manage a server's tasks")
+    .argument("[store]", placeForms)
+    .allowExcessArguments()
+    .action(() => {
+      throw new UsageError(`Give a command after the store: ${[...adminActions(program)].join(", ")}.`);
+    });
+  if (words.some((word) => /\badmin\b/.test(word)))
+    (await import("./admin-program.ts")).addAdminCommands(admin, context, end);
   addDashboardCommand(program, context, end);
   addAccessCommands(program, context, end);
 
@@ -185,6 +201,12 @@ export function makeProgram(context: Context, end: (code: ExitCode) => void): Co
     );
   layOutHelp(program, stdout.isTTY ? stdout.columns : undefined);
   return program;
+}
+
+/** The names of the commands of `admin`, which come after a store. */
+export function adminActions(program: Command): ReadonlySet<string> {
+  const admin = program.commands.find((each) => each.name() === "admin");
+  return new Set(admin?.commands.map((each) => each.name()));
 }
 
 /** `holdfast dashboard STORE`. */

@@ -1,18 +1,18 @@
 import type { Command } from "commander";
 import { split } from "shlex";
 import { expect, it } from "vitest";
-import { adminActions } from "../../src/cli/admin-program.ts";
 import { moveActionFirst, moveServerFirst } from "../../src/cli/arguments/rewrite-argv.ts";
 import type { Context } from "../../src/cli/context.ts";
 import { examples, firstCommands } from "../../src/cli/help-layout.ts";
-import { makeProgram } from "../../src/cli/program.ts";
+import { adminActions, makeProgram } from "../../src/cli/program.ts";
 import { Pty } from "./terminal/pty.ts";
 import { runMain } from "./run-main.ts";
 
 /** The commands, none of which does anything but note that it was asked for. */
-function program(ran: (path: string) => void = () => undefined): Command {
+async function program(ran: (path: string) => void = () => undefined): Promise<Command> {
   const io = { stdout: { write: () => true }, stderr: { write: () => true } };
-  const made = makeProgram({ io, output: { json: true } } as unknown as Context, () => undefined);
+  const context = { io, output: { json: true } } as unknown as Context;
+  const made = await makeProgram(context, () => undefined, ["admin"]);
   for (const [path, command] of commandsOf(made)) command.action(() => ran(path));
   return made;
 }
@@ -25,7 +25,7 @@ function commandsOf(command: Command, path: readonly string[] = []): readonly (r
   });
 }
 
-const paths = commandsOf(program()).map(([path]) => path);
+const paths = commandsOf(await program()).map(([path]) => path);
 
 it.each(["", ...paths])("fits 80 columns: holdfast %s --help", async (path) => {
   for (const columns of [undefined, 80, 200]) {
@@ -38,8 +38,8 @@ it.each(["", ...paths])("fits 80 columns: holdfast %s --help", async (path) => {
   }
 });
 
-it("has examples for each command, and for no other", () => {
-  const toShow = commandsOf(program()).filter(
+it("has examples for each command, and for no other", async () => {
+  const toShow = commandsOf(await program()).filter(
     ([path, { commands }]) => path === "admin" || commands.length === 0,
   );
   expect(Object.keys(examples).toSorted()).toEqual(toShow.map(([path]) => path).toSorted());
@@ -50,7 +50,7 @@ it.each([
   ...firstCommands.map(({ line }) => [line, ""] as const),
 ])("has examples that are understood: %s", async (line, path) => {
   const ran: string[] = [];
-  const made = program((words) => ran.push(words));
+  const made = await program((words) => ran.push(words));
   const [name, ...argv] = split(line);
   expect(name).toBe("holdfast");
   await made.parseAsync(moveActionFirst(moveServerFirst(argv), adminActions(made)), { from: "user" });

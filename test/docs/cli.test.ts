@@ -10,7 +10,7 @@ const section = (title: string): string => page.split(/^#+ /m).find((text) => te
 const { stdin, stdout, stderr } = process;
 const io = { stdin, stdout, stderr, env: {}, cwd: "/", now: () => 0 };
 const context = { io, output: new Output(io, false), state: new State(io) };
-const { commands } = makeProgram(context, () => undefined);
+const { commands } = await makeProgram(context, () => undefined, ["admin"]);
 const all = commands.flatMap((command) => [command, ...command.commands]);
 
 it("lists every exit code", () => {

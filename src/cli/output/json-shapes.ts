@@ -1,13 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type {
-  AdminAction,
-  BulkAction,
-  BulkResult,
-  Counts,
-  FailureGroup,
-  TaskSummary,
-  WebhookBacklog,
-} from "../../admin/admin.ts";
+import type { AdminAction, BulkAction, BulkResult, Counts, TaskSummary } from "../../admin/admin.ts";
 import type { WireGenerationName } from "../../generation/generations.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -201,20 +193,9 @@ export interface ManyTasksJson extends BulkResult {
   readonly error?: string;
 }
 
-/** What `admin … failures --json` prints. */
-export interface FailuresJson {
-  readonly tool: string;
-  readonly failures: readonly FailureGroup[];
-}
-
 /** What `admin … actions --json` prints. */
 export interface ActionsJson {
   readonly actions: readonly AdminAction[];
-}
-
-/** What `admin … webhooks --json` prints. */
-export interface WebhooksJson {
-  readonly webhooks: readonly WebhookBacklog[];
 }
 
 /** What `admin … top --json` prints. */

@@ -14,7 +14,9 @@ const known = {
 };
 
 const io = { stdout: { write: () => true }, stderr: { write: () => true } };
-const program = makeProgram({ io, output: { json: true } } as unknown as Context, () => undefined);
+const program = await makeProgram({ io, output: { json: true } } as unknown as Context, () => undefined, [
+  "admin",
+]);
 
 it.each([
   ["holdfast ca", ["call", "cancel"]],

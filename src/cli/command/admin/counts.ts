@@ -1,9 +1,6 @@
 import type { Counts, ToolCounts } from "../../../admin/admin.ts";
-import type { Context } from "../../context.ts";
-import { exitCodes, type ExitCode } from "../../exit-code.ts";
 import { fittedTable, type Column } from "../../output/fitted-table.ts";
 import { timeText } from "../../output/times.ts";
-import { withAdmin } from "./with-admin.ts";
 
 const countColumns: readonly Column[] = [
   { title: "TOOL", least: 8 },
@@ -16,17 +13,6 @@ const countColumns: readonly Column[] = [
   { title: "CANCELLED", least: 9, isNumber: true },
   { title: "PAUSED BY", least: 6 },
 ];
-
-/** `holdfast admin STORE counts`: how many tasks each tool has. */
-export async function counts(context: Context, { place }: { readonly place: string }): Promise<ExitCode> {
-  const { output } = context;
-  return withAdmin(context, { place, options: {} }, async ({ admin }) => {
-    const counted = await admin.counts();
-    if (output.json) await output.printJson(counted);
-    else await output.print(countTable(counted, output.columns));
-    return exitCodes.done;
-  });
-}
 
 /** One line for each tool. */
 export function countTable({ tools, most }: Counts, cells: number | undefined): string {

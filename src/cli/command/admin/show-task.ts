@@ -1,7 +1,3 @@
-import type { Context } from "../../context.ts";
-import { exitCodes, type ExitCode } from "../../exit-code.ts";
-import { findTask } from "./find-task.ts";
-import { withAdmin } from "./with-admin.ts";
 import type {
   AdminWaitReason,
   ShownLine,
@@ -17,20 +13,6 @@ import { spanText, timeText } from "../../output/times.ts";
 import { wrapped } from "../../output/wrapped.ts";
 import { describeQuestion } from "../describe-question.ts";
 import { actionColumns, actionRow } from "./action-table.ts";
-
-/** `holdfast admin STORE show ID`: shows one task in full. */
-export async function showTask(
-  context: Context,
-  { place, id }: { readonly place: string; readonly id: string },
-): Promise<ExitCode> {
-  const { output } = context;
-  return withAdmin(context, { place, options: {} }, async ({ admin, now }) => {
-    const task = await admin.show(await findTask(admin, id));
-    if (output.json) await output.printJson(task);
-    else await output.print(taskReport(task, now(), output.columns));
-    return exitCodes.done;
-  });
-}
 
 /** The column of the head's texts. */
 const headIndent = 12;
