@@ -61,6 +61,7 @@ export class RegisteredDurableTool {
     // A handler that was not written for it does not run again where nothing has failed.
     const taskConfig = { park: false, ...settings, task: mode };
     const { handler, ...parts } = this.#partsOf(this.#made);
+    if (!this.#isDecided(this.#made)) process.emitWarning(undecided(name), "HoldfastWarning");
     const tool = tasks.tool(name, { ...parts, ...taskConfig }, handler) as DurableTool;
     this.#tool = tool;
     Object.defineProperty(this.#made, "enabled", { get: () => tool.enabled });
@@ -124,14 +125,28 @@ export class RegisteredDurableTool {
     );
   }
 
-  #partsOf(tool: Made) {
+  /** Whether its author has said what a crash does to a handler that has not used its task. */
+  #isDecided(tool: Made): boolean {
+    return this.#settings.onCrash !== undefined || this.#mayRepeat(tool);
+  }
+
+  #mayRepeat({ annotations }: Made): boolean {
     const { onCrash, park, retry } = this.#settings;
-    const { executor, annotations } = tool;
     const isRepeatable = annotations?.idempotentHint === true || annotations?.readOnlyHint === true;
-    const mayRepeat = isRepeatable || onCrash === "resume" || park === true || retry !== undefined;
+    return isRepeatable || onCrash === "resume" || park === true || retry !== undefined;
+  }
+
+  #partsOf(tool: Made) {
+    const { executor } = tool;
+    const mayRepeat = this.#mayRepeat(tool);
     const handler = toolHandler(this.#name, (args, ctx) => executor(args, ctx), mayRepeat);
     return { ...membersOf(tool), handler };
   }
+}
+
+/** Says what a crash does, and how to choose. */
+function undecided(name: string): string {
+  return `If the server stops or dies while the handler of tool "${name}" runs and has not used ctx.task, its task fails: nobody knows what the handler has done. To run it again from the top instead, set task: { onCrash: "resume" }, or mark the tool with idempotentHint or readOnlyHint. To keep it so, set task: { onCrash: "auto" }.`;
 }
 
 /** As the SDK makes a registration on any server. */
