@@ -11,7 +11,7 @@ import {
   storeFailed,
   transactionFailed,
 } from "./postgres-error.ts";
-import { PreparedStatements } from "./prepared-statements.ts";
+import { StatementNames } from "./statement-names.ts";
 import type { Servers } from "./servers.ts";
 
 /** A value for a statement: arrays become arrays of the database. */
@@ -56,7 +56,7 @@ export class Database implements Queries {
   readonly #pool: Pool;
   readonly #timeoutMs: number;
   readonly #options: DatabaseOptions;
-  readonly #statements = new PreparedStatements();
+  readonly #statements = new StatementNames();
   /** The connections whose servers took writes when they were asked. */
   #sessions = new WeakMap<PoolClient, Session>();
   /** How texts are stored. */
@@ -92,16 +92,21 @@ export class Database implements Queries {
     }
   }
 
+  /**
+   * Runs one statement as a transaction of its own, within the limits of transactions. Rejects with `LostCommit` if it is unknown whether it
+   * was committed.
+   */
+  async commit(sql: string, values: readonly SqlValue[]): Promise<void> {
+    const [client, session] = await this.#connect();
+    const transaction = this.#transaction(client, session, session.isDirect);
+    void transaction.query(sql, values);
+    await transaction.commit();
+  }
+
   /** Begins a transaction. Its `BEGIN` is sent with its first statements. */
   async begin(): Promise<Transaction> {
     try {
-      const [client, session] = await this.#connect();
-      return new Transaction({
-        client,
-        limits: session.isDirect ? "" : limits(this.#timeoutMs, "SET LOCAL"),
-        nameOf: (sql) => this.#nameOf(sql, session),
-        failed: (error) => this.#failed(error),
-      });
+      return this.#transaction(...(await this.#connect()));
     } catch (error) {
       throw storeFailed(error);
     }
@@ -126,6 +131,17 @@ export class Database implements Queries {
   /** Rows were written for so many commands: plans of statements may no longer fit. */
   wrote(commands: number): void {
     this.#statements.wrote(commands);
+  }
+
+  #transaction(client: PoolClient, session: Session, isOneStatement = false): Transaction {
+    return new Transaction({
+      client,
+      begin: isOneStatement
+        ? undefined
+        : beginWith(session.isDirect ? "" : limits(this.#timeoutMs, "SET LOCAL")),
+      nameOf: (sql) => this.#nameOf(sql, session),
+      failed: (error) => this.#failed(error),
+    });
   }
 
   #nameOf(sql: string, { prepares }: Session): string | undefined {
@@ -158,7 +174,10 @@ export class Database implements Queries {
     const { processID } = client as unknown as { readonly processID: number | null };
     const isDirect = pid !== undefined && pid === processID;
     const { limitsAll = false, prepares = isDirect } = this.#options;
-    if (isDirect && limitsAll) await client.query(limits(this.#timeoutMs, "SET"));
+    if (isDirect && limitsAll)
+      await client.query(
+        `${limits(this.#timeoutMs, "SET")}; SET default_transaction_isolation = 'read committed'`,
+      );
     return { isDirect: isDirect && limitsAll, prepares, generation: this.#statements.generation };
   }
 
@@ -174,6 +193,12 @@ export class Database implements Queries {
       );
     return true;
   }
+}
+
+/** A role or database may default to another level, at which statements do not see what others did while they waited for locks. */
+function beginWith(setLimits: string): string {
+  const begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+  return setLimits === "" ? begin : `${begin}; ${setLimits}`;
 }
 
 function limits(timeoutMs: number, set: "SET" | "SET LOCAL"): string {
@@ -202,8 +227,8 @@ export class LostCommit extends HoldfastError {
 
 interface TransactionSetup {
   readonly client: PoolClient;
-  /** The statements that limit its time; empty if its connection has these limits. */
-  readonly limits: string;
+  /** Undefined for a single statement, which is a transaction by itself. */
+  readonly begin: string | undefined;
   readonly nameOf: (sql: string) => string | undefined;
   /** Whether an error means that the connection is of no use any more. */
   readonly failed: (error: unknown) => boolean;
@@ -221,9 +246,7 @@ export class Transaction implements Queries {
   constructor(setup: TransactionSetup) {
     this.#setup = setup;
     this.#client = setup.client;
-    // A role or database may default to another level, at which statements do not see what others did while they waited for locks.
-    const begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
-    void this.#send(this.#client.query(setup.limits === "" ? begin : `${begin}; ${setup.limits}`));
+    if (setup.begin !== undefined) void this.#send(this.#client.query(setup.begin));
   }
 
   /** A failed statement also fails the commit, so it need not be awaited. */
@@ -244,13 +267,14 @@ export class Transaction implements Queries {
       if (notice.code !== successful) warning = notice;
     };
     this.#client.on("notice", onNotice);
-    const commit = this.#send(this.#client.query("COMMIT")).finally(() =>
-      this.#client.off("notice", onNotice),
-    );
+    const isOneStatement = this.#setup.begin === undefined;
+    const end = isOneStatement ? this.#sent.at(-1) : this.#send(this.#client.query("COMMIT"));
+    const commit = Promise.resolve(end).finally(() => this.#client.off("notice", onNotice));
     try {
       for (const each of await before) if (each.status === "rejected") throw each.reason;
-      const { command } = await commit;
-      if (command !== "COMMIT") throw new Error(`COMMIT was answered with ${command}`);
+      const ended = (await commit) as QueryArrayResult;
+      if (!isOneStatement && ended.command !== "COMMIT")
+        throw new Error(`COMMIT was answered with ${ended.command}`);
       // Somebody cancelled the wait for a synchronous standby: the commit is on this server, and perhaps nowhere else.
       if (warning !== undefined) throw new LostCommit(warning);
       this.#release();

@@ -22,6 +22,8 @@ import {
 } from "./postgres-error.ts";
 import { factStatements, writeStatements, type WriteStatements } from "./task-sql.ts";
 import { slots, usageStatements } from "./usage-sql.ts";
+import { KnownTasks } from "./known-tasks.ts";
+import { LoneWrite, WriteBatch, type WriteSink } from "./write-batch.ts";
 
 /** The answer to a command: what it resolves with, or rejects with. */
 export type Answer = { readonly result: CommandResult } | { readonly error: HoldfastError };
@@ -57,6 +59,9 @@ export class GroupWriter {
   readonly #commits: Commits;
   readonly #locked: LockedTasks;
   readonly #slot: number;
+  readonly #known: KnownTasks;
+  /** Their marks are numbers that no transaction has. */
+  #loneWrites = 0;
 
   constructor(setup: GroupWriterSetup) {
     this.#setup = setup;
@@ -69,6 +74,7 @@ export class GroupWriter {
     this.#usage = usageStatements(setup.names);
     this.#locked = new LockedTasks(setup.database, factStatements(setup.names));
     this.#commits = new Commits(setup.names, setup.owners.id);
+    this.#known = new KnownTasks(setup.names, setup.owners.id);
     let hash = 0;
     for (const char of setup.owners.id) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 65_521;
     this.#slot = hash % slots;
@@ -84,7 +90,8 @@ export class GroupWriter {
     await this.#locked.assertFree(commands);
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#attempt(commands, looksForTaken);
+        const asKnown = tries === 1 ? await this.#attemptAsKnown(commands) : undefined;
+        return asKnown ?? (await this.#attempt(commands, looksForTaken));
       } catch (error) {
         if (error instanceof InDoubt) throw error;
         if (sqlState(error) === lockTimeout) await this.#locked.find(commands);
@@ -128,42 +135,82 @@ export class GroupWriter {
   }
 
   async #attempt(commands: readonly TaskCommand[], looksForTaken: boolean): Promise<CommittedGroup> {
-    const { database, owners } = this.#setup;
+    const { database } = this.#setup;
     const transaction = await database.begin();
     try {
       const { facts, xid } = await this.#reader.read(transaction, commands, looksForTaken);
       if (facts.passed !== undefined && facts.passed.length > 0) this.#setup.onPassed(facts.passed);
+      const before = new Map(facts.tasks);
       const tables = new GroupTables(facts);
-      const changes: TaskChange[] = [];
-      const answers = commands.map((command): Answer => {
-        try {
-          const applied = applyCommand(tables, owners.id, command);
-          for (const change of applied.changes) changes.push(change);
-          return { result: applied.result };
-        } catch (error) {
-          // Damage affects its task alone; its write had not begun.
-          if (error instanceof HoldfastError) return { error };
-          throw error;
-        }
-      });
-      if (tables.writes.isEmpty && !answers.some(namesExisting)) {
+      const group = this.#decide(tables, commands);
+      if (tables.writes.isEmpty && !group.answers.some(namesExisting)) {
         await transaction.rollback();
-        return { answers, changes };
+        return group;
       }
-      this.#send(transaction, tables);
-      await this.#commit(transaction, xid, { answers, changes });
-      this.#setup.onFewer?.(tables.deltas.fewer);
-      const { claimable } = tables.writes;
-      if (claimable > 0) this.#setup.onClaimable?.(claimable);
-      return { answers, changes };
+      const batch = new WriteBatch(transaction);
+      this.#send(batch, tables);
+      const isCommitted = this.#commits.mark(asQueries(batch), xid);
+      batch.send();
+      await this.#unlessInDoubt(transaction.commit(), xid, group);
+      isCommitted();
+      this.#known.learn(before, facts);
+      this.#committed(tables);
+      return group;
     } catch (error) {
       await transaction.rollback();
       throw error;
     }
   }
 
-  #send(transaction: Transaction, { writes, deltas }: GroupTables): void {
-    writes.send(transaction, this.#setup.database.codecs.writing, this.#sql, this.#setup.owners.sql);
+  /** In one statement, without reading anything. Undefined if nothing was written: too little is known, or others have changed a task. */
+  async #attemptAsKnown(commands: readonly TaskCommand[]): Promise<CommittedGroup | undefined> {
+    const { database } = this.#setup;
+    const known = this.#known.take(commands, database.codecs.writing);
+    if (known === undefined) return undefined;
+    const tables = new GroupTables(known.facts);
+    const group = this.#decide(tables, commands);
+    const write = new LoneWrite();
+    this.#send(write, tables);
+    if (tables.writes.isEmpty || !write.fits) return undefined;
+    const name = String(-++this.#loneWrites);
+    const isCommitted = this.#commits.mark(asQueries(write), name);
+    const { sql, values } = write.guardedBy(known.guard);
+    try {
+      await this.#unlessInDoubt(database.commit(sql, values), name, group);
+    } catch (error) {
+      if (error instanceof InDoubt) throw error;
+      return undefined; // what is wrong shows where it is read first
+    }
+    isCommitted();
+    this.#known.relearn(known.facts);
+    this.#committed(tables);
+    return group;
+  }
+
+  #decide(tables: GroupTables, commands: readonly TaskCommand[]): CommittedGroup {
+    const changes: TaskChange[] = [];
+    const answers = commands.map((command): Answer => {
+      try {
+        const applied = applyCommand(tables, this.#setup.owners.id, command);
+        for (const change of applied.changes) changes.push(change);
+        return { result: applied.result };
+      } catch (error) {
+        // Damage affects its task alone; its write had not begun.
+        if (error instanceof HoldfastError) return { error };
+        throw error;
+      }
+    });
+    return { answers, changes };
+  }
+
+  #committed({ writes, deltas }: GroupTables): void {
+    this.#setup.onFewer?.(deltas.fewer);
+    const { claimable } = writes;
+    if (claimable > 0) this.#setup.onClaimable?.(claimable);
+  }
+
+  #send(sink: WriteSink, { writes, deltas }: GroupTables): void {
+    writes.send(sink, this.#setup.database.codecs.writing, this.#sql, this.#setup.owners.sql);
     const counts = deltas.entries();
     if (counts.length > 0) {
       const values = [
@@ -172,15 +219,13 @@ export class GroupWriter {
         counts.map(([, { unfinished }]) => unfinished),
         counts.map(([, { retained }]) => retained),
       ];
-      void transaction.query(this.#usage.add, values).catch(() => undefined);
+      sink.together(this.#usage.add, ...values);
     }
   }
 
-  async #commit(transaction: Transaction, xid: string, group: CommittedGroup): Promise<void> {
-    const isCommitted = this.#commits.mark(transaction, xid);
+  async #unlessInDoubt(commit: Promise<void>, xid: string, group: CommittedGroup): Promise<void> {
     try {
-      await transaction.commit();
-      isCommitted();
+      await commit;
     } catch (error) {
       if (!(error instanceof LostCommit)) throw error;
       const { database } = this.#setup;
@@ -217,6 +262,15 @@ export class InDoubt extends HoldfastError {
  */
 function namesExisting(answer: Answer): boolean {
   return "result" in answer && answer.result.ok && "created" in answer.result && !answer.result.created;
+}
+
+function asQueries(sink: WriteSink): Pick<Transaction, "query"> {
+  return {
+    query: async (sql, values = []) => {
+      sink.together(sql, ...values);
+      return [];
+    },
+  };
 }
 
 const nothing: CommittedGroup = { answers: [], changes: [] };

@@ -22,14 +22,16 @@ import type { Stored } from "../tables/kind.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { AdminStatements } from "./admin-sql.ts";
 import { AdminWrites } from "./admin-writes.ts";
-import type { Queries, SqlValue } from "./database.ts";
+import type { SqlValue } from "./database.ts";
 import type { OwnerStatements } from "./owner-sql.ts";
 import type { OutboxStatements } from "./outbox-sql.ts";
 import { OutboxWrites } from "./outbox-writes.ts";
 import { PieceWrites } from "./piece-writes.ts";
 import type { WriteStatements } from "./task-sql.ts";
+import type { WriteSink } from "./write-batch.ts";
 
 type Rows = readonly (readonly Stored[])[];
+type SendRows = (statement: string, rows: Rows) => void;
 type PlacedEntry = JournalEntry & { readonly place: number };
 type Kept = Extract<TableWrite, { do: "keep_event" }>;
 type Appended = Extract<TableWrite, { do: "append_lines" }>;
@@ -125,22 +127,24 @@ export class GroupWrites {
       .length;
   }
 
-  /** Sends all writes. A failure is reported when the transaction commits. */
+  /** Sends all writes. */
   send(
-    queries: Queries,
+    sink: WriteSink,
     codec: Codec,
     sql: WriteStatements & AdminStatements & OutboxStatements,
     owners: OwnerStatements,
   ): void {
-    const send = (statement: string, ...values: SqlValue[]): void =>
-      void queries.query(statement, values).catch(() => undefined);
+    const send = (statement: string, ...values: SqlValue[]): void => sink.apart(statement, ...values);
     const sendRows = (statement: string, rows: Rows): void => {
+      if (rows.length > 0) sink.together(statement, ...byColumn(rows));
+    };
+    const sendRowsApart = (statement: string, rows: Rows): void => {
       if (rows.length > 0) send(statement, ...byColumn(rows));
     };
     this.#sendRemoves(send, sql);
-    // Before new rows: one may have a key that another task gives up.
-    this.#sendUpdates(sendRows, sql, codec);
     const inserts = [...this.#inserts.values()];
+    // Before new rows: one may have a key that another task gives up.
+    this.#sendUpdates(inserts.length === 0 ? sendRows : sendRowsApart, sql, codec);
     sendRows(
       sql.insertTasks,
       inserts.map(({ task }) => rowOf(task, codec)),
@@ -155,7 +159,7 @@ export class GroupWrites {
         parent === null ? [] : [childTable.values(id, childOf(id, parent), inClear)],
       ),
     );
-    this.pieces.send(send, sendRows, sql, codec);
+    this.pieces.send(send, sendRowsApart, sql, codec);
     if (this.#forgets.size > 0) send(sql.deleteFailures, [...this.#forgets].map(toStored));
     const entries = [...this.#entries].flatMap(([id, of]) =>
       [...of.values()].map((entry) => ({ id, entry })),
@@ -176,10 +180,10 @@ export class GroupWrites {
     );
     for (const each of [sql.forgetEvents, sql.deleteEvents])
       if (this.#taken.length > 0) send(each, this.#taken);
-    this.#sendLines(sendRows, sql, codec);
+    this.#sendLines(sendRows, sendRowsApart, sql, codec);
     this.pieces.sendEnds(send, sql);
     this.admin.send(send, sql);
-    this.outbox.send(send, sql);
+    this.outbox.send(sink, sql);
     this.secrets.send(send, sql);
     for (const { owner, forgetAt } of this.#retired) {
       send(owners.deleteMessages, owner);
@@ -190,7 +194,7 @@ export class GroupWrites {
   }
 
   /** Of all tasks those columns in which any of them has changed: nobody else can have changed the others, since the rows are locked. */
-  #sendUpdates(sendRows: (statement: string, rows: Rows) => void, sql: WriteStatements, codec: Codec): void {
+  #sendUpdates(sendRows: SendRows, sql: WriteStatements, codec: Codec): void {
     const updates = [...this.#updates.values()];
     const changed = new Set(updates.flatMap(({ before, after }) => taskTable.changed(before, after)));
     if (changed.size === 0) return;
@@ -205,7 +209,7 @@ export class GroupWrites {
     );
   }
 
-  #sendLines(sendRows: (statement: string, rows: Rows) => void, sql: WriteStatements, codec: Codec): void {
+  #sendLines(sendRows: SendRows, sendRowsApart: SendRows, sql: WriteStatements, codec: Codec): void {
     const added = new Map<string, readonly Stored[]>();
     const forgotten = new Map<string, readonly Stored[]>();
     for (const { id, lines, forget } of this.#appended) {
@@ -218,7 +222,7 @@ export class GroupWrites {
       for (const seq of forget) forgotten.set(`log ${seq} ${id}`, [taskId, seq]);
     }
     sendRows(sql.insertLines, [...added.values()]);
-    sendRows(sql.deleteLines, [...forgotten.values()]);
+    sendRowsApart(sql.deleteLines, [...forgotten.values()]);
   }
 
   #sendRemoves(send: (statement: string, ids: readonly string[]) => void, sql: WriteStatements): void {

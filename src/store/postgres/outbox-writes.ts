@@ -3,8 +3,8 @@ import type { OutboxWrite } from "../outbox.ts";
 import { toStored } from "../stored-text.ts";
 import { byColumn } from "../tables/postgres-statements.ts";
 import { deliveryTable, newDelivery } from "../tables/tables.ts";
-import type { SqlValue } from "./database.ts";
 import type { OutboxStatements } from "./outbox-sql.ts";
+import type { WriteSink } from "./write-batch.ts";
 
 type Value = string | number | null;
 
@@ -27,7 +27,7 @@ export class OutboxWrites {
     return Object.values(this.#rows).every((rows) => rows.length === 0);
   }
 
-  send(send: (statement: string, ...values: SqlValue[]) => void, sql: OutboxStatements): void {
+  send(sink: WriteSink, sql: OutboxStatements): void {
     const statements: Readonly<Record<OutboxWrite["do"], string>> = {
       keep_delivery: sql.insertDeliveries,
       claim_delivery: sql.takeDeliveries,
@@ -37,7 +37,10 @@ export class OutboxWrites {
       drop_delivery: sql.dropDeliveries,
     };
     for (const [name, rows] of Object.entries(this.#rows)) {
-      if (rows.length > 0) send(statements[name as OutboxWrite["do"]], ...byColumn(rows));
+      if (rows.length === 0) continue;
+      const statement = statements[name as OutboxWrite["do"]];
+      if (name === "keep_delivery") sink.together(statement, ...byColumn(rows));
+      else sink.apart(statement, ...byColumn(rows));
     }
   }
 }

@@ -144,6 +144,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
     ['{"method":"tools/call","tool":"tool-3"}'],
   ],
   "claim.lock": [some],
+  "guard.held": ["owner-1", ["task-000000018"], [1], 1],
   "claim.countLimited": [["tools/call"], ["tool-3"]],
   "commit.mark": ["owner-1", 7],
   "commit.unmark": ["owner-1", [1, 2, 3]],

@@ -11,7 +11,7 @@ const [firstCommands, lastCommands] = [64, 10_000];
  * table was small may read all of a large one, and Postgres makes a new one only after it has looked at the table, which may take it a
  * minute. So statements get new names after a number of commands that doubles, up to the last one.
  */
-export class PreparedStatements {
+export class StatementNames {
   #names = new Map<string, string>();
   /** How often there were new names. */
   #generation = 0;

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import type { SqlValue } from "../../../src/store/postgres/database.ts";
+import { LoneWrite, WriteBatch } from "../../../src/store/postgres/write-batch.ts";
+
+function sentBy(work: (batch: WriteBatch) => void): unknown[] {
+  const sent: unknown[] = [];
+  const batch = new WriteBatch({
+    query: async (sql: string, values: readonly SqlValue[] = []) => {
+      sent.push([sql, values]);
+      return [];
+    },
+  });
+  work(batch);
+  batch.send();
+  return sent;
+}
+
+test("writes that may go together are one statement, whose parameters are numbered through", () => {
+  const sent = sentBy((batch) => {
+    batch.together("INSERT INTO a SELECT $1, $2", 1, ["x"]);
+    batch.together("UPDATE b SET c = $2 WHERE d = $1 OR e = $1", 2, 3);
+    for (let n = 0; n < 8; n++) batch.together("DELETE FROM f WHERE g = $1", n);
+  });
+  expect(sent).toHaveLength(1);
+  const [[sql, values]] = sent as [[string, unknown[]]];
+  expect(sql).toMatch(
+    /^WITH part_0 AS \(INSERT INTO a SELECT \$1, \$2\), part_1 AS \(UPDATE b SET c = \$4 WHERE d = \$3 OR e = \$3\), /,
+  );
+  expect(sql).toMatch(/ DELETE FROM f WHERE g = \$12$/);
+  expect(values).toEqual([1, ["x"], 2, 3, 0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
+test("a write that sees others is sent between those before and after it", () => {
+  const sent = sentBy((batch) => {
+    batch.together("one");
+    batch.apart("two", 2);
+    batch.together("three");
+    batch.together("four");
+  });
+  expect(sent).toEqual([
+    ["one", []],
+    ["two", [2]],
+    ["WITH part_0 AS (three) four", []],
+  ]);
+});
+
+test("nothing is sent where nothing was written", () => {
+  expect(sentBy(() => undefined)).toEqual([]);
+});
+
+test("a write that sees others cannot be a transaction by itself", () => {
+  const write = new LoneWrite();
+  write.together("INSERT INTO a SELECT $1", 1);
+  expect(write.guardedBy({ sql: "SELECT 1 / $1::int", values: [0] })).toEqual({
+    sql: "WITH part_0 AS (INSERT INTO a SELECT $1) SELECT * FROM (SELECT 1 / $2::int) AS guard",
+    values: [1, 0],
+  });
+  expect(write.fits).toBe(true);
+  write.apart();
+  expect(write.fits).toBe(false);
+});
