@@ -5,6 +5,7 @@ import {
   settingsOf,
   size,
   tableOf,
+  text,
   time,
   type Settings,
 } from "../options/options.ts";
@@ -223,12 +224,19 @@ export class DeclaredRuntimeOptions {
     default: 60_000,
     variable: "HOLDFAST_MAX_CRASH_BACKOFF",
   });
-  /** How long tasks wait for a tool that no process on the store has. Then they fail. Default 1 minute. */
+  /** How long tasks wait for a tool, or a version of one, that no process on the store has. Then they are blocked. Default 1 minute. */
   readonly unregisteredGraceMs?: number = time({
     min: 0,
     default: 60_000,
     variable: "HOLDFAST_UNREGISTERED_GRACE",
   });
+  /**
+   * How long a task stays blocked that the code of no process can continue, because a deploy changed what it depends on. It is tried again
+   * meanwhile, and then it fails. Default 7 days.
+   */
+  readonly maxBlockedMs?: number = time({ min: 0, default: 7 * 24 * hour, variable: "HOLDFAST_MAX_BLOCKED" });
+  /** A name of this deploy, such as a commit. Operators see it with the tasks that this deploy could not continue. */
+  readonly deploy?: string = text("a name", (given) => given !== "", { variable: "HOLDFAST_DEPLOY" });
 }
 
 /** Options of how tasks run. Times are in milliseconds, sizes in bytes of UTF-8 JSON text. */
@@ -237,11 +245,11 @@ export interface RuntimeOptions extends DeclaredRuntimeOptions {}
 export const runtimeOptions = tableOf<RuntimeOptions>(DeclaredRuntimeOptions);
 
 /** The options with their defaults. */
-export type RuntimeSettings = Settings<RuntimeOptions, "ttlMs">;
+export type RuntimeSettings = Settings<RuntimeOptions, "ttlMs" | "deploy">;
 
 /** The options with their defaults. Throws `configuration` for those that do not fit together; each was checked before. */
 export function runtimeSettings(given: RuntimeOptions): RuntimeSettings {
-  const settings = settingsOf<RuntimeOptions, "ttlMs">(runtimeOptions, given);
+  const settings = settingsOf<RuntimeOptions, "ttlMs" | "deploy">(runtimeOptions, given);
   const { minTtlMs, maxTtlMs } = settings;
   if (minTtlMs <= maxTtlMs) return settings;
   const message = `minTtlMs is ${minTtlMs}, which is more than maxTtlMs (${maxTtlMs}).`;

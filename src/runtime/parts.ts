@@ -2,6 +2,7 @@ import { Attempts } from "./execution/attempts.ts";
 import { CancelledTasks } from "./execution/cancelled-tasks.ts";
 import { LeakedHandlers } from "./execution/leaked-handlers.ts";
 import { ChangedTasks } from "./changed-tasks.ts";
+import { BlockedTasks } from "./dispatch/blocked-tasks.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { Creation } from "./dispatch/creation.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
@@ -35,6 +36,7 @@ export interface Parts {
   readonly sweeper: Sweeper;
   readonly ownership: Ownership;
   readonly orphans: Orphans;
+  readonly blocked: BlockedTasks;
   readonly handlerChanges: HandlerChanges;
   readonly paused: PausedTools;
   readonly creation: Creation;
@@ -66,13 +68,18 @@ export function makeParts(services: Services): Parts {
     if (task.lane === null) sweeper.consider(task.runAfter);
     else dispatcher.wake(); // something has come for it meanwhile
   };
-  const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onReleased };
+  const onBlocked = (): void => newer.meetBlocked();
+  const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onBlocked, onReleased };
   const attempts = new Attempts(setup);
   const dispatcher = new Dispatcher({ services, slots, attempts, leaked, sweeper, newer, paused });
   const orphans = new Orphans(services);
+  const blocked = new BlockedTasks(services, () => dispatcher.wake());
   const handlerChanges = new HandlerChanges({
     services,
-    onChange: () => dispatcher.wake(),
+    onChange: () => {
+      dispatcher.wake();
+      void blocked.retry();
+    },
     onStored: () => orphans.onOthers(),
   });
   const webhooks = new Webhooks(services);
@@ -93,6 +100,7 @@ export function makeParts(services: Services): Parts {
     sweeper,
     ownership: new Ownership(services, sweeper, () => dispatcher.wake(), { paused, secrets }),
     orphans,
+    blocked,
     handlerChanges,
     paused,
     creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher, credentials }),

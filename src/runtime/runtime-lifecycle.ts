@@ -78,7 +78,7 @@ export class RuntimeLifecycle {
 
   async #start(): Promise<void> {
     const { store, registry, clock, options } = this.#services;
-    const { changed, dispatcher, watchers, ownership, orphans, sweeper, handlerChanges, webhooks } =
+    const { changed, dispatcher, watchers, ownership, orphans, blocked, sweeper, handlerChanges, webhooks } =
       this.#parts;
     const handlers = registry.handlers();
     try {
@@ -104,6 +104,7 @@ export class RuntimeLifecycle {
       const works = options.roles.includes("work") && !this.#drained;
       if (works) this.#offWork = store.onWork?.((tasks) => dispatcher.takeWork(tasks));
       dispatcher.wake();
+      if (works) void blocked.retry();
       void sweeper.start();
       handlerChanges.start(handlers);
       this.#unobserve = observeRuntime(this.#services, this.#parts);
@@ -130,6 +131,7 @@ export class RuntimeLifecycle {
     if (this.#started === undefined) return;
     const { ownership, orphans, creation, attempts, dispatcher, webhooks } = this.#parts;
     orphans.stop();
+    this.#parts.blocked.stop();
     webhooks.drain();
     this.#offWork?.();
     if (isStarting) ownership.stop();
@@ -161,6 +163,7 @@ export class RuntimeLifecycle {
     await this.#parts.webhooks.stop(Promise.resolve()); // of a start that failed
     ownership.stop();
     orphans.stop();
+    this.#parts.blocked.stop();
     handlerChanges.stop();
     changed.stop();
     cancellation.stop();

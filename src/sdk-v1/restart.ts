@@ -57,11 +57,11 @@ export async function takeOver(
   await decideAll(services, taken, onRestart);
   const lost = await store.orphanedHandlers();
   for (const handler of lost.filter(isSdkV1Handler)) {
-    for (let more = true; more;) {
-      const ids = await store.queued(handler, pageSize);
+    for (let after: string | undefined = ""; after !== undefined;) {
+      const ids: readonly string[] = await store.queued(handler, { after, limit: pageSize, blocked: false });
       // In parallel, so that the store commits many in one group.
       await Promise.all(ids.map((id) => take(services, id, taken)));
-      more = ids.length === pageSize && taken.size > 0;
+      after = ids.length === pageSize ? ids.at(-1) : undefined;
       await decideAll(services, taken, onRestart);
       await nextTurn();
     }

@@ -168,7 +168,7 @@ export function factsFor(command: TaskCommand): FactsQuery {
     case "retry_delivery":
       return {};
     default: {
-      const served = command.type === "fail" && command.orphaned === true;
+      const served = (command.type === "fail" && command.orphaned === true) || command.type === "orphan";
       const callers = asksForCallers(command);
       const holder = command.type === "cancel" || command.type === "extend";
       const parents = concernsParents(command.type);

@@ -87,6 +87,13 @@ export interface JournalPage {
   readonly next: string | null;
 }
 
+/** At most `limit` tasks with ids above `after`: those that are blocked, or those that are not. */
+export interface QueuedPage {
+  readonly after: string;
+  readonly limit: number;
+  readonly blocked: boolean;
+}
+
 /**
  * Where tasks are stored, by one or several processes at a time: each is an owner. A write resolves only after its commit, and nothing
  * shows a change before that. A refused command is a value; a failed write rejects with a `HoldfastError` and has changed nothing. A
@@ -152,8 +159,8 @@ export interface TaskStore {
   hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean>;
   /** Handlers of queued tasks that no living owner has. */
   orphanedHandlers(): Promise<readonly HandlerName[]>;
-  /** The ids of queued tasks for such a handler, at most `limit`: first claimable ones, then waiting ones. */
-  queued(handler: HandlerName, limit: number): Promise<readonly string[]>;
+  /** The ids of queued tasks for a handler, blocked ones or all others, in order. */
+  queued(handler: HandlerName, page: QueuedPage): Promise<readonly string[]>;
   /** Unfinished tasks whose end of life is at or before `now`, earliest first, at most `limit`. */
   due(now: number, limit: number): Promise<readonly string[]>;
   /** The earliest time later than `after` at which the sweeper has work, including waking a task; or null. */

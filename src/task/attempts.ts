@@ -1,14 +1,15 @@
+import type { Block } from "./blocked.ts";
 import { cutText } from "./stored-text.ts";
 import type { Outcome } from "./outcome.ts";
 import type { TaskEvent } from "./transition.ts";
 
 /**
  * How an attempt ended. `settled`: with a result. `failed`: with an error, or a result that reports one. `parked`: a waiting handler was
- * dropped from memory. `released`: the process stopped, or left the task to others. `retried`: the handler threw, and runs again. `lost`:
- * the process is gone.
+ * dropped from memory. `released`: the process stopped, or left the task to others. `retried`: the handler threw, and runs again. `blocked`:
+ * the code of the process could not continue the task. `lost`: the process is gone.
  */
 export type AttemptEnd =
-  "settled" | "failed" | "cancelled" | "expired" | "parked" | "released" | "retried" | "lost";
+  "settled" | "failed" | "cancelled" | "expired" | "parked" | "released" | "retried" | "blocked" | "lost";
 
 /** One run of a task's handler. Times are epoch milliseconds. */
 export interface TaskAttempt {
@@ -33,6 +34,7 @@ interface Change {
   readonly outcome?: Outcome;
   readonly statusMessage?: string;
   readonly stack?: string;
+  readonly block?: Block;
 }
 
 /** How many attempts a record keeps: every change of the task writes them again. */
@@ -56,7 +58,7 @@ export function firstAttempt(owner: string, startedAt: number): readonly TaskAtt
  */
 export function attemptsAfter(
   { attempts, attempt }: { readonly attempts: readonly TaskAttempt[]; readonly attempt: number },
-  { type, now, outcome, statusMessage, stack }: Change,
+  { type, now, outcome, statusMessage, stack, block }: Change,
   owner: string,
 ): readonly TaskAttempt[] {
   switch (type) {
@@ -68,6 +70,8 @@ export function attemptsAfter(
       return ended(attempts, now, "parked");
     case "retry":
       return ended(attempts, now, "retried", statusMessage, stack);
+    case "block":
+      return ended(attempts, now, "blocked", block?.problem);
     case "reclaim":
       return ended(attempts, now, "lost", processGone);
     case "settle":

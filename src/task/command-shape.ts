@@ -5,6 +5,7 @@
  * - Only types are checked. What the state of a task allows, `decide` decides.
  */
 
+import { type Block, blockReasons } from "./blocked.ts";
 import type { TaskLine } from "./task-line.ts";
 import type { TaskCommand, TaskCommandName, TaskCommands } from "./command.ts";
 import { HoldfastError } from "./fault.ts";
@@ -119,6 +120,16 @@ const rest = optional(
 );
 const allowance = members<Allowance>({ unfinished: orNull(number), retained: orNull(number) });
 
+const block = members<Block>({
+  reason: oneOf(Object.keys(blockReasons)),
+  problem: text,
+  key: textOrNull,
+  was: textOrNull,
+  is: textOrNull,
+  version: wholeOrNull,
+  deploy: textOrNull,
+});
+
 const newTask = members<NewTask>({
   id: text,
   wireId: text,
@@ -224,6 +235,9 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
   claim: { handlers: listOf(claiming), tokens: texts, turns: optional(turns) },
   release: { ...held, until: optional(whole) },
   retry: { ...held, until: whole, statusMessage: text, stack: optional(text) },
+  block: { ...held, until: whole, block, unbegun: yes },
+  orphan: { id: text, until: whole, block },
+  unblock: { id: text },
   park: held,
   wake: { limit: whole },
   mark: { ...held, rest },

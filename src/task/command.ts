@@ -8,6 +8,7 @@ import type { ActionBy, TaskRequest, NewTask, TaskChanges, TaskRecord } from "./
 import type { CrashBackoff, ClaimingHandler, Quota, Turns, Rest } from "./queue.ts";
 import type { InputAnswer, InputRequest, JournalEntry } from "./journal.ts";
 import type { TaskLine } from "./task-line.ts";
+import type { BlockCommands } from "./blocked.ts";
 import type { DeliveryCommands, StoredDelivery } from "./delivery.ts";
 import type { Ending } from "./status-text.ts";
 
@@ -15,7 +16,7 @@ import type { Ending } from "./status-text.ts";
  * Every change that a store makes, as plain data: one command is one atomic change, named after the event of the transition table that
  * allows it. `now` is the caller's clock; stores have none.
  */
-export interface TaskCommands extends DeliveryCommands {
+export interface TaskCommands extends DeliveryCommands, BlockCommands {
   /** Inserts a task. With a `token` it is already running under it; otherwise it is queued, for the owner of the store or for any. */
   create: {
     readonly task: NewTask;

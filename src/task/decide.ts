@@ -7,6 +7,7 @@
  */
 
 import { attemptsAfter } from "./attempts.ts";
+import { blockedUntil, unblockedBy } from "./blocked-record.ts";
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
 import type { DeliveryCommands } from "./delivery.ts";
 import {
@@ -124,9 +125,9 @@ export function decide(
   const attempts = attemptsAfter(task, command, circumstances.owner);
   const decided = effect({ ...task, state, owner, limited, attempts }, command, circumstances);
   if (!decided.ok) return decided;
-  if (!isTerminal(state) || (task.openArtifacts ?? 0) === 0) return { ...decided, before: task };
-  const ended = { ...decided.task, openArtifacts: 0 };
-  return { ...decided, task: ended, pieces: { do: "drop_open" }, before: task };
+  const after = unblockedBy(command, decided.task);
+  if (!isTerminal(state) || (task.openArtifacts ?? 0) === 0) return { ...decided, task: after, before: task };
+  return { ...decided, task: { ...after, openArtifacts: 0 }, pieces: { do: "drop_open" }, before: task };
 }
 
 function ownerAfter(task: TaskRecord, event: TaskEvent, causer: string): string | null {
@@ -152,7 +153,9 @@ function guard(
   if (command.type === "cancel" && command.unlessWanted === true && isWanted(task, awaitedBy))
     return "awaited";
   if (command.type === "fail" && command.orphaned === true && hasHandler === true) return "state";
+  if (command.type === "orphan" && hasHandler === true) return "state";
   if (command.type === "wake" && !isToWake(task, now)) return "not_due";
+  if (command.type === "unblock" && task.blocked === undefined) return "state";
   return undefined;
 }
 
@@ -184,6 +187,11 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       const given = { ...task, ...paused(until, now), token: null, failures, crashes: 0 };
       return { ...decision({ ...given, statusMessage, updatedAt: now }), forgets: "failures" };
     }
+    case "block":
+    case "orphan":
+      return decision(blockedUntil(task, command));
+    case "unblock":
+      return decision({ ...task, ...ready("recovered", now) });
     case "park":
       // If an answer or event has arrived meanwhile, it has already woken the task.
       return decision({ ...task, ...parkedOr(task, ready("woken", now)), token: null });

@@ -4,6 +4,7 @@
  * - A task ends at its expiry or at the limit of its run, whichever applies.
  */
 
+import { blockedText } from "./blocked.ts";
 import { isTerminal, type TaskState } from "./outcome.ts";
 import { storable, latestTime } from "./time.ts";
 import { type Expiry, generations, type TaskRecord } from "./record.ts";
@@ -77,10 +78,11 @@ function growingTtl(task: TaskRecord, now: number): GrowingTtl | undefined {
 }
 
 /**
- * The task as its clients see it at `now`. If they see a ttl from creation, its expiry counts from there, and the last growth of the ttl
+ * The task as its clients see it at `now`. A blocked one says so, instead of what its handler said. If they see a ttl from creation, its expiry counts from there, and the last growth of the ttl
  * counts as a change of the task (A-44).
  */
-export function shownTask(task: TaskRecord, now: number): TaskRecord {
+export function shownTask(record: TaskRecord, now: number): TaskRecord {
+  const task = record.blocked === undefined ? record : { ...record, statusMessage: blockedText };
   const growing = growingTtl(task, now);
   if (growing === undefined) return task;
   const { createdAt, updatedAt, finishedAt, sweepAt } = task;

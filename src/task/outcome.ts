@@ -3,6 +3,8 @@
  * Outcome bodies are raw JSON text that is stored and returned unchanged.
  */
 
+import type { Blocked } from "./blocked.ts";
+
 /**
  * The internal state of a task. `queued`: no attempt holds it. `running`: an attempt holds it under its token. `settled` and `cancelled`
  * are final.
@@ -21,15 +23,19 @@ export function isTerminal(state: TaskState): boolean {
   return state === "settled" || state === "cancelled";
 }
 
-/** The external status of a record with this state and this number of open inputs. */
-export function statusOf(task: { readonly state: TaskState; readonly openInputs: number }): TaskStatus {
+/** The external status of a record with this state and this number of open inputs. A blocked task takes no answers into account. */
+export function statusOf(task: {
+  readonly state: TaskState;
+  readonly openInputs: number;
+  readonly blocked?: Blocked | undefined;
+}): TaskStatus {
   switch (task.state) {
     case "settled":
     case "cancelled":
       return task.state;
     case "queued":
     case "running":
-      return task.openInputs > 0 ? "input_required" : "working";
+      return task.openInputs > 0 && task.blocked === undefined ? "input_required" : "working";
   }
 }
 

@@ -6,6 +6,7 @@
 
 import type { TaskAttempt } from "./attempts.ts";
 import type { OutcomeKind, TaskState, Outcome } from "./outcome.ts";
+import type { Blocked } from "./blocked.ts";
 import type { InputRequest, WaitReason } from "./journal.ts";
 
 /**
@@ -193,6 +194,8 @@ export interface TaskRecord {
   readonly retrieved?: Retrieval;
   /** The task as which an operator ran this finished one again last; left out before. */
   readonly retriedAs?: string;
+  /** For an unfinished task that the code of a process could not continue, until it continues; left out otherwise. */
+  readonly blocked?: Blocked;
 }
 
 /** A delivery of a task's result. */

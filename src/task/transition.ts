@@ -48,6 +48,31 @@ export const transitions = {
     owner: "nobody",
     meaning: "the handler threw, and will run again after a pause",
   },
+  block: {
+    from: ["running"],
+    to: "queued",
+    by: "attempt",
+    underToken: true,
+    owner: "nobody",
+    meaning: "this code cannot continue the task: it waits for code that can, and keeps what comes for it",
+  },
+  orphan: {
+    from: ["queued"],
+    to: "same",
+    by: "recovery",
+    underToken: false,
+    owner: "same",
+    meaning: "no process has the tool of the task: it is blocked until one has",
+  },
+  unblock: {
+    from: ["queued"],
+    to: "same",
+    by: "recovery",
+    underToken: false,
+    owner: "same",
+    meaning:
+      "a blocked task is tried again: a process has started or got its tool, or an operator asked for it",
+  },
   reclaim: {
     from: ["running"],
     to: "queued",

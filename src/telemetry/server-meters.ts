@@ -136,6 +136,8 @@ class EventMeters {
         return this.#answered.add(event.keys.length, this.#of(event));
       case "task.retried":
         return this.#interruptedBy("retried", event);
+      case "task.blocked":
+        return this.#interruptedBy("blocked", event);
       case "task.parked":
         return this.#interruptedBy("parked", event);
       case "task.released":

@@ -50,7 +50,7 @@ export interface ReplayCheck {
   readonly added: readonly string[];
   /** Recorded keys that the handler no longer reaches: they were renamed, removed, or come after something new. */
   readonly unreached: readonly string[];
-  /** Keys under which the handler now does something else, which fails with `replay_mismatch`. */
+  /** Keys under which the handler now does something else, which blocks the task. */
   readonly changed: readonly ChangedKey[];
   /** How the run ended: `waits` at a call that is new or has not ended, `busy` with its own work for too long. */
   readonly end: "returned" | "threw" | "waits" | "busy";

@@ -61,7 +61,7 @@ export class CrashableStore {
     unfinished: (after, limit) => this.#alive(() => this.#inner.unfinished(after, limit)),
     hasClaimable: (handlers) => this.#alive(() => this.#inner.hasClaimable(handlers)),
     orphanedHandlers: () => this.#alive(() => this.#inner.orphanedHandlers()),
-    queued: (handler, limit) => this.#alive(() => this.#inner.queued(handler, limit)),
+    queued: (handler, page) => this.#alive(() => this.#inner.queued(handler, page)),
     due: (now, limit) => this.#alive(() => this.#inner.due(now, limit)),
     nextSweepAt: (after) => this.#alive(() => this.#inner.nextSweepAt(after)),
     sessions: {

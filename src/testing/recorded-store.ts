@@ -182,6 +182,11 @@ export class ReplayedRun extends Run {
     super.claim(key);
   }
 
+  /** The handler goes on, so that everything else that it does is compared too. */
+  override refuse(): void {
+    // The call rejects.
+  }
+
   override claim(key: JournalKey): string {
     const claimed = super.claim(key);
     this.#reached.add(claimed);

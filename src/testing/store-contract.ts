@@ -1,5 +1,6 @@
 import { adminCases, listCases } from "./admin-cases.ts";
 import { artifactCases } from "./artifact-cases.ts";
+import { blockedCases } from "./blocked-cases.ts";
 import { bulkCases } from "./bulk-cases.ts";
 import { callCancelCases, callCases } from "./call-cases.ts";
 import { callerCases, sharedCallerCases } from "./caller-cases.ts";
@@ -56,6 +57,7 @@ const casesOfAll = [
   turnCases,
   reclaimCases,
   waitingCases,
+  blockedCases,
   retryCases,
   eventCases,
   callCases,

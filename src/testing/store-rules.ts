@@ -27,6 +27,10 @@ export const storeRules = {
     of: "TaskCommands.record_step.begunAt",
     says: "When its function was first called (epoch ms).",
   },
+  blocked: {
+    of: "TaskStore.queued",
+    says: "The ids of queued tasks for a handler, blocked ones or all others, in order.",
+  },
   callers: {
     of: "TaskCommands.join",
     says: "A caller without task support, at this owner, now waits for the task, which is then not cancelled because earlier callers left.",

@@ -141,7 +141,11 @@ export const waitingCases = [
       assertMembers(await store.get("task-c"), { ...parkedTask, owner: null });
       assertMembers(await store.get("task-a"), woken);
       assert.deepEqual(await store.orphanedHandlers(), []);
-      assert.deepEqual(await store.queued(aHandler, 9), ["task-a", "task-b", "task-c"]);
+      assert.deepEqual(await store.queued(aHandler, { after: "", limit: 9, blocked: false }), [
+        "task-a",
+        "task-b",
+        "task-c",
+      ]);
     },
   }),
 

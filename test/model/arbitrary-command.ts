@@ -68,6 +68,17 @@ function mostlyRests<T extends object>(command: fc.Arbitrary<T>): fc.Arbitrary<T
 
 const orNothing = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary);
 
+const block = fc.record({
+  reason: fc.constantFrom("replay", "arguments", "version", "tool"),
+  problem: text,
+  key: orNothing(key),
+  was: orNothing(text),
+  is: orNothing(text),
+  version: fc.constantFrom(null, 1, 2),
+  deploy: orNothing(text),
+});
+const unbegun = fc.constant(true as const);
+
 const eventName = fc.constantFrom("n", "n", "m");
 
 const hook = fc.constant("h");
@@ -115,6 +126,12 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   ),
   release: fc.record({ ...held, until: now }, { requiredKeys: ["id", "now", "token"] }),
   retry: fc.record({ ...held, until: now, statusMessage: text }),
+  block: fc.record(
+    { ...held, until: now, block, unbegun },
+    { requiredKeys: ["id", "now", "token", "until", "block"] },
+  ),
+  orphan: fc.record({ ...about, until: now, block }),
+  unblock: fc.record(about),
   park: fc.record(held),
   wake: fc.record({ now: fc.oneof(now, fc.constant(60)), limit: fc.constantFrom(0, 1, 1, 9, 9) }),
   mark: mostlyRests(fc.record(held)),
@@ -281,6 +298,8 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   start: 3,
   claim: 6,
   release: 4,
+  block: 4,
+  unblock: 2,
   park: 4,
   wake: 5,
   mark: 9,

@@ -4,7 +4,7 @@ import type { TaskRecord } from "../../src/task/record.ts";
 
 // What the record says of its attempts: the first, and the nine last.
 
-type Ending = "release" | "retry" | "park" | "settle" | "expire" | "cancel";
+type Ending = "release" | "retry" | "park" | "block" | "settle" | "expire" | "cancel";
 
 export function attemptOf(number: number, owner: string, startedAt: number): TaskAttempt {
   return { number, owner, startedAt, endedAt: null, end: null };
@@ -28,6 +28,7 @@ export function overBy(task: TaskRecord, command: TaskCommand): readonly TaskAtt
     release: "released",
     retry: "retried",
     park: "parked",
+    block: "blocked",
     settle: "settled",
     expire: "expired",
     cancel: "cancelled",
@@ -37,12 +38,13 @@ export function overBy(task: TaskRecord, command: TaskCommand): readonly TaskAtt
   return over(task, {
     endedAt: command.now,
     end: failed ? "failed" : ends[command.type],
+    ...(command.type === "block" && { error: command.block.problem }),
     ...(tells && command.statusMessage !== undefined && { error: command.statusMessage }),
   });
 }
 
 function isEnding(command: TaskCommand): command is TaskCommand<Ending> {
-  return ["release", "retry", "park", "settle", "expire", "cancel"].includes(command.type);
+  return ["release", "retry", "park", "block", "settle", "expire", "cancel"].includes(command.type);
 }
 
 function over(

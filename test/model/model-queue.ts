@@ -1,3 +1,4 @@
+import type { QueuedPage } from "../../src/store/store.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
 import type { ClaimingHandler, HandlerName } from "../../src/task/queue.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
@@ -71,12 +72,13 @@ export function orphanedHandlers(model: Model): readonly HandlerName[] {
   return [...new Set(names)].sort().map((name) => JSON.parse(name) as HandlerName);
 }
 
-export function queuedFor(model: Model, handler: HandlerName, limit: number): readonly string[] {
-  const tasks = queued(model).flatMap(({ task }) => (runs([handler], task) ? task : []));
-  const ready = tasks.filter(({ lane }) => lane !== null);
-  const inLanes = inTurn(ready, [], { handlers: [handler], limit: ready.length }).tasks;
-  const waiting = tasks.filter(({ lane }) => lane === null);
-  return [...inLanes, ...waiting].slice(0, limit).map(({ id }) => id);
+export function queuedFor(model: Model, handler: HandlerName, page: QueuedPage): readonly string[] {
+  return queued(model)
+    .filter(({ task }) => runs([handler], task) && (task.blocked !== undefined) === page.blocked)
+    .map(({ task }) => task.id)
+    .filter((id) => id > page.after)
+    .toSorted()
+    .slice(0, page.limit);
 }
 
 function isRunBy(owner: string): (task: ModelTask) => boolean {

@@ -57,6 +57,8 @@ export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 export interface Effect {
   readonly task: Partial<TaskRecord>;
   readonly entries?: readonly JournalEntry[];
+  /** True where the task is not blocked any more. */
+  readonly goesOn?: true;
   /** True where the journal forgets what failed. */
   readonly forgets?: true;
   readonly events?: readonly ModelEvent[];
@@ -77,7 +79,10 @@ export function refusal(
 ): Refusal | undefined {
   if (task.finishedAt !== null) return "finished";
   if (command.type === "fail" && command.orphaned && isServed) return "state";
-  if (command.type === "start" || command.type === "fail") return task.token === null ? undefined : "state";
+  if (command.type === "orphan" && task.token === null && isServed) return "state";
+  if (command.type === "unblock" && task.blocked === undefined) return "state";
+  const isForQueued = ["start", "fail", "orphan", "unblock"].includes(command.type);
+  if (isForQueued) return task.token === null ? undefined : "state";
   if ("token" in command && command.token !== task.token) return "fenced";
   const isToCancel = (task.cancelBy ?? Infinity) <= command.now;
   if (command.type === "expire" && (isToCancel || (task.sweepAt ?? Infinity) > command.now)) return "not_due";
@@ -86,8 +91,19 @@ export function refusal(
   return undefined;
 }
 
-/** What a command of the owner `by` does. */
+/** What an attempt does that a replay may do too, before it comes to what blocks the task, or that gives the task up. */
+const lasting = ["start", "release", "block", "update", "append", "write_piece"];
+
+/** What a command of the owner `by` does. A blocked task goes on with whatever its attempt does that is new, or ends. */
 export function effect(old: ModelTask, command: ChangeCommand, by: string): Effect | Refusal {
+  const done = ownEffect(old, command, by);
+  const isNew = "token" in command && !lasting.includes(command.type);
+  const ends = ["settle", "fail", "expire", "cancel"].includes(command.type);
+  if (typeof done === "string" || old.task.blocked === undefined || !(isNew || ends)) return done;
+  return { ...done, task: { ...done.task, updatedAt: command.now }, goesOn: true };
+}
+
+function ownEffect(old: ModelTask, command: ChangeCommand, by: string): Effect | Refusal {
   const { task } = old;
   const { now } = command;
   const finish = (state: "settled" | "cancelled", statusMessage: string | null): Partial<TaskRecord> => {
@@ -109,6 +125,19 @@ export function effect(old: ModelTask, command: ChangeCommand, by: string): Effe
       const until = task.cancelRequestedAt === null ? command.until : undefined;
       return { task: { ...pauses(until, now), crashes: 0, ...failed }, forgets: true };
     }
+    case "block": {
+      const { attempt, attempts } = task;
+      const before = { attempt: attempt - 1, attempts: attempts.slice(0, -1) };
+      // Nothing of the handler has run.
+      const first = attempt === 1 ? { startedAt: null, toolVersion: null } : {};
+      return {
+        task: { ...stuck(task, command), owner: null, ...(command.unbegun && { ...before, ...first }) },
+      };
+    }
+    case "orphan":
+      return { task: { ...stuck(task, command), owner: task.owner } };
+    case "unblock":
+      return { task: { lane: "recovered", waiting: false, runAfter: now } };
     case "park":
       return { task: letGo(task, now, "woken") };
     case "mark":
@@ -154,6 +183,17 @@ export function effect(old: ModelTask, command: ChangeCommand, by: string): Effe
   }
 }
 
+/** The task, which no code can continue now; whoever is to hear of a cancel is tried at once. */
+function stuck(
+  task: TaskRecord,
+  { block, until, now }: TaskCommand<"block" | "orphan">,
+): Partial<TaskRecord> {
+  const { since = now, tries = 0 } = task.blocked ?? {};
+  const blocked = { ...block, since, tries: tries + 1 };
+  const isNews = task.blocked === undefined ? { updatedAt: now } : {};
+  return { ...pauses(task.cancelRequestedAt === null ? until : undefined, now), blocked, ...isNews };
+}
+
 /** The task, claimed by an owner. */
 export function started(old: ModelTask, by: string, how: Start): ModelTask {
   return changed(old, { task: begun(old.task, by, how) });
@@ -197,6 +237,7 @@ export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }
 /** The task after an effect: one version on, its journal in the order of first writes. */
 export function changed(old: ModelTask, does: Effect): ModelTask {
   const { task, entries = [], outcome, visibleUntil, forgets, events = old.events, lines = old.lines } = does;
+  const { blocked: _, ...free } = old.task;
   // Half an artifact goes with the end of its task.
   const { pieces = old.pieces } = does;
   const isWhole = (key: string): boolean =>
@@ -204,7 +245,7 @@ export function changed(old: ModelTask, does: Effect): ModelTask {
   const kept = old.journal.filter((entry) => forgets === undefined || !hasFailed(entry));
   const rewritten = kept.map((entry) => entries.find(({ key }) => key === entry.key) ?? entry);
   const added = entries.filter(({ key }) => !old.journal.some((entry) => entry.key === key));
-  const next = { ...old.task, ...task, version: old.task.version + 1 };
+  const next = { ...(does.goesOn ? free : old.task), ...task, version: old.task.version + 1 };
   // What does not run counts for no limit.
   const limited = next.limited && next.state === "running";
   return {

@@ -103,7 +103,10 @@ function assertMoved(before: Model, old: TaskRecord, now: TaskRecord): void {
   const most = now.childInputs === old.childInputs ? 1 : 2;
   assert.ok(now.version >= old.version && now.version <= old.version + most);
   const begins = now.state === "running" && old.state !== "running";
-  assert.equal(now.attempt, old.attempt + Number(begins));
+  // An attempt in which the handler could not begin counts for nothing.
+  const isUnbegun = old.state === "running" && now.blocked !== undefined && now.attempt < old.attempt;
+  assert.equal(now.attempt, old.attempt + Number(begins) - Number(isUnbegun));
+  if (isUnbegun) assert.deepEqual([now.state, now.attempts], ["queued", old.attempts.slice(0, -1)]);
   if (old.state !== "running") return;
   if (now.state === "running") assert.deepEqual([now.owner, now.token], [old.owner, old.token]);
   if (now.state === "queued" && now.crashes > old.crashes)

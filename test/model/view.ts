@@ -65,7 +65,11 @@ export async function viewOfStore(store: TaskStore, { now, after, before, limit,
     await store.nextSweepAt(now),
     await Promise.all(handlerSets.map((each) => store.hasClaimable(each))),
     byName(await store.orphanedHandlers()),
-    await Promise.all(handlers.map((handler) => store.queued(handler, limit))),
+    await Promise.all(
+      [true, false].flatMap((blocked) =>
+        handlers.map((handler) => store.queued(handler, { after, limit, blocked })),
+      ),
+    ),
     await Promise.all(filters.map((filter) => store.list(filter, before, limit, now))),
   ];
 }
@@ -108,7 +112,9 @@ export function viewOfModel(model: Model, by: string, { now, after, before, limi
     sweeps.length === 0 ? null : Math.min(...sweeps),
     handlerSets.map((each) => hasClaimable(model, by, each)),
     orphanedHandlers(model),
-    handlers.map((handler) => queuedFor(model, handler, limit)),
+    [true, false].flatMap((blocked) =>
+      handlers.map((handler) => queuedFor(model, handler, { after, limit, blocked })),
+    ),
     filters.map((filter) => kept.filter((task) => isOf(task, filter)).slice(0, limit)),
   ];
 }

@@ -46,7 +46,7 @@ describe("a tool that is registered after the start", () => {
 });
 
 describe("a tool that was removed", () => {
-  it("goes on where it runs, and fails what is queued after the grace, saying why", async () => {
+  it("goes on where it runs, and blocks what is queued after the grace, until it is there again", async () => {
     const gate = gated();
     const process = await started();
     const tool = process.runtime.registry.add("report", {}, gate.handler);
@@ -60,10 +60,12 @@ describe("a tool that was removed", () => {
     await process.clock.advance(grace);
     expect((await process.get(queued)).task.state).toBe("queued");
     await process.clock.advance(grace);
-    const { task } = await process.ended(queued);
-    expect(task.statusMessage).toBe('This server no longer has a tool "report".');
+    const { task } = await process.until(queued, ({ task: { blocked } }) => blocked !== undefined);
+    expect(task.blocked).toMatchObject({ reason: "tool", problem: 'No process has the tool "report".' });
     gate.open();
     expect(textOf(bodyOf(await process.ended(running)))).toEqual([{ type: "text", text: "ended" }]);
+    process.runtime.registry.add("report", {}, () => text("back"));
+    expect(textOf(bodyOf(await process.ended(queued)))).toEqual([{ type: "text", text: "back" }]);
   });
 
   it("gets what is queued when it is registered again within the grace", async () => {

@@ -94,7 +94,13 @@ describe("a store that fails twice", () => {
         waits: untilAborted,
         ...tools,
       },
-      options: { concurrency: 3, cancelGraceMs: 1_000, unregisteredGraceMs: 1_000, expiredVisibleMs: 1_000 },
+      options: {
+        concurrency: 3,
+        cancelGraceMs: 1_000,
+        unregisteredGraceMs: 1_000,
+        maxBlockedMs: 0,
+        expiredVisibleMs: 1_000,
+      },
       before: failing.before,
     });
     const again = { onCrash: "resume" as const };

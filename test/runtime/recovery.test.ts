@@ -105,16 +105,20 @@ describe("after a crash", () => {
     expect(bodyOf(await process.ended(id))).toEqual(text("through"));
   });
 
-  it("lets a task wait for a tool that is gone, then fails it", async () => {
+  it("blocks a task whose tool is gone, and fails it when that was so for long", async () => {
     const first = await Process.started({ tools: { old: hang } });
     const id = await first.callId("old");
     const second = await first.crash({ tools: {} });
     await second.clock.advance(59_999);
-    expect((await second.get(id)).task.state).toBe("queued");
+    expect((await second.get(id)).task).toMatchObject({ state: "queued", crashes: 1 });
+    expect((await second.get(id)).task).not.toHaveProperty("blocked");
     await second.clock.advance(1);
-    expect(bodyOf(await second.ended(id))).toMatchObject({
-      message: 'This server no longer has a tool "old".',
-    });
+    const { task } = await second.until(id, ({ task: { blocked } }) => blocked !== undefined);
+    expect(task.blocked).toMatchObject({ reason: "tool", was: 'the tool "old"', tries: 1 });
+    await second.clock.advance(7 * 86_400_000);
+    expect(bodyOf(await second.ended(id))["message"]).toMatch(
+      /^Gave up: since .*, for 7 days, .* No process has the tool "old"\.$/,
+    );
   });
 
   it("cancels instead of running what was to be cancelled", async () => {

@@ -54,7 +54,7 @@ describe("a run without a task", () => {
     expect(await run.working(async () => "worked")).toBe("worked");
     await run.recordStep({ key: "s", value: "1", error: null, begunAt: 5 });
     await run.recordPrepared({ key: "p", value: "1", error: null });
-    expect([run.find("s"), run.life.state]).toEqual([undefined, "direct"]);
+    expect([run.find("s", { kind: "step" }), run.life.state]).toEqual([undefined, "direct"]);
   });
 
   it("begins nothing after its handler has returned, or its caller has left", async () => {
@@ -76,7 +76,7 @@ function hold(run: Run, all: Services, task: TaskRecord): HeldTask {
     task,
     entries: [],
     parks: true,
-    watcher: { onRest: ignore, onStir: ignore, onUnreadable: ignore },
+    watcher: { onRest: ignore, onStir: ignore, onUnreadable: ignore, onBlocked: ignore },
   });
 }
 

@@ -14,6 +14,7 @@ const expected: Record<RunEvent, readonly (RunState | undefined)[]> = {
   hold: ["running", undefined, undefined, undefined, undefined],
   drain: [undefined, "draining", undefined, undefined, undefined],
   withhold: [undefined, undefined, "doomed", undefined, undefined],
+  block: [undefined, "doomed", "doomed", undefined, undefined],
   end: ["ended", "ended", "ended", undefined, undefined],
   park: [undefined, "released", undefined, undefined, undefined],
   release: [undefined, "released", "released", "released", "released"],

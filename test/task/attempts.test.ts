@@ -4,7 +4,7 @@ import { createRecord } from "../../src/task/create-record.ts";
 import type { TaskChangeCommand } from "../../src/task/decide.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { createQueued, noon, owner, queuedRecord, runningRecord } from "../contract/sample-task.ts";
-import { accepted, failure, journalFor, names, now, samples } from "./decided.ts";
+import { accepted, block, failure, journalFor, names, now, samples } from "./decided.ts";
 
 const running = runningRecord();
 const first: TaskAttempt = { number: 1, owner, startedAt: noon, endedAt: null, end: null };
@@ -42,6 +42,7 @@ describe("attempts", () => {
     [samples.release, { end: "released" }],
     [samples.park, { end: "parked" }],
     [samples.retry, { end: "retried", error: "failed" }],
+    [samples.block, { end: "blocked", error: "It is another question." }],
     [samples.reclaim, { end: "lost", error: "The process that ran it is gone." }],
     [samples.settle, { end: "settled" }],
     [
@@ -58,12 +59,12 @@ describe("attempts", () => {
   });
 
   test("whatever else happens to a task leaves the list as it is, and so does the end of one that does not run", () => {
-    const ends = ["start", "release", "park", "retry", "reclaim", "settle", "cancel", "expire"];
+    const ends = ["start", "release", "park", "retry", "block", "reclaim", "settle", "cancel", "expire"];
     const parked = accepted(running, samples.park).task;
     for (const name of names) {
-      const isAboutQueued = name === "fail" || name === "wake";
+      const isAboutQueued = ["fail", "wake", "orphan", "unblock"].includes(name);
       const before = isAboutQueued
-        ? { ...parked, lane: null, runAfter: now }
+        ? { ...parked, lane: null, runAfter: now, blocked: { ...block, since: now, tries: 1 } }
         : runningRecord({ openInputs: 1, openWaits: 1 });
       if (!ends.includes(name)) expect([name, after(before, samples[name])]).toEqual([name, before.attempts]);
     }

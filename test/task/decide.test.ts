@@ -8,6 +8,7 @@ import { cancelledByCaller } from "../../src/task/status-text.ts";
 import { noon, queuedRecord, runningRecord } from "../contract/sample-task.ts";
 import {
   accepted,
+  block,
   asked,
   asleep,
   changed,
@@ -23,6 +24,8 @@ import {
   type Samples,
 } from "./decided.ts";
 
+const blocked = { ...block, since: noon, tries: 1 };
+
 describe("guards", () => {
   test.each(names)("%s on no task is unknown", (name) => {
     expect(decideWith(undefined, samples[name])).toEqual(refused("unknown"));
@@ -32,7 +35,7 @@ describe("guards", () => {
     for (const state of taskStates) {
       // It may rest, be parked or pause, so that each of the events finds something to do.
       const due = { sweepAt: now, runAfter: now };
-      const task = runningRecord({ state, token: state === "running" ? token : null, ...due });
+      const task = runningRecord({ state, token: state === "running" ? token : null, ...due, blocked });
       const next = nextState(state, name);
       const decision = decideWith(task, samples[name], ...journalFor(name));
       if (next !== undefined) expect(decision).toMatchObject({ ok: true, task: { state: next } });
@@ -52,11 +55,81 @@ describe("guards", () => {
   );
 
   test.each(names)("%s counts as one change", (name) => {
-    const isOfQueued = name === "start" || name === "fail" || name === "wake";
+    const isOfQueued = ["start", "fail", "wake", "orphan", "unblock"].includes(name);
     const task = isOfQueued
-      ? queuedRecord({ version: 7, lane: null, runAfter: now })
+      ? queuedRecord({ version: 7, lane: null, runAfter: now, blocked })
       : runningRecord({ version: 7, sweepAt: now });
     expect(accepted(task, samples[name], ...journalFor(name)).task.version).toBe(8);
+  });
+});
+
+describe("a blocked task", () => {
+  const running = runningRecord({
+    attempt: 2,
+    waiting: true,
+    runAfter: now + 900,
+    openInputs: 1,
+    crashes: 1,
+  });
+
+  test("waits in the queue, for any process, and keeps what came", () => {
+    const pause = {
+      state: "queued",
+      owner: null,
+      token: null,
+      waiting: false,
+      waitsFor: "retry",
+      runAfter: now + 50,
+    };
+    const expected = { ...pause, blocked: { ...block, since: now, tries: 1 }, updatedAt: now, version: 2 };
+    expect(changed(running, samples.block)).toEqual(expected);
+    const again = runningRecord({ attempt: 3, blocked });
+    expect(changed(again, samples.block)).toMatchObject({ blocked: { ...block, since: noon, tries: 2 } });
+    expect(changed(again, samples.block)).not.toHaveProperty("updatedAt");
+    expect(accepted({ ...again, cancelRequestedAt: now }, samples.block).task).toMatchObject({
+      lane: "recovered",
+    });
+  });
+
+  test("does not count an attempt in which the handler did not begin", () => {
+    const unbegun = { ...samples.block, unbegun: true } as const;
+    const first = accepted(queuedRecord(), { ...samples.start, version: 3 }).task;
+    const { task } = accepted(first, { ...unbegun, token: "t2" });
+    expect(task).toMatchObject({ attempt: 0, attempts: [], toolVersion: null, startedAt: null });
+    const later = accepted({ ...task, attempt: 4, toolVersion: 1, startedAt: noon }, samples.start).task;
+    const { attempt, toolVersion, startedAt } = accepted(later, { ...unbegun, token: "t2" }).task;
+    expect([attempt, toolVersion, startedAt]).toEqual([4, 1, noon]);
+  });
+
+  test("stays blocked while it is tried, until its attempt does something new, or it ends", () => {
+    const tried = runningRecord({ blocked, journalled: true, sweepAt: now });
+    const lasting = [
+      "release",
+      "block",
+      "update",
+      "append",
+      "write_piece",
+      "reclaim",
+      "request_cancel",
+      "answer_inputs",
+    ];
+    for (const name of names) {
+      const decision = decideWith(tried, samples[name], ...journalFor(name));
+      if (!decision.ok) continue;
+      const isLasting =
+        lasting.includes(name) || !(transitions[name].underToken || decision.outcome !== null);
+      expect([name, decision.task.blocked !== undefined]).toEqual([name, isLasting && name !== "cancel"]);
+    }
+  });
+
+  test("whose tool nobody has can only be blocked while that is so", () => {
+    const served = decide(queuedRecord(), samples.orphan, {
+      owner: "o",
+      entry: () => undefined,
+      hasHandler: true,
+    });
+    expect(served).toEqual(refused("state"));
+    expect(decideWith(queuedRecord(), samples.unblock)).toEqual(refused("state"));
   });
 });
 

@@ -1,3 +1,4 @@
+import type { Block } from "../../src/task/blocked.ts";
 import { decide, type TaskChangeCommand } from "../../src/task/decide.ts";
 import type { JournalEntry } from "../../src/task/journal.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
@@ -12,11 +13,24 @@ export const outcome = { kind: "result", body: "{}" } as const;
 export const failure = { kind: "error", body: "{}" } as const;
 const input = { key: "ask", method: "elicitation/create", params: '{"message":"?"}' } as const;
 
+export const block: Block = {
+  reason: "replay",
+  problem: "It is another question.",
+  key: "ask",
+  was: "Who?",
+  is: "What?",
+  version: 2,
+  deploy: "abc",
+};
+
 export type Samples = { readonly [N in TaskEvent]: Extract<TaskChangeCommand, { readonly type: N }> };
 const id = "task-a";
 export const samples: Samples = {
   start: { type: "start", now, id, token: "t2" },
   release: { type: "release", now, id, token },
+  block: { type: "block", now, id, token, until: now + 50, block },
+  orphan: { type: "orphan", now, id, until: now + 50, block },
+  unblock: { type: "unblock", now, id },
   reclaim: { type: "reclaim", now, id, backoff: { baseMs: 10, maxMs: 15, maxCrashes: 4 } },
   park: { type: "park", now, id, token },
   retry: { type: "retry", now, id, token, until: now + 50, statusMessage: "failed" },

@@ -7,6 +7,9 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
   {
     start: ["running", undefined],
     release: [undefined, "queued"],
+    block: [undefined, "queued"],
+    orphan: ["queued", undefined],
+    unblock: ["queued", undefined],
     reclaim: [undefined, "queued"],
     park: [undefined, "queued"],
     retry: [undefined, "queued"],

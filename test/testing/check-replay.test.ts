@@ -131,7 +131,7 @@ describe("a task that runs", () => {
       ok: false,
       unreached: [],
       changed: [
-        { key: "a", problem: expect.stringContaining('step under the key "a"') },
+        { key: "a", problem: expect.stringContaining('(step) under the key "a"') },
         { key: "ask", problem: expect.stringContaining("a different question under the key") },
       ],
       end: "returned",
@@ -436,6 +436,6 @@ it("events that came are what they were, and one that did not is waited for", as
   expect(await check(recording, handler("paid"))).toEqual({ ...fine, added: [], end: "waits" });
   expect(sums).toEqual([{ sum: 1 }]);
   expect((await check(recording, handler("refused"))).changed).toEqual([
-    { key: "second", problem: expect.stringContaining('now waits for the event "refused"') as string },
+    { key: "second", problem: expect.stringContaining('a wait for the event "refused"') as string },
   ]);
 });

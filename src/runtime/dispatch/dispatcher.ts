@@ -9,7 +9,8 @@ import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import type { NewerTasks } from "./newer-tasks.ts";
 import type { PausedTools } from "./paused-tools.ts";
-import { planClaimed, type ClaimPlan } from "./recovery-plan.ts";
+import { planClaimed, versionMissing, type ClaimPlan } from "./recovery-plan.ts";
+import { blockHeld } from "../blocking.ts";
 import type { Slots } from "./slots.ts";
 import type { Sweeper } from "./sweeper.ts";
 
@@ -24,7 +25,7 @@ export interface DispatcherSetup {
   readonly slots: Slots;
   readonly attempts: Attempts;
   readonly leaked: LeakedHandlers;
-  readonly sweeper: Pick<Sweeper, "end">;
+  readonly sweeper: Pick<Sweeper, "end" | "consider">;
   readonly newer: NewerTasks;
   readonly paused: PausedTools;
 }
@@ -256,7 +257,7 @@ export class Dispatcher {
       if (tool === undefined || plan === undefined)
         throw new HoldfastError("internal", `This process has no handler for ${task.tool}.`);
       const until = plan.do === "leave" ? newer.pauseUntil(task, tool) : 0;
-      const end = () => (plan.do === "leave" ? this.#leave(task, until) : this.#end(task, plan));
+      const end = () => (plan.do === "leave" ? this.#leave(task, tool, until) : this.#end(task, plan));
       await untilStoreAnswers(end, services, this.#closing.signal);
     } catch (error) {
       if (!isUnreadable(error)) throw error;
@@ -266,9 +267,17 @@ export class Dispatcher {
     }
   }
 
-  async #leave({ id, token }: TaskRecord, until: number): Promise<void> {
-    const { store, clock } = this.#setup.services;
-    if (token !== null) await store.write({ type: "release", now: clock.now(), id, token, until });
+  /** To processes with newer versions, which may come soon, or never. */
+  async #leave(task: TaskRecord, tool: Tool, until: number): Promise<void> {
+    const { services, newer, sweeper } = this.#setup;
+    const { store, clock, options } = services;
+    const { id, token } = task;
+    if (token === null) return;
+    const isMissing = newer.isMissing(task, tool, options.unregisteredGraceMs);
+    const result = isMissing
+      ? await store.write(blockHeld(versionMissing(task, tool), { ...task, token }, services, true))
+      : await store.write({ type: "release", now: clock.now(), id, token, until });
+    if (result.ok) sweeper.consider(result.task.runAfter);
   }
 
   async #end(task: TaskRecord, plan: Exclude<ClaimPlan, { do: "run" | "leave" }>): Promise<void> {

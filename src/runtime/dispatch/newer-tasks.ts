@@ -32,13 +32,24 @@ export class NewerTasks {
     return this.#services.clock.elapsed() - this.#lastMet < latelyMs;
   }
 
+  /** This process could not continue a task, which a process with other code should try before it does. */
+  meetBlocked(): void {
+    this.#lastMet = this.#services.clock.elapsed();
+  }
+
+  /** Whether no process has come for such tasks for as long as tools may be missing. */
+  isMissing({ toolVersion }: Pick<TaskRecord, "toolVersion">, tool: Tool, graceMs: number): boolean {
+    const met = this.#met.get(nameOf(tool, versionOf({ toolVersion })));
+    return met !== undefined && met.last - met.since >= graceMs;
+  }
+
   /** Until when such a task pauses (epoch ms). Each tool and version is reported once. */
   pauseUntil(task: TaskRecord, tool: Tool): number {
     const { clock } = this.#services;
     const now = clock.elapsed();
     this.#lastMet = now;
     const version = versionOf(task);
-    const name = JSON.stringify([tool.name, version]);
+    const name = nameOf(tool, version);
     const met = this.#met.get(name);
     const since = met !== undefined && now - met.last < latelyMs ? met.since : now;
     this.#met.set(name, { since, last: now });
@@ -48,10 +59,14 @@ export class NewerTasks {
   }
 }
 
+function nameOf({ name }: Tool, version: number): string {
+  return JSON.stringify([name, version]);
+}
+
 function newerVersion({ name, version: own }: Tool, version: number): HoldfastError {
   return new HoldfastError(
     "newer_version",
     `Some tasks of tool "${name}" have version ${version}, but this process has version ${own}, so it leaves them to newer processes. ` +
-      `After a rollback, deploy version ${version} again; otherwise they wait until they expire.`,
+      `After a rollback, deploy version ${version} again; until then, or until they expire, they are blocked.`,
   );
 }

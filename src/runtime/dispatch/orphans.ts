@@ -1,15 +1,16 @@
 import { isUnreadable } from "../../task/fault.ts";
 import type { HandlerName } from "../../task/queue.ts";
 import type { Services } from "../services.ts";
-import { orphanFailure } from "./recovery-plan.ts";
+import { blocking, givenUp } from "../blocking.ts";
+import { toolMissing } from "./recovery-plan.ts";
 
-/** Maximum number of tasks read, and ended, at a time. */
+/** Maximum number of tasks read, and blocked, at a time. */
 const page = 500;
 
 const shortestPauseMs = 1_000;
 
 /**
- * Fails queued tasks whose tool no process on the store has. They wait for a grace period first, because the next process may have the
+ * Blocks queued tasks whose tool no process on the store has. They wait for a grace period first, because the next process may have the
  * tool.
  */
 export class Orphans {
@@ -39,15 +40,15 @@ export class Orphans {
 
   #again(ms: number): void {
     if (this.#stopped) return;
-    this.#cancelTimer = this.#services.clock.after(ms, () => void this.#failSeen());
+    this.#cancelTimer = this.#services.clock.after(ms, () => void this.#blockSeen());
   }
 
-  /** Fails tasks from the last look that still have no tool. */
-  async #failSeen(): Promise<void> {
+  /** Blocks tasks from the last look that still have no tool. */
+  async #blockSeen(): Promise<void> {
     try {
       const before = this.#seen;
       for (const handler of await this.#look()) {
-        if (before.has(nameOf(handler))) await this.#failAll(handler);
+        if (before.has(nameOf(handler))) await this.#blockAll(handler);
       }
     } catch (error) {
       if (!this.#stopped) this.#services.onError(error);
@@ -70,26 +71,34 @@ export class Orphans {
     }
   }
 
-  async #failAll(handler: HandlerName): Promise<void> {
-    const { store } = this.#services;
-    for (;;) {
-      const ids = await store.queued(handler, page);
-      const failed = await Promise.all(ids.map((id) => this.#fail(id, handler.tool)));
-      if (ids.length < page || !failed.includes(true) || this.#stopped) return;
+  async #blockAll(handler: HandlerName): Promise<void> {
+    for (const blocked of [true, false]) {
+      for (let after = ""; !this.#stopped;) {
+        const ids = await this.#services.store.queued(handler, { after, limit: page, blocked });
+        await Promise.all(ids.map((id) => this.#block(id, handler.tool)));
+        const last = ids.at(-1);
+        if (last === undefined || ids.length < page) break;
+        after = last;
+      }
     }
   }
 
-  /** False if it stays queued. */
-  async #fail(id: string, tool: string): Promise<boolean> {
-    const { store, clock, unreadable } = this.#services;
-    const ending = orphanFailure(tool);
+  /** Fails a task that was blocked for too long. */
+  async #block(id: string, tool: string): Promise<void> {
+    const { store, clock, options, unreadable } = this.#services;
     try {
-      const failure = { type: "fail", now: clock.now(), id, ...ending, orphaned: true } as const;
-      return (await store.write<"fail">(failure)).ok;
+      const task = await store.get(id);
+      if (task?.state !== "queued") return;
+      const now = clock.now();
+      const refusal = toolMissing(tool);
+      const ending = givenUp(refusal, task, now, options);
+      if (ending !== undefined)
+        await store.write<"fail">({ type: "fail", now, id, ...ending, orphaned: true });
+      else if (task.blocked?.reason !== "tool")
+        await store.write({ type: "orphan", now, id, ...blocking(refusal, task, now, options) });
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       unreadable.report(id, error);
-      return false;
     }
   }
 }

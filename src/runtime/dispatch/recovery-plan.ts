@@ -2,6 +2,7 @@ import { hasExpired } from "../../task/expiry.ts";
 import { errorOutcome } from "../../task/outcome.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
 import { endingOf, type Ending } from "../../task/status-text.ts";
+import type { Refusal } from "../blocking.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-config.ts";
@@ -41,9 +42,24 @@ export function planClaimed(
   return { do: "run", tool: runs };
 }
 
-/** The failure of a task whose tool did not come back within the grace period. */
-export function orphanFailure(tool: string): Ending {
-  return failure(`This server no longer has a tool "${tool}".`);
+/** Why a task is blocked whose tool did not come back within the grace period. */
+export function toolMissing(tool: string): Refusal {
+  const problem = `No process has the tool "${tool}".`;
+  return { reason: "tool", problem, key: null, was: `the tool "${tool}"`, is: null, version: null };
+}
+
+/** Why a task is blocked for whose version no process came within the grace period. */
+export function versionMissing(task: Pick<TaskRecord, "toolVersion">, { name, version }: Tool): Refusal {
+  const began = versionOf(task);
+  const problem = `The task began with version ${began} of the tool "${name}", which no process has.`;
+  return {
+    reason: "version",
+    problem,
+    key: null,
+    was: `version ${began}`,
+    is: `version ${version}`,
+    version,
+  };
 }
 
 /** Why a task that cannot run again fails. */

@@ -2,6 +2,7 @@ import type { TaskStore } from "../../store/store.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import type { OfTask, EventError, ServerEventData } from "./server-event.ts";
 import type { ServerEvents } from "./server-events.ts";
+import type { Blocked } from "../../task/blocked.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
 import { storedEventError } from "./event-error.ts";
@@ -101,6 +102,9 @@ function ofTask(command: TaskCommand, result: Changed, thrown?: EventError): rea
     }
     case "park":
       return [{ type: "task.parked", ...of, until: task.runAfter === latestTime ? null : task.runAfter }];
+    case "block":
+    case "orphan":
+      return task.blocked === undefined ? [] : [blocked(task, task.blocked, command.until)];
     case "release":
       return [{ type: "task.released", ...of }];
     case "settle":
@@ -134,6 +138,21 @@ function started(task: TaskRecord, now: number): ServerEventData {
   const resumed = task.attempt > 1;
   const queued = resumed ? {} : { queuedMs: now - task.createdAt };
   return { type: "task.started", ...subject(task), resumed, ...queued, crashes: task.crashes };
+}
+
+function blocked(task: TaskRecord, block: Blocked, until: number): ServerEventData {
+  const { reason, key, version, deploy, tries, since } = block;
+  const met = { ...(version !== null && { version }), ...(deploy !== null && { deploy }) };
+  return {
+    type: "task.blocked",
+    ...subject(task),
+    reason,
+    ...(key !== null && { key }),
+    ...met,
+    tries,
+    since,
+    until,
+  };
 }
 
 function stepTime(command: TaskCommand<"record_step" | "retry_step">): { readonly durationMs?: number } {

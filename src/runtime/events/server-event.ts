@@ -1,3 +1,4 @@
+import type { BlockReason } from "../../task/blocked.ts";
 import type { DeliveryEvent } from "../../task/delivery.ts";
 import type { OutcomeKind } from "../../task/outcome.ts";
 import type { GenerationName } from "../../task/record.ts";
@@ -78,6 +79,23 @@ type TaskLifeEvent =
     })
   /** The handler waits and its memory was freed; null: no time limit. */
   | (OfTask & { readonly type: "task.parked"; readonly until: number | null })
+  /**
+   * The code of this process cannot continue the task, or no process has its tool. It is tried again at `until` (epoch ms), and when a
+   * process starts. Operators see the difference in the task.
+   */
+  | (OfTask & {
+      readonly type: "task.blocked";
+      readonly reason: BlockReason;
+      /** The key in the journal under which the handler now does something else. */
+      readonly key?: string;
+      /** The version of the tool in the process that met the task. */
+      readonly version?: number;
+      readonly deploy?: string;
+      /** How often it was tried, and since when it has been blocked (epoch ms). */
+      readonly tries: number;
+      readonly since: number;
+      readonly until: number;
+    })
   /** This process released the task, and any other can run it. */
   | (OfTask & { readonly type: "task.released" })
   | (OfEnd & {

@@ -31,6 +31,8 @@ export interface AttemptsSetup {
   readonly credentials: Credentials;
   /** Receives tasks whose handlers were dropped from memory. */
   readonly onParked: (task: TaskRecord) => void;
+  /** This process could not continue a task, which others may be able to. */
+  readonly onBlocked: () => void;
   /** Receives cancelled tasks whose handlers had not begun again. */
   readonly onReleased: (task: TaskRecord) => void;
   /** Called when a task's end of life moves (epoch ms). */
@@ -109,7 +111,7 @@ export class Attempts implements TaskHolder, AttemptHost {
       limit: workLimitOf(tool, timers),
       trace,
     });
-    const held = this.hold(run, task, tool, origin, entries);
+    const held = this.hold(run, task, tool, origin, entries, request !== undefined);
     this.saw(task.id, now);
     held.sayAttempt();
     const unwatch = leaked.watch(run, tool, () => this.forget(run));
@@ -132,9 +134,10 @@ export class Attempts implements TaskHolder, AttemptHost {
     tool: Tool,
     origin: Origin,
     entries: readonly ListedEntry[] = [],
+    isNew = true,
   ): HeldRun {
     const { services, timers } = this.#setup;
-    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host: this });
+    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, isNew, host: this });
     if (this.#draining) run.drain();
     this.#live.set(record.id, held);
     return held;
@@ -150,6 +153,13 @@ export class Attempts implements TaskHolder, AttemptHost {
 
   onUnreadable({ record }: HeldRun, problem: HoldfastError): void {
     void this.#failUnreadable(record, problem);
+  }
+
+  onBlocked({ run }: HeldRun, task: TaskRecord | undefined): void {
+    this.#letGo(run);
+    if (task === undefined) return;
+    this.#setup.onBlocked();
+    this.#setup.onParked(task);
   }
 
   onSweepAt(at: number | null): void {

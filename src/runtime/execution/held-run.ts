@@ -25,7 +25,7 @@ import { decodeError, decodeValue } from "../stored-values.ts";
 import { logBody } from "./reported.ts";
 import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";
-import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
+import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import { deadlineAfter } from "../duration.ts";
 import { requestHash } from "../request-hash.ts";
 import type { EventOptions } from "../tool/task-context.ts";
@@ -41,6 +41,8 @@ export interface HeldRunSetup {
   readonly origin: Origin;
   /** Journal entries of earlier attempts. */
   readonly entries: readonly ListedEntry[];
+  /** The task was created just now, by this process. */
+  readonly isNew?: boolean;
   readonly host: AttemptHost;
 }
 
@@ -52,6 +54,8 @@ export interface AttemptHost {
   onStir?(held: HeldRun): void;
   /** Something that the handler needs cannot be read: its task is to end. */
   onUnreadable?(held: HeldRun, problem: HoldfastError): void;
+  /** This code cannot continue the task: it was blocked, unless others had taken it. */
+  onBlocked?(held: HeldRun, task: TaskRecord | undefined): void;
   /** The task's end of life moves (epoch ms). */
   onSweepAt?(at: number | null): void;
   /** The handler's call of a tool is about to create a task, which ends by then (epoch ms). */
@@ -82,6 +86,7 @@ export class HeldRun {
       onRest: () => host.onRest?.(this),
       onStir: () => host.onStir?.(this),
       onUnreadable: (problem) => host.onUnreadable?.(this, problem),
+      onBlocked: (task) => host.onBlocked?.(this, task),
     };
     this.task = run.hold({ services, task: record, entries, parks, watcher });
     this.#updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
@@ -137,6 +142,15 @@ export class HeldRun {
     return services.registry.handlerOf(record) !== undefined;
   }
 
+  /**
+   * Whether other code may have accepted the arguments before: then it can continue the task. A task that an operator retried repeats
+   * those of another.
+   */
+  get #mayHaveAccepted(): boolean {
+    const { record, origin, isNew } = this.#setup;
+    return record.attempt > 1 || (isNew !== true && origin.retryOf === undefined);
+  }
+
   /** Changes that the handler may wait for, and that are not in the journal. */
   #underWay(write: Promise<void>): Promise<void> {
     this.task.rests.busyWhile(write);
@@ -158,6 +172,11 @@ export class HeldRun {
     const { run } = this;
     const { events } = this.#setup.services;
     const { token } = this.#setup.record;
+    if (!end.threw && end.refused !== undefined && this.#mayHaveAccepted) {
+      const { tool } = this.#setup;
+      const problem = `The arguments of the task were accepted when it was created, but "${tool.name}" now refuses them: ${end.refused}`;
+      run.refuse({ reason: "arguments", problem, issues: end.refused });
+    }
     if (run.life.state === "doomed") await run.life.gone; // what it returned counts for nothing
     const retry = this.#retryAfter(end);
     if (retry !== undefined) await this.#endRemaining(gone);
@@ -314,8 +333,7 @@ async function untilEvent(
 ): Promise<unknown> {
   const claimed = run.claim(key);
   const hash = requestHash("event", name);
-  const entry = run.find(claimed);
-  if (entry !== undefined) assertSameWait(entry, name, hash);
+  const entry = run.find(claimed, { kind: "event", requestHash: hash, request: name });
   if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, valueOf);
   const wait = {
     key: claimed,
@@ -337,15 +355,6 @@ async function untilEvent(
 function valueOf({ value, error }: JournalEnd): unknown {
   if (error !== null) throw decodeError(error);
   return decodeValue(value ?? "null");
-}
-
-function assertSameWait(entry: JournalHead, name: string, hash: string): void {
-  if (entry.kind === "event" && entry.requestHash === hash) return;
-  const other = entry.kind === "event" ? "a wait for a different event" : `a different entry (${entry.kind})`;
-  throw new HoldfastError(
-    "replay_mismatch",
-    `The journal has ${other} under the key "${entry.key}", but the handler now waits for the event "${name}". Use a new key for a changed wait.`,
-  );
 }
 
 /** A further attempt of a task whose handler threw. */

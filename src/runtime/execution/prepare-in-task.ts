@@ -34,7 +34,7 @@ export async function prepareInTask(
   caller: TaskCaller,
 ): Promise<string | null> {
   const key = run.claim(preparedKey);
-  const entry = run.find(key);
+  const entry = run.find(key, { kind: "step" });
   if (entry !== undefined) return run.replayed(entry, preparedOf);
   if (tool.prepare === undefined) return null;
   // The registry paired `prepare` with the schema that has just accepted the arguments.

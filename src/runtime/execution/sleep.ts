@@ -1,4 +1,3 @@
-import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import type { Run } from "../journal/run.ts";
@@ -20,13 +19,7 @@ export async function sleep(
 ): Promise<void> {
   assertDuration(ms);
   const claimed = run.claim(key);
-  const entry = run.find(claimed);
-  if (entry !== undefined && entry.kind !== "sleep") {
-    throw new HoldfastError(
-      "replay_mismatch",
-      `The journal has a ${entry.kind} under the key "${claimed}", but the handler now sleeps under it. Use a new key for it.`,
-    );
-  }
+  const entry = run.find(claimed, { kind: "sleep" });
   if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, () => undefined);
   const until = entry?.deadlineAt ?? deadlineAfter(clock.now(), ms);
   await run.beginWait(entry === undefined);

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { JournalEnd, JournalHead, JournalKey } from "../../task/journal.ts";
+import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import { assertOptions } from "../../options/options.ts";
 import { backoffProblem } from "../backoff.ts";
 import type { Run } from "../journal/run.ts";
@@ -19,8 +19,7 @@ export async function runStep<T>(
 ): Promise<T> {
   assertOutsideStep(run, key);
   const claimed = run.claim(key);
-  const entry = run.find(claimed);
-  if (entry !== undefined) assertStep(entry);
+  const entry = run.find(claimed, { kind: "step" });
   if (entry !== undefined && entry.doneAt !== null) {
     return run.replayed(entry, (end) => {
       run.lines.stepEnded(claimed, end.error !== null);
@@ -42,14 +41,6 @@ export async function runStep<T>(
     if ("thrown" in end) throw end.thrown;
     return decodeValue(end.value) as T;
   }
-}
-
-function assertStep(entry: JournalHead): void {
-  if (entry.kind === "step") return;
-  throw new HoldfastError(
-    "replay_mismatch",
-    `The journal has a different entry (${entry.kind}) under the key "${entry.key}", but the handler now runs a step under it. A key must keep its meaning as long as tasks that used it are running.`,
-  );
 }
 
 /** How a step ended in an earlier attempt. */

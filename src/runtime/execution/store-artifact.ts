@@ -3,7 +3,6 @@ import { Readable } from "node:stream";
 import type { ResourceLink } from "@modelcontextprotocol/server";
 import { artifactUri, assertArtifactName, type StoredArtifact } from "../../task/artifact.ts";
 import { HoldfastError, isFault, tooLarge } from "../../task/fault.ts";
-import type { JournalHead } from "../../task/journal.ts";
 import { assertOptions } from "../../options/options.ts";
 import type { Clock } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
@@ -36,8 +35,7 @@ export async function storeArtifact(
   const mimeType =
     options.mimeType ?? (typeof source === "string" ? "text/plain" : "application/octet-stream");
   const key = run.claim(name);
-  const entry = run.find(key);
-  if (entry !== undefined) assertArtifact(entry);
+  const entry = run.find(key, { kind: "artifact", request: name });
   if (entry !== undefined && entry.doneAt !== null) {
     await discard(source);
     return run.replayed(entry, ({ value, error }) => {
@@ -74,14 +72,6 @@ export async function storeArtifact(
 
 function linkTo({ wireId }: Run, name: string, { mimeType, bytes }: StoredArtifact): ResourceLink {
   return { type: "resource_link", uri: artifactUri(wireId, name), name, mimeType, size: bytes };
-}
-
-function assertArtifact({ kind, key }: JournalHead): void {
-  if (kind === "artifact") return;
-  throw new HoldfastError(
-    "replay_mismatch",
-    `The journal has a different entry (${kind}) under the key "${key}", but the handler now makes an artifact of this name. A key must keep its meaning as long as tasks that used it are running.`,
-  );
 }
 
 /** The next piece is filled while the last one is written. */

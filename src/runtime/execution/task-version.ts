@@ -29,8 +29,9 @@ export async function taskVersion(
   const answer = isSince(run.versions, key, since);
   const journalled: unknown = await runStep(run, effects, clock, key, {}, () => answer);
   if (typeof journalled === "boolean") return journalled;
-  throw new HoldfastError(
-    "replay_mismatch",
-    `The journal has a step under the key "${encodeJournalKey(key)}", but the handler now calls task.version with it. Use a new key for it.`,
-  );
+  throw run.mismatch({
+    key: encodeJournalKey(key),
+    had: "step",
+    doing: { kind: "step", request: "task.version" },
+  });
 }

@@ -8,7 +8,10 @@ import { untilStoreAnswers } from "../until-store-answers.ts";
 import type { HeldCommand, HeldCommandName, OpeningCommandName, TaskWriter } from "./held-command.ts";
 import { Journal } from "./journal.ts";
 import { forEver, type RunLife } from "./run-life.ts";
+import { blockReasonOf, type RunRefusal } from "./replay-match.ts";
 import type { SlotHolder } from "./slot-holder.ts";
+import { blockHeld } from "../blocking.ts";
+import { isLost } from "../../store/lost-store.ts";
 import type { Rest } from "../../task/queue.ts";
 import type { Clock } from "../clock.ts";
 
@@ -20,6 +23,8 @@ export interface TaskWatcher {
   onStir(): void;
   /** Something that the handler needs cannot be read: the task is to end. */
   onUnreadable(problem: HoldfastError): void;
+  /** The task was blocked, and the run no longer holds it; undefined if others had taken it. */
+  onBlocked(task: TaskRecord | undefined): void;
 }
 
 export interface HeldTaskSetup {
@@ -47,6 +52,8 @@ export class HeldTask implements TaskWriter {
   readonly #attempt: number;
   readonly #isChild: boolean;
   #marked: Promise<unknown> | undefined;
+  /** The newest state of what blocked it. */
+  #blocked: TaskRecord["blocked"];
   /** The highest version of the record seen so far. */
   #seen: number;
 
@@ -61,6 +68,7 @@ export class HeldTask implements TaskWriter {
     this.#attempt = task.attempt;
     this.#isChild = task.parent !== null;
     this.#seen = task.version;
+    this.#blocked = task.blocked;
     this.journal = new Journal(task, entries, services, life.scheduler, slot, this);
     this.rests = new Rests(this, parks, services.clock, watcher);
     slot.onIdle(() => this.rests.check());
@@ -81,6 +89,7 @@ export class HeldTask implements TaskWriter {
       if (state !== "ended") this.journal.saw(task);
       if (task.version <= this.#seen) return;
       this.#seen = task.version;
+      this.#blocked = task.blocked;
       this.rests.saw(task);
       if (task.cancelRequestedAt !== null) this.#life.requestCancel();
     }
@@ -207,6 +216,25 @@ export class HeldTask implements TaskWriter {
       await store.write({ type: "release", now: clock.now(), id: this.id, token: this.#token });
     } catch (error) {
       onError(error);
+    }
+  }
+
+  /** Returns the task to the queue, blocked, however long the store fails: this process goes on. Never rejects. */
+  async block(refusal: RunRefusal, version: number): Promise<void> {
+    const { store, onError } = this.#services;
+    const { over, cancelRequested } = this.#life;
+    const cancelRequestedAt = cancelRequested ? 0 : null;
+    const task = { id: this.id, token: this.#token, blocked: this.#blocked, cancelRequestedAt };
+    try {
+      const entryOf = (key: string) =>
+        untilStoreAnswers(() => store.journalEntry(this.id, key), this.#services, over);
+      const why = await blockReasonOf(refusal, version, entryOf);
+      const command = blockHeld(why, task, this.#services, refusal.reason === "arguments");
+      const result = await untilStoreAnswers(() => store.write(command), this.#services, over);
+      this.#watcher.onBlocked(result.ok ? result.task : undefined);
+    } catch (error) {
+      if (!isLost(error)) onError(error);
+      this.#watcher.onBlocked(undefined);
     }
   }
 

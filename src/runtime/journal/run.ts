@@ -14,6 +14,7 @@ import { ClaimedKeys } from "./claimed-keys.ts";
 import type { HeldCommand } from "./held-command.ts";
 import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
+import { isSame, replayMismatch, type Doing, type Mismatch, type RunRefusal } from "./replay-match.ts";
 import type { LineSource, TaskLines } from "./task-lines.ts";
 import { SlotHolder } from "./slot-holder.ts";
 import { WorkLimit, type WorkLimitSetup } from "./work-limit.ts";
@@ -90,6 +91,7 @@ export class Run {
   readonly #promote: (() => Promise<unknown>) | undefined;
   #task: HeldTask | undefined;
   #artifacts = 0;
+  #refusal: RunRefusal | undefined;
 
   constructor(setup: RunSetup) {
     this.taskId = setup.taskId;
@@ -135,9 +137,24 @@ export class Run {
     return this.#keys.claim(key);
   }
 
-  /** An earlier attempt's entry with this key. */
-  find(key: string): ListedEntry | undefined {
-    return this.#task?.journal.find(key);
+  /** An earlier attempt's entry with this key. Throws if the handler now does something else: then the task is blocked. */
+  find(key: string, doing: Doing): ListedEntry | undefined {
+    const entry = this.#task?.journal.find(key);
+    if (entry === undefined || isSame(entry, doing)) return entry;
+    throw this.mismatch({ key, had: entry.kind, doing });
+  }
+
+  /** The handler cannot continue with its journal. What it returns is for readers of recordings: the call of the handler never settles. */
+  mismatch(mismatch: Mismatch): HoldfastError {
+    this.refuse({ reason: "replay", ...mismatch });
+    return replayMismatch(mismatch);
+  }
+
+  /** This code cannot continue the task. From here on the attempt counts for nothing, and the task is blocked. */
+  refuse(refusal: RunRefusal): void {
+    if (!this.life.change("block")) return;
+    this.#refusal = refusal;
+    if (!this.#slot.working) void this.#releaseResumable(); // otherwise the end of the step does it
   }
 
   /** Settles as `decode` does with an entry's end, in the order in which the entries first ended. */
@@ -347,9 +364,10 @@ export class Run {
   /** False if there is nothing to return any more. */
   async #release(): Promise<boolean> {
     if (!this.life.change("release")) return false;
-    this.trace?.end({ end: "released" });
+    const refusal = this.#refusal;
+    this.trace?.end({ end: refusal === undefined ? "released" : "blocked" });
     this.#slot.end(); // a step of another task may wait for it
-    await this.#task?.giveBack();
+    await (refusal === undefined ? this.#task?.giveBack() : this.#task?.block(refusal, this.versions.code));
     this.life.drop();
     return true;
   }

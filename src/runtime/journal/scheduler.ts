@@ -38,6 +38,12 @@ export const runTransitions = {
     meaning:
       "an end, or the begin of an entry, was held back: what the handler still does counts for nothing",
   },
+  block: {
+    from: ["running", "draining"],
+    to: "doomed",
+    meaning:
+      "this code cannot continue the task: nothing of the attempt counts, and the task is blocked when its steps have ended",
+  },
   end: {
     from: ["direct", "running", "draining"],
     to: "ended",

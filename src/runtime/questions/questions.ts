@@ -1,11 +1,5 @@
 import { HoldfastError, tooLarge } from "../../task/fault.ts";
-import {
-  missingForInput,
-  type InputMethod,
-  type JournalEnd,
-  type JournalHead,
-  type JournalKey,
-} from "../../task/journal.ts";
+import { missingForInput, type InputMethod, type JournalEnd, type JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/stored-text.ts";
 import { generations, type GenerationName, type Origin } from "../../task/record.ts";
 import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
@@ -47,10 +41,9 @@ export class Questions {
     const claimed = run.claim(key);
     this.#assertNotTooMany();
     const hash = requestHash(method, params);
-    const entry = run.find(claimed);
-    if (entry !== undefined) assertSameQuestion(entry, method, hash);
-    if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, answerOf);
     const raw = this.#encode(claimed, params);
+    const entry = run.find(claimed, { kind: "input", method, requestHash: hash, request: raw });
+    if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, answerOf);
     const question: OutsideWait<"open_input"> = {
       key: claimed,
       entry,
@@ -103,12 +96,4 @@ function answerOf({ key, value, error: json }: JournalEnd): unknown {
   if (json === null) return JSON.parse(value ?? "null");
   const error: unknown = JSON.parse(json);
   throw isClientError(error) ? inputFailed(key, error) : decodeError(json);
-}
-
-function assertSameQuestion(entry: JournalHead, method: InputMethod, hash: string): void {
-  if (entry.kind === "input" && entry.method === method && entry.requestHash === hash) return;
-  throw new HoldfastError(
-    "replay_mismatch",
-    `The journal has a different ${entry.kind === "input" ? "question" : entry.kind} under the key "${entry.key}" than the handler asks now. Use a new key for a changed question.`,
-  );
 }

@@ -126,7 +126,7 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    * `fn` throws after its last retry. The handler gets a copy, the same in each attempt: of plain data, dates, big integers, maps, sets,
    * bytes, URLs, patterns and errors; of an instance of another class its `toJSON()`, or its own enumerable data, without methods. An error
    * has its name, message, `code`, `data` and causes. Functions, symbols and cycles are refused with `not_json`, and more than `maxBodyBytes`
-   * with `too_large`: `fn` has run then, and does not run again. Rejects also with `duplicate_key`, `nested_step` and `replay_mismatch`.
+   * with `too_large`: `fn` has run then, and does not run again. Rejects also with `duplicate_key` and `nested_step`.
    */
   step<T>(key: JournalKey, fn: StepFunction<T>): Promise<T>;
   step<T>(key: JournalKey, options: StepOptions, fn: StepFunction<T>): Promise<T>;

@@ -28,7 +28,12 @@ import { describeThrown, jsonTextOf } from "./tool-errors.ts";
 
 /** How a run of a handler ended. `threw` distinguishes a throw from a result with `isError` that the handler returned. */
 export type HandlerEnd =
-  | { readonly outcome: Outcome; readonly threw: false }
+  | {
+      readonly outcome: Outcome;
+      readonly threw: false;
+      /** Why the arguments were refused, before the handler began. */
+      readonly refused?: string;
+    }
   | {
       readonly outcome: Outcome;
       readonly threw: true;
@@ -52,7 +57,7 @@ export async function runToEnd(
   let hasBegun = false;
   try {
     const validated = await validateArguments(tool, rawArguments);
-    if (!validated.ok) return { outcome: validated.outcome, threw: false };
+    if (!validated.ok) return { outcome: validated.outcome, threw: false, refused: validated.issues };
     const context = await contextFor(validated.args);
     hasBegun = true;
     // The registry paired this handler with the schema that has just accepted the arguments.
@@ -69,13 +74,13 @@ export async function runToEnd(
 export async function validateArguments(
   tool: Pick<Tool, "name" | "inputSchema">,
   raw: unknown,
-): Promise<{ ok: true; args: unknown } | { ok: false; problem: string; outcome: Outcome }> {
+): Promise<{ ok: true; args: unknown } | { ok: false; problem: string; issues: string; outcome: Outcome }> {
   if (tool.inputSchema === undefined) return { ok: true, args: raw ?? {} };
   const validated = await tool.inputSchema["~standard"].validate(raw ?? {});
   if (validated.issues === undefined) return { ok: true, args: validated.value };
   const issues = describeIssues(validated.issues);
   const problem = `Input validation error: Invalid arguments for tool ${tool.name}: ${issues}`;
-  return { ok: false, problem, outcome: errorResult(problem) };
+  return { ok: false, problem, issues, outcome: errorResult(problem) };
 }
 
 /** The outcome of a handler that returned: its result, checked against the tool's output schema and size limit. */

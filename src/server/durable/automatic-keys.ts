@@ -10,10 +10,10 @@ const form = /^ctx\.\w+ \d+(?: |$)/;
 export class AutomaticKeys {
   readonly #counts = new Map<string, number>();
 
-  next(call: string): { readonly key: JournalKey; readonly place: number } {
+  next(call: string): JournalKey {
     const place = (this.#counts.get(call) ?? 0) + 1;
     this.#counts.set(call, place);
-    return { key: `ctx.${call} ${place}`, place };
+    return `ctx.${call} ${place}`;
   }
 }
 

@@ -32,8 +32,10 @@ export function sdkContext(
 ): DurableContext {
   const details = detailsOf(task);
   const parts = requestParts(details);
-  const ask = <T>(call: string, options: RequestOptions | undefined, begin: Begin<T>): Promise<T> =>
-    handled(askUnder(keys.next(call), call, options, begin));
+  const ask = <T>(call: string, options: RequestOptions | undefined, begin: Begin<T>): Promise<T> => {
+    const asked = async (): Promise<T> => begin(keys.next(call), questionOptions(call, options));
+    return handled(asked());
+  };
   const elicitInput = (params: ElicitParams, options?: RequestOptions) =>
     ask("elicitInput", options, (key, question) => task.elicit(key, params, question));
   const requestSampling = (params: CreateMessageRequestParams, options?: RequestOptions) =>
@@ -74,24 +76,6 @@ export function sdkContext(
 }
 
 type Begin<T> = (key: JournalKey, options: QuestionOptions) => Promise<T>;
-
-async function askUnder<T>(
-  { key, place }: ReturnType<AutomaticKeys["next"]>,
-  call: string,
-  options: RequestOptions | undefined,
-  begin: Begin<T>,
-): Promise<T> {
-  try {
-    return await begin(key, questionOptions(call, options));
-  } catch (error) {
-    if (!(error instanceof HoldfastError) || error.code !== "replay_mismatch") throw error;
-    throw new HoldfastError(
-      "replay_mismatch",
-      `The handler is running again after a restart, but question ${place} of ctx.mcpReq.${call} is not the one that it asked before. For a question that may change, use ctx.task.elicit or ctx.task.sample with a key of your own.`,
-      { cause: error },
-    );
-  }
-}
 
 /** Throws `configuration` for options that would end with the process. */
 function questionOptions(

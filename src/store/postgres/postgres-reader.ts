@@ -1,6 +1,6 @@
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
-import { type HandlerName, compareNames, hasHandler, lanesFrom, noTurns } from "../../task/queue.ts";
-import type { TaskRecord, TaskRequest, TaskSnapshot, QueueLane } from "../../task/record.ts";
+import { type HandlerName, compareNames, hasHandler } from "../../task/queue.ts";
+import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { latestTime, storable } from "../../task/time.ts";
 import { inClear, unlessUndecrypted, type Codec } from "../codec.ts";
@@ -15,10 +15,10 @@ import {
   pieceBody,
   requestTable,
 } from "../tables/of-task.ts";
-import { assertProven, recordColumns, taskTable } from "../tables/task.ts";
+import { assertProven, recordColumns } from "../tables/task.ts";
 import { columnsOf, idOf, integerOrNull, text, type Row, textOrStored } from "../row.ts";
 import { secretsIn } from "../secrets.ts";
-import type { JournalPage, KeyedTask, TaskFilter, WireName } from "../store.ts";
+import type { JournalPage, KeyedTask, QueuedPage, TaskFilter, WireName } from "../store.ts";
 import { storedOrNull, storedStarts, toStored } from "../stored-text.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
@@ -26,9 +26,9 @@ import { BatchedReads } from "./batched-reads.ts";
 import { readStatements, type ReadStatements } from "./read-sql.ts";
 import { behindAllTexts, readableTasks, readTask, recordIfReadable, recordOf } from "./read-task.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import { takeFairly } from "../fair-order.ts";
 import { handlerOf, handlersIn } from "../handler-row.ts";
-import type { ReadyTasks } from "../ready-line.ts";
+
+const handlersAt = columnsOf(["handlers"]);
 
 const keyedAt = columnsOf(["id", "idempotency_key"]);
 
@@ -41,7 +41,6 @@ const sweepAt = columnsOf(["at"]);
 export class PostgresReader {
   readonly #database: Pick<Database, "read" | "codecs">;
   readonly #sql: ReadStatements;
-  readonly #queue: QueueReader;
   readonly #tasks: BatchedReads;
   readonly #withOutcomes: BatchedReads;
   readonly #requests: BatchedReads;
@@ -49,7 +48,6 @@ export class PostgresReader {
   constructor(database: Pick<Database, "read" | "codecs">, names: Names) {
     this.#database = database;
     this.#sql = readStatements(names);
-    this.#queue = new QueueReader(database, this.#sql);
     this.#tasks = new BatchedReads(database, this.#sql.tasks);
     this.#withOutcomes = new BatchedReads(database, this.#sql.withOutcomes);
     this.#requests = new BatchedReads(database, this.#sql.requests);
@@ -176,12 +174,21 @@ export class PostgresReader {
     return this.#database.codecs.reading;
   }
 
-  orphanedHandlers(): Promise<readonly HandlerName[]> {
-    return this.#queue.orphanedHandlers();
+  /** Reads the owners last: an owner exists before it queues a task. */
+  async orphanedHandlers(): Promise<readonly HandlerName[]> {
+    const queued = (await this.#database.read(this.#sql.queuedHandlers)).flatMap(
+      (row) => handlerOf(row) ?? [],
+    );
+    if (queued.length === 0) return [];
+    const owners = await this.#database.read(this.#sql.ownerHandlers);
+    const served = owners.flatMap((row) => handlersIn(textOrStored(row, handlersAt.handlers)));
+    return queued.filter((handler) => !hasHandler(served, handler));
   }
 
-  queued(handler: HandlerName, limit: number): Promise<readonly string[]> {
-    return this.#queue.queued(handler, limit);
+  async queued({ method, tool }: HandlerName, page: QueuedPage): Promise<readonly string[]> {
+    const { after, limit, blocked } = page;
+    const select = blocked ? this.#sql.blocked : this.#sql.queued;
+    return (await this.#database.read(select, [method, toStored(tool), toStored(after), limit])).map(idOf);
   }
 
   async due(now: number, limit: number): Promise<readonly string[]> {
@@ -254,121 +261,4 @@ function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[
     const { requiredScopes } = asker;
     return requiredScopes.length > 0 ? { ...input, requiredScopes } : input;
   });
-}
-
-const lineAt = columnsOf(["owner", "principal"]);
-
-const handlersAt = columnsOf(["handlers"]);
-
-const lanes = lanesFrom("new");
-
-/** Before all times. */
-const earliest = -Number.MAX_SAFE_INTEGER;
-
-/** The owners and principals with claimable tasks of a handler, as stored. */
-interface Lines {
-  readonly owners: readonly string[];
-  readonly principals: readonly string[];
-}
-
-/** Reads the queue for operators and for handlers that are gone; claims use other statements. */
-export class QueueReader {
-  readonly #database: Pick<Database, "read" | "codecs">;
-  readonly #sql: ReadStatements;
-
-  constructor(database: Pick<Database, "read" | "codecs">, sql: ReadStatements) {
-    this.#database = database;
-    this.#sql = sql;
-  }
-
-  /** Reads the owners last: an owner exists before it queues a task. */
-  async orphanedHandlers(): Promise<readonly HandlerName[]> {
-    const queued = (await this.#database.read(this.#sql.queuedHandlers)).flatMap(
-      (row) => handlerOf(row) ?? [],
-    );
-    if (queued.length === 0) return [];
-    const owners = await this.#database.read(this.#sql.ownerHandlers);
-    const served = owners.flatMap((row) => handlersIn(textOrStored(row, handlersAt.handlers)));
-    return queued.filter((handler) => !hasHandler(served, handler));
-  }
-
-  async queued(handler: HandlerName, limit: number): Promise<readonly string[]> {
-    if (limit <= 0) return [];
-    const ready = await this.#ready(handler, limit);
-    const waiting = await this.#waiting(handler, limit - ready.length);
-    return [...ready, ...waiting].map(({ id }) => id);
-  }
-
-  async #ready(handler: HandlerName, limit: number): Promise<readonly TaskRecord[]> {
-    const lines = await this.#lines(handler, limit);
-    if (lines.principals.length === 0) return [];
-    // Mostly, principals have equally many tasks; if one has more, more are read.
-    for (let depth = Math.ceil(limit / lines.principals.length) + 1; ; depth *= 2) {
-      const values = [handler.method, toStored(handler.tool), lines.owners, lines.principals, lanes, depth];
-      const heads = new Heads(
-        await this.#database.read(this.#sql.readyHeads, values),
-        depth,
-        this.#database.codecs.reading,
-      );
-      const line = heads.line(handler, lines.principals);
-      const { tasks } = takeFairly([line], { handlers: [handler], turns: noTurns, limit }, () => 0);
-      if (!heads.endedEarly) return tasks;
-    }
-  }
-
-  /** Each principal has a turn before any has a second one, so the first `limit` principals are enough. */
-  async #lines({ method, tool }: HandlerName, limit: number): Promise<Lines> {
-    const rows = await this.#database.read(this.#sql.readyLines, [method, toStored(tool), limit]);
-    const named = ({ place }: { readonly place: number }): string[] => [
-      ...new Set(rows.map((row) => String(row[place]))),
-    ];
-    return {
-      owners: named(lineAt.owner),
-      principals: named(lineAt.principal).sort(compareNames).slice(0, limit),
-    };
-  }
-
-  #waiting({ method, tool }: HandlerName, limit: number): Promise<readonly TaskRecord[]> {
-    return readableTasks(
-      limit,
-      (last, count) => {
-        const after = [Number(last?.[taskTable.at.runAfter.place] ?? earliest), String(last?.[0] ?? "")];
-        return this.#database.read(this.#sql.waiting, [method, toStored(tool), ...after, count]);
-      },
-      this.#database.codecs.reading,
-    );
-  }
-}
-
-/** The first tasks of each principal in each lane. */
-class Heads {
-  readonly #codec: Codec;
-  readonly #rows: Map<string, Row[]>;
-  readonly #depth: number;
-  /** True once more was requested than had been read. */
-  endedEarly = false;
-
-  constructor(rows: readonly Row[], depth: number, codec: Codec) {
-    this.#codec = codec;
-    this.#rows = Map.groupBy(rows, (row) => row.slice(recordColumns.length).join(" "));
-    this.#depth = depth;
-  }
-
-  line(handler: HandlerName, principals: readonly string[]): ReadyTasks<TaskRecord> {
-    return {
-      handler,
-      principalAfter: (after) =>
-        principals.find((principal) => after === null || compareNames(principal, after) > 0),
-      of: (principal, lane) => this.#of(principal, lane),
-    };
-  }
-
-  *#of(principal: string, lane: QueueLane): Generator<TaskRecord, void, undefined> {
-    const rows = this.#rows.get(`${lane} ${principal}`) ?? [];
-    for (const row of rows) {
-      const task = recordIfReadable(row, this.#codec);
-      if (task !== undefined) yield task;
-    }
-    if (rows.length >= this.#depth) this.endedEarly = true;
-  }
 }

@@ -17,6 +17,7 @@ import type {
   ChangeListener,
   JournalPage,
   KeyedTask,
+  QueuedPage,
   Renewal,
   StoreChanges,
   TaskFilter,
@@ -220,8 +221,8 @@ class PostgresStore implements TaskStore {
     return this.#open().reader.orphanedHandlers();
   }
 
-  async queued(handler: HandlerName, limit: number): Promise<readonly string[]> {
-    return this.#open().reader.queued(handler, limit);
+  async queued(handler: HandlerName, page: QueuedPage): Promise<readonly string[]> {
+    return this.#open().reader.queued(handler, page);
   }
 
   async due(now: number, limit: number): Promise<readonly string[]> {

@@ -8,7 +8,7 @@ import {
   pieceBody,
   requestTable,
 } from "../tables/of-task.ts";
-import { finished, isReady, isWaiting, recordList, unfinished } from "../tables/task.ts";
+import { finished, isBlocked, isWaiting, recordList, unfinished } from "../tables/task.ts";
 import type { Names } from "./names.ts";
 import { withQueuedHandlers } from "./queue-handlers.ts";
 
@@ -93,39 +93,10 @@ export function readStatements(names: Names) {
     /** The handlers of queued tasks: of claimable ones, for each owner, and of waiting ones. */
     queuedHandlers: `${withQueuedHandlers(names)} SELECT method, tool FROM ready UNION SELECT method, tool FROM waiting`,
     ownerHandlers: `SELECT handlers FROM ${owner} WHERE retired = 0`,
-    /** Who has claimable tasks of a handler: for each owner, so many principals in order of their names. */
-    readyLines: `WITH RECURSIVE line AS (
-        SELECT first.owner, first.principal, 1 AS place FROM (
-          WITH RECURSIVE owned AS (
-            (SELECT owner FROM ${task} WHERE ${isReady} ORDER BY owner LIMIT 1)
-            UNION ALL
-            SELECT next.owner FROM owned CROSS JOIN LATERAL (
-              SELECT owner FROM ${task} WHERE ${isReady} AND owner > owned.owner ORDER BY owner LIMIT 1) AS next
-          ) SELECT owned.owner, head.principal FROM owned CROSS JOIN LATERAL (
-            SELECT coalesce(principal, '') AS principal FROM ${task}
-            WHERE ${isReady} AND owner = owned.owner AND method = $1 AND tool = $2
-            ORDER BY coalesce(principal, '') LIMIT 1) AS head) AS first
-        UNION ALL
-        SELECT line.owner, next.principal, line.place + 1 FROM line CROSS JOIN LATERAL (
-          SELECT coalesce(principal, '') AS principal FROM ${task}
-          WHERE ${isReady} AND owner = line.owner AND method = $1 AND tool = $2 AND coalesce(principal, '') > line.principal
-          ORDER BY coalesce(principal, '') LIMIT 1) AS next
-        WHERE line.place < $3
-      ) SELECT owner, principal FROM line`,
-    /** For each principal and lane so many tasks, of all owners. */
-    readyHeads: `SELECT ${recordList("head")}, line.lane, line.principal
-      FROM (SELECT principal, lane FROM unnest($4::text[]) AS principal CROSS JOIN unnest($5::text[]) AS lane) AS line
-      CROSS JOIN LATERAL (
-        SELECT of_owner.* FROM unnest($3::text[]) AS owned (owner) CROSS JOIN LATERAL (
-          SELECT ${recordColumns} FROM ${task}
-          WHERE ${isReady} AND owner = owned.owner AND method = $1 AND tool = $2
-            AND coalesce(principal, '') = line.principal AND lane = line.lane
-          ORDER BY run_after, id LIMIT $6) AS of_owner
-        ORDER BY of_owner.run_after, of_owner.id LIMIT $6) AS head
-      ORDER BY line.principal, line.lane, head.run_after, head.id`,
-    waiting: `SELECT ${recordColumns} FROM ${task}
-      WHERE ${isWaiting} AND method = $1 AND tool = $2 AND (run_after, id) > ($3::bigint, $4)
-      ORDER BY run_after, id LIMIT $5`,
+    /** The queued tasks of a handler that are not blocked. Only needed for a tool that nobody has. */
+    queued: `SELECT id FROM ${task}
+      WHERE ${unfinished} AND state = 'queued' AND blocked IS NULL AND method = $1 AND tool = $2 AND id > $3 ORDER BY id LIMIT $4`,
+    blocked: `SELECT id FROM ${task} WHERE ${isBlocked} AND method = $1 AND tool = $2 AND id > $3 ORDER BY id LIMIT $4`,
   };
 }
 

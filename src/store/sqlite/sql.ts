@@ -19,7 +19,15 @@ import {
 } from "../tables/of-task.ts";
 import { insertInto, replaceInto, upsertInto } from "../tables/sqlite-statements.ts";
 import { secretTable, sessionTable } from "../tables/tables.ts";
-import { finished, isReady, isWaiting, recordList, taskTable, unfinished } from "../tables/task.ts";
+import {
+  finished,
+  isBlocked,
+  isReady,
+  isWaiting,
+  recordList,
+  taskTable,
+  unfinished,
+} from "../tables/task.ts";
 
 // One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.
 // With INDEXED BY, a statement that cannot use its index fails to prepare. That rules out neither a sort nor a search by
@@ -98,6 +106,14 @@ export const selectOfGeneration = `
 export const selectUnfinished = `
   SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
   WHERE ${unfinished} AND id > ? ORDER BY id ${atMost}`;
+
+/** The queued tasks of a handler that are not blocked. Only needed for a tool that nobody has. */
+export const selectQueued = `
+  SELECT id FROM task INDEXED BY task_unfinished
+  WHERE ${unfinished} AND state = 'queued' AND blocked IS NULL AND method = ? AND tool = ? AND id > ? ORDER BY id ${atMost}`;
+
+export const selectBlocked = `
+  SELECT id FROM task INDEXED BY task_blocked WHERE ${isBlocked} AND method = ? AND tool = ? AND id > ? ORDER BY id ${atMost}`;
 
 const isRunning = `${unfinished} AND state = 'running'`;
 

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { UnreadableTask } from "../../task/command.ts";
-import { hasHandler, uniqueHandlers, type HandlerName, noTurns } from "../../task/queue.ts";
+import { hasHandler, uniqueHandlers, type HandlerName } from "../../task/queue.ts";
 import type { QueueLane, TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
 import { handlerOf } from "../handler-row.ts";
@@ -68,12 +68,6 @@ export class SqliteQueue {
   handlers(): readonly HandlerName[] {
     const ready = [...this.#owners()].flatMap((owner) => [...this.#handlersOf(owner)]);
     return uniqueHandlers([...ready, ...this.#parkedHandlers()]);
-  }
-
-  ids(handler: HandlerName, limit: number): readonly string[] {
-    const { tasks } = this.runnable({ handlers: [handler], turns: noTurns, limit }, () => true);
-    const parked = take(this.#parkedUntil(handler, latestTime, []), limit - tasks.length);
-    return [...tasks, ...parked].map(({ id }) => id);
   }
 
   /** Looks at no more than `most` tasks of each tool, for each owner that they are queued for. */

@@ -21,7 +21,7 @@ import type { LineList, TaskLine } from "../../task/task-line.ts";
 import type { QueueLength } from "../queue-length.ts";
 import { secretsIn } from "../secrets.ts";
 import type { StoredSession } from "../session-store.ts";
-import type { JournalPage, KeyedTask, ListedEntry, TaskFilter, WireName } from "../store.ts";
+import type { JournalPage, KeyedTask, ListedEntry, QueuedPage, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
 import { recordOf } from "./read-task.ts";
@@ -249,8 +249,9 @@ export class SqliteReader {
     return this.#queue.handlers().filter((handler) => !this.#owners.serve(handler));
   }
 
-  queued(handler: HandlerName, limit: number): readonly string[] {
-    return this.#queue.ids(handler, limit);
+  queued({ method, tool }: HandlerName, { after, limit, blocked }: QueuedPage): readonly string[] {
+    const select = blocked ? sql.selectBlocked : sql.selectQueued;
+    return this.#sql.all(select, method, toStored(tool), toStored(after), limit).map(idOf);
   }
 
   queueLengths(most: number): Generator<QueueLength, void, undefined> {

@@ -19,6 +19,7 @@ import type {
   ChangeListener,
   JournalPage,
   KeyedTask,
+  QueuedPage,
   Renewal,
   StoreChanges,
   TaskFilter,
@@ -250,8 +251,8 @@ export class StoreOnSqlite implements TaskStore {
     return this.#read((reader) => reader.orphanedHandlers());
   }
 
-  queued(handler: HandlerName, limit: number): Promise<readonly string[]> {
-    return this.#read((reader) => reader.queued(handler, limit));
+  queued(handler: HandlerName, page: QueuedPage): Promise<readonly string[]> {
+    return this.#read((reader) => reader.queued(handler, page));
   }
 
   due(now: number, limit: number): Promise<readonly string[]> {

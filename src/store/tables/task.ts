@@ -8,6 +8,7 @@
 
 import type { AttemptEnd, TaskAttempt } from "../../task/attempts.ts";
 import { waitReasons } from "../../task/journal.ts";
+import { blockReasons, type Blocked } from "../../task/blocked.ts";
 import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
 import {
   generations,
@@ -48,6 +49,7 @@ export const unfinished = "state IN ('queued', 'running')";
 export const finished = "state IN ('settled', 'cancelled')";
 export const isReady = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL";
 export const isWaiting = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
+export const isBlocked = "state = 'queued' AND blocked IS NOT NULL";
 export const isAsking = `${unfinished} AND open_inputs > 0`;
 
 const states: Readonly<Record<TaskState, true>> = {
@@ -88,6 +90,25 @@ function isParent(value: unknown): boolean {
 function isRetrieval(value: unknown): boolean {
   const { at, via } = value as Partial<Record<keyof Retrieval, unknown>>;
   return isInteger(at) && typeof via === "string";
+}
+
+/** Operators only read it, except for its times. */
+function isBlock(value: unknown): boolean {
+  const { reason, since, tries } = value as Partial<Record<keyof Blocked, unknown>>;
+  return (
+    typeof reason === "string" && Object.hasOwn(blockReasons, reason) && isInteger(since) && isInteger(tries)
+  );
+}
+
+/** What cannot be opened reads as missing, except the reason, which stays as it is stored. */
+function blockedWith(blocked: Blocked, convert: Convert): Blocked {
+  const { problem, was, is } = blocked;
+  return {
+    ...blocked,
+    problem: convert(problem, 0, "problem") ?? problem,
+    was: was === null ? null : convert(was, 0, "was"),
+    is: is === null ? null : convert(is, 0, "is"),
+  };
 }
 
 function progressWith({ message, ...numbers }: Progress, convert: Convert): Progress {
@@ -140,6 +161,7 @@ const ends: Readonly<Record<AttemptEnd, true>> = {
   parked: true,
   released: true,
   retried: true,
+  blocked: true,
   lost: true,
 };
 
@@ -215,6 +237,7 @@ export const taskTable = new Table<TaskRecord>("task", {
     outcomeKind: orNull(checkedName(outcomeKinds)),
     retrieved: orNone(json<Retrieval>(isRetrieval)),
     retriedAs: orNone(aText),
+    blocked: withWords(orNone(json<Blocked>(isBlock)), blockedWith),
   },
   search: {
     proof: { type: "text", isNullable: true, write: (record, codec) => codec.proofOf(proofPlace(record)) },
@@ -242,6 +265,7 @@ export const taskTable = new Table<TaskRecord>("task", {
       on: { sqlite: "tool, state, outcome_kind, id", postgres: "tool, coalesce(outcome_kind, state), id" },
       where: finished,
     },
+    task_blocked: { on: "method, tool, id", where: isBlocked },
     task_limited: { on: "method, tool", where: "state = 'running' AND limited = 1" },
     /** SQLite looks through the unfinished ones: another index would cost each of its few writers more. */
     task_running: { on: { postgres: "owner, id" }, where: "state = 'running'" },

@@ -3,6 +3,7 @@ import { PostgresReader } from "../../../src/store/postgres/postgres-reader.ts";
 import { childInputKey } from "../../../src/task/journal.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { latestTime } from "../../../src/task/time.ts";
+import { block } from "../../task/decided.ts";
 import { aHandler, noHandler } from "../../../src/testing/sample-task.ts";
 import { noon, queuedRecord, runningRecord } from "../../contract/sample-task.ts";
 import { SomeSchema } from "./some-schema.ts";
@@ -281,24 +282,15 @@ describe("what is queued", () => {
     ]);
   });
 
-  test("comes by turns of principals and lanes, then what waits, whoever is to run it and however much one has", async () => {
-    const many = Array.from({ length: 40 }, (_, index) => {
-      const owner = index % 2 === 0 ? "o1" : null;
-      return ready(`z${String(index).padStart(2, "0")}`, { owner, principal: "zoe", runAfter: noon + index });
-    });
-    await schema.put(...many, ready("a"), ready("b", { principal: null }), ready("c", { lane: "woken" }));
-    await schema.put(waiting("e", { runAfter: noon + 9 }), waiting("d", { runAfter: noon + 8 }));
-    await schema.put(waiting("f", { runAfter: noon + 7 }), ready("g", { tool: "x" }));
-    const first = ["b", "c", "z00", "a", ...many.slice(1).map(({ id }) => id.slice(5))];
-    const all = [...first, "f", "d", "e"].map((name) => `task-${name}`);
-    expect(await reader.queued(aHandler, 99)).toEqual(all);
-    for (const limit of [0, 1, 3, 5, 42, 44]) {
-      expect(await reader.queued(aHandler, limit)).toEqual(all.slice(0, limit));
-    }
-    await damage("z01", "z02", "f");
-    const left = all.filter((id) => !["task-z01", "task-z02", "task-f"].includes(id));
-    for (const limit of [4, 9, 99])
-      expect(await reader.queued(aHandler, limit)).toEqual(left.slice(0, limit));
-    expect(await reader.queued(noHandler, 9)).toEqual([]);
+  test("comes in the order of ids, whoever is to run it; what is blocked apart from what is not", async () => {
+    await schema.put(ready("c"), ready("a", { owner: "o1" }), ready("b", { principal: null }));
+    await schema.put(waiting("d", { runAfter: noon + 7 }), ready("g", { tool: "x" }));
+    await schema.put(waiting("f", { blocked: { ...block, since: noon, tries: 1 } }));
+    const queued = (after: string, limit: number, blocked = false) =>
+      reader.queued(aHandler, { after, limit, blocked });
+    expect(await queued("", 9)).toEqual(["task-a", "task-b", "task-c", "task-d"]);
+    expect(await queued("task-a", 2)).toEqual(["task-b", "task-c"]);
+    expect(await queued("", 9, true)).toEqual(["task-f"]);
+    expect(await reader.queued(noHandler, { after: "", limit: 9, blocked: false })).toEqual([]);
   });
 });

@@ -120,9 +120,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "read.nextSweep": [now, Number.MAX_SAFE_INTEGER],
   "read.queuedHandlers": [],
   "read.ownerHandlers": [],
-  "read.readyLines": [...handler, limit],
-  "read.readyHeads": [...handler, ["", "owner-0"], ["", "principal-3"], ["new", "woken"], 3],
-  "read.waiting": [...handler, now, "", limit],
+  "read.queued": [...handler, "", limit],
+  "read.blocked": [...handler, "", limit],
   "claim.heads": [
     ["tools/call"],
     ["tool-3"],

@@ -134,6 +134,8 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectTasksOfSession: ["request INDEX request_session (session=?)", "task PRIMARY KEY (id=?)"],
   selectTask: ["task PRIMARY KEY (id=?)"],
   selectTaskByIdempotencyKey: ["task INDEX task_idempotency (<expr>=? AND idempotency_key=?)"],
+  selectBlocked: ["task INDEX task_blocked (method=? AND tool=? AND id>?)"],
+  selectQueued: ["task INDEX task_unfinished (id>?)"],
   selectUnfinished: ["task INDEX task_unfinished (id>?)"],
   selectUsage: ["usage PRIMARY KEY (owner=?)"],
   updateHandlers: ["owner PRIMARY KEY (id=?)"],

@@ -108,7 +108,6 @@ test.each<[what: string, run: (given: ReturnType<typeof queueBeside>) => unknown
   ["to find the next time to wake one", ({ queue }) => expect(queue.nextWakeAt(noon)).toBe(later)],
   ["to find that no later time wakes one", ({ queue }) => expect(queue.nextWakeAt(later)).toBeNull()],
   ["to find out what has no handler", ({ queue }) => queue.handlers()],
-  ["to find tasks without a handler", ({ queue }) => queue.ids(noHandler, 10)],
 ])(
   "%s takes no longer beside 20,000 that are queued for another owner, for no tool, for a time or for an answer",
   (_, run) => {

@@ -108,8 +108,29 @@ const members: {
   notifies: fc.array(fc.stringMatching(/^[a-z]+$/), { minLength: 1 }),
   retrieved: fc.record({ at: time, via: text }, { noNullPrototype: true }),
   retriedAs: text,
+  blocked: fc.record(
+    {
+      reason: fc.constantFrom("replay", "arguments", "version", "tool"),
+      problem: text,
+      key: fc.option(text),
+      was: fc.option(text),
+      is: fc.option(text),
+      version: fc.option(count),
+      deploy: fc.option(text),
+      since: time,
+      tries: count,
+    },
+    { noNullPrototype: true },
+  ),
 };
-const { notifies: _, retrieved: __, retriedAs: ___, openArtifacts: ____, ...required } = members;
+const {
+  notifies: _,
+  retrieved: __,
+  retriedAs: ___,
+  openArtifacts: ____,
+  blocked: _____,
+  ...required
+} = members;
 const record: fc.Arbitrary<TaskRecord> = fc.record(members, {
   requiredKeys: Object.keys(required) as (keyof typeof required)[],
   noNullPrototype: true,

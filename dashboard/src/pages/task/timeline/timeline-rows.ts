@@ -98,6 +98,7 @@ const endNames: Readonly<Record<NonNullable<Attempt["end"]>, string>> = {
   parked: "paused while waiting",
   released: "released by its process",
   retried: "failed, will be retried",
+  blocked: "blocked: its code could not continue the task",
   lost: "interrupted: its process is gone",
 };
 
