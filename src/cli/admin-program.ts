@@ -9,7 +9,7 @@ import type { TopOptions } from "./command/admin/top.ts";
 import { selectionText } from "./command/admin/selection.ts";
 import { untilOf } from "./arguments/times.ts";
 import type { Context } from "./context.ts";
-import { addDataCareCommands } from "./data-care-program.ts";
+import { addDatabaseCommands } from "./command/admin/database-commands.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { databaseForms, idForms, jsonHelp, placeForms } from "./common-options.ts";
 import { addOperationCommands, countOf } from "./command/admin/operation-commands.ts";
@@ -148,7 +148,7 @@ export function addAdminCommands(admin: Command, context: Context, end: (code: E
 
   const ofDatabase = (name: string, description: string): Command =>
     command(name, description, databaseForms);
-  addDataCareCommands({ command: ofDatabase, selecting }, context, end);
+  addDatabaseCommands({ command: ofDatabase, selecting }, context, end);
 }
 
 function usage(command: Command): string {

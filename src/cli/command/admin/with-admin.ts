@@ -8,7 +8,7 @@ import { existingStore } from "../../../store/from-url.ts";
 import type { TaskStore } from "../../../store/store.ts";
 import type { Context } from "../../context.ts";
 import { Stopped, UsageError } from "../../errors.ts";
-import { interruptedBy, type ExitCode } from "../../exit-code.ts";
+import { interruptedBy } from "../../exit-code.ts";
 import type { Io } from "../../io.ts";
 import { encryptionKeys } from "../../server/encryption-keys.ts";
 import { watchSignals, type SignalWatch } from "../../terminal/signal-watch.ts";
@@ -43,11 +43,11 @@ interface AdminPlace {
 }
 
 /** Runs a command on a store or an admin endpoint, and closes it afterwards, however the command ends. */
-export async function withAdmin(
+export async function withAdmin<Result>(
   { io }: Context,
   { place, options, endsItself = false }: AdminPlace,
-  work: (session: AdminSession) => Promise<ExitCode>,
-): Promise<ExitCode> {
+  work: (session: AdminSession) => Promise<Result>,
+): Promise<Result> {
   try {
     const opened = await open(io, place, options);
     try {
@@ -85,12 +85,14 @@ function atEndpoint({ env }: Io, url: string, { as }: AdminOptions): OpenAdmin {
   return { admin: remoteAdmin(url, { token }), offsetMs: () => 0, close: () => Promise.resolve() };
 }
 
-async function unlessInterrupted(done: Promise<ExitCode>, interrupts: SignalWatch): Promise<ExitCode> {
-  const { promise: interrupted, resolve: stop } = Promise.withResolvers<"interrupted">();
+const isInterrupted = Symbol("interrupted");
+
+async function unlessInterrupted<Result>(done: Promise<Result>, interrupts: SignalWatch): Promise<Result> {
+  const { promise: interrupted, resolve: stop } = Promise.withResolvers<typeof isInterrupted>();
   const { signal } = interrupts;
-  signal.addEventListener("abort", () => stop("interrupted"), { once: true });
+  signal.addEventListener("abort", () => stop(isInterrupted), { once: true });
   const first = await Promise.race([done, interrupted]);
-  if (first !== "interrupted") return first;
+  if (first !== isInterrupted) return first;
   done.catch(() => undefined); // it fails once the store is closed
   throw new Stopped(interruptedBy(interrupts), "Interrupted");
 }

@@ -1,0 +1,389 @@
+import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Command } from "commander";
+import type { TaskStore } from "../../../store/store.ts";
+import type { StorePlace } from "../../../store/from-url.ts";
+import { HoldfastError } from "../../../task/fault.ts";
+import { readTimeSpan } from "../../arguments/times.ts";
+import type { Context } from "../../context.ts";
+import { Stopped, UsageError } from "../../errors.ts";
+import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";
+import { sizeText, tasksText } from "../../output/amounts.ts";
+import { fittedTable } from "../../output/fitted-table.ts";
+import type {
+  DeletedPrincipalJson,
+  DumpJson,
+  GcJson,
+  KeysJson,
+  LoadJson,
+  ResealedJson,
+  RotatedSecretsJson,
+} from "../../output/json-shapes.ts";
+import { spanText, timeText } from "../../output/times.ts";
+import { encryptionKeys } from "../../server/encryption-keys.ts";
+import { confirm } from "../../terminal/confirm.ts";
+import { watchSignals } from "../../terminal/signal-watch.ts";
+import { adminFailure } from "./admin-failure.ts";
+import { selectionOf, type SelectionOptions } from "./selection.ts";
+import type { AdminSession } from "./with-admin.ts";
+
+// The commands of `holdfast admin STORE` that need the store's database. The code of stores is loaded when one runs.
+
+export interface CommandMakers {
+  readonly command: (name: string, description: string) => Command;
+  /** Adds the options that select tasks to a command. */
+  readonly selecting: (command: Command) => Command;
+}
+
+/** What a command has done. */
+interface Done {
+  readonly json: object;
+  readonly text: string;
+  /** For people. */
+  readonly notes?: readonly (string | false)[];
+  /** Whatever stdout is for. */
+  readonly warnings?: readonly (string | false)[];
+  /** False: something is left. Default true. */
+  readonly isWhole?: boolean;
+}
+
+/** A store, opened as by any operator. */
+type OpenSession = AdminSession & { readonly store: TaskStore };
+
+interface Given<Options> {
+  readonly at: StorePlace;
+  readonly place: string;
+  /** The argument after the store, if the command has one. */
+  readonly word: string;
+  readonly options: Options;
+}
+
+export function addDatabaseCommands(
+  { command, selecting }: CommandMakers,
+  context: Context,
+  end: (code: ExitCode) => void,
+): void {
+  const add = <Options>(
+    made: Command,
+    run: (context: Context, given: Given<Options>) => Promise<Done | ExitCode>,
+  ): void => {
+    const hasWord = made.registeredArguments.length > 1;
+    made.action(async (place: string, first: unknown, second: unknown) => {
+      const word = hasWord ? String(first) : "";
+      const options = (hasWord ? second : first) as Options;
+      try {
+        const at = await storePlace(context, place);
+        const done = await run(context, { at, place, word, options });
+        end(typeof done === "number" ? done : await print(context, done));
+      } catch (error) {
+        throw adminFailure(error);
+      }
+    });
+  };
+
+  add(
+    command("dump", "copy the store to a file while servers keep running")
+      .argument("<file>", "the new file")
+      .option("--since <file>", "write only what changed since this earlier dump of the store"),
+    dump,
+  );
+  add(
+    command("load", "fill an empty store from a dump, of SQLite or Postgres")
+      .argument("<file>", "the dump")
+      .option("--partial", "keep servers out until a later dump has been loaded too")
+      .option("--beside", "let the store be opened while servers have the original open"),
+    load,
+  );
+  add(
+    selecting(command("export", "print everything stored about tasks, one line of JSON each")),
+    exportTasks,
+  );
+  add(
+    command("gc", "delete what has expired, and free its space").option(
+      "--full",
+      "free all unused space; servers that use the store wait meanwhile",
+    ),
+    gc,
+  );
+  add(command("keys", "show what each encryption key is still needed for"), keys);
+  add(command("reseal", "encrypt everything in the store with its first key, while servers run"), reseal);
+  add(
+    command("rotate-secrets", "replace the secrets that the store made for its servers").option(
+      "--accept <time>",
+      "how long what was made with the old ones counts; 0s: no longer",
+      "1h",
+    ),
+    rotateSecrets,
+  );
+  add(
+    command("delete-principal", "delete everything the store has about a caller")
+      .argument("<principal>", "the caller")
+      .option("--yes", "skip the confirmation")
+      .option("--grace <time>", "how long running handlers may take to finish", "10s"),
+    deletePrincipal,
+  );
+}
+
+async function print({ output }: Context, done: Done): Promise<ExitCode> {
+  const { json, text, notes = [], warnings = [], isWhole = true } = done;
+  if (output.json) await output.printJson(json);
+  else await output.print(text);
+  for (const note of [...warnings, ...(output.json ? [] : notes)]) if (note !== false) output.note(note);
+  return isWhole ? exitCodes.done : exitCodes.failed;
+}
+
+/** The store of a command that needs its database. Throws a UsageError for an admin endpoint. */
+async function storePlace({ io }: Context, place: string): Promise<StorePlace> {
+  if (/^https?:/i.test(place))
+    throw new UsageError("An admin endpoint cannot do this. Give the server's store instead.");
+  const { placeOfStore } = await import("../../../store/from-url.ts");
+  return placeOfStore(place, (path) => resolve(io.cwd, path));
+}
+
+async function opened<Result extends Done | ExitCode>(
+  context: Context,
+  place: string,
+  work: (session: OpenSession) => Promise<Result>,
+  endsItself = false,
+): Promise<Result> {
+  const { withAdmin } = await import("./with-admin.ts");
+  return withAdmin(context, { place, options: {}, endsItself }, async (session) => {
+    const { store } = session;
+    if (store === undefined) throw new TypeError("A store was opened as an endpoint.");
+    return work({ ...session, store });
+  });
+}
+
+/** Work that an interrupt ends at once, with what that means. */
+async function unlessStopped<Result>(
+  meaning: string,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  using interrupts = watchSignals();
+  try {
+    return await work(interrupts.signal);
+  } catch (error) {
+    if (interrupts.signal.aborted) throw new Stopped(interruptedBy(interrupts), `Interrupted: ${meaning}`);
+    throw error;
+  }
+}
+
+async function dump({ io }: Context, given: Given<{ readonly since?: string }>): Promise<Done> {
+  const { at, word, options } = given;
+  const begun = performance.now();
+  const file = resolve(io.cwd, word);
+  const since = options.since === undefined ? undefined : resolve(io.cwd, options.since);
+  const { dumpStore } = await import("../../../store/data-care.ts");
+  const made = await unlessStopped("no dump was made", (signal) =>
+    dumpStore(at, file, { now: io.now(), since, signal }),
+  );
+  const { tasks, changed, unreadable, bytes } = made;
+  const ms = Math.round(performance.now() - begun);
+  const what = since === undefined ? tasksText(tasks) : `${changed} of ${tasksText(tasks)}, which changed`;
+  return {
+    json: { file, tasks, changed, unreadable, bytes, seconds: ms / 1_000 } satisfies DumpJson,
+    text: `dumped ${what} to ${word}: ${sizeText(bytes)}, ${spanText(ms)}\n`,
+    notes: [unreadable.length > 0 && `not dumped, because they cannot be read: ${unreadable.join(", ")}`],
+    isWhole: unreadable.length === 0,
+  };
+}
+
+async function load(
+  { io }: Context,
+  { at, word, options }: Given<{ readonly partial?: true; readonly beside?: true }>,
+): Promise<Done> {
+  const file = resolve(io.cwd, word);
+  const [partial, beside] = [options.partial === true, options.beside === true];
+  const { loadStore } = await import("../../../store/data-care.ts");
+  const { header, tasks } = await unlessStopped("to go on, run the same command again", (signal) =>
+    loadStore(at, file, { beside, partial, signal }),
+  );
+  const json: LoadJson = { file, tasks, at: Date.parse(header.at), partial, beside };
+  const more =
+    "Servers cannot open the store yet. Stop those of the original, dump it again with --since and this file, and load that dump.";
+  return { json, text: `loaded ${tasksText(tasks)} as of ${timeText(json.at)}\n`, notes: [partial && more] };
+}
+
+/** Prints one line of JSON for each task, newest first. */
+async function exportTasks(
+  context: Context,
+  { place, options }: Given<SelectionOptions>,
+): Promise<Done | ExitCode> {
+  const { output } = context;
+  const { exportTask } = await import("../../../admin/export-task.ts");
+  return opened(context, place, async ({ admin, store, now }) => {
+    const selection = selectionOf(options, now());
+    let isWhole = true;
+    for (let next: string | null = null, isFirst = true; isFirst || next !== null; isFirst = false) {
+      const page = await admin.list({ ...selection, limit: 200, ...(next !== null && { after: next }) });
+      for (const { id } of page.tasks) {
+        try {
+          await output.printJson(await exportTask(store, id), { line: true });
+        } catch (error) {
+          if (!(error instanceof HoldfastError)) throw error;
+          if (error.code === "unknown_task") continue; // deleted in the meantime
+          if (error.code !== "task_unreadable") throw error;
+          output.note(error.message);
+          isWhole = false;
+        }
+      }
+      next = page.next;
+    }
+    return isWhole ? exitCodes.done : exitCodes.failed;
+  });
+}
+
+async function gc(context: Context, given: Given<{ readonly full?: true }>): Promise<Done> {
+  const { at, place, options } = given;
+  const { compactStore, sizeOfStore } = await import("../../../store/data-care.ts");
+  const { deleteExpired } = await import("../../../admin/delete-expired.ts");
+  return opened(context, place, async ({ store, now }) => {
+    const before = await sizeOfStore(at);
+    const { tasks, sessions, deliveries } = await deleteExpired(store, now());
+    const { others } = await store.renew();
+    const left = await compactStore(at, { isAlone: others === 0, full: options.full === true });
+    const after = await sizeOfStore(at);
+    const messages =
+      deliveries === 0 ? "" : ` and ${deliveries} ${deliveries === 1 ? "message" : "messages"} for webhooks`;
+    const deleted = `${tasksText(tasks)} and ${sessions} ${sessions === 1 ? "session" : "sessions"}${messages}`;
+    return {
+      json: { tasks, sessions, deliveries, bytes: { before, after }, left } satisfies GcJson,
+      text: `deleted ${deleted}: ${sizeText(before)} before, ${sizeText(after)} now\n`,
+      notes: [left ?? false],
+    };
+  });
+}
+
+async function keys({ io, output }: Context, { at }: Given<object>): Promise<Done> {
+  const given = encryptionKeys(io);
+  const { keyUsageOfStore } = await import("../../../store/data-care.ts");
+  const { keys: used, clear, unopened } = await keyUsageOfStore(at, given);
+  const ids = new Set([...(given?.keys() ?? []), ...Object.keys(used)]);
+  const rows = [...ids].map((id) => ({ id, isGiven: given?.has(id) === true, texts: used[id] ?? {} }));
+  const inClear = sumOf(clear);
+  const cells = rows.map(({ id, isGiven, texts }) => [
+    id,
+    isGiven ? "yes" : "no",
+    sumOf(texts),
+    byTable(texts),
+  ]);
+  if (inClear !== "0") cells.push(["in clear", "", inClear, byTable(clear)]);
+  const columns = [
+    { title: "KEY", least: 4 },
+    { title: "GIVEN", least: 5 },
+    { title: "TEXTS", least: 5, isNumber: true },
+    { title: "WHERE", least: 10 },
+  ] as const;
+  const isWhole = Object.keys(unopened).length === 0;
+  return {
+    json: { keys: rows, clear, unopened } satisfies KeysJson,
+    text: cells.length === 0 ? "the store has no data\n" : fittedTable(columns, cells, output.columns),
+    warnings: [!isWhole && `rows that the given keys do not open: ${byTable(unopened)}`],
+    isWhole,
+  };
+}
+
+function sumOf(counts: Readonly<Record<string, number>>): string {
+  return String(Object.values(counts).reduce((sum, count) => sum + count, 0));
+}
+
+function byTable(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([table, count]) => `${table} ${count}`)
+    .join(", ");
+}
+
+function linesOf(title: string, rows: Readonly<Record<string, number>>): string {
+  const lines = Object.entries(rows).map(([table, count]) => `${table} ${count}\n`);
+  return `${title}:\n${lines.join("")}`;
+}
+
+/** Servers that store in clear notice at their next renewal, within a second, that the store is encrypted. */
+const untilNoticedMs = 3_000;
+
+async function reseal({ io }: Context, { at }: Given<object>): Promise<Done> {
+  const given = encryptionKeys(io);
+  if (given === undefined)
+    throw new UsageError("Set HOLDFAST_ENCRYPTION_KEYS to the keys of the store: the first one seals.");
+  const { resealStore } = await import("../../../store/data-care.ts");
+  const json: ResealedJson = await resealStore(at, { keys: given, pause: () => pause(untilNoticedMs) });
+  const { rows, left, isClean } = json;
+  const isAll = Object.keys(left).length === 0;
+  return {
+    json,
+    text:
+      Object.keys(rows).length === 0
+        ? "everything is sealed with the first key\n"
+        : linesOf("rows sealed", rows),
+    warnings: [
+      !isAll &&
+        `rows that cannot be opened and stay as they are: ${byTable(left)}. Run the command again with the keys that they need, or delete their tasks.`,
+      !isClean &&
+        "The database's free space may still contain what was replaced, because other processes were using it. Run the command again.",
+    ],
+    isWhole: isAll && isClean,
+  };
+}
+
+async function rotateSecrets(
+  context: Context,
+  { place, options }: Given<{ readonly accept: string }>,
+): Promise<Done> {
+  const acceptMs = readTimeSpan("--accept", options.accept);
+  const rotation = await import("../../../admin/rotate-secrets.ts");
+  return opened(context, place, async ({ store, now }) => {
+    const services = { store, now, pause: (ms: number) => pause(ms) };
+    const json: RotatedSecretsJson = await rotation.rotateSecrets(services, acceptMs);
+    const { secrets, acceptedUntil, rekeyed, left } = json;
+    const until = acceptedUntil === null ? "now deleted" : `accepted until ${timeText(acceptedUntil)}`;
+    const changed = rekeyed === 0 ? "" : `; ${tasksText(rekeyed)} got new keys`;
+    return {
+      json,
+      text:
+        secrets.length === 0
+          ? "the store has no secrets yet\n"
+          : `new: ${secrets.join(", ")}; the old ones are ${until}${changed}\n`,
+      warnings: [
+        left.length > 0 &&
+          `not changed, because they cannot be read: ${left.join(", ")}. Equal calls start other tasks.`,
+      ],
+      isWhole: left.length === 0,
+    };
+  });
+}
+
+async function deletePrincipal(
+  context: Context,
+  { at, place, word: principal, options }: Given<{ readonly yes?: true; readonly grace: string }>,
+): Promise<Done> {
+  const { output, io } = context;
+  const graceMs = readTimeSpan("--grace", options.grace);
+  if (principal === "") throw new UsageError("The name of the principal is empty.");
+  const work = async ({ store, now, interrupts }: OpenSession): Promise<Done> => {
+    if (options.yes !== true) {
+      if (output.json || !(io.stdin.isTTY && io.stderr.isTTY))
+        throw new UsageError("Nothing was deleted: this cannot be undone, so it needs --yes.");
+      const question = `Everything the store has about ${principal} will be deleted permanently. Continue?`;
+      if (!(await confirm(io, question, interrupts))) throw new UsageError("Nothing was deleted.");
+    }
+    if (interrupts.signal.aborted)
+      throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was changed");
+    const { endTasksOf } = await import("../../../admin/end-tasks-of.ts");
+    await endTasksOf({ store, now, pause: (ms: number) => pause(ms) }, principal, graceMs);
+    const { erasePrincipal } = await import("../../../store/data-care.ts");
+    const { rows, left, isClean } = await erasePrincipal(at, principal);
+    return {
+      json: { principal, deleted: rows, left, isClean } satisfies DeletedPrincipalJson,
+      text: linesOf(`rows deleted for ${principal}`, rows),
+      notes: [
+        left.length > 0 &&
+          `not deleted, because they are still running: ${left.join(", ")}. Run the command again in a moment.`,
+        !isClean &&
+          "The database's free space may still contain deleted data, because other processes were using it, or because this database role is not allowed to rewrite it. Run the command again, with another role if necessary.",
+        "Earlier backups and copies of the database are unchanged.",
+      ],
+      isWhole: left.length === 0 && isClean,
+    };
+  };
+  return opened(context, place, work, true);
+}
