@@ -87,9 +87,10 @@ function actionOf(
   }
 }
 
-/** Whether the action is possible in the task's state. */
-function fits(action: BulkAction, { state }: TaskRecord): boolean {
+/** Whether the action is possible in the task's state. What failed below a task is run again by it, or not at all. */
+function fits(action: BulkAction, { state, parent }: TaskRecord): boolean {
   if (action === "extend") return true;
+  if (action === "retry" && parent !== null) return false;
   return isTerminal(state) === (action !== "cancel");
 }
 

@@ -7,7 +7,7 @@ import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./oper
 import { adminOf } from "./admin-store-of.ts";
 import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
-import { actionOf, showTask } from "./show-task.ts";
+import { actionOf, listed, showTask } from "./show-task.ts";
 import { Timeline } from "./timeline.ts";
 import { adminStateOf, summaryOf, errorText } from "./summary.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -66,13 +66,6 @@ function readsOf({ store, now, after }: AdminServices): AdminReads {
     },
     changes: ({ signal } = {}) => followTasks(store, after, signal),
   };
-}
-
-/** A failed task's outcome has the reason. */
-async function listed(store: TaskStore, task: TaskRecord): Promise<TaskSummary> {
-  if (adminStateOf(task) !== "failed") return summaryOf(task, null);
-  const snapshot = await store.snapshot(task.id).catch(() => undefined); // a damaged outcome must not hide the others
-  return summaryOf(task, snapshot?.outcome ?? null);
 }
 
 /** If more tasks change together, the feed only says that any may have changed. */

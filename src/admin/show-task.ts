@@ -2,8 +2,8 @@ import type { TaskStore } from "../store/store.ts";
 import type { StoredAction, TaskRecord } from "../task/record.ts";
 import type { StoredDelivery } from "../task/delivery.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
-import type { AdminAction, ShownLine, TaskDelivery, TaskDetails } from "./admin.ts";
-import { parsed, summaryOf } from "./summary.ts";
+import type { AdminAction, ShownLine, TaskDelivery, TaskDetails, TaskSummary } from "./admin.ts";
+import { adminStateOf, parsed, summaryOf } from "./summary.ts";
 import type { TimelineEntry } from "./timeline-shapes.ts";
 import { childrenOf, Timeline } from "./timeline.ts";
 
@@ -46,13 +46,20 @@ export async function showTask(store: TaskStore, id: string): Promise<TaskDetail
     timelineIsCut: entries.length < timeline.summary.entries,
     timelineSummary: timeline.summary,
     questions: inputs.map(({ key, method, params }) => ({ key, method, params: parsed(params) })),
-    children: inOrderOfCalls(children, entries).map((child) => summaryOf(child, null)),
+    children: await Promise.all(inOrderOfCalls(children, entries).map((child) => listed(store, child))),
     outcome: outcome === null ? null : { kind: outcome.kind, body: parsed(outcome.body) },
     log,
     output,
     deliveries: deliveries.map(deliveryOf),
     actions: actions.map(actionOf),
   };
+}
+
+/** A failed task's outcome has the reason. */
+export async function listed(store: TaskStore, task: TaskRecord): Promise<TaskSummary> {
+  if (adminStateOf(task) !== "failed") return summaryOf(task, null);
+  const snapshot = await store.snapshot(task.id).catch(() => undefined); // a damaged outcome must not hide the others
+  return summaryOf(task, snapshot?.outcome ?? null);
 }
 
 export function actionOf({ detail, ...action }: StoredAction): AdminAction {

@@ -31,7 +31,7 @@ class DeclaredTimelineEntry {
   readonly until = member(timeOrNull);
   /** The error with which it failed. */
   readonly error = member(textOrNull);
-  /** The task of an unfinished call. It is deleted when it ends. */
+  /** The task of a call that has not ended, or that failed. Others are deleted when they end. */
   readonly childId = member(textOrNull);
 }
 

@@ -93,7 +93,8 @@ export class Timeline {
         failed.slice(start, start + endsAtOnce),
       ))
         if (error !== null) errors.set(key, error);
-    const byCall = new Map(children.map((child) => [child.parent?.key, child.id]));
+    // A handler that ran again may have made several calls under a key: the newest counts.
+    const byCall = new Map(children.toReversed().map((child) => [child.parent?.key, child.id]));
     return heads.map((head) => ({
       ...entryOf(head, errors.get(head.key)),
       childId: byCall.get(head.key) ?? null,

@@ -14,7 +14,7 @@ export type TaskRange =
   | { readonly of: "asking" }
   | { readonly of: "ended"; readonly tool: string; readonly as: EndedAs }
   | { readonly of: "principal"; readonly generation: GenerationName; readonly principal: string | null }
-  /** Unfinished tasks of tools that a task's handler called. */
+  /** Tasks of tools that a task's handler called: those that have not ended, and those that failed. */
   | { readonly of: "children"; readonly parent: string };
 
 /** The reads for operators. Each uses an index, and reads no more rows than it says. */

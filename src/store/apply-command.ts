@@ -34,11 +34,19 @@ function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts 
     ...(runnable && { runnable: tables.runnable(runnable, owner) }),
     ...(toWake && { toWake: tables.toWake(toWake) }),
     ...(running && { running: tables.running(running) }),
-    ...(deletable && { deletable: tables.deletable(deletable.now, deletable.limit) }),
+    ...(deletable && deletableFacts(tables, deletable)),
     ...(secret !== undefined && { secret: tables.secret(secret) }),
     ...(deliveries && { deliveries: tables.deliveries(deliveries) }),
     ...(excess && { excess: tables.excessDeliveries(excess) }),
   };
+}
+
+function deletableFacts(
+  tables: TaskTables,
+  { now, limit }: NonNullable<FactsQuery["deletable"]>,
+): Pick<Facts, "deletable" | "below"> {
+  const deletable = tables.deletable(now, limit);
+  return { deletable, below: tables.endedBelow(deletable) };
 }
 
 const noEntries: Facts["entries"] = new Map();
@@ -46,7 +54,7 @@ const noEntries: Facts["entries"] = new Map();
 function taskFacts(
   tables: TaskTables,
   owner: string,
-  { id, keys, served, callers, holder, parents, children, event }: NonNullable<FactsQuery["task"]>,
+  { id, keys, served, callers, holder, parents, children, below, event }: NonNullable<FactsQuery["task"]>,
 ): Omit<Facts, "owner"> {
   const task = tables.task(id);
   const entries = new Map<string, JournalEntry>();
@@ -63,6 +71,7 @@ function taskFacts(
     served: served && task !== undefined && tables.isServed(task),
     ...(task !== undefined &&
       (parents || children) && { relatives: relativesOf(tables, task, parents, children) }),
+    ...(below && { below: tables.endedBelow([id]) }),
     ...(task !== undefined && event !== undefined && { event: tables.event(id, event) }),
     ...(callers && { awaitedBy: task?.awaitedBy.filter((of) => of !== owner && tables.lives(of)) ?? [] }),
   };

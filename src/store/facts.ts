@@ -21,6 +21,8 @@ export interface FactsQuery {
     readonly holder: boolean;
     readonly parents: boolean;
     readonly children: boolean;
+    /** The ended tasks below it, which go when it is deleted. */
+    readonly below?: true;
     readonly event?: EventQuery;
   };
   /** The task with an idempotency key. */
@@ -117,6 +119,8 @@ export interface Facts {
   readonly toWake?: QueuedTasks;
   readonly running?: RunningTasks;
   readonly deletable?: readonly string[];
+  /** The ended tasks below those that are to be deleted. */
+  readonly below?: readonly string[];
   readonly secret?: string | undefined;
   readonly deliveries?: readonly StoredDelivery[];
   /** The numbers of deliveries that are too many or too old. */
@@ -175,7 +179,11 @@ export function factsFor(command: TaskCommand): FactsQuery {
       const children = concernsChildren(command.type);
       const keys = journalKeysOf(command);
       return {
-        task: { id: command.id, keys, served, callers, holder, parents, children, ...eventOf(command) },
+        task: {
+          ...{ id: command.id, keys, served, callers, holder, parents, children },
+          ...(command.type === "delete" && { below: true }),
+          ...eventOf(command),
+        },
       };
     }
   }

@@ -31,7 +31,7 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       return wake(command, facts);
     case "delete_expired": {
       const deleted = facts.deletable ?? [];
-      return removal({ ok: true, deleted }, deleted);
+      return removal({ ok: true, deleted }, deleted, facts);
     }
     case "join":
       return callers(facts, (task, others) => withCaller(task, command, facts.owner, others));
@@ -49,7 +49,7 @@ function decided(command: TaskCommand, facts: Facts): Plan {
     case "delete": {
       const refusal = unlessFinished(facts.task);
       if (refusal !== undefined) return refused(refusal);
-      const removed = removal({ ok: true }, [command.id]);
+      const removed = removal({ ok: true }, [command.id], facts);
       return { ...removed, writes: [...removed.writes, ...deliveriesForDeleted(facts.task, command.now)] };
     }
     case "keep_secret":
@@ -163,11 +163,16 @@ function retrieve({ via, now }: TaskCommand<"retrieve">, { task: before }: Facts
   };
 }
 
-function removal(result: CommandResult, ids: readonly string[]): Plan {
+/** Failed tasks that were kept below them go with them. */
+function removal(result: CommandResult, ids: readonly string[], { task, below = [] }: Facts): Plan {
+  const isChild = task !== undefined && task.parent !== null;
   return {
     result,
-    writes: ids.map((id) => ({ do: "remove", id })),
-    changes: ids.map((id) => ({ id, version: null })),
+    writes: [
+      ...below.map((id) => ({ do: "remove", id, isChild: true }) as const),
+      ...ids.map((id) => ({ do: "remove", id, ...(isChild && { isChild }) }) as const),
+    ],
+    changes: [...below, ...ids].map((id) => ({ id, version: null })),
   };
 }
 
@@ -321,7 +326,7 @@ function effectOf(
   decision: Decision,
   { relatives, owner }: Facts,
 ): Effect {
-  const own = ownEffect(decision);
+  const own = ownEffect(decision, relatives?.root);
   if (relatives === undefined) {
     const deliveries = deliveryWrites([before], [decision]);
     return deliveries.length === 0 ? own : { ...own, writes: [...own.writes, ...deliveries] };
@@ -333,10 +338,15 @@ function effectOf(
   return { writes: [...others.writes, ...own.writes, ...deliveries], changes: [...changed, ...own.changes] };
 }
 
-/** A child is deleted as soon as it ends. */
-function ownEffect(decision: Decision): Effect {
-  const { id, parent, state } = decision.task;
+/**
+ * A child is deleted as soon as it ends, since its parent's journal has the result. One that failed is kept with its root, so that operators
+ * can see why.
+ */
+function ownEffect(decision: Decision, root: TaskRecord | undefined): Effect {
+  const { id, parent, state, outcomeKind } = decision.task;
   if (parent === null || !isTerminal(state)) return saving([decision]);
+  if (root !== undefined && outcomeKind !== null && outcomeKind !== "result")
+    return saving([{ ...decision, task: { ...decision.task, sweepAt: null } }]);
   return { writes: [{ do: "remove", id, isChild: true }], changes: [{ id, version: null }] };
 }
 

@@ -22,6 +22,8 @@ export interface TaskTables {
   entry(id: string, key: string): JournalEntry | undefined;
   /** The unfinished tasks that a task called; unreadable ones are left out. */
   children(parent: string): readonly TaskRecord[];
+  /** The ids of ended tasks below these, of which each has no parent. */
+  endedBelow(roots: readonly string[]): readonly string[];
   event(taskId: string, query: EventQuery): EventFacts;
   /** A null principal is one like any other: that of callers that are not distinguished. */
   taskByIdempotencyKey(principal: string | null, key: string): TaskRecord | undefined;

@@ -102,33 +102,49 @@ export const callCases = [
       assert.equal(seen.filter((change) => change.id === id).length, 0);
     },
 
-    "a child's end completes the call, wakes the parent and deletes the child": async ({ store }) => {
-      for (const [end, error] of callEnds) {
-        await parkWithCall(store);
-        await store.write({ ...held, type: "record_step", id: "task-b", key: "k", value: "1", error: null });
-        const seen = changesOf(store);
-        assertMembers(await store.write(end), { ok: true, task: { id: "task-b", finishedAt: noon + 9 } });
-        const ended = {
-          error,
-          value: error === null ? '{ "n":1.0 }' : null,
-          doneAt: noon + 9,
-          doneVersion: 4,
-        };
-        assertMembers(await store.journalEntry(id, "call-b"), ended);
-        assertMembers(await store.get(id), { ...woken, owner, runAfter: noon + 9, version: 4 });
-        const notified = seen.map(({ id: of, version }) => [of, version]);
-        assert.deepEqual(notified, [
-          [id, 4],
-          ["task-b", null],
-        ]);
-        assert.deepEqual(await store.write(end), { ok: false, reason: "unknown" });
-        assert.equal(await store.snapshot("task-b"), undefined);
-        assert.equal(await store.request("task-b"), undefined);
-        assert.deepEqual(await wholeJournal(store, "task-b"), []);
-        await store.write({ type: "cancel", now: noon, id });
-        await store.write({ type: "delete", now: noon, id });
-      }
-    },
+    "a child's end completes the call and wakes the parent; a failed child stays until its root is deleted":
+      async ({ store }) => {
+        for (const [end, error] of callEnds) {
+          await parkWithCall(store);
+          await store.write({
+            ...held,
+            type: "record_step",
+            id: "task-b",
+            key: "k",
+            value: "1",
+            error: null,
+          });
+          const seen = changesOf(store);
+          assertMembers(await store.write(end), { ok: true, task: { id: "task-b", finishedAt: noon + 9 } });
+          const ended = {
+            error,
+            value: error === null ? '{ "n":1.0 }' : null,
+            doneAt: noon + 9,
+            doneVersion: 4,
+          };
+          assertMembers(await store.journalEntry(id, "call-b"), ended);
+          assertMembers(await store.get(id), { ...woken, owner, runAfter: noon + 9, version: 4 });
+          const hasFailed = error?.includes("failed") === true || error?.includes("expired") === true;
+          const notified = seen.map(({ id: of, version }) => [of, version]);
+          assert.deepEqual(notified, [
+            [id, 4],
+            ["task-b", hasFailed ? 4 : null],
+          ]);
+          if (hasFailed) {
+            assertMembers(await store.snapshot("task-b"), { task: { state: "settled", sweepAt: null } });
+            assertMembers(await store.request("task-b"), { arguments: '"b"' });
+            assertMembers(await wholeJournal(store, "task-b"), [{ key: "k" }]);
+            await store.write({ type: "delete_expired", now: latestTime, limit: 9 });
+            assertMembers(await store.get("task-b"), { state: "settled" });
+          } else assert.deepEqual(await store.write(end), { ok: false, reason: "unknown" });
+          await store.write({ type: "cancel", now: noon, id });
+          await store.write({ type: "delete", now: noon, id });
+          assert.equal(await store.snapshot("task-b"), undefined);
+          assert.equal(await store.request("task-b"), undefined);
+          assert.deepEqual(await wholeJournal(store, "task-b"), []);
+          assert.deepEqual(await store.write(end), { ok: false, reason: "unknown" });
+        }
+      },
 
     "a queued child that fails also completes its call": async ({ store }) => {
       const outcome = { kind: "error", body: '{ "code":-1 }' } as const;
@@ -138,6 +154,22 @@ export const callCases = [
       assertMembers(await store.journalEntry(id, "call-b"), {
         error: '{"reason":"failed","error":{ "code":-1 }}',
       });
+      assertMembers(await store.get("task-b"), { state: "settled", outcomeKind: "error", sweepAt: null });
+      await store.write({ type: "cancel", now: noon, id });
+      assertMembers(await store.write({ type: "delete_expired", now: latestTime, limit: 9 }), {
+        deleted: [id],
+      });
+      assert.equal(await store.get("task-b"), undefined);
+    },
+
+    "a child that fails after its root was deleted is deleted too": async ({ store }) => {
+      await store.write(createRunning("a"));
+      await store.write(callTool("a", "b"));
+      await store.write(startTask("b"));
+      await store.write({ type: "cancel", now: noon, id });
+      await store.write({ type: "delete", now: noon, id });
+      const outcome = { kind: "error", body: "{}" } as const;
+      await store.write({ type: "settle", now: noon, id: "task-b", token: "t1", outcome });
       assert.equal(await store.get("task-b"), undefined);
     },
 

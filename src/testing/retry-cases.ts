@@ -112,7 +112,8 @@ export const retryCases = [
       await store.write({ type: "wake", now: noon + 50, limit: 9 });
       await store.write({ ...startTask("a"), token: "t1" });
       assertMembers(await store.write(step("failed")), { ok: true });
-      assertMembers(await store.write(callTool("a", "y")), { ok: true, task: { openWaits: 2 } });
+      const again = { ...callTool("a", "y-again"), key: "call-y" };
+      assertMembers(await store.write(again), { ok: true, task: { openWaits: 2 } });
       const keys = (await wholeJournal(store, id)).map(({ key }) => key);
       assert.deepEqual(keys, [...kept.map(({ key }) => key), "failed", "call-y"]);
     },

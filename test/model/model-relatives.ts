@@ -6,17 +6,28 @@ import { askedToCancel, goesOn } from "./model-waiting.ts";
 
 // Tasks of tasks: what a change of one does to those around it, in the same commit.
 
+/** The failed ones that are kept below a task that a requestor made, until it is deleted. */
+export function endedBelow(model: Model, root: string): readonly string[] {
+  const ended = [...model.tasks.values()].filter(({ task }) => task.finishedAt !== null);
+  return ended.flatMap(({ task }) => (task.parent?.root === root ? task.id : []));
+}
+
 /** The tasks that a task called and that have not ended. */
 export function childrenOf({ tasks }: Model, id: string): readonly ModelTask[] {
-  return [...tasks.values()].filter(({ task }) => task.parent?.id === id).sort(byId);
+  const called = [...tasks.values()].filter(({ task }) => task.parent?.id === id);
+  return called.filter(({ task }) => task.finishedAt === null).sort(byId);
 }
 
-/** All that are below a task that a requestor made. */
+/** All that are below a task that a requestor made, and have not ended. */
 export function below({ tasks }: Model, root: string): readonly ModelTask[] {
-  return [...tasks.values()].filter(({ task }) => task.parent?.root === root).sort(byId);
+  const unfinished = [...tasks.values()].filter(({ task }) => task.finishedAt === null);
+  return unfinished.filter(({ task }) => task.parent?.root === root).sort(byId);
 }
 
-/** A change of one task, with what it does to the others. A task of a task goes when it ends: its parent's journal has the outcome. */
+/**
+ * A change of one task, with what it does to the others. A task of a task goes when it ends: its parent's journal has the outcome. One that
+ * failed stays as long as its root.
+ */
 export function stepAround(
   model: Model,
   old: ModelTask,
@@ -26,8 +37,11 @@ export function stepAround(
 ): ModelStep {
   const { id, parent, finishedAt } = next.task;
   const others = [...above(model, old, next, command), ...told(model, next, command)];
-  const after = put(model, ...others, next);
-  const isGone = parent !== null && finishedAt !== null;
+  const hasFailed = next.outcome !== null && next.outcome.kind !== "result";
+  const isKept = parent !== null && finishedAt !== null && hasFailed && model.tasks.has(parent.root);
+  const own = isKept ? { ...next, task: { ...next.task, sweepAt: null } } : next;
+  const after = put(model, ...others, own);
+  const isGone = parent !== null && finishedAt !== null && !isKept;
   const tasks = new Map([...after.tasks].filter(([other]) => !isGone || other !== id));
   const changes = [
     ...others.map(({ task }) => ({ id: task.id, version: task.version, isRelative: true as const })),

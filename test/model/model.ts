@@ -7,7 +7,7 @@ import { join, leave, othersOf } from "./model-callers.ts";
 import { sendEvent } from "./model-events.ts";
 import { isAlive, isHeld, isServed } from "./model-owners.ts";
 import { claim, reclaim, wake } from "./model-queue.ts";
-import { stepAround } from "./model-relatives.ts";
+import { endedBelow, stepAround } from "./model-relatives.ts";
 import { byId, put, refuse, step, unchanged, type Model, type ModelStep } from "./model-state.ts";
 import { changed, effect, refusal, withSweepAt, type ChangeCommand, type ModelTask } from "./model-task.ts";
 
@@ -32,8 +32,9 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       return leave(model, by, command);
     case "delete_expired": {
       const deleted = sweepable(model, true, command.now).slice(0, command.limit);
-      const tasks = new Map([...model.tasks].filter(([id]) => !deleted.includes(id)));
-      return step({ ...model, tasks }, { ok: true, deleted }, ...deleted);
+      const gone = deleted.flatMap((id) => [...endedBelow(model, id), id]);
+      const tasks = new Map([...model.tasks].filter(([id]) => !gone.includes(id)));
+      return step({ ...model, tasks }, { ok: true, deleted }, ...gone);
     }
     case "release_key": {
       const old = model.tasks.get(command.id);
@@ -58,9 +59,9 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       const old = model.tasks.get(command.id);
       if (old === undefined) return refuse(model, "unknown");
       if (old.task.finishedAt === null) return refuse(model, "state");
-      const tasks = new Map(model.tasks);
-      tasks.delete(command.id);
-      return step({ ...model, tasks }, { ok: true }, command.id);
+      const gone = [...endedBelow(model, command.id), command.id];
+      const tasks = new Map([...model.tasks].filter(([id]) => !gone.includes(id)));
+      return step({ ...model, tasks }, { ok: true }, ...gone);
     }
     case "extend": {
       const old = model.tasks.get(command.id);

@@ -39,6 +39,8 @@ export interface GroupFacts {
   readonly entries: Map<string, Map<string, JournalEntry | Error>>;
   /** Ids of the tasks below a task. */
   readonly children: Map<string, readonly string[]>;
+  /** By root: the ended tasks below it that are known. */
+  readonly below: Map<string, Set<string>>;
   /** Ids of tasks by their idempotency keys. */
   readonly keyed: Map<string, string>;
   /** Ids and wire ids that new tasks cannot have; only read after one was found taken. */
@@ -85,6 +87,7 @@ export function noFacts(codec: Codec): GroupFacts {
     tasks: new Map(),
     entries: new Map(),
     children: new Map(),
+    below: new Map(),
     keyed: new Map(),
     taken: new Set(),
     events: new Map(),
@@ -108,6 +111,7 @@ export async function readTasks(
   const stored = (of: readonly OneTask[]): string[] => [...new Set(of.map(({ id }) => id))].map(toStored);
   const above = stored(tasks.filter(({ parents }) => parents));
   const below = stored(tasks.filter(({ children }) => children));
+  const roots = stored(tasks.filter((of) => of.below === true));
   const keys = tasks.flatMap(({ id, keys: of }) => of.map((key) => ({ id, key })));
   const work: Promise<void>[] = [];
   const read = (
@@ -128,6 +132,7 @@ export async function readTasks(
       }
     });
   }
+  if (roots.length > 0) work.push(readEndedBelow(queries, sql, roots, into));
   const addEntry = (row: Row): void => addJournalEntry(into, row);
   if (keys.length > 0) {
     const values = [keys.map(({ id }) => toStored(id)), keys.map(({ key }) => toStored(key))];
@@ -157,6 +162,21 @@ export async function readTasks(
   if (looksForTaken || isChosen) work.push(readTaken(queries, sql, made, into));
   await Promise.all(work);
 }
+
+/** The ended tasks below these, of which each has no parent. */
+export async function readEndedBelow(
+  queries: Queries,
+  sql: FactStatements,
+  roots: readonly string[],
+  { below }: Pick<GroupFacts, "below">,
+): Promise<void> {
+  for (const row of await queries.query(sql.endedBelow, [roots])) {
+    const root = text(row, rootAt.root);
+    below.set(root, (below.get(root) ?? new Set()).add(idOf(row)));
+  }
+}
+
+const rootAt = columnsOf(["id", "root"]);
 
 /** An unreadable record is kept as the error that says so. */
 function addRecord(into: GroupFacts, row: Row): TaskRecord | Error {

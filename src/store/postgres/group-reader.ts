@@ -13,6 +13,7 @@ import { limitedOf, lockRunnable } from "./claims.ts";
 import type { Queries } from "./database.ts";
 import {
   deletableOf,
+  readEndedBelow,
   noFacts,
   queryOf,
   readTasks,
@@ -151,6 +152,8 @@ export class GroupReader {
     if (deletable !== undefined) {
       const rows = await queries.query(this.#facts.lockDeletable, [deletable.now, deletable.limit]);
       facts.deletable = rows.map(deletableOf);
+      const roots = facts.deletable.map(({ id }) => toStored(id));
+      if (roots.length > 0) await readEndedBelow(queries, this.#facts, roots, facts);
     }
     if (secret !== undefined) {
       const [row] = await queries.query(this.#facts.secret, [toStored(secret)]);

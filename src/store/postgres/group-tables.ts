@@ -37,6 +37,10 @@ export class GroupTables implements TaskTables {
     });
   }
 
+  endedBelow(roots: readonly string[]): readonly string[] {
+    return roots.flatMap((root) => [...(this.#facts.below.get(root) ?? [])]);
+  }
+
   event(taskId: string, query: EventQuery): EventFacts {
     const { damage, ...facts } = this.#facts.events.get(`${taskId} ${query.name}`) ?? {};
     if (damage !== undefined) throw damage;
@@ -157,11 +161,15 @@ export class GroupTables implements TaskTables {
   }
 
   #save({ before, task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
-    const { tasks, entries, keyed } = this.#facts;
+    const { tasks, entries, keyed, below } = this.#facts;
     if (tasks.has(task.id)) this.deltas.replaced(before, task);
     if (before.idempotencyKey !== null && task.idempotencyKey === null)
       keyed.delete(keyName(before.principal, before.idempotencyKey));
     tasks.set(task.id, task);
+    if (task.parent !== null && isTerminal(task.state)) {
+      const { root } = task.parent;
+      below.set(root, (below.get(root) ?? new Set()).add(task.id));
+    }
     this.writes.save(before, task);
     const known = entries.get(task.id) ?? new Map<string, JournalEntry | Error>();
     entries.set(task.id, known);

@@ -11,7 +11,7 @@ import {
 } from "../tables/of-task.ts";
 import { insertRows, upsertRows, updateRows } from "../tables/postgres-statements.ts";
 import { secretTable } from "../tables/tables.ts";
-import { finished, isWaiting, recordList, taskTable } from "../tables/task.ts";
+import { finished, isWaiting, unfinished, recordList, taskTable } from "../tables/task.ts";
 import type { Names } from "./names.ts";
 
 const recordColumns = recordList();
@@ -88,7 +88,9 @@ export function factStatements(names: Names) {
         UNION ALL SELECT root FROM ${child} WHERE child.id = ANY($2::text[])))
       ORDER BY task.id FOR UPDATE OF task`,
     lockChildren: `SELECT ${recordColumns}, child.parent FROM ${child} JOIN ${task} ON task.id = child.id
-      WHERE child.parent = ANY($1::text[]) ORDER BY task.id FOR UPDATE OF task`,
+      WHERE child.parent = ANY($1::text[]) AND ${unfinished} ORDER BY task.id FOR UPDATE OF task`,
+    endedBelow: `SELECT child.id, child.root FROM ${child} JOIN ${task} ON task.id = child.id
+      WHERE child.root = ANY($1::text[]) AND ${finished}`,
     entries: `SELECT journal.task_id, ${entry}
       FROM unnest($1::text[], $2::text[]) AS wanted (task_id, key)
       JOIN ${journal} ON journal.task_id = wanted.task_id AND journal.key = wanted.key`,

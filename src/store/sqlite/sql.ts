@@ -174,7 +174,9 @@ export const selectNextWake = `
 
 export const selectChildren = `
   SELECT ${allOfTask} FROM child INDEXED BY child_parent JOIN task ON task.id = child.id
-  WHERE child.parent = ? ORDER BY child.id`;
+  WHERE child.parent = ? AND ${unfinished} ORDER BY child.id`;
+export const selectEndedBelow = `
+  SELECT child.id FROM child INDEXED BY child_root JOIN task ON task.id = child.id WHERE child.root = ? AND ${finished}`;
 export const insertChild = insertInto(childTable);
 export const deleteChild = "DELETE FROM child WHERE id = ?";
 

@@ -120,6 +120,10 @@ export class SqliteTables implements TaskTables {
     return this.#relatives.children(parent);
   }
 
+  endedBelow(roots: readonly string[]): readonly string[] {
+    return roots.flatMap((root) => this.#relatives.endedBelow(root));
+  }
+
   event(taskId: string, query: EventQuery): EventFacts {
     return this.#events.facts(taskId, query);
   }
@@ -305,6 +309,10 @@ export class SqliteRelatives {
   /** Leaves out unreadable ones: the process that runs them reports them. */
   children(parent: string): readonly TaskRecord[] {
     return readableTasks(this.#sql.all(sql.selectChildren, toStored(parent)), [], this.#sql.codec);
+  }
+
+  endedBelow(root: string): readonly string[] {
+    return this.#sql.all(sql.selectEndedBelow, toStored(root)).map(idOf);
   }
 
   add({ id, parent }: TaskRecord): void {

@@ -74,6 +74,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
 
   "fact.lockTasks": [some, some],
   "fact.lockChildren": [[id(180), id(181)]],
+  "fact.endedBelow": [[id(180), id(181)]],
   "fact.entries": [some, all("key-1")],
   "fact.calls": [some],
   "fact.keyedTasks": [

@@ -144,6 +144,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectEnded: ["task INDEX task_ended_as (tool=? AND state=? AND outcome_kind=? AND id<?)"],
   countEnded: ["task INDEX task_ended_as (tool=? AND state=? AND outcome_kind=?)"],
   selectFailedKeys: ["journal PRIMARY KEY (task_id=?)"],
+  selectEndedBelow: ["child INDEX child_root (root=?)", "task PRIMARY KEY (id=?)"],
   selectEndedTool: ["task INDEX task_ended_as (tool>?)"],
   selectAll: ["task PRIMARY KEY (id<?)"],
   selectOpen: ["task INDEX task_unfinished (id<?)"],
