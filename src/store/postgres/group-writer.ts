@@ -266,7 +266,7 @@ function namesExisting(answer: Answer): boolean {
 
 function asQueries(sink: WriteSink): Pick<Transaction, "query"> {
   return {
-    query: async (sql, values = []) => {
+    query: async (sql, values) => {
       sink.together(sql, ...values);
       return [];
     },

@@ -13,8 +13,8 @@ async function open(url: string, prepares?: boolean): Promise<Database> {
 const add = "SELECT $1::int + $2::int";
 
 /** The statements that a connection keeps, and how often they were run. */
-const kept = async (database: Database): Promise<unknown[]> =>
-  await database.query(
+const kept = (database: Database): Promise<unknown[]> =>
+  database.query(
     "SELECT statement, (generic_plans + custom_plans)::int FROM pg_prepared_statements WHERE statement NOT LIKE '%pg\\_%'",
   );
 
