@@ -47,6 +47,8 @@ export type OutboxWrite =
       readonly seq: number;
       readonly tries: number;
       readonly at: number | null;
+      /** Whether it was not sent, so that its last try does not count. */
+      readonly unsent: boolean;
       /** Undefined leaves the known failure unchanged. */
       readonly failure: { readonly at: number; readonly problem: string } | undefined;
     }

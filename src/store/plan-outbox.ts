@@ -21,10 +21,10 @@ export function planOutbox(command: OutboxCommand, { deliveries = [], excess = [
     case "end_delivery":
       return planned({ ok: true }, [{ do: "end_delivery", seq: command.seq, tries: command.tries }]);
     case "retry_delivery": {
-      const { seq, tries, problem, now } = command;
+      const { seq, tries, problem, now, unsent = false } = command;
       const at = command.at === null ? null : storable(command.at);
       const failure = problem === null ? undefined : { at: now, problem };
-      return planned({ ok: true }, [{ do: "retry_delivery", seq, tries, at, failure }]);
+      return planned({ ok: true }, [{ do: "retry_delivery", seq, tries, at, unsent, failure }]);
     }
     case "resend_deliveries": {
       const writes = deliveries.map(({ seq }) => ({ do: "resend_delivery", seq, now: command.now }) as const);

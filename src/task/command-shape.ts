@@ -304,7 +304,7 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
   delete_expired: { limit: whole },
   claim_deliveries: { hook: text, limit: whole, until: whole },
   end_delivery: { seq: whole, tries: whole },
-  retry_delivery: { seq: whole, tries: whole, at: wholeOrNull, problem: textOrNull },
+  retry_delivery: { seq: whole, tries: whole, at: wholeOrNull, problem: textOrNull, unsent: yes },
   resend_deliveries: { hook: text, limit: whole },
   trim_deliveries: { most: whole, before: whole, limit: whole },
 };

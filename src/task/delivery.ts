@@ -87,6 +87,8 @@ export interface DeliveryCommands {
     readonly tries: number;
     readonly at: number | null;
     readonly problem: string | null;
+    /** It was taken and not sent, which is no try. */
+    readonly unsent?: true;
   };
   /** Makes up to `limit` given-up deliveries of a webhook due again. */
   resend_deliveries: { readonly hook: string; readonly limit: number };

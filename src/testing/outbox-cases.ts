@@ -142,6 +142,21 @@ export const outboxCases = [
       const [sent] = await take(store, { now: noon + 5 });
       assertMembers(sent, { seq, tries: 2, problem: "gone" });
     },
+    "a message that was taken and not sent has no try more": async ({ store }) => {
+      await cancelled(store, "a");
+      const [first] = await take(store, { now: noon, limit: 1 });
+      const seq = first?.seq ?? 0;
+      const back = { type: "retry_delivery", now: noon + 1, seq, at: noon + 1, problem: null } as const;
+      await store.write({ ...back, tries: 2, unsent: true }); // as another process knows it
+      assert.equal((await store.outbox.ofTask("task-a", 99))[0]?.tries, 1);
+      await store.write({ ...back, tries: 1, unsent: true });
+      assertMembers((await store.outbox.ofTask("task-a", 99))[0], { seq, tries: 0, dueAt: noon + 1 });
+      const again = await take(store, { now: noon + 1 });
+      assertMembers(
+        again.find((each) => each.seq === seq),
+        { seq, tries: 1 },
+      );
+    },
     "a task's waiting messages are found among the newest": async ({ store }) => {
       for (const name of ["a", "b"]) await cancelled(store, name);
       const [first] = await take(store, { now: noon, limit: 1 });

@@ -112,6 +112,38 @@ test("a webhook whose answers never end is told of all the same, one message aft
   await process.runtime.stop(0);
 });
 
+test("messages are taken many at a time, and those not begun at a stop are left to others at once", async () => {
+  await using receiver = await Receiver.start(() => undefined);
+  const database = memoryDatabase();
+  const process = new HookedProcess({ webhooks: [hookOf(receiver, { concurrency: 1 })], database });
+  await process.runtime.start();
+  for (let calls = 0; calls < 5; calls++) await process.call();
+  await process.clock.advance(aMoment);
+  await receiver.has(1);
+  const claim = { type: "claim_deliveries", hook: "main", limit: 99 } as const;
+  const taken = (): Promise<unknown> => {
+    const now = process.clock.now();
+    return process.store.write({ ...claim, now, until: now + hour });
+  };
+  expect(await taken()).toMatchObject({ deliveries: [] });
+  const stopped = process.runtime.stop(0);
+  await process.clock.advance(1);
+  await stopped;
+  await using later = await Receiver.start();
+  const next = new HookedProcess({
+    webhooks: [hookOf(later)],
+    database,
+    clock: process.clock,
+  });
+  await next.runtime.start();
+  await process.clock.advance(aMoment);
+  const delivered = await next.told("webhook.delivered", 10);
+  // The one that was sent before the stop has two tries behind it; the others were not begun.
+  expect(delivered.map(({ tries }) => tries).sort()).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+  expect(later.distinct).toHaveLength(10);
+  await next.runtime.stop();
+});
+
 test("a webhook that asks for another protocol has failed, and nobody waits for it", async () => {
   const upgrade = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n";
   await using receiver = await Receiver.start(({ answer }) => void answer.socket?.write(upgrade));

@@ -17,11 +17,17 @@ const pauseAfterErrorMs = 5_000;
 /** Pauses between messages while a webhook fails, so that waiting messages do not flood it. */
 const failingPause = { firstMs: 1_000, factor: 2, maxMs: 60_000 };
 
+/**
+ * How many messages are taken for each that is sent at a time: a claim waits for what else is written to the store, and a store under load
+ * would slow down the messages.
+ */
+const takenPerSent = 16;
+
 type SenderServices = Pick<Services, "store" | "clock" | "onError" | "events">;
 
 /**
- * Sends the due messages of one webhook, several at the same time, or one while it fails. It takes messages from the store until a given
- * time, so that another process sends them if this one dies.
+ * Sends the due messages of one webhook, several at the same time, or one while it fails. It takes messages from the store ahead, until a
+ * given time, so that another process sends them if this one dies; that one was sent is written while the next ones are sent.
  */
 export class WebhookSender {
   readonly #hook: Webhook;
@@ -29,6 +35,10 @@ export class WebhookSender {
   readonly #services: SenderServices;
   #poster: Promise<Poster> | undefined;
   readonly #underWay = new Set<Promise<void>>();
+  /** Taken and not sent yet; others may send them from `until` on. */
+  #taken: { readonly delivery: StoredDelivery; readonly until: number }[] = [];
+  /** How many wait for an answer. */
+  #sending = 0;
   readonly #stopped = new AbortController();
   #looking: Promise<void> | undefined;
   #looksAgain = false;
@@ -55,10 +65,15 @@ export class WebhookSender {
     this.#looking ??= this.#lookOn();
   }
 
-  /** Takes no more messages. */
+  /** Takes no more messages, and gives back those that it has not begun to send. */
   drain(): void {
     this.#ends = true;
     this.#cancelTimer();
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    for (const { delivery } of this.#taken.splice(0)) this.#track(this.#unlessLost(this.#return(delivery)));
   }
 
   /** Waits for messages being sent until `passed`, and leaves the rest to others. */
@@ -91,29 +106,56 @@ export class WebhookSender {
 
   async #take(): Promise<void> {
     const { store, clock } = this.#services;
-    const { name: hook, concurrency, timeoutMs } = this.#hook;
-    const room = (this.#failures > 0 ? 1 : concurrency) - this.#underWay.size;
-    if (room <= 0) return; // the end of one looks again
+    const { name: hook, timeoutMs } = this.#hook;
+    const pause = this.#pausedUntil - clock.elapsed();
+    if (pause <= 0) this.#sendTaken();
+    if (this.#taken.length >= this.#slots) return pause > 0 ? this.#lookAfter(pause) : undefined; // the end of one looks again
     const due = await this.#outbox.nextDueAt(hook);
     const now = clock.now();
     if (due === null) return;
     const wait = Math.max(due - now, this.#pausedUntil - clock.elapsed());
     if (wait > 0) return this.#lookAfter(wait);
-    if (this.#ends) return;
+    const limit = this.#failures > 0 ? 1 - this.#sending : this.#slots * takenPerSent - this.#taken.length;
+    if (this.#ends || limit <= 0) return;
     const until = now + timeoutMs + leaseBeyondMs;
-    const claim = { type: "claim_deliveries", now, hook, limit: room, until } as const;
+    const claim = { type: "claim_deliveries", now, hook, limit, until } as const;
     const { deliveries } = await store.write<"claim_deliveries">(claim);
-    for (const delivery of deliveries) this.#track(this.#deliver(delivery));
+    for (const delivery of deliveries) this.#taken.push({ delivery, until });
+    if (this.#ends) return this.drain();
+    this.#sendTaken();
     if (deliveries.length > 0) this.#looksAgain = true;
     else this.#lookAfter(pauseAfterErrorMs); // others have it, or it cannot be read
   }
 
+  /** How many are sent at a time. */
+  get #slots(): number {
+    return this.#failures > 0 ? 1 : this.#hook.concurrency;
+  }
+
+  /** One that others might send before its time limit is given back, and taken again. */
+  #sendTaken(): void {
+    const latest = this.#services.clock.now() + this.#hook.timeoutMs;
+    while (this.#sending < this.#slots) {
+      const next = this.#taken.shift();
+      if (next === undefined) return;
+      if (next.until <= latest) {
+        this.#track(this.#unlessLost(this.#return(next.delivery)));
+        continue;
+      }
+      this.#sending++;
+      this.#track(this.#unlessLost(this.#deliver(next.delivery)));
+    }
+  }
+
   #track(work: Promise<void>): void {
-    const tracked = work.then(() => {
-      this.#underWay.delete(tracked);
-      if (!this.#ends) this.look();
-    });
+    const tracked = work.finally(() => this.#underWay.delete(tracked));
     this.#underWay.add(tracked);
+  }
+
+  /** One of those that are sent at a time has its answer. */
+  #isAnswered(): void {
+    this.#sending--;
+    if (!this.#ends) this.look();
   }
 
   #lookAfter(ms: number): void {
@@ -122,11 +164,16 @@ export class WebhookSender {
     this.#cancelTimer = this.#services.clock.after(Math.min(ms, longestTimerMs), () => this.look());
   }
 
-  /** Never rejects: a message whose result is not stored is sent again when its claim expires. */
   async #deliver(delivery: StoredDelivery): Promise<void> {
+    if (this.#hook.reports(delivery.event)) return this.#send(delivery);
+    this.#isAnswered();
+    await this.#end(delivery);
+  }
+
+  /** A message whose result is not stored is sent again when its claim expires. */
+  async #unlessLost(work: Promise<void>): Promise<void> {
     try {
-      if (this.#hook.reports(delivery.event)) await this.#send(delivery);
-      else await this.#end(delivery);
+      await work;
     } catch (error) {
       if (!isLost(error)) this.#services.onError(error);
     }
@@ -135,7 +182,10 @@ export class WebhookSender {
   async #send(delivery: StoredDelivery): Promise<void> {
     const { clock, events } = this.#services;
     const answer = await this.#post(delivery);
-    if (answer === "stopped") return this.#again(delivery, clock.now(), null);
+    if (answer === "stopped") {
+      this.#isAnswered();
+      return this.#again(delivery, clock.now(), null);
+    }
     const next = whatNext(delivery, answer, clock);
     const of = {
       webhook: this.#hook.name,
@@ -145,18 +195,22 @@ export class WebhookSender {
     };
     if (next.is === "delivered") {
       this.#failures = 0;
+      this.#isAnswered();
       await this.#end(delivery);
       events?.emit({ type: "webhook.delivered", ...of });
       return;
     }
     this.#failures++;
     this.#pausedUntil = clock.elapsed() + retryPause(this.#failures, clock, failingPause);
+    this.#giveBack();
+    this.#isAnswered();
     const { problem, at } = next;
     if (next.is === "stopped" && !this.#ends) {
       this.drain(); // before others see what it has
       events?.emit({ type: "webhook.stopped", webhook: this.#hook.name });
     }
     await this.#again(delivery, at, problem);
+    if (!this.#ends) this.look(); // it may be the next one that is due
     if (at === null) events?.emit({ type: "webhook.failed", ...of, problem });
     else events?.emit({ type: "webhook.retried", ...of, problem, until: at });
   }
@@ -181,6 +235,13 @@ export class WebhookSender {
   async #end({ seq, tries }: StoredDelivery): Promise<void> {
     const { store, clock } = this.#services;
     await store.write({ type: "end_delivery", now: clock.now(), seq, tries });
+  }
+
+  async #return({ seq, tries }: StoredDelivery): Promise<void> {
+    const { store, clock } = this.#services;
+    const now = clock.now();
+    await store.write({ type: "retry_delivery", now, seq, tries, at: now, problem: null, unsent: true });
+    if (!this.#ends) this.look();
   }
 
   async #again({ seq, tries }: StoredDelivery, at: number | null, problem: string | null): Promise<void> {

@@ -12,8 +12,9 @@ export function outboxStatements({ delivery }: Names) {
     takeDeliveries: `UPDATE ${delivery} SET due_at = taken.until, tries = tries + 1
       FROM unnest($1::bigint[], $2::bigint[]) AS taken (seq, until) WHERE delivery.seq = taken.seq`,
     retryDeliveries: `UPDATE ${delivery} SET due_at = again.due_at, failed_at = coalesce(again.failed_at, delivery.failed_at),
-        problem = coalesce(again.problem, delivery.problem)
-      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) AS again (seq, tries, due_at, failed_at, problem)
+        problem = coalesce(again.problem, delivery.problem), tries = delivery.tries - again.unsent
+      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])
+        AS again (seq, tries, due_at, failed_at, problem, unsent)
       WHERE delivery.seq = again.seq AND delivery.tries = again.tries`,
     resendDeliveries: `UPDATE ${delivery} SET due_at = again.due_at
       FROM unnest($1::bigint[], $2::bigint[]) AS again (seq, due_at) WHERE delivery.seq = again.seq`,

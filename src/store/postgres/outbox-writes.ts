@@ -52,8 +52,9 @@ function rowOf(write: OutboxWrite): Value[] {
     case "claim_delivery":
       return [write.seq, write.until];
     case "retry_delivery": {
-      const { seq, tries, at, failure } = write;
-      return [seq, tries, at, failure?.at ?? null, failure === undefined ? null : toStored(failure.problem)];
+      const { seq, tries, at, unsent, failure } = write;
+      const problem = failure === undefined ? null : toStored(failure.problem);
+      return [seq, tries, at, failure?.at ?? null, problem, Number(unsent)];
     }
     case "resend_delivery":
       return [write.seq, write.now];

@@ -5,7 +5,8 @@ const all = deliveryTable.list();
 
 export const insertDelivery = insertInto(deliveryTable);
 export const updateDeliveryTaken = "UPDATE delivery SET due_at = ?, tries = tries + 1 WHERE seq = ?";
-export const updateDeliveryDue = "UPDATE delivery SET due_at = ? WHERE seq = ? AND tries = ?";
+export const updateDeliveryDue =
+  "UPDATE delivery SET due_at = ?, tries = tries - ? WHERE seq = ? AND tries = ?";
 export const updateDeliveryFailed =
   "UPDATE delivery SET due_at = ?, failed_at = ?, problem = ? WHERE seq = ? AND tries = ?";
 export const updateDeliveryResent = "UPDATE delivery SET due_at = ? WHERE seq = ?";

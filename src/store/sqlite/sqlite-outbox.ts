@@ -44,8 +44,9 @@ export class SqliteOutboxTable {
       case "claim_delivery":
         return void this.#sql.run(sql.updateDeliveryTaken, write.until, write.seq);
       case "retry_delivery": {
-        const { seq, tries, at, failure } = write;
-        if (failure === undefined) return void this.#sql.run(sql.updateDeliveryDue, at, seq, tries);
+        const { seq, tries, at, unsent, failure } = write;
+        if (failure === undefined)
+          return void this.#sql.run(sql.updateDeliveryDue, at, Number(unsent), seq, tries);
         const { at: failedAt, problem } = failure;
         return void this.#sql.run(sql.updateDeliveryFailed, at, failedAt, toStored(problem), seq, tries);
       }

@@ -230,7 +230,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
     [1, 2, 3],
     [now, now, now],
   ],
-  "outbox.retryDeliveries": [[1, 2, 3], all(0), all(now), all(now), all("503")],
+  "outbox.retryDeliveries": [[1, 2, 3], all(0), all(now), all(now), all("503"), all(0)],
   "outbox.resendDeliveries": [
     [1, 2, 3],
     [now, now, now],
