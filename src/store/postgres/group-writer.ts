@@ -267,7 +267,7 @@ function namesExisting(answer: Answer): boolean {
 function asQueries(sink: WriteSink): Pick<Transaction, "query"> {
   return {
     query: async (sql, values) => {
-      sink.together(sql, ...values);
+      sink.together(sql, ...(values ?? []));
       return [];
     },
   };
