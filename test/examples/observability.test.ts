@@ -32,6 +32,21 @@ it.each(["alerts.yml", "grafana/holdfast.json"])("asks for metrics that there ar
   expect(used.filter((name) => !inPrometheus.has(name) && !labels.has(name))).toEqual([]);
 });
 
+it.each(["keda.yaml", "hpa.yaml"])("scales by metrics that there are: %s", async (file) => {
+  const queries = (await read(file)).match(/(?:sum|max)\([^\n]*/g) ?? [];
+  const used = queries.join("\n").match(/\b(?:holdfast|gen_ai)_\w+/g) ?? [];
+  expect(new Set(used)).toEqual(
+    new Set([
+      "holdfast_slot_usage",
+      "gen_ai_tool_name",
+      "holdfast_queue_length",
+      "holdfast_queue_state",
+      "holdfast_queue_age_seconds",
+    ]),
+  );
+  expect(used.filter((name) => !inPrometheus.has(name) && !labels.has(name))).toEqual([]);
+});
+
 it("shows each kind of metric on the dashboard", async () => {
   const dashboard = await read("grafana/holdfast.json");
   const isShown = ({ name }: { readonly name: string }): boolean => dashboard.includes(underscored(name));
