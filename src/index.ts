@@ -51,6 +51,8 @@ export type { Backoff } from "./runtime/backoff.ts";
 export type { DurableTool, ToolChanges } from "./runtime/tool/tool.ts";
 export type { RetryPolicy } from "./runtime/tool/tool-options.ts";
 export { NonRetryableError } from "./runtime/tool/tool-errors.ts";
+export { ExecError } from "./runtime/exec/exec-options.ts";
+export type { ExecOptions, ExecResult } from "./runtime/exec/exec-options.ts";
 export { TaskCallError } from "./runtime/tool/tool-errors.ts";
 export type {
   EventOptions,

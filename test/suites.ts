@@ -28,6 +28,7 @@ export const slow = [
   "test/crash/{crash,dump,events,many-owners,sep-1686,trees}.test.ts",
   "test/examples/{cluster,demo-servers,drop-in,everything*,guides,index-folder*,observability,scaling,testing}.test.ts",
   "test/examples/hosting/**/*.test.ts",
+  "test/exec/**/*.test.ts",
   "test/failover/**/*.test.ts",
   "test/fuzz/guided.test.ts",
   "test/interop/**/*.test.ts",

@@ -12,6 +12,7 @@ import { shownTask } from "../task/expiry.ts";
 import { StoreClock, systemClock, type Clock } from "./clock.ts";
 import { Commits } from "./commits.ts";
 import { errorReporter } from "./error-reporter.ts";
+import { StartedProcesses } from "./exec/started-processes.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
@@ -69,14 +70,16 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
   const { store, registry, onStepRun, events, counts, telemetry, webhooks } = setup;
   const clock = StoreClock.of(setup.clock ?? systemClock);
   const commits = new Commits(clock);
+  const options = runtimeSettings(setup.options ?? {});
   return new LocalRuntime({
     store: observedStore(store, { commits, events, counts, telemetry }),
     commits,
     registry,
-    options: runtimeSettings(setup.options ?? {}),
+    options,
     clock,
     inOwnContext: ownContext(),
     onError,
+    processes: new StartedProcesses({ folder: options.execFolder, store, clock, onError }),
     unreadable: new UnreadableTasks(onError, events),
     onStepRun,
     events,

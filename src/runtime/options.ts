@@ -224,6 +224,12 @@ export class DeclaredRuntimeOptions {
     default: 60_000,
     variable: "HOLDFAST_MAX_CRASH_BACKOFF",
   });
+  /**
+   * The folder in which processes that `task.exec` starts leave their output and exit codes, for this user alone. The servers of a machine find them
+   * there again, so all that run the same tools need the same one, which outlives them. Default `holdfast/exec` in `$XDG_STATE_HOME`, or
+   * `~/.local/state`.
+   */
+  readonly execFolder?: string = text("a path", (path) => path !== "", { variable: "HOLDFAST_EXEC_FOLDER" });
   /** How long tasks wait for a tool, or a version of one, that no process on the store has. Then they are blocked. Default 1 minute. */
   readonly unregisteredGraceMs?: number = time({
     min: 0,
@@ -245,11 +251,11 @@ export interface RuntimeOptions extends DeclaredRuntimeOptions {}
 export const runtimeOptions = tableOf<RuntimeOptions>(DeclaredRuntimeOptions);
 
 /** The options with their defaults. */
-export type RuntimeSettings = Settings<RuntimeOptions, "ttlMs" | "deploy">;
+export type RuntimeSettings = Settings<RuntimeOptions, "ttlMs" | "deploy" | "execFolder">;
 
 /** The options with their defaults. Throws `configuration` for those that do not fit together; each was checked before. */
 export function runtimeSettings(given: RuntimeOptions): RuntimeSettings {
-  const settings = settingsOf<RuntimeOptions, "ttlMs" | "deploy">(runtimeOptions, given);
+  const settings = settingsOf<RuntimeOptions, "ttlMs" | "deploy" | "execFolder">(runtimeOptions, given);
   const { minTtlMs, maxTtlMs } = settings;
   if (minTtlMs <= maxTtlMs) return settings;
   const message = `minTtlMs is ${minTtlMs}, which is more than maxTtlMs (${maxTtlMs}).`;

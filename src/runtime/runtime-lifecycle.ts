@@ -110,6 +110,7 @@ export class RuntimeLifecycle {
       this.#unobserve = observeRuntime(this.#services, this.#parts);
       if (!this.#drained) webhooks.start();
       this.#parts.reporter.start();
+      if (works) this.#services.processes.start();
       this.#open = true;
     } catch (error) {
       await this.#close();
@@ -170,6 +171,7 @@ export class RuntimeLifecycle {
     cancelled.stop();
     timers.close();
     await sweeper.stop();
+    await this.#services.processes.stop();
     this.#offWork?.();
     this.#unsubscribe();
     await this.#services.store.close();

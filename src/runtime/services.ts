@@ -1,6 +1,7 @@
 import type { TaskStore } from "../store/store.ts";
 import type { StoreClock } from "./clock.ts";
 import type { Commits } from "./commits.ts";
+import type { StartedProcesses } from "./exec/started-processes.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import type { OwnContext } from "./own-context.ts";
 import type { RuntimeSettings } from "./options.ts";
@@ -26,6 +27,8 @@ export interface Services {
   readonly inOwnContext: OwnContext;
   /** Receives faults that no caller sees. */
   readonly onError: (error: unknown) => void;
+  /** Those that steps have started on this machine. */
+  readonly processes: StartedProcesses;
   readonly unreadable: UnreadableTasks;
   readonly onStepRun?: OnStepRun | undefined;
   /** The webhooks to notify of changes of tasks; usually none. */

@@ -211,6 +211,7 @@ function journalKeysOf(command: TaskCommand): readonly string[] {
     case "record_step":
     case "write_piece":
     case "retry_step":
+    case "begin_step":
     case "close_wait":
     case "sleep":
     case "end_sleep":

@@ -251,6 +251,7 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
     artifact: yes,
   },
   write_piece: { ...held, key: text, seq: whole, body: text },
+  begin_step: { ...held, key: text, value: text, begunAt: optional(whole), goesOn: yes },
   retry_step: { ...held, key: text, error: text, tries: whole, until: whole, begunAt: optional(whole), rest },
   open_input: {
     ...held,

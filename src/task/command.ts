@@ -59,8 +59,8 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands {
    */
   release: { readonly id: string; readonly token: string; readonly until?: number };
   /**
-   * Returns a task whose handler threw to the queue: it runs again from `until` (epoch ms). Failed steps and calls, and steps that wait for
-   * a retry, are removed from its journal, and run again.
+   * Returns a task whose handler threw to the queue: it runs again from `until` (epoch ms). Failed steps and calls, and steps that have not
+   * ended, are removed from its journal, and run again.
    */
   retry: {
     readonly id: string;
@@ -119,6 +119,19 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands {
     readonly begunAt?: number;
     /** Set if the handler then rests. */
     readonly rest?: Rest;
+  };
+  /**
+   * A step has begun something that lives on without its attempt, such as a process: `value` is what a later attempt needs to find it, as raw
+   * JSON. With `goesOn`, that attempt has found it, so that the crash of the last one has cost nothing.
+   */
+  begin_step: {
+    readonly id: string;
+    readonly token: string;
+    readonly key: string;
+    readonly value: string;
+    /** As in `record_step`. */
+    readonly begunAt?: number;
+    readonly goesOn?: true;
   };
   open_input: {
     readonly id: string;

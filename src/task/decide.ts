@@ -95,7 +95,7 @@ export interface Decision {
   readonly task: TaskRecord;
   /** Entries to insert, or to replace if the key exists. */
   readonly journal: readonly JournalEntry[];
-  /** Entries to remove: failed steps and calls, and steps that wait for a retry. */
+  /** Entries to remove: failed steps and calls, and steps that have not ended. */
   readonly forgets?: "failures";
   readonly outcome: Outcome | null;
   /** Lines to add to the task's log and output, and the numbers of log lines to remove. */

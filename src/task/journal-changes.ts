@@ -28,6 +28,7 @@ export type JournalCommand =
       | "record_step"
       | "write_piece"
       | "retry_step"
+      | "begin_step"
       | "open_input"
       | "close_wait"
       | "sleep"
@@ -126,6 +127,17 @@ export function journalChange(
       return {
         task: { ...task, ...resting(task, command.rest), journalled: true, crashes: 0 },
         journal: [{ ...blank, key, kind: "step", error, tries, begunAt, deadlineAt: storable(until) }],
+      };
+    }
+    case "begin_step": {
+      const { key, value, goesOn } = command;
+      const before = entryOf(key);
+      if (before !== undefined && lasting("step", before) === undefined) return "duplicate";
+      const tries = before?.tries ?? 0;
+      const begunAt = begunAtOf(command, before);
+      return {
+        task: { ...task, ...working, journalled: true, ...(goesOn && { crashes: 0 }) },
+        journal: [{ ...blank, key, kind: "step", value, tries, begunAt }],
       };
     }
     case "open_input": {
@@ -235,7 +247,7 @@ function openArtifacts({ openArtifacts: before = 0 }: TaskRecord, by: 1 | -1): P
 
 /** A retried step began with its first try. */
 function begunAtOf(
-  { begunAt }: TaskCommand<"record_step" | "retry_step">,
+  { begunAt }: TaskCommand<"record_step" | "retry_step" | "begin_step">,
   before: JournalEntry | undefined,
 ): number | null {
   return before === undefined ? time(begunAt ?? null) : before.begunAt;

@@ -133,6 +133,14 @@ export const transitions = {
     owner: "same",
     meaning: "a step failed and will be retried, at a time that enters the journal",
   },
+  begin_step: {
+    from: ["running"],
+    to: "same",
+    by: "attempt",
+    underToken: true,
+    owner: "same",
+    meaning: "a step has begun something that lives on without its attempt, which enters the journal",
+  },
   open_input: {
     from: ["running"],
     to: "same",

@@ -12,6 +12,7 @@ import type { OutcomeKind } from "../task/outcome.ts";
 import { versionOf } from "../task/record.ts";
 import { type ChangedKey, RecordedStore, ReplayedCalls, ReplayedRun } from "./recorded-store.ts";
 import { HeldRun } from "../runtime/execution/held-run.ts";
+import { StartedProcesses } from "../runtime/exec/started-processes.ts";
 import { makeContext, type CallContext } from "../runtime/execution/make-context.ts";
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
 import { isSince } from "../runtime/execution/task-version.ts";
@@ -211,6 +212,7 @@ async function replayHandler(
     commits: new Commits(clock),
     inOwnContext: ownContext(),
     onError: ignore,
+    processes: new StartedProcesses({ folder: options.execFolder, store, clock, onError: ignore }),
     unreadable: new UnreadableTasks(ignore),
     webhooks: [],
   };

@@ -148,6 +148,10 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
     { requiredKeys: ["id", "now", "token", "key", "value", "error"] },
   ),
   write_piece: fc.record({ ...held, key, seq: fc.nat({ max: 2 }), body: text }),
+  begin_step: fc.record(
+    { ...held, key, value: text, begunAt: now, goesOn: fc.constant(true as const) },
+    { requiredKeys: ["id", "now", "token", "key", "value"] },
+  ),
   retry_step: mostlyRests(
     fc.record(
       { ...held, key, error: text, tries: fc.integer({ min: 1, max: 3 }), until: now, begunAt: now },
@@ -312,6 +316,7 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   wait_event: 4,
   send_event: 4,
   retry_step: 3,
+  begin_step: 2,
   retry: 3,
   close_wait: 4,
   join: 3,

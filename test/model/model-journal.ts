@@ -10,6 +10,7 @@ export type JournalCommand = TaskCommand<
   | "record_step"
   | "write_piece"
   | "retry_step"
+  | "begin_step"
   | "sleep"
   | "end_sleep"
   | "open_input"
@@ -113,6 +114,11 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
       const { key, error, tries, until: deadlineAt, begunAt = null } = command;
       const failed = { key, kind: "step", error, tries, begunAt, deadlineAt } as const;
       return writeStep(failed, said(task, own.length, command.rest));
+    }
+    case "begin_step": {
+      const { key, value, begunAt = null, goesOn } = command;
+      const crashes = goesOn === true ? 0 : task.crashes;
+      return writeStep({ key, kind: "step", value, begunAt }, { ...works, crashes });
     }
     case "sleep":
       return write(

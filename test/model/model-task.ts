@@ -286,7 +286,8 @@ function endThatShows({ generation, expiry, createdAt, runUntil }: TaskRecord, a
 }
 
 /** A step or a call; or a step that is to be tried again. */
-export function hasFailed({ kind, error }: JournalEntry): boolean {
+export function hasFailed({ kind, error, doneAt }: JournalEntry): boolean {
+  if (kind === "step" && doneAt === null) return true;
   return (kind === "step" || kind === "call" || kind === "artifact") && error !== null;
 }
 

@@ -1,3 +1,4 @@
+import { StartedProcesses } from "../../src/runtime/exec/started-processes.ts";
 import { describe, expect, it } from "vitest";
 import { errorReporter } from "../../src/runtime/error-reporter.ts";
 import type { HeldTask } from "../../src/runtime/journal/held-task.ts";
@@ -40,6 +41,7 @@ async function services(): Promise<Services> {
     commits: new Commits(new FakeClock()),
     inOwnContext: ownContext(),
     onError,
+    processes: new StartedProcesses({ folder: "unused", store, clock: new FakeClock(), onError }),
     unreadable,
     webhooks: [],
   };

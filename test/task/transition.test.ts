@@ -18,6 +18,7 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
     record_step: [undefined, "running"],
     write_piece: [undefined, "running"],
     retry_step: [undefined, "running"],
+    begin_step: [undefined, "running"],
     open_input: [undefined, "running"],
     close_wait: [undefined, "running"],
     sleep: [undefined, "running"],

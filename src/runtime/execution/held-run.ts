@@ -118,6 +118,7 @@ export class HeldRun {
       progress: (progress) => reports.report(progress),
       report: services.onError,
       onStepRun: services.onStepRun,
+      processes: services.processes,
       pauses: durablePauses(run, this.task, this.#limit, timers),
     };
   }

@@ -7,6 +7,8 @@ import type { InputMethod, JournalKey } from "../../task/journal.ts";
 import { assertOptions, settingsOf } from "../../options/options.ts";
 import type { Progress } from "../../task/record.ts";
 import type { LineList } from "../../task/task-line.ts";
+import { runExec, type ExecEffects } from "../exec/exec.ts";
+import type { StartedProcesses } from "../exec/started-processes.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
@@ -39,6 +41,8 @@ import type { ReceivedRequest } from "../tool/received-request.ts";
 
 /** Connects a context to its client and its record. */
 export interface ContextEffects extends StepEffects {
+  /** The processes of `task.exec`. */
+  readonly processes: StartedProcesses;
   /** Asks a question and resolves with the answer's result object. */
   ask(key: JournalKey, method: InputMethod, params: object, options: QuestionOptions): Promise<unknown>;
   sleep(key: JournalKey, ms: number): Promise<void>;
@@ -139,6 +143,11 @@ export function makeContext(
       return run.life.cancelRequested;
     },
     step,
+    exec: (key, file, args = [], options = {}) => {
+      const logLine: ExecEffects["logLine"] = (level, text, data) =>
+        append("log", [logBody(level, text, data, maxLogBytes)]).catch(() => undefined);
+      return entry(runExec({ run, effects: { ...effects, logLine }, clock }, key, file, args, options));
+    },
     elicit: (key, params, options) =>
       elicit(key, params, (wire) => ask(key, "elicitation/create", wire, options)),
     sample: (key, params, options) =>

@@ -41,10 +41,13 @@ export interface InlineRun extends CallExtras, CallListener {
 /** Answers a call directly, without a record: steps follow the same rules, but nothing is journalled. */
 export async function runInline(
   call: InlineRun,
-  services: Pick<Services, "clock" | "inOwnContext" | "onError" | "onStepRun" | "options" | "telemetry">,
+  services: Pick<
+    Services,
+    "clock" | "inOwnContext" | "onError" | "onStepRun" | "options" | "processes" | "telemetry"
+  >,
   timers: Timers,
 ): Promise<Outcome> {
-  const { clock, onError, onStepRun, options: limits, telemetry } = services;
+  const { clock, onError, onStepRun, options: limits, processes, telemetry } = services;
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
   const of = { tool: call.tool.name, attempt: 1, trace: call.trace };
   const trace = telemetry && new RunTrace(telemetry.tracing, of);
@@ -86,6 +89,7 @@ export async function runInline(
     append: (...line) => appendAndReport(call, run.lines, ...line),
     report: onError,
     onStepRun,
+    processes,
     pauses: passingPauses(run, timers),
   };
   const contextFor = async (args: unknown): Promise<TaskContext> => {

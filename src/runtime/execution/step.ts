@@ -27,8 +27,9 @@ export async function runStep<T>(
     });
   }
   const { pauses } = effects;
-  if (entry === undefined) await run.begin();
-  else await pauses.pause(claimed, entry.deadlineAt ?? 0); // it failed in an earlier attempt, and is to be tried again
+  const retryAt = entry?.deadlineAt ?? null;
+  if (retryAt === null) await run.begin(entry === undefined);
+  else await pauses.pause(claimed, retryAt); // it failed in an earlier attempt, and is to be tried again
   const step = { run, effects, clock, key: claimed, options, fn };
   let begunAt: number | undefined;
   for (let tries = entry?.tries ?? 0; ; tries++) {

@@ -6,6 +6,7 @@ export type HeldCommandName =
   | "record_step"
   | "write_piece"
   | "retry_step"
+  | "begin_step"
   | "open_input"
   | "close_wait"
   | "sleep"

@@ -105,6 +105,17 @@ export class Journal {
     await this.#ending(this.#writer.write("record_step", step));
   }
 
+  /** Writes what a step has begun that lives on without this run. */
+  async beginStep(step: HeldCommand<"begin_step">): Promise<void> {
+    this.#size.add(step.key, step.value);
+    await this.#writer.write("begin_step", step);
+  }
+
+  /** What a step had begun that has not ended since, as raw JSON. */
+  begunBy(entry: ListedEntry): Promise<string | null> {
+    return this.#earlier.read(entry, ({ value }) => value);
+  }
+
   /** The handler sleeps, or waits to retry a step, possibly since an earlier attempt. */
   waits(key: string): void {
     this.#unreplayed.delete(key);

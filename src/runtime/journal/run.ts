@@ -137,6 +137,11 @@ export class Run {
     return this.#keys.claim(key);
   }
 
+  /** Whether it holds a task, in whose journal it writes. */
+  get holdsTask(): boolean {
+    return this.#task !== undefined;
+  }
+
   /** An earlier attempt's entry with this key. Throws if the handler now does something else: then the task is blocked. */
   find(key: string, doing: Doing): ListedEntry | undefined {
     const entry = this.#task?.journal.find(key);
@@ -258,6 +263,18 @@ export class Run {
       "invalid_request",
       'A tool that never runs as a task has no artifacts. Remove task: "forbidden" from it.',
     );
+  }
+
+  /** Records what a step has begun that lives on without this run. */
+  async beginStep(step: HeldCommand<"begin_step">): Promise<void> {
+    await this.#task?.journal.beginStep(step);
+  }
+
+  /** What a step had begun in an earlier run, as raw JSON, if it has not ended since. */
+  async begunBy(key: string): Promise<string | undefined> {
+    const entry = this.#task?.journal.find(key);
+    if (this.#task === undefined || entry === undefined || entry.doneAt !== null) return undefined;
+    return (await this.#task.journal.begunBy(entry)) ?? undefined;
   }
 
   /** Records the return value of `prepare`; the handler itself begins after it. */

@@ -8,6 +8,7 @@ import type {
   ListRootsResult,
   ResourceLink,
 } from "@modelcontextprotocol/server";
+import type { ExecOptions, ExecResult } from "../exec/exec-options.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { ElicitAnswer, ElicitParams, Form, JsonForm } from "../questions/form.ts";
@@ -130,6 +131,17 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    */
   step<T>(key: JournalKey, fn: StepFunction<T>): Promise<T>;
   step<T>(key: JournalKey, options: StepOptions, fn: StepFunction<T>): Promise<T>;
+  /**
+   * Runs a program as a step, without a shell, and resolves with what it printed and its exit code. It runs in a process group of its own, which is
+   * ended when the task is cancelled or the time is over. A crash or a deploy of the server does not touch it: the next process on this machine reads
+   * on where the last one stopped, and takes its exit code, also when it has ended in between (`onCrash`). Its output also goes to the task's log, line
+   * by line. Rejects with an `ExecError` if it fails, or is gone without an exit code, and with `step_timeout`. Needs a POSIX system.
+   *
+   * ```ts
+   * const { stdout } = await task.exec("tests", "npx", ["vitest", "run"], { cwd: checkout, timeoutMs: 1_800_000 });
+   * ```
+   */
+  exec(key: JournalKey, file: string, args?: readonly string[], options?: ExecOptions): Promise<ExecResult>;
   /**
    * Asks the client's user. The answer is written to the journal, so an answered question is not asked again. Like `sample` and `roots`,
    * rejects with `input_failed` if the client answered with an error (in `data`), on a replay too. A form can be a flat object schema, which

@@ -2,6 +2,7 @@
 
 import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import type { CallFailure, JsonRpcError } from "../../task/outcome.ts";
+import { ExecError } from "../exec/exec-options.ts";
 import { HoldfastError, type FaultCode } from "../../task/fault.ts";
 import { cutText } from "../../task/stored-text.ts";
 
@@ -118,6 +119,11 @@ function readCallError(message: string, data: unknown): TaskCallError | undefine
   });
 }
 
+function readExecError(message: string, code: unknown, data: unknown): ExecError | undefined {
+  if (code !== "exec_failed" && code !== "exec_lost") return undefined;
+  return new ExecError(code, message, data ?? {});
+}
+
 function causeText({ content }: CallToolResult): string {
   const texts = (content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : []));
   return texts.join(" ").trim();
@@ -188,6 +194,8 @@ export function errorNamed({ name, message, code }: ErrorParts, data: unknown): 
   if (name === "HoldfastError" && end !== undefined) return new HoldfastError(end, message, { data });
   const callError = name === "TaskCallError" ? readCallError(message, data) : undefined;
   if (callError !== undefined) return callError;
+  const execError = name === "ExecError" ? readExecError(message, code, data) : undefined;
+  if (execError !== undefined) return execError;
   const error = named(name, message);
   return Object.assign(error, code === undefined ? {} : { code }, data === undefined ? {} : { data });
 }

@@ -199,8 +199,9 @@ export class GroupTables implements TaskTables {
   }
 }
 
-/** The entries that a retried handler forgets: steps, calls and artifacts with an error. */
-function isFailure({ kind, error }: JournalEntry): boolean {
+/** The entries that a retried handler forgets: steps, calls and artifacts with an error, and steps that have not ended. */
+function isFailure({ kind, error, doneAt }: JournalEntry): boolean {
+  if (kind === "step" && doneAt === null) return true;
   return (kind === "step" || kind === "call" || kind === "artifact") && error !== null;
 }
 

@@ -29,7 +29,7 @@ export function writeStatements(names: Names) {
     upsertJournal: upsertRows(journalTable, journal),
     /** Failed entries, and steps that wait for a retry. */
     deleteFailures: `DELETE FROM ${journal}
-      WHERE task_id = ANY($1::text[]) AND kind IN ('step', 'call', 'artifact') AND error IS NOT NULL`,
+      WHERE task_id = ANY($1::text[]) AND kind IN ('step', 'call', 'artifact') AND (error IS NOT NULL OR (kind = 'step' AND done_at IS NULL))`,
     insertOutcomes: insertRows(outcomeTable, outcome),
     insertEvents: insertRows(eventTable, event),
     forgetEvents: `UPDATE ${event} SET value = NULL WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NOT NULL`,

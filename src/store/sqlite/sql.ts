@@ -273,7 +273,7 @@ export const upsertJournal = upsertInto(journalTable);
 
 /** Failed entries, and steps that wait for a retry. */
 export const deleteFailures =
-  "DELETE FROM journal WHERE task_id = ? AND kind IN ('step', 'call', 'artifact') AND error IS NOT NULL";
+  "DELETE FROM journal WHERE task_id = ? AND kind IN ('step', 'call', 'artifact') AND (error IS NOT NULL OR (kind = 'step' AND done_at IS NULL))";
 
 export const insertOutcome = insertInto(outcomeTable);
 

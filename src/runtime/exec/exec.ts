@@ -1,0 +1,226 @@
+/**
+ * `task.exec`: a command as a step of a task.
+ * - What is needed to find the process again is in the journal before its work can begin: until then it waits for the word of the server.
+ * - Of one step, at most one process works at a time: before another begins, all processes of the last one have ended.
+ * - Its output and its exit code are in files, so that nobody has to be there when it ends.
+ * - A process that no handler follows, and whose task has ended, is ended by whichever process of a server on its machine sees it.
+ */
+
+import { setPriority } from "node:os";
+import { HoldfastError } from "../../task/fault.ts";
+import { encodeJournalKey, type JournalKey } from "../../task/journal.ts";
+import { assertOptions, settingsOf, type Settings } from "../../options/options.ts";
+import type { LogLevel } from "../../task/task-line.ts";
+import { systemClock, type Clock } from "../clock.ts";
+import { runStep } from "../execution/step.ts";
+import type { StepEffects } from "../execution/step-try.ts";
+import type { Run } from "../journal/run.ts";
+import { waitFor } from "../wait-for.ts";
+import { ExecError, execOptions, type ExecOptions, type ExecResult } from "./exec-options.ts";
+import { end, launch, lookFor, type Launched } from "./launched.ts";
+import { Output, textOf } from "./output.ts";
+import { ownVariables } from "./own-environment.ts";
+import { endGroup } from "./process-group.ts";
+import type { StartedProcesses } from "./started-processes.ts";
+
+export interface ExecEffects extends StepEffects {
+  readonly processes: StartedProcesses;
+  readonly logLine: (level: LogLevel, text: string, data: object) => Promise<void>;
+}
+
+interface Exec {
+  readonly run: Run;
+  readonly effects: ExecEffects;
+  readonly clock: Clock;
+  readonly key: string;
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly options: Settings<ExecOptions, "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf">;
+  /** Processes that have ended: their files are needed until the journal says how, or has another process. */
+  readonly over: Launched[];
+}
+
+/** Runs a command until it ends, or takes over one that an earlier run has begun. */
+export async function runExec(
+  { run, effects, clock }: Pick<Exec, "run" | "effects" | "clock">,
+  key: JournalKey,
+  file: string,
+  args: readonly string[],
+  given: ExecOptions,
+): Promise<ExecResult> {
+  assertOptions("task.exec", given, execOptions);
+  assertCommand(file, args);
+  const options = settingsOf<ExecOptions, "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf">(
+    execOptions,
+    given,
+  );
+  const { retries, backoff, retryIf } = options;
+  const retrying = { retries, ...(backoff && { backoff }), ...(retryIf && { retryIf }) };
+  const exec = { run, effects, clock, key: encodeJournalKey(key), file, args, options, over: [] };
+  let isFirst = true;
+  const step = runStep(run, effects, clock, key, retrying, async ({ signal }) => {
+    const begun = isFirst ? await run.begunBy(exec.key) : undefined;
+    isFirst = false;
+    const earlier = begun === undefined ? undefined : (JSON.parse(begun) as Launched);
+    return runTry(exec, earlier, signal);
+  });
+  try {
+    return await step;
+  } finally {
+    if (!run.signal.aborted) await clear(exec); // else the journal may know of none of this
+  }
+}
+
+async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSignal): Promise<ExecResult> {
+  const { run, effects, clock, key, file, args, options } = exec;
+  if (earlier !== undefined && (await goesOn(exec, earlier, signal))) {
+    await run.beginStep({ key, value: JSON.stringify(earlier), goesOn: true });
+    return follow(exec, earlier, undefined, signal);
+  }
+  const { cwd = process.cwd(), env = {}, inheritEnv, stdin, niceness } = options;
+  const command = { file, args, cwd, env: { ...ownVariables(inheritEnv), ...env }, stdin };
+  signal.throwIfAborted();
+  const taskId = run.holdsTask ? run.taskId : null;
+  const place = { folder: effects.processes.place(), taskId, at: clock.now() };
+  const { launched, begin, ended } = await effects.processes.launching(place, () => launch(command, place));
+  try {
+    if (niceness > 0) setPriority(launched.pid, niceness);
+    await run.beginStep({ key, value: JSON.stringify(launched), begunAt: place.at });
+    signal.throwIfAborted();
+  } catch (error) {
+    await endGroup(launched, 0); // nothing has run
+    exec.over.push(launched);
+    throw error;
+  }
+  await clear(exec);
+  await begin();
+  return follow(exec, launched, ended, signal);
+}
+
+/** Whether the process that an earlier run has begun, or its end, counts for this one; if not, another can begin. */
+async function goesOn(exec: Exec, earlier: Launched, signal: AbortSignal): Promise<boolean> {
+  const { effects, file, options } = exec;
+  const { killAfterMs, onCrash } = options;
+  effects.processes.follows(earlier);
+  let found = await lookFor(earlier);
+  for (let ms = firstAwayMs; found === "elsewhere"; ms = Math.min(ms * 2, longestAwayMs)) {
+    await waitFor((done) => systemClock.after(ms, done), signal);
+    found = await lookFor(earlier);
+  }
+  if (typeof found === "object" || (found === "runs" && onCrash === "adopt")) return true;
+  await end(earlier, killAfterMs); // all of it, also where its leader alone is gone
+  exec.over.push(earlier);
+  if (found === "ended by us" && leftOf(exec, earlier) <= 0) throw late(exec);
+  if (found !== "lost" || onCrash === "restart") return false;
+  const printed = await printedBy(exec, earlier);
+  const { pid, machine } = earlier;
+  const message = `${file} (process ${pid} on ${machine.host}) is gone, and has left no exit code.`;
+  throw new ExecError("exec_lost", message, printed);
+}
+
+/** Removes the files that nobody needs any more. */
+async function clear({ over, effects }: Exec): Promise<void> {
+  for (const launched of over.splice(0)) await effects.processes.done(launched);
+}
+
+/** While the process is on another machine, whose server may take the task over. */
+const firstAwayMs = 1_000;
+
+const longestAwayMs = 60_000;
+
+const shortestLookMs = 50;
+
+const longestLookMs = 1_000;
+
+/** Passes on what a process prints until it has ended, and resolves with how. */
+async function follow(
+  exec: Exec,
+  launched: Launched,
+  ended: Promise<void> | undefined,
+  signal: AbortSignal,
+): Promise<ExecResult> {
+  const { effects, file, options } = exec;
+  const { processes } = effects;
+  const { killAfterMs, maxLogLines, successCodes } = options;
+  processes.follows(launched);
+  const output = await Output.of(launched.folder, maxLogLines, (stream, text) =>
+    effects.logLine(stream === "stdout" ? "info" : "warning", text, { exec: exec.key, stream }),
+  );
+  let wake = (): void => undefined;
+  void ended?.then(() => wake());
+  try {
+    let found = await lookFor(launched);
+    for (let ms = shortestLookMs; found === "runs"; ms = Math.min(ms * 1.5, longestLookMs)) {
+      await output.read();
+      const left = leftOf(exec, launched);
+      if (left <= 0) {
+        await end(launched, killAfterMs);
+        await output.end();
+        exec.over.push(launched);
+        throw late(exec);
+      }
+      const look = (done: () => void): (() => void) => {
+        wake = done;
+        return systemClock.after(Math.min(ms, left), done);
+      };
+      await waitFor(look, signal);
+      found = await lookFor(launched);
+    }
+    await endGroup(launched, killAfterMs); // what it has left behind
+    await output.end();
+    exec.over.push(launched);
+    const printed = await printedBy(exec, launched);
+    if (typeof found === "string") {
+      const message = `${file} (process ${launched.pid}) was ended, and has left no exit code.`;
+      throw new ExecError("exec_lost", message, printed);
+    }
+    const { exitCode } = found;
+    if (successCodes.includes(exitCode)) return { exitCode, ...printed };
+    const last = printed.stderr.trim().split("\n").at(-1) ?? "";
+    const message = `${file} ended with exit code ${exitCode}${last === "" ? "." : `: ${last}`}`;
+    throw new ExecError("exec_failed", message, { exitCode, ...printed });
+  } catch (error) {
+    if (signal.aborted) await leave(exec, launched);
+    throw error;
+  } finally {
+    await output.close().catch(() => undefined);
+    processes.leaves(launched);
+  }
+}
+
+/** The handler is told to end. A process that is to live on is left to the next run, or to whoever sees that its task has ended. */
+async function leave({ run, effects, options }: Exec, launched: Launched): Promise<void> {
+  const { state, cancelRequested } = run.life;
+  if (options.onCrash === "adopt" && (state === "released" || state === "fenced")) return;
+  await end(launched, options.killAfterMs);
+  if (cancelRequested) await effects.processes.done(launched);
+}
+
+/** In ms. */
+function leftOf({ clock, options: { timeoutMs = Infinity } }: Exec, { at }: Launched): number {
+  return at + timeoutMs - clock.now();
+}
+
+function late({ file, options }: Exec): HoldfastError {
+  return new HoldfastError("step_timeout", `${file} took longer than ${options.timeoutMs} ms.`);
+}
+
+async function printedBy(
+  { options }: Exec,
+  { folder }: Launched,
+): Promise<{ stdout: string; stderr: string }> {
+  const { maxOutputBytes } = options;
+  const text = (stream: "stdout" | "stderr"): Promise<string> =>
+    textOf(folder, stream, maxOutputBytes).catch(() => ""); // its files are gone
+  return { stdout: await text("stdout"), stderr: await text("stderr") };
+}
+
+function assertCommand(file: unknown, args: unknown): void {
+  const isText = (given: unknown): boolean => typeof given === "string" && !given.includes("\0");
+  if (!isText(file) || file === "" || (file as string).startsWith("-"))
+    throw new TypeError(
+      "task.exec needs the name or the path of a program, which does not begin with a hyphen.",
+    );
+  if (!Array.isArray(args) || !args.every(isText))
+    throw new TypeError("task.exec takes the arguments of its program as a list of texts.");
+}
