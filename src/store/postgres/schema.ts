@@ -17,6 +17,9 @@ export interface Migration {
   readonly indexes?: Indexes;
 }
 
+/** Of tables that stay small, however often their rows change. */
+const vacuumOften = "autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500";
+
 /**
  * The tables of this store alone. `committed` has the last committed transactions of an owner. `session_news` has the owners' news about
  * sessions: a row without a message says that one was changed or deleted.
@@ -31,13 +34,13 @@ CREATE TABLE ${names.owner} (
   handlers text NOT NULL,
   lease_until timestamptz NOT NULL,
   retired smallint NOT NULL DEFAULT 0
-) WITH (fillfactor = 50);
+) WITH (fillfactor = 50, ${vacuumOften});
 
 CREATE TABLE ${names.committed} (
   owner text COLLATE "C",
   xid bigint,
   PRIMARY KEY (owner, xid)
-);
+) WITH (${vacuumOften});
 
 CREATE TABLE ${names.usage} (
   key text COLLATE "C" NOT NULL,
@@ -45,7 +48,7 @@ CREATE TABLE ${names.usage} (
   unfinished bigint NOT NULL,
   retained bigint NOT NULL,
   PRIMARY KEY (key, slot)
-) WITH (fillfactor = 50);
+) WITH (fillfactor = 50, ${vacuumOften});
 
 CREATE TABLE ${names.sessionNews} (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
