@@ -124,7 +124,7 @@ describe.each(kinds)("on %s", (keptIn) => {
     const stands = async (id: string): Promise<unknown> =>
       ((await adminJson(place, "show", id)) as { state: unknown }).state;
     for (const of of [ids, others])
-      for (const [place_, state] of ["completed", "failed", "running", "running"].entries())
+      for (const [place_, state] of ["completed", "failed", "waiting", "waiting"].entries())
         await expect.poll(() => stands(of[place_] ?? ""), { timeout: 20_000 }).toBe(state);
     for (const principal of [marked, other])
       await change(
