@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { seededRandom } from "../crash/random.ts";
 import { fullForm } from "../full-form.ts";
@@ -105,8 +106,9 @@ it(
       });
       const { result } = (await peer.get(id)) as { result: { content: [{ text: string }] } };
       const begun = await server.noted(name, "begun");
-      const living = [...begun, ...(await server.noted(name, "children"))].filter((pid) =>
-        isAlive(Number(pid)),
+      const noted = [...begun, ...(await server.noted(name, "children"))];
+      const living = (await Promise.all(noted.map(programOf))).filter((program) =>
+        /program\.sh|sleep 1000/.test(program),
       );
       const overlaps = await server.noted(name, "overlap");
       const printed = JSON.parse(result.content[0].text) as object;
@@ -140,12 +142,12 @@ async function logOf(peer: StatelessClient, id: string): Promise<string[]> {
     .map((line) => (JSON.parse(line) as { text: string }).text);
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+/** What runs as the process of that number, which may be another one by now. */
+async function programOf(pid: string): Promise<string> {
+  const { stdout } = await promisify(execFile)("ps", ["-o", "args=", "-p", pid]).catch(() => ({
+    stdout: "",
+  }));
+  return stdout.trim();
 }
 
 async function freePort(): Promise<number> {
