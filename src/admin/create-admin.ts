@@ -1,7 +1,7 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { TaskStore, StoreChanges } from "../store/store.ts";
 import { Acts, type ActServices } from "./act.ts";
-import type { TaskSummary, TaskChanges, Counts, FailureGroup, ToolCounts } from "./admin.ts";
+import type { TaskChanges, Counts, FailureGroup, ToolCounts } from "./admin.ts";
 import { call, methodsOf } from "./operation.ts";
 import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
 import { adminOf } from "./admin-store-of.ts";
@@ -9,8 +9,7 @@ import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionOf, listed, showTask } from "./show-task.ts";
 import { Timeline } from "./timeline.ts";
-import { adminStateOf, summaryOf, errorText } from "./summary.ts";
-import type { TaskRecord } from "../task/record.ts";
+import { adminStateOf, errorText } from "./summary.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import { minuteOf } from "../runtime/reports/process-counts.ts";
 import { readReport, type ProcessReport } from "../runtime/reports/process-report.ts";

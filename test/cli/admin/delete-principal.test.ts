@@ -30,7 +30,7 @@ async function serveAll(place: Place, hang: Promise<void>): Promise<Runtime> {
       return { content: [] };
     });
     tools.add("hire", {}, async (args, task) => {
-      await task.call("hired", "ask", args as { readonly text: string });
+      await task.call("hired", "ask", args);
       return { content: [] };
     });
     tools.add("hang", {}, async (_args, task) => {
