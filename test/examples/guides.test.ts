@@ -25,6 +25,16 @@ it("shows a server and clients that do what the guides say", async () => {
   ]);
 });
 
+it("shows a tool that stores a file, and a client that saves it", async () => {
+  const folder = await newFolder();
+  const server = await serveExample("guides/export.ts", folder);
+  const output = await runExample("guides/save-export.ts", [server.url], folder);
+  expect(output).toBe("rows.csv: 1642666 bytes of text/csv\n");
+  const rows = (await readFile(join(folder, "rows.csv"), "utf8")).split("\n");
+  expect([rows.length, rows[100_000]]).toEqual([100_002, "100000,10000000000"]);
+  expect(await server.stop()).toEqual([0, null]);
+});
+
 it("shows a server on stdio", async () => {
   const folder = await newFolder();
   const client = await connect({
