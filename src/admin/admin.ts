@@ -1,3 +1,4 @@
+import { storedFile } from "./artifact-shapes.ts";
 import * as z from "zod/mini";
 import type { TaskAttempt } from "../task/attempts.ts";
 import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
@@ -222,6 +223,8 @@ class DeclaredTaskDetails extends DeclaredTaskSummary {
   /** The last lines. */
   readonly log = member(list(shownLine));
   readonly output = member(list(shownLine));
+  /** The files that it has made, as far as they are complete. */
+  readonly files = member(list(storedFile));
   /** Messages about it that webhooks have not accepted yet, among the newest 10,000 waiting messages of all webhooks. */
   readonly deliveries = member(list(taskDelivery));
   /** Operators' actions on it, newest first. */

@@ -8,6 +8,7 @@ import { adminOf } from "./admin-store-of.ts";
 import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionOf, listed, showTask } from "./show-task.ts";
+import { filePartOf } from "./show-artifacts.ts";
 import { Timeline } from "./timeline.ts";
 import { adminStateOf, errorText } from "./summary.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
@@ -51,6 +52,10 @@ function readsOf({ store, now, after }: AdminServices): AdminReads {
     async timeline(id, query = {}) {
       if ((await store.get(id)) === undefined) throw unknown(id);
       return (await Timeline.of(store, id)).page(query);
+    },
+    async artifact(id, name, query = {}) {
+      if ((await store.get(id)) === undefined) throw unknown(id);
+      return filePartOf(store, id, name, query);
     },
     counts: async () => countTasks(adminOf(store), ends),
     failures: async (tool, limit = 1_000) => failuresOf(store, adminOf(store), tool, limit),

@@ -32,6 +32,7 @@ import {
   type TaskSummary,
   type WebhookBacklog,
 } from "./admin.ts";
+import { filePart, fileQuery, type FilePart, type FileQuery } from "./artifact-shapes.ts";
 import { operation, operationsOf } from "./operation.ts";
 import { timelinePage, timelineQuery, type TimelinePage, type TimelineQuery } from "./timeline-shapes.ts";
 import { countUpTo, described, list, nonEmpty, number, text, whole } from "./shape.ts";
@@ -75,6 +76,18 @@ class DeclaredReads {
     options: timelineQuery,
     gives: timelinePage,
     faults: ["unknown_task"],
+  });
+
+  /** A part of a file that a task has made. Rejects with `unknown_task`, and with `invalid_params` if the task has no such file. */
+  readonly artifact = operation<(id: string, name: string, query?: FileQuery) => Promise<FilePart>>({
+    method: "GET",
+    path: "/tasks/{id}/artifacts/{name}",
+    id: "readArtifact",
+    summary: "Read a part of a file that a task has made",
+    takes: { id: text, name: nonEmpty },
+    options: fileQuery,
+    gives: filePart,
+    faults: ["unknown_task", "task_unreadable"],
   });
 
   readonly counts = operation<() => Promise<Counts>>({

@@ -4,6 +4,7 @@ import type { StoredDelivery } from "../task/delivery.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
 import type { AdminAction, ShownLine, TaskDelivery, TaskDetails, TaskSummary } from "./admin.ts";
 import { adminStateOf, parsed, summaryOf } from "./summary.ts";
+import { filesOf } from "./show-artifacts.ts";
 import type { TimelineEntry } from "./timeline-shapes.ts";
 import { childrenOf, Timeline } from "./timeline.ts";
 
@@ -18,13 +19,14 @@ export async function showTask(store: TaskStore, id: string): Promise<TaskDetail
   const snapshot = await store.snapshot(id);
   if (snapshot === undefined) return undefined;
   const { task, inputs, outcome } = snapshot;
-  const [request, children, timeline, deliveries, log, output, actions] = await Promise.all([
+  const [request, children, timeline, deliveries, log, output, files, actions] = await Promise.all([
     store.request(id),
     childrenOf(store, id),
     Timeline.of(store, id),
     task.notifies === undefined ? [] : (store.outbox?.ofTask(id, mostDeliveries) ?? []),
     linesOf(store, task, "log"),
     linesOf(store, task, "output"),
+    filesOf(store, task),
     store.admin?.actions(id, null, mostActions) ?? [],
   ]);
   const entries = await timeline.shown(children);
@@ -50,6 +52,7 @@ export async function showTask(store: TaskStore, id: string): Promise<TaskDetail
     outcome: outcome === null ? null : { kind: outcome.kind, body: parsed(outcome.body) },
     log,
     output,
+    files,
     deliveries: deliveries.map(deliveryOf),
     actions: actions.map(actionOf),
   };

@@ -167,6 +167,7 @@ const details: TaskDetails = {
     },
   ],
   output: [{ seq: 1, at: "2026-11-23T14:00:00.300Z", content: { type: "text", text: "half of it" } }],
+  files: [],
   deliveries: [
     { webhook: "billing", event: "created", at, tries: 3, nextAt: now + 90_000, problem: "answered 503" },
     { webhook: "audit", event: "failed", at: at + 95_400, tries: 0, nextAt: at + 95_400, problem: null },

@@ -108,6 +108,8 @@ it("answers with each status that the document has of a route, in the form that 
     await peer.until(id, "input_required");
     return id;
   };
+  tasks.tool("stores", {}, async (_, task) => ({ content: [await task.artifact("notes.txt", "é")] }));
+  const stored = await ended("stores");
   const [failed, finished, damaged] = [await ended("fails"), await ended("ok"), await ended("ok")];
   const [open, answered, cancelled] = [await asking(), await asking(), await asking()];
   const database = new DatabaseSync(path, { timeout: 20_000 });
@@ -115,6 +117,8 @@ it("answers with each status that the document has of a route, in the form that 
   database.close();
   const done: Readonly<Record<string, string>> = {
     "GET /tasks/{id}": open,
+    "GET /tasks/{id}/timeline": open,
+    "GET /tasks/{id}/artifacts/{name}": stored,
     "POST /tasks/{id}/cancel": cancelled,
     "POST /tasks/{id}/answer": answered,
     "POST /tasks/{id}/retry": failed,
@@ -143,7 +147,7 @@ it("answers with each status that the document has of a route, in the form that 
     expect([...told, faults]).toEqual([...told, status === "204" ? undefined : []]);
   };
   const exercises = operations.flatMap(({ route, method, path: template, statuses }): Exercise[] => {
-    const at = (name = "fails"): string => template.replace(/\{\w+\}/, name);
+    const at = (name = "fails"): string => template.replace(/\{\w+\}/, name).replace("{name}", "notes.txt");
     const usual = at(done[route]);
     const body = method === "POST" ? (bodies[template] ?? {}) : undefined;
     const by: Readonly<Record<string, Partial<Exercise>>> = {

@@ -10,6 +10,7 @@ import { ActionTable } from "../actions/action-table.tsx";
 import { ActBar } from "./acts/act-bar.tsx";
 import { ChildTable } from "./child-table.tsx";
 import { ErrorList } from "./error-list.tsx";
+import { Files } from "./files.tsx";
 import { Lines } from "./lines/lines.tsx";
 import { LogView } from "./lines/log-view.tsx";
 import { Questions } from "./questions/questions.tsx";
@@ -66,6 +67,11 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
               <Part key={line["seq"] ?? place} part={blockPart(line["content"])} />
             ))}
           </Lines>
+        </Section>
+      )}
+      {task.files.length > 0 && (
+        <Section title="Files">
+          <Files id={task.id} files={task.files} />
         </Section>
       )}
       {task.log.length > 0 && (

@@ -1,0 +1,32 @@
+import { artifactNamed, artifactsOf, readArtifact } from "../runtime/artifacts.ts";
+import type { TaskStore } from "../store/store.ts";
+import type { Artifact } from "../task/artifact.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { FilePart, FileQuery, StoredFile } from "./artifact-shapes.ts";
+
+/** The files of a task, without a look at the journal of one that never had any. */
+export async function filesOf(
+  store: TaskStore,
+  { id, openArtifacts }: TaskRecord,
+): Promise<readonly StoredFile[]> {
+  return openArtifacts === undefined ? [] : (await artifactsOf(store, id)).map(fileOf);
+}
+
+/** Rejects with `invalid_params` if the task has no such file. */
+export async function filePartOf(
+  store: TaskStore,
+  id: string,
+  name: string,
+  { from = 0, bytes = 1024 * 1024 }: FileQuery,
+): Promise<FilePart> {
+  const artifact = await artifactNamed(store, id, name);
+  if (artifact === undefined)
+    throw new HoldfastError("invalid_params", `Task ${id} has no file ${JSON.stringify(name)}.`);
+  const { data } = await readArtifact(store, id, artifact, from, bytes);
+  return { ...fileOf(artifact), from, data: data.toString("base64") };
+}
+
+function fileOf({ name, mimeType, bytes, sha256, at }: Artifact): StoredFile {
+  return { name, mimeType, bytes, sha256, at };
+}
