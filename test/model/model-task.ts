@@ -137,7 +137,7 @@ function ownEffect(old: ModelTask, command: ChangeCommand, by: string): Effect |
     case "orphan":
       return { task: { ...stuck(task, command), owner: task.owner } };
     case "unblock":
-      return { task: { lane: "recovered", waiting: false, runAfter: now } };
+      return { task: { lane: "recovered", ...works, runAfter: now } };
     case "park":
       return { task: letGo(task, now, "woken") };
     case "mark":

@@ -22,6 +22,8 @@ export function assertWait(each: ModelTask): void {
   assert.equal(cancelRequestedAt, null);
 }
 
+const isRunAnew: ReadonlySet<string> = new Set(["retry", "block", "orphan", "unblock"]);
+
 /** Whatever comes wakes the task, and nothing else does. */
 export function assertWaitMoved(old: ModelTask, now: ModelTask, command: StoreCommand): void {
   if (hasCome(old, now) && now.task.finishedAt === null) {
@@ -35,14 +37,15 @@ export function assertWaitMoved(old: ModelTask, now: ModelTask, command: StoreCo
     const said = "rest" in command ? command.rest?.open : undefined;
     assert.equal(said, openOf(now).length);
   }
-  // What failed is run again, whatever it waited for.
-  if (rests(old.task) && now.task.state === "queued" && command.type !== "retry")
+  // What failed, or does not fit its code, is run again, whatever it waited for.
+  if (rests(old.task) && now.task.state === "queued" && !isRunAnew.has(command.type))
     assert.deepEqual([isParked(now.task), now.task.crashes], [true, old.task.crashes]);
   if (
     old.task.state === "queued" &&
     now.task.state === "queued" &&
     !hasCome(old, now) &&
-    command.type !== "wake"
+    command.type !== "wake" &&
+    !isRunAnew.has(command.type)
   ) {
     const { lane, runAfter, waiting } = old.task;
     assert.deepEqual([now.task.lane, now.task.runAfter, now.task.waiting], [lane, runAfter, waiting]);
