@@ -1,6 +1,7 @@
 import { storedFile } from "./artifact-shapes.ts";
 import * as z from "zod/mini";
 import type { TaskAttempt } from "../task/attempts.ts";
+import { blockReasons, type Blocked, type BlockReason } from "../task/blocked.ts";
 import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
 import { questionMethod, timelineEntry, timelineSummary } from "./timeline-shapes.ts";
 import {
@@ -29,7 +30,7 @@ import { adminTaskStates, adminWaitReasons } from "./task-state.ts";
 /**
  * The state of a task as operators see it. `queued`: it can be claimed. `running`: its handler works. `waiting`: the handler sleeps, waits
  * for an event or another task, or pauses before its next try, in memory or not. `input_required`: a question is open, of the task or of one
- * below it. `failed`: it ended with an error, or with a result that reports a tool error.
+ * below it. `blocked`: no process can continue it now, because the code does not fit it. `failed`: it ended with an error, or with a result that reports a tool error.
  */
 export type AdminTaskState = (typeof adminTaskStates)[number];
 
@@ -82,6 +83,18 @@ const progress: Members<Progress> = {
   message: z.optional(text),
 };
 
+const blocked: Members<Blocked> = {
+  reason: z.enum(Object.keys(blockReasons) as BlockReason[]),
+  problem: text,
+  key: textOrNull,
+  was: textOrNull,
+  is: textOrNull,
+  version: wholeOrNull,
+  deploy: textOrNull,
+  since: time,
+  tries: whole,
+};
+
 class DeclaredTaskSummary {
   readonly id = member(text);
   readonly tool = member(text);
@@ -110,6 +123,8 @@ class DeclaredTaskSummary {
   readonly parent = member(textOrNull);
   /** The task as which it was last run again. */
   readonly retriedAs = member(textOrNull);
+  /** Why no process can continue it now; null if it is not blocked. */
+  readonly blocked: Blocked | null = member(z.nullable(z.object(blocked)) as Schema<Blocked | null>);
 }
 
 /** A task in a list. Times are epoch milliseconds. */
@@ -242,6 +257,7 @@ class DeclaredToolCounts {
   readonly waiting = member(whole);
   readonly running = member(whole);
   readonly inputRequired = member(whole);
+  readonly blocked = member(whole);
   readonly completed = member(whole);
   readonly failed = member(whole);
   readonly cancelled = member(whole);

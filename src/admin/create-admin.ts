@@ -260,9 +260,9 @@ export async function countTasks(admin: AdminStore, ends: EndedCounts): Promise<
   return { most: mostCounted, tools };
 }
 
-type OpenCounts = Pick<ToolCounts, "queued" | "waiting" | "running" | "inputRequired">;
+type OpenCounts = Pick<ToolCounts, "queued" | "waiting" | "running" | "inputRequired" | "blocked">;
 
-const noneOpen: OpenCounts = { queued: 0, waiting: 0, running: 0, inputRequired: 0 };
+const noneOpen: OpenCounts = { queued: 0, waiting: 0, running: 0, inputRequired: 0, blocked: 0 };
 
 /** Counts the newest unfinished tasks, by tool. */
 async function countOpen(admin: AdminStore): Promise<ReadonlyMap<string, OpenCounts>> {

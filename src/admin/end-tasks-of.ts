@@ -36,7 +36,7 @@ export async function endTasksOf(services: EndServices, principal: string, grace
 }
 
 async function* unfinishedOf(store: TaskStore, principal: string): AsyncGenerator<TaskRecord> {
-  const states = ["queued", "waiting", "running", "input_required"] as const;
+  const states = ["queued", "waiting", "running", "input_required", "blocked"] as const;
   for (let after: string | null = null; ;) {
     const page = await selectTasks(adminOf(store), { principal, states }, pageSize, after);
     yield* page.tasks;

@@ -12,7 +12,7 @@ const mostAtOnce = 1_000;
 /** How many unselected tasks one page skips: filters without an index need several pages. */
 const mostPassed = 2_000;
 
-const openStates: readonly AdminTaskState[] = ["queued", "waiting", "running", "input_required"];
+const openStates: readonly AdminTaskState[] = ["queued", "waiting", "running", "input_required", "blocked"];
 
 const ends: ReadonlyMap<AdminTaskState, readonly EndedAs[]> = new Map([
   ["completed", ["result"]],

@@ -13,6 +13,7 @@ export function adminStateOf(task: TaskRecord): AdminTaskState {
       return task.outcomeKind === "result" ? "completed" : "failed";
     case "queued":
     case "running":
+      if (task.blocked !== undefined) return "blocked";
       if (task.openInputs > 0) return "input_required";
       if (task.state === "running") return task.waiting ? "waiting" : "running";
       return task.lane === null ? "waiting" : "queued";
@@ -21,7 +22,7 @@ export function adminStateOf(task: TaskRecord): AdminTaskState {
 
 /** What an unfinished task waits for. */
 export function waitsForOf(task: TaskRecord): AdminWaitReason | null {
-  if (isTerminal(task.state)) return null;
+  if (isTerminal(task.state) || task.blocked !== undefined) return null;
   if (task.openInputs > 0) return "question";
   return task.lane === null ? task.waitsFor : "slot";
 }
@@ -52,6 +53,7 @@ export function summaryOf(task: TaskRecord, outcome: Outcome | null): TaskSummar
     owner,
     parent: parent?.id ?? null,
     retriedAs: task.retriedAs ?? null,
+    blocked: task.blocked ?? null,
   };
 }
 

@@ -8,6 +8,7 @@ export const adminTaskStates = [
   "waiting",
   "running",
   "input_required",
+  "blocked",
   "completed",
   "failed",
   "cancelled",

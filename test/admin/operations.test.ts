@@ -16,7 +16,7 @@ const refusals: readonly (readonly [string, (admin: Admin) => Promise<unknown>, 
   [
     "a state that is none",
     (admin) => admin.list(misuse({ states: ["broken"] })),
-    'states.0 must be one of queued, waiting, running, input_required, completed, failed, cancelled, not "broken".',
+    'states.0 must be one of queued, waiting, running, input_required, blocked, completed, failed, cancelled, not "broken".',
   ],
   ["too small a number", (admin) => admin.failures("load", 0), "limit must be at least 1, not 0."],
   [

@@ -1,7 +1,16 @@
 import { expect, it } from "vitest";
 import { rateText, shareText, toolRows } from "../../dashboard/src/pages/tools/tool-rows.ts";
 
-const none = { queued: 0, waiting: 0, running: 0, inputRequired: 0, completed: 0, failed: 0, cancelled: 0 };
+const none = {
+  queued: 0,
+  waiting: 0,
+  running: 0,
+  inputRequired: 0,
+  blocked: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+};
 const nothing = { created: [], completed: [], failed: [], cancelled: [], refusals: [] };
 
 it("shows each tool with what it did and how its tasks stand, by name", () => {

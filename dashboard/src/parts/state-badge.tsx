@@ -6,6 +6,7 @@ export const stateNames: Readonly<Record<AdminTaskState, string>> = {
   waiting: "Waiting",
   running: "Running",
   input_required: "Needs input",
+  blocked: "Blocked",
   completed: "Completed",
   failed: "Failed",
   cancelled: "Cancelled",

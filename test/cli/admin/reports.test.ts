@@ -27,6 +27,7 @@ const failed: TaskSummary = {
   owner: null,
   parent: null,
   retriedAs: null,
+  blocked: null,
 };
 const asking: TaskSummary = {
   ...failed,

@@ -89,6 +89,9 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
           <Link to={taskPath(retryOf)}>{retryOf}</Link>
         </Fact>
       )}
+      {task.blocked !== null && (
+        <Fact name="Blocked">{`${task.blocked.problem} ${blockedText(task.blocked)}`}</Fact>
+      )}
       {task.retriedAs !== null && (
         <Fact name="Run again as">
           <Link to={taskPath(task.retriedAs)}>{task.retriedAs}</Link>
@@ -133,4 +136,14 @@ function attemptText({ attempt, failures, crashes }: TaskDetails): string {
     ...(crashes > 0 ? [`${crashes} ${crashes === 1 ? "crash" : "crashes"}`] : []),
   ];
   return why.length === 0 ? String(attempt) : `${attempt} (${why.join(", ")})`;
+}
+
+/** Where and how often the task did not fit the code. */
+function blockedText({ since, tries, version, deploy }: NonNullable<TaskDetails["blocked"]>): string {
+  const code = [
+    ...(version === null ? [] : [`version ${version}`]),
+    ...(deploy === null ? [] : [`deploy ${deploy}`]),
+  ].join(", ");
+  const met = code === "" ? "" : ` Last met by ${code}.`;
+  return `Since ${new Date(since).toLocaleString()}, tried ${tries === 1 ? "once" : `${tries} times`}.${met}`;
 }

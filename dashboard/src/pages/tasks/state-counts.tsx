@@ -8,6 +8,7 @@ const memberOf: Readonly<Record<AdminTaskState, Exclude<keyof ToolCounts, "tool"
   waiting: "waiting",
   running: "running",
   input_required: "inputRequired",
+  blocked: "blocked",
   completed: "completed",
   failed: "failed",
   cancelled: "cancelled",

@@ -5,6 +5,7 @@ export const taskStates: readonly AdminTaskState[] = [
   "waiting",
   "running",
   "input_required",
+  "blocked",
   "completed",
   "failed",
   "cancelled",

@@ -54,6 +54,7 @@ function openTasks(counts: ToolCounts, most: number): ToolRow["now"] {
     ["waiting", counts.waiting, "waiting"],
     ["running", counts.running, "running"],
     ["input_required", counts.inputRequired, "needing input"],
+    ["blocked", counts.blocked, "blocked"],
   ] as const;
   return states
     .filter(([, count]) => count > 0)

@@ -6,6 +6,7 @@ import type {
   TaskSummary,
 } from "../../../admin/admin.ts";
 import type { TimelineEntry } from "../../../admin/timeline-shapes.ts";
+import type { Blocked } from "../../../task/blocked.ts";
 import { isJsonObject } from "../../../generation/message.ts";
 import type { Column } from "../../output/fitted-table.ts";
 import { notedTable } from "../../output/noted-table.ts";
@@ -104,6 +105,7 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     [finishedAt === null ? "ends by" : "kept until", expiresAt === null ? "no limit" : timeText(expiresAt)],
     ["resumes", wakesAt !== null && timeText(wakesAt)],
     ["cancelled", cancelRequestedAt !== null && `requested at ${timeText(cancelRequestedAt)}`],
+    ["blocked", task.blocked !== null && blockedText(task.blocked)],
     ["attempts", attemptsText(task)],
     ["owner", task.owner],
     ["parent", task.parent],
@@ -249,4 +251,11 @@ function jsonText(value: unknown): string {
   if (typeof value === "string") return value;
   const text = JSON.stringify(value) ?? "";
   return text.length <= 60 ? text : JSON.stringify(value, undefined, 2);
+}
+
+/** Why no process can continue the task, and which code met it last. */
+function blockedText({ problem, since, tries, version, deploy }: Blocked): string {
+  const tried = tries === 1 ? "tried once" : `tried ${tries} times`;
+  const code = `${version === null ? "" : `, last with version ${version}`}${deploy === null ? "" : ` of deploy ${deploy}`}`;
+  return `since ${timeText(since)}, ${tried}${code}: ${problem}`;
 }

@@ -19,7 +19,7 @@ export interface TopOptions {
 }
 
 const refreshMs = 1_000;
-const openStates: readonly AdminTaskState[] = ["running", "input_required", "waiting", "queued"];
+const openStates: readonly AdminTaskState[] = ["running", "input_required", "blocked", "waiting", "queued"];
 /** The number of unfinished tasks to list if the room for them is unknown. */
 const usualTasks = 20;
 
