@@ -13,6 +13,8 @@ export type {
 } from "./server/http/operator-options.ts";
 export { adminToken } from "./server/http/admin/admin-token.ts";
 export { createDashboard } from "./server/http/dashboard/create-dashboard.ts";
+export { createEventHandler } from "./server/http/events/create-event-handler.ts";
+export type { EventHandlerOptions } from "./server/http/events/event-requests.ts";
 export { createMetricsHandler } from "./server/http/metrics/create-metrics-handler.ts";
 export { createFetchHandler } from "./server/http/fetch-handler.ts";
 export type { FetchHandler } from "./server/http/fetch-handler.ts";

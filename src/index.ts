@@ -33,6 +33,7 @@ export type {
   EventName,
   EventSchemas,
   EventValue,
+  EventWait,
   SendOptions,
 } from "./runtime/tool/declared-events.ts";
 export { serveTransport } from "./server/transport/serve-transport.ts";

@@ -37,6 +37,7 @@ import type {
   TaskEvent,
 } from "./runtime.ts";
 import { RuntimeLifecycle } from "./runtime-lifecycle.ts";
+import { EventUrls } from "./event-urls.ts";
 import { sendEvent } from "./send-event.ts";
 import type { OnStepRun, Services } from "./services.ts";
 import { UnreadableTasks } from "./unreadable-tasks.ts";
@@ -76,6 +77,7 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
     commits,
     registry,
     options,
+    eventUrls: new EventUrls(options.eventsUrl),
     clock,
     inOwnContext: ownContext(),
     onError,

@@ -136,6 +136,17 @@ export class DeclaredRuntimeOptions {
     variable: "HOLDFAST_MAX_EVENTS_PER_TASK",
   });
   /**
+   * The public address of `createEventHandler`, for the addresses that handlers get as `url` of a wait for an event. Default: none, and
+   * there are no such addresses.
+   */
+  readonly eventsUrl?: string = text(
+    "an address, such as `https://example.com/events`",
+    (url) => /^https?:\/\/./.test(url) && URL.canParse(url),
+    {
+      variable: "HOLDFAST_EVENTS_URL",
+    },
+  );
+  /**
    * Maximum number of steps, questions, sleeps, tool calls, waits for events and artifacts of one task. One more rejects in its handler. Default 50,000.
    */
   readonly maxJournalEntries?: number = number({

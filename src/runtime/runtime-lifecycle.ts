@@ -78,8 +78,18 @@ export class RuntimeLifecycle {
 
   async #start(): Promise<void> {
     const { store, registry, clock, options } = this.#services;
-    const { changed, dispatcher, watchers, ownership, orphans, blocked, sweeper, handlerChanges, webhooks } =
-      this.#parts;
+    const {
+      changed,
+      dispatcher,
+      watchers,
+      ownership,
+      orphans,
+      blocked,
+      sweeper,
+      handlerChanges,
+      webhooks,
+      secrets,
+    } = this.#parts;
     const handlers = registry.handlers();
     try {
       await store.open({ id: clock.uniqueName(), handlers });
@@ -98,6 +108,7 @@ export class RuntimeLifecycle {
         if (changes === "gap") orphans.onOthers();
       });
       if (this.#late) throw stopping();
+      await this.#services.eventUrls.load(() => secrets.get("event-urls")); // before the first handler runs
       await ownership.start();
       await orphans.start();
       if (this.#late) throw stopping();

@@ -92,6 +92,8 @@ export interface TaskEvent {
   readonly value?: unknown;
   /** Identifies the event, if it may be sent more than once. */
   readonly dedupeId?: string | undefined;
+  /** The encoded key of the one wait that it may end; left out: it ends the oldest wait for its name. */
+  readonly key?: string;
 }
 
 /** A part of the log or the output of a task. */

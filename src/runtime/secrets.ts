@@ -6,10 +6,10 @@ import type { Services } from "./services.ts";
 const size = 32;
 
 /**
- * The names of the secrets of a store, apart from those of its encryption: the key of `requestState`, that of the ids of a session's events, and
- * that of the hashes by which equal calls find one another.
+ * The names of the secrets of a store, apart from those of its encryption: the key of `requestState`, that of the ids of a session's events, that of
+ * the hashes by which equal calls find one another, and that of the addresses of events.
  */
-export const secretNames = ["request-state", "session-events", "call-keys"] as const;
+export const secretNames = ["request-state", "session-events", "call-keys", "event-urls"] as const;
 
 export type SecretName = (typeof secretNames)[number];
 

@@ -22,7 +22,7 @@ export async function sendEvent(
   { store, clock, options, registry }: Services,
   sweeper: Pick<Sweeper, "ended">,
   id: string,
-  { name, value = null, dedupeId }: TaskEvent,
+  { name, value = null, dedupeId, key }: TaskEvent,
 ): Promise<SentEvent> {
   if (typeof id !== "string") throw new TypeError(`The id of a task must be a string, not ${typeof id}.`);
   assertEventName(name);
@@ -34,7 +34,7 @@ export async function sendEvent(
   if (found === undefined || isOver(found, clock.now())) throw unknownTask();
   await assertSendable(registry.handlerOf(found), name, value);
   await sweeper.ended(found); // it takes no events either where no sweep has come to it yet
-  const event = { name, value: raw, dedupeId: dedupeId ?? null, limit };
+  const event = { name, value: raw, dedupeId: dedupeId ?? null, limit, ...(key !== undefined && { key }) };
   const result = await store.write<"send_event">({ type: "send_event", now: clock.now(), id, ...event });
   if (result.ok) {
     const { task, isNew, ended } = result;

@@ -3,6 +3,7 @@ import type { StoreClock } from "./clock.ts";
 import type { Commits } from "./commits.ts";
 import type { StartedProcesses } from "./exec/started-processes.ts";
 import type { ServerEvents } from "./events/server-events.ts";
+import type { EventUrls } from "./event-urls.ts";
 import type { OwnContext } from "./own-context.ts";
 import type { RuntimeSettings } from "./options.ts";
 import type { ProcessCounts } from "./reports/process-counts.ts";
@@ -30,6 +31,7 @@ export interface Services {
   /** Those that steps have started on this machine. */
   readonly processes: StartedProcesses;
   readonly unreadable: UnreadableTasks;
+  readonly eventUrls: EventUrls;
   readonly onStepRun?: OnStepRun | undefined;
   /** The webhooks to notify of changes of tasks; usually none. */
   readonly webhooks: readonly Webhook[];

@@ -220,6 +220,8 @@ function journalKeysOf(command: TaskCommand): readonly string[] {
       return [command.key];
     case "open_input":
       return [command.input.key];
+    case "send_event":
+      return command.key === undefined ? [] : [command.key];
     case "answer_inputs":
       return command.answers.map(({ key }) => key);
     default:

@@ -262,12 +262,14 @@ export function sendEvent(
   command: TaskCommand<"send_event">,
   { task: before, entries, owner, event }: Facts,
 ): Plan {
-  const { wait, isKnown = false, count = 0 } = event ?? {};
+  const { isKnown = false, count = 0 } = event ?? {};
+  const wait = command.key === undefined ? event?.wait : openWait(entries.get(command.key), command);
   const decision = decide(before, command, { owner, entry: lookUp(entries), eventWait: wait });
   if (!decision.ok) return refused(decision.reason);
   if (isKnown && before !== undefined) {
     return { result: { ok: true, task: before, isNew: false, ended: null }, writes: [], changes: [] };
   }
+  if (wait === undefined && command.key !== undefined) return refused("state");
   if (wait === undefined && count >= command.limit) return refused("quota");
   const { id: taskId, name, value, dedupeId } = command;
   const taken = wait !== undefined;
@@ -285,6 +287,16 @@ export function sendEvent(
     writes: dedupeId === null ? writes : [...writes, keep],
     changes,
   };
+}
+
+/** The wait of an entry, if an event of this name may end it now. */
+function openWait(
+  entry: JournalEntry | undefined,
+  { name, now }: TaskCommand<"send_event">,
+): JournalEntry | undefined {
+  if (entry === undefined || entry.kind !== "event" || entry.request !== name || entry.doneAt !== null)
+    return undefined;
+  return entry.deadlineAt !== null && entry.deadlineAt <= now ? undefined : entry;
 }
 
 function lookUp(entries: Facts["entries"]): (key: string) => JournalEntry | undefined {

@@ -276,7 +276,7 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
     cancelGraceMs: number,
   },
   wait_event: { ...wait, name: text, deadlineAt: wholeOrNull },
-  send_event: { id: text, name: text, value: text, dedupeId: textOrNull, limit: number },
+  send_event: { id: text, name: text, value: text, dedupeId: textOrNull, limit: number, key: optional(text) },
   answer_inputs: { id: text, answers: listOf(answer) },
   update: { ...held, changes },
   append: { ...held, lines: listOf(line), forget: listOf(whole) },

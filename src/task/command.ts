@@ -188,7 +188,8 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands {
   };
   /**
    * Ends the oldest wait for an event of this name, or keeps the event for a later wait. Changes nothing if an event came before under the
-   * same `dedupeId`. Refused as `quota` if `limit` events are kept already.
+   * same `dedupeId`. Refused as `quota` if `limit` events are kept already. With `key` it ends the wait under that key, whatever else waits,
+   * and is never kept: refused as `state` if that wait is not open.
    */
   send_event: {
     readonly id: string;
@@ -197,6 +198,7 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands {
     readonly value: string;
     readonly dedupeId: string | null;
     readonly limit: number;
+    readonly key?: string;
   };
   /** Accepts the answers to open inputs and ignores all others. */
   answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };

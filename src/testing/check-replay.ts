@@ -25,6 +25,7 @@ import { taskCaller, type TaskContext } from "../runtime/tool/task-context.ts";
 import { credentialsOf } from "../runtime/tool/received-request.ts";
 import { Commits } from "../runtime/commits.ts";
 import { ownContext } from "../runtime/own-context.ts";
+import { EventUrls } from "../runtime/event-urls.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import { encodeJournalKey } from "../task/journal.ts";
 
@@ -214,6 +215,7 @@ async function replayHandler(
     onError: ignore,
     processes: new StartedProcesses({ folder: options.execFolder, store, clock, onError: ignore }),
     unreadable: new UnreadableTasks(ignore),
+    eventUrls: new EventUrls("https://replay.invalid", { current: new Uint8Array(32), accepted: [] }),
     webhooks: [],
   };
   const run = new ReplayedRun({

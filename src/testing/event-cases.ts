@@ -29,6 +29,19 @@ async function valuesOf(store: TaskStore): Promise<Readonly<Record<string, strin
 
 export const eventCases = [
   ...storeCases("events", {
+    "an event with the key of a wait ends that wait, once, and is kept for no other": async ({ store }) => {
+      await store.write(createRunning("a"));
+      await store.write(wait("v"));
+      await store.write(wait("w", { deadlineAt: noon + 9 }));
+      assertMembers(await send(store, "1", { key: "w" }), { ok: true, isNew: true, ended: "w" });
+      const refused = { ok: false, reason: "state" };
+      for (const key of ["w", "x"]) assertMembers(await send(store, "2", { key }), refused);
+      assertMembers(await send(store, "2", { key: "v", name: "sent" }), refused);
+      await store.write(wait("y", { deadlineAt: noon + 2 }));
+      assertMembers(await send(store, "2", { key: "y" }), refused);
+      assert.deepEqual(await valuesOf(store), { v: null, w: "1", y: null });
+      assertMembers(await send(store, "3"), { ok: true, ended: "v" });
+    },
     "a wait is journaled, and its event ends it": async ({ store }) => {
       await store.write(createRunning("a"));
       const waits = { openWaits: 1, openInputs: 0, journalled: true, version: 2 };

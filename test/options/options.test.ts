@@ -107,6 +107,7 @@ const doors: readonly (readonly [name: string, Door])[] = [
 const samples: Readonly<Record<string, readonly [text: string, value: unknown]>> = {
   HOLDFAST_TTL: ["5m", 300_000],
   HOLDFAST_INPUT_TIMEOUT: ["none", null],
+  HOLDFAST_EVENTS_URL: ["https://example.com/events", "https://example.com/events"],
   HOLDFAST_WEBHOOK_URL: ["https://hooks.example.com/in", "https://hooks.example.com/in"],
   HOLDFAST_WEBHOOK_SECRET: [secret, [secret]],
   HOLDFAST_WEBHOOK_EVENTS: ["task.completed,task.failed", ["task.completed", "task.failed"]],

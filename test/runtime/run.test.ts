@@ -1,5 +1,6 @@
 import { StartedProcesses } from "../../src/runtime/exec/started-processes.ts";
 import { describe, expect, it } from "vitest";
+import { EventUrls } from "../../src/runtime/event-urls.ts";
 import { errorReporter } from "../../src/runtime/error-reporter.ts";
 import type { HeldTask } from "../../src/runtime/journal/held-task.ts";
 import { Run } from "../../src/runtime/journal/run.ts";
@@ -43,6 +44,7 @@ async function services(): Promise<Services> {
     onError,
     processes: new StartedProcesses({ folder: "unused", store, clock: new FakeClock(), onError }),
     unreadable,
+    eventUrls: new EventUrls(undefined),
     webhooks: [],
   };
 }

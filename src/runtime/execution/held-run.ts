@@ -16,19 +16,15 @@ import { attemptOutcome } from "../telemetry/run-trace.ts";
 import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
 import { thrownStack, describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
-import { assertAwaitable, receivedEvent } from "../tool/declared-events.ts";
 import { type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
-import { decodeError, decodeValue } from "../stored-values.ts";
 import { logBody } from "./reported.ts";
 import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";
-import type { JournalEnd, JournalKey } from "../../task/journal.ts";
+import { waitForEvent } from "./wait-for-event.ts";
 import { deadlineAfter } from "../duration.ts";
-import { requestHash } from "../request-hash.ts";
-import type { EventOptions } from "../tool/task-context.ts";
 import { cutText } from "../../task/stored-text.ts";
 import { retryPause } from "../backoff.ts";
 
@@ -112,6 +108,7 @@ export class HeldRun {
       },
       call: (...call) => calls.call(...call),
       waitForEvent: (key, name, options) => waitForEvent(waiting, key, name, options),
+      eventUrl: (wait) => services.eventUrls.urlOf(wait),
       sleep: (key, ms) => sleep(run, this.task, this.#limit, timers, services.clock, key, ms),
       update: (changes) => this.#underWay(this.#updates.update(changes)),
       append: (...line) => this.#underWay(run.lines.append(...line)),
@@ -311,51 +308,6 @@ function stackOf(end: HandlerEnd): { stack?: string } {
 /** Without the time of a cancel that its caller may take back. */
 function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
   return expiresAt(expiry, createdAt, runUntil);
-}
-
-/** Resolves with the value of an event of this name, which no other wait gets. A wait that has ended takes no further event. */
-export async function waitForEvent(
-  waiting: { readonly run: Run; readonly waits: OutsideWaits; readonly tool: Tool },
-  key: JournalKey,
-  name: string,
-  options: EventOptions,
-): Promise<unknown> {
-  const { events } = waiting.tool;
-  assertAwaitable(waiting.tool, name);
-  const value = untilEvent(waiting, key, name, options);
-  return events === undefined ? value : receivedEvent(events, name, await value);
-}
-
-async function untilEvent(
-  { run, waits }: { readonly run: Run; readonly waits: OutsideWaits },
-  key: JournalKey,
-  name: string,
-  { timeoutMs }: EventOptions,
-): Promise<unknown> {
-  const claimed = run.claim(key);
-  const hash = requestHash("event", name);
-  const entry = run.find(claimed, { kind: "event", requestHash: hash, request: name });
-  if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, valueOf);
-  const wait = {
-    key: claimed,
-    entry,
-    command: "wait_event",
-    begin: (deadlineAt: number | null) => ({ key: claimed, name, requestHash: hash, deadlineAt }),
-    text: name,
-    timeoutMs,
-    mustEndInTime: `The wait "${claimed}" for the event "${name}"`,
-    late: () =>
-      new HoldfastError(
-        "event_timeout",
-        `The event "${name}" did not arrive in time for the wait "${claimed}".`,
-      ),
-  } as const;
-  return waits.until(wait, valueOf);
-}
-
-function valueOf({ value, error }: JournalEnd): unknown {
-  if (error !== null) throw decodeError(error);
-  return decodeValue(value ?? "null");
 }
 
 /** A further attempt of a task whose handler threw. */

@@ -3,7 +3,7 @@ import {
   type CreateMessageResult,
   type ListRootsResult,
 } from "@modelcontextprotocol/server";
-import type { InputMethod, JournalKey } from "../../task/journal.ts";
+import { encodeJournalKey, type InputMethod, type JournalKey } from "../../task/journal.ts";
 import { assertOptions, settingsOf } from "../../options/options.ts";
 import type { Progress } from "../../task/record.ts";
 import type { LineList } from "../../task/task-line.ts";
@@ -12,6 +12,7 @@ import type { StartedProcesses } from "../exec/started-processes.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
+import type { AddressedWait } from "../event-urls.ts";
 import { assertEventName } from "../event-name.ts";
 import { checkedChanges, type HandlerChanges } from "./handler-updates.ts";
 import { elicit } from "../questions/form.ts";
@@ -37,6 +38,7 @@ import {
   type StepOptions,
   type TaskContext,
 } from "../tool/task-context.ts";
+import type { EventWait } from "../tool/declared-events.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
 
 /** Connects a context to its client and its record. */
@@ -49,6 +51,8 @@ export interface ContextEffects extends StepEffects {
   /** Calls a tool of the server by its name, and resolves with its result. */
   call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult>;
   waitForEvent(key: JournalKey, name: string, options: EventOptions): Promise<unknown>;
+  /** The address that ends the wait. Throws `configuration` if there is none. */
+  eventUrl(wait: AddressedWait): string;
   /** The promise need not be awaited. */
   update(changes: HandlerChanges): Promise<void>;
   progress(progress: Progress): void;
@@ -157,14 +161,17 @@ export function makeContext(
       entry(outside(key, () => effects.call(key, nameOf(tool), args) as Promise<CallResult<Called>>)),
     all,
     version: (key, since) => entry(taskVersion(run, effects, clock, key, since)),
-    waitForEvent: (key: JournalKey, name: string, options: EventOptions = {}) =>
-      entry(
+    waitForEvent: (key: JournalKey, name: string, options: EventOptions = {}) => {
+      const value = entry(
         outside(key, () => {
           assertEventName(name);
           assertOptions("A wait for an event", options, eventOptions);
           return effects.waitForEvent(key, name, options) as Promise<never>;
         }),
-      ),
+      );
+      const url = (): string => effects.eventUrl({ taskId: run.taskId, key: encodeJournalKey(key), name });
+      return Object.defineProperty(value, "url", { get: url }) as EventWait<never>;
+    },
     sleep: (key, ms) => entry(outside(key, () => effects.sleep(key, ms))),
     status: (text) => update({ statusMessage: statusOf(text, maxStatusBytes) }),
     progress: (progress, total, message) => {

@@ -178,6 +178,7 @@ export class PromotableRun {
       ask: async (key, method, params, options) => (await durable()).ask(key, method, params, options),
       call: async (key, name, args) => (await durable()).call(key, name, args),
       waitForEvent: async (key, name, options) => (await durable()).waitForEvent(key, name, options),
+      eventUrl: (wait) => this.#setup.services.eventUrls.urlOf(wait), // the run's id becomes the task's
       sleep: async (key, ms) => (await durable()).sleep(key, ms),
       update: (changes) => {
         if (this.#held !== undefined) return this.#held.effects.update(changes);

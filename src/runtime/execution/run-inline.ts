@@ -78,6 +78,12 @@ export async function runInline(
         `Tool "${call.tool.name}" never runs as a task, so no event can be sent to it. Remove task: "forbidden" from it.`,
       );
     },
+    eventUrl: () => {
+      throw new HoldfastError(
+        "invalid_request",
+        `Tool "${call.tool.name}" never runs as a task, so it has no addresses for events.`,
+      );
+    },
     sleep: async (key, ms) => {
       assertDuration(ms);
       run.claim(key);

@@ -35,6 +35,21 @@ export interface SendOptions extends DeclaredSendOptions {}
 
 export const sendOptions = tableOf<SendOptions>(DeclaredSendOptions);
 
+/** A wait for an event. */
+export interface EventWait<Value> extends Promise<Value> {
+  /**
+   * The address that ends this wait with the JSON of a POST, once: for a service that is to call back, or a button in a mail. Whoever has it may
+   * send. The same in every attempt. It is served by `createEventHandler`; throws `configuration` if the server has no `eventsUrl`.
+   *
+   * ```ts
+   * const approval = task.waitForEvent("approval", "approved");
+   * await task.step("mail", () => sendMail(`Approve: ${approval.url}`));
+   * const { by } = await approval;
+   * ```
+   */
+  readonly url: string;
+}
+
 /** A tool that may declare events. */
 interface Declaring {
   readonly name: string;

@@ -12,7 +12,7 @@ import type { ExecOptions, ExecResult } from "../exec/exec-options.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { ElicitAnswer, ElicitParams, Form, JsonForm } from "../questions/form.ts";
-import type { EventName, EventSchemas, EventValue } from "./declared-events.ts";
+import type { EventName, EventSchemas, EventValue, EventWait } from "./declared-events.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
 import type { ArtifactOptions, ArtifactSource } from "./artifact-source.ts";
 import type { CallerDetails } from "../../task/record.ts";
@@ -213,7 +213,7 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
     key: JournalKey,
     name: Name,
     options?: EventOptions,
-  ): Promise<[Value] extends [never] ? EventValue<Declared, Name> : Value>;
+  ): EventWait<[Value] extends [never] ? EventValue<Declared, Name> : Value>;
   /**
    * Waits `ms` milliseconds, counted from the first attempt that got here: a restart does not start the wait again. It may last for months;
    * the handler frees its slot meanwhile. Rejects at once with `outlives_task` if the task itself ends before that, by a ttl or by
