@@ -7,6 +7,7 @@ import { check, isCopyOf, secretsIn } from "./secrets.ts";
 import { Protection, storeId, unsealed } from "./protection.ts";
 import { text, type Row } from "./row.ts";
 import type { Stored } from "./tables/kind.ts";
+import { pieceTable } from "./tables/of-task.ts";
 import { tables } from "./tables/tables.ts";
 import type { AnyTable } from "./tables/table.ts";
 import { recordColumns, recordIn, rowOf, taskTable } from "./tables/task.ts";
@@ -212,6 +213,8 @@ function withNames(rows: SealedTable, { written }: AnyTable): SealedTable {
 
 /** Rows in one transaction, which servers have to wait for. */
 const page = 200;
+/** The same where rows are pieces of files. */
+const largePage = 8;
 
 async function resealTable(
   database: RewrittenDatabase,
@@ -254,13 +257,14 @@ export async function* pagesOf(
   { table, key, selected }: Pick<SealedTable, "table" | "key" | "selected">,
 ): AsyncGenerator<readonly Row[], void, undefined> {
   const keys = key.join(", ");
+  const most = table === pieceTable.table ? largePage : page;
   const from = `WHERE (${keys}) > (${key.map((_, index) => parameter(index + 1)).join(", ")})`;
   const select = (where: string): string =>
-    `SELECT ${[...key, ...selected].join(", ")} FROM ${named(table)} ${where} ORDER BY ${keys} LIMIT ${page}`;
+    `SELECT ${[...key, ...selected].join(", ")} FROM ${named(table)} ${where} ORDER BY ${keys} LIMIT ${most}`;
   for (let after: readonly Stored[] | undefined; ;) {
     const rows = await read(select(after === undefined ? "" : from), after ?? []);
     yield rows;
-    if (rows.length < page) return;
+    if (rows.length < most) return;
     after = rows.at(-1)?.slice(0, key.length) as Stored[];
   }
 }
