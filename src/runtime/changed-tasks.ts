@@ -14,8 +14,13 @@ export interface TaskHolder {
   held(): Iterable<string>;
   /** Whether it holds something of the task, and has not seen this version of its record. */
   isBehind(id: string, version: number): boolean;
-  /** The current record; undefined: the task was deleted. */
-  saw(id: string, task: TaskRecord | undefined): void;
+  /** The highest version of its record that was seen; undefined if there was none. */
+  seen(id: string): number | undefined;
+  /**
+   * The current record; undefined: the task was deleted. `isUndone`: it is older than what was seen before it was read, as after a failover to
+   * a server that lacks the newest changes.
+   */
+  saw(id: string, task: TaskRecord | undefined, isUndone: boolean): void;
 }
 
 /**
@@ -83,8 +88,10 @@ export class ChangedTasks {
     try {
       do {
         this.#again.delete(id);
+        const seen = this.#holders.map((holder) => holder.seen(id) ?? 0);
         const task = await untilStoreAnswers(() => store.get(id), this.#services, signal);
-        for (const holder of this.#holders) holder.saw(id, task);
+        for (const [index, holder] of this.#holders.entries())
+          holder.saw(id, task, task !== undefined && task.version < (seen[index] ?? 0));
       } while (this.#again.has(id));
     } catch (error) {
       if (isUnreadable(error)) unreadable.report(id, error);

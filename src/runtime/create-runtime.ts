@@ -11,6 +11,7 @@ import { artifactNamed, artifactsOf, readArtifact, type ArtifactPart } from "./a
 import { shownTask } from "../task/expiry.ts";
 import { StoreClock, systemClock, type Clock } from "./clock.ts";
 import { Commits } from "./commits.ts";
+import { Lease } from "./dispatch/lease.ts";
 import { errorReporter } from "./error-reporter.ts";
 import { StartedProcesses } from "./exec/started-processes.ts";
 import type { ServerEvents } from "./events/server-events.ts";
@@ -72,9 +73,11 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
   const clock = StoreClock.of(setup.clock ?? systemClock);
   const commits = new Commits(clock);
   const options = runtimeSettings(setup.options ?? {});
+  const lease = new Lease(store);
   return new LocalRuntime({
-    store: observedStore(store, { commits, events, counts, telemetry }),
+    store: observedStore(store, { commits, lease, events, counts, telemetry }),
     commits,
+    lease,
     registry,
     options,
     eventUrls: new EventUrls(options.eventsUrl),
@@ -359,6 +362,7 @@ export async function listVisible(
 
 export interface StoreObservers {
   readonly commits: Commits;
+  readonly lease: Lease;
   readonly events?: ServerEvents | undefined;
   readonly counts?: ProcessCounts | undefined;
   readonly telemetry?: ServerTelemetry | undefined;
@@ -367,10 +371,10 @@ export interface StoreObservers {
 /** The store with writes that are watched, counted and measured, and emit events. */
 export function observedStore(
   store: TaskStore,
-  { commits, events, counts, telemetry }: StoreObservers,
+  { commits, lease, events, counts, telemetry }: StoreObservers,
 ): TaskStore {
   const get: TaskStore["get"] = (id) => store.get(id);
-  const own: TaskStore["write"] = (command) => commits.watch(store.write(command));
+  const own: TaskStore["write"] = (command) => lease.during(command, commits.watch(store.write(command)));
   const measured = telemetry === undefined ? own : measuredWrite({ write: own }, telemetry.metrics);
   const counted = counts === undefined ? measured : countedWrite({ write: measured }, counts);
   const write = events === undefined ? counted : eventfulWrite({ write: counted, get }, events);

@@ -98,7 +98,11 @@ export function makeParts(services: Services): Parts {
     dispatcher,
     cancellation: new Cancellation(services, sweeper, onReleased),
     sweeper,
-    ownership: new Ownership(services, sweeper, () => dispatcher.wake(), { paused, secrets }),
+    ownership: new Ownership(services, sweeper, () => dispatcher.wake(), {
+      paused,
+      secrets,
+      attempts,
+    }),
     orphans,
     blocked,
     handlerChanges,

@@ -2,6 +2,7 @@ import type { TaskStore } from "../store/store.ts";
 import type { StoreClock } from "./clock.ts";
 import type { Commits } from "./commits.ts";
 import type { StartedProcesses } from "./exec/started-processes.ts";
+import type { Lease } from "./dispatch/lease.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import type { EventUrls } from "./event-urls.ts";
 import type { OwnContext } from "./own-context.ts";
@@ -21,6 +22,7 @@ export interface Services {
   readonly store: TaskStore;
   /** What became of the writes of this process. */
   readonly commits: Commits;
+  readonly lease: Lease;
   readonly registry: Registry;
   readonly options: RuntimeSettings;
   readonly clock: StoreClock;

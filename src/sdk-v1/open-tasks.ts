@@ -4,6 +4,7 @@ import type {
   QueuedMessage,
 } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { StoreClock, systemClock, type Clock } from "../runtime/clock.ts";
+import { Lease } from "../runtime/dispatch/lease.ts";
 import { Ownership } from "../runtime/dispatch/ownership.ts";
 import { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { defaultSettings } from "../runtime/options.ts";
@@ -36,7 +37,7 @@ export async function openTasks(given: SdkV1Options, machine: Clock = systemCloc
   clock.onJump(() => sweeper.look());
   const inheritance = new Inheritance({ store, clock, sweeper, unreadable, onError }, options.onRestart);
   const ownership = new Ownership(
-    { store, clock, unreadable, onError, options: defaultSettings },
+    { store, lease: new Lease(store), clock, unreadable, onError, options: defaultSettings },
     sweeper,
     inheritance.look,
   );

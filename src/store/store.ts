@@ -67,6 +67,22 @@ export interface Renewal {
   readonly paused?: readonly string[];
 }
 
+/** A running task, and the token of the attempt that holds it. */
+export interface HeldToken {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** The lease of an owner, in a store where it counts as dead once it has not renewed for too long. */
+export interface OwnerLease {
+  /** How long it lasts after a renewal. */
+  readonly ms: number;
+  /** Whether it certainly holds: nobody can have taken a task of this owner. Costs nothing. */
+  readonly holds: boolean;
+  /** The running tasks that the store has under this owner: at most `limit`, with ids above `after`. */
+  held(after: string, limit: number): Promise<readonly HeldToken[]>;
+}
+
 /** A task found by its idempotency key. */
 export interface KeyedTask {
   readonly id: string;
@@ -110,7 +126,7 @@ export interface TaskStore {
   protect?(protection: Protection): void;
   /** Resolves when all writes are durable. The owner then counts as dead. Later calls reject with `store_closed`. */
   close(): Promise<void>;
-  /** Reports that this owner lives, and finds owners that no longer do. Call it once a second. */
+  /** Reports that this owner lives, and finds owners that no longer do. Call it once a second, and four times in a lease. */
   renew(): Promise<Renewal>;
   /**
    * Makes this owner valid again after another owner declared it dead, under the same id, and reports a gap to its listeners: tasks that others took
@@ -166,6 +182,8 @@ export interface TaskStore {
   /** The earliest time later than `after` at which the sweeper has work, including waking a task; or null. */
   nextSweepAt(after: number): Promise<number | null>;
 
+  /** Left out by a store whose owners live exactly as long as their processes. */
+  readonly lease?: OwnerLease;
   /**
    * True if owners share their load, mostly on several machines: any owner with a free slot runs a waiting task. Otherwise the process that
    * took it runs it, as long as it lives.

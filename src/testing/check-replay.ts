@@ -24,6 +24,7 @@ import { Timers } from "../runtime/timers.ts";
 import { taskCaller, type TaskContext } from "../runtime/tool/task-context.ts";
 import { credentialsOf } from "../runtime/tool/received-request.ts";
 import { Commits } from "../runtime/commits.ts";
+import { Lease } from "../runtime/dispatch/lease.ts";
 import { ownContext } from "../runtime/own-context.ts";
 import { EventUrls } from "../runtime/event-urls.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
@@ -211,6 +212,7 @@ async function replayHandler(
     options,
     clock,
     commits: new Commits(clock),
+    lease: new Lease({}),
     inOwnContext: ownContext(),
     onError: ignore,
     processes: new StartedProcesses({ folder: options.execFolder, store, clock, onError: ignore }),

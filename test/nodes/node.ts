@@ -1,4 +1,4 @@
-// One of several nodes on a Postgres database: node node.ts serve|work|both DATABASE FOLDER. Tells whoever started it its URL, or none, and
+// One of several nodes on a Postgres database: node node.ts serve|work|both DATABASE FOLDER [LEASE]. Tells whoever started it its URL, or none, and
 // sends the events that it is told to send.
 import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
 import { createTasks, HoldfastError, type TaskContext } from "holdfast";
@@ -8,14 +8,14 @@ import * as z from "zod";
 import { Gates } from "../peers/gates.ts";
 import type { NodeReply, SendEvent } from "./nodes.ts";
 
-const [role = "", database = "", folder = ""] = process.argv.slice(2);
+const [role = "", database = "", folder = "", lease] = process.argv.slice(2);
 const gates = new Gates(folder);
 const inputSchema = z.object({ word: z.string() });
 const requestedSchema = { type: "object" as const, properties: { name: { type: "string" as const } } };
 const text = (said: string): CallToolResult => ({ content: [{ type: "text", text: said }] });
 
 const tasks = createTasks({
-  store: postgresStore(database),
+  store: postgresStore(database, lease === undefined ? {} : { leaseMs: Number(lease) }),
   roles: role === "both" ? ["serve", "work"] : [role === "serve" ? "serve" : "work"],
   crashBackoffMs: 10,
   pollIntervalMs: 50,

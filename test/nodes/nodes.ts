@@ -74,23 +74,26 @@ export class Nodes extends Signals implements AsyncDisposable {
   readonly #folder: string;
   readonly #database: FreshDatabase;
   readonly #program: string;
+  readonly #leaseMs: number | undefined;
   readonly #children: ChildProcess[] = [];
 
-  private constructor(folder: string, database: FreshDatabase, program: URL) {
+  private constructor(folder: string, database: FreshDatabase, program: URL, leaseMs?: number) {
     super(folder);
+    this.#leaseMs = leaseMs;
     this.#folder = folder;
     this.#database = database;
     this.#program = fileURLToPath(program);
   }
 
-  static async inNewDatabase(tools: keyof typeof programs = "tasks"): Promise<Nodes> {
+  static async inNewDatabase(tools: keyof typeof programs = "tasks", leaseMs?: number): Promise<Nodes> {
     const database = await FreshDatabase.create();
-    return new Nodes(await mkdtemp(join(tmpdir(), "holdfast-nodes-")), database, programs[tools]);
+    return new Nodes(await mkdtemp(join(tmpdir(), "holdfast-nodes-")), database, programs[tools], leaseMs);
   }
 
   /** Resolves when it serves, or works. */
   async start(role: Role = "both"): Promise<Node> {
-    const child = fork(this.#program, [role, this.#database.url, this.folder], { execArgv: [] });
+    const lease = this.#leaseMs === undefined ? [] : [String(this.#leaseMs)];
+    const child = fork(this.#program, [role, this.#database.url, this.folder, ...lease], { execArgv: [] });
     this.#children.push(child);
     const ended = once(child, "exit").then(([code]) => {
       throw new Error(`The node ended with ${String(code)} before it was ready.`);

@@ -8,6 +8,7 @@ import { TaskLines } from "../../src/runtime/journal/task-lines.ts";
 import { defaultSettings } from "../../src/runtime/options.ts";
 import type { Services } from "../../src/runtime/services.ts";
 import { Commits } from "../../src/runtime/commits.ts";
+import { Lease } from "../../src/runtime/dispatch/lease.ts";
 import { ownContext } from "../../src/runtime/own-context.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
@@ -40,6 +41,7 @@ async function services(): Promise<Services> {
     options: defaultSettings,
     clock: new StoreClock(new FakeClock()),
     commits: new Commits(new FakeClock()),
+    lease: new Lease(store),
     inOwnContext: ownContext(),
     onError,
     processes: new StartedProcesses({ folder: "unused", store, clock: new FakeClock(), onError }),

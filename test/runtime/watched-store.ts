@@ -43,6 +43,7 @@ export function watchedStore(
     nextSweepAt: async (after) => (await before("nextSweepAt", undefined), inner.nextSweepAt(after)),
     subscribe: (listener) => inner.subscribe(listener),
     ...(onWork === undefined ? {} : { onWork }),
+    ...(inner.lease === undefined ? {} : { lease: inner.lease }),
     ...(inner.sharesLoad === undefined ? {} : { sharesLoad: inner.sharesLoad }),
     ...(inner.logs === undefined ? {} : { logs: inner.logs }),
     ...(inner.pieces === undefined ? {} : { pieces: inner.pieces }),

@@ -1,22 +1,33 @@
 import type { CommandResult } from "../../task/command.ts";
 import { isPassing } from "../../store/lost-store.ts";
+import type { OwnerLease } from "../../store/store.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { toleratedOffsetMs, type StoreClock } from "../clock.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 import type { Secrets } from "../secrets.ts";
+import type { Attempts } from "../execution/attempts.ts";
 import type { PausedTools } from "./paused-tools.ts";
 import type { Sweeper } from "./sweeper.ts";
 
-/** How often an owner reports that it lives, and checks the others. */
+/** How often an owner reports that it lives, and checks the others; where it has a short lease, four times in that. */
 const renewEveryMs = 1_000;
+
+/** How often in a lease the tasks that the store has under this owner are compared with those that run here. */
+const comparisons = 3;
+
+/** Tasks compared in one read. */
+const comparedPage = 1_000;
 
 /** Tasks returned to the queue in one transaction. */
 const reclaimPage = 5_000;
 
 /** The services that it needs, so that others can hold a store too. */
-export interface OwnershipServices extends Pick<Services, "store" | "onError" | "unreadable" | "events"> {
+export interface OwnershipServices extends Pick<
+  Services,
+  "store" | "lease" | "onError" | "unreadable" | "events"
+> {
   readonly clock: StoreClock;
   readonly options: Pick<RuntimeSettings, "crashBackoffMs" | "maxCrashBackoffMs" | "maxCrashes">;
 }
@@ -25,6 +36,8 @@ export interface OwnershipServices extends Pick<Services, "store" | "onError" | 
 interface SharedState {
   readonly paused?: PausedTools;
   readonly secrets?: Pick<Secrets, "refresh">;
+  /** The attempts that run here. */
+  readonly attempts?: Pick<Attempts, "tokens">;
 }
 
 /** Holds the store for this process, and takes over from processes that are gone. */
@@ -39,8 +52,10 @@ export class Ownership {
   #cancelTimer: () => void = () => undefined;
   #stopped = false;
   #held = true;
-  #renewing = false;
+  #renewing: Promise<void> | undefined;
   #failing = false;
+  /** When the tasks under this owner were last compared with those that run here, by the time elapsed. */
+  #comparedAt = 0;
   /** Whether the machine's clock was too far from the store's at the last renewal. */
   #isOff = false;
 
@@ -49,6 +64,7 @@ export class Ownership {
     this.#sweeper = sweeper;
     this.#onOthers = onOthers;
     this.#shared = shared;
+    services.lease.renewBy(() => this.#renewOnce());
   }
 
   /** False from when another process declared this one dead until it has rejoined. */
@@ -59,8 +75,10 @@ export class Ownership {
   /** Resolves once all tasks left by earlier processes can be claimed. */
   async start(): Promise<void> {
     await this.#renew(true);
-    if (!this.#stopped)
-      this.#cancelTimer = this.#services.clock.every(renewEveryMs, () => void this.#renewInTime());
+    const { clock, store } = this.#services;
+    this.#comparedAt = clock.elapsed();
+    const everyMs = Math.min(renewEveryMs, (store.lease?.ms ?? Infinity) / 4);
+    if (!this.#stopped) this.#cancelTimer = clock.every(everyMs, () => void this.#renewInTime());
   }
 
   stop(): void {
@@ -71,16 +89,49 @@ export class Ownership {
   /** Reports a store that fails for long only once. */
   async #renewInTime(): Promise<void> {
     const isLost = !this.#held && this.#services.store.rejoin === undefined;
-    if (this.#renewing || isLost) return;
-    this.#renewing = true;
+    if (this.#renewing !== undefined || isLost) return;
     try {
-      await this.#renew();
+      await this.#renewOnce();
+      await this.#compareInTime();
       this.#failing = false;
     } catch (error) {
       if (!this.#stopped && !this.#failing) this.#services.onError(error);
       this.#failing = true;
-    } finally {
-      this.#renewing = false;
+    }
+  }
+
+  #renewOnce(): Promise<void> {
+    this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined));
+    return this.#renewing;
+  }
+
+  /** After a gap in the renewals, the store may have become an older one. */
+  async #compareInTime(): Promise<void> {
+    const { lease } = this.#services.store;
+    const now = this.#services.clock.elapsed();
+    if (lease === undefined || (!this.#failing && now - this.#comparedAt < lease.ms / comparisons)) return;
+    await this.#compare(lease);
+    this.#comparedAt = now;
+  }
+
+  /**
+   * Releases tasks that the store has under this owner and that no attempt here holds: their end, or their loss, was undone by a failover. An
+   * attempt that was known before the read may have ended meanwhile, and one that was not known may have begun.
+   */
+  async #compare(lease: OwnerLease): Promise<void> {
+    const { store, clock, lease: own } = this.#services;
+    const { attempts } = this.#shared;
+    if (attempts === undefined) return;
+    for (let after: string | undefined = ""; after !== undefined && !this.#stopped;) {
+      const before = new Set([...attempts.tokens(), ...own.tokens()]);
+      const held = await lease.held(after, comparedPage);
+      const known = new Set([...attempts.tokens(), ...own.tokens()]);
+      const strays = held.filter(({ token }) => !before.has(token) && !known.has(token));
+      await Promise.all(
+        strays.map(({ id, token }) => store.write({ type: "release", now: clock.now(), id, token })),
+      );
+      if (strays.length > 0) this.#onOthers();
+      after = held.length < comparedPage ? undefined : held.at(-1)?.id;
     }
   }
 

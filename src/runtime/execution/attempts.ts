@@ -19,9 +19,9 @@ import { HeldRun, type AttemptHost } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { linesOf, loadTask, type LoadedTask } from "./load-task.ts";
 import type { CallContext } from "./make-context.ts";
+import { Parking } from "./parking.ts";
 import { runHandler } from "./run-handler.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
-import { isLost } from "../../store/lost-store.ts";
 
 export interface AttemptsSetup {
   readonly services: Services;
@@ -83,6 +83,7 @@ export class Attempts implements TaskHolder, AttemptHost {
     this.#loading.set(task.id, task);
     try {
       loaded = await loadTask(task, this.#services, this.#closing.signal, request);
+      if (!this.#services.lease.holds) await this.#lookAgain(task.id);
     } catch (error) {
       this.#runNot(task.id);
       if (this.#closing.signal.aborted) return; // the next server finds the task running
@@ -180,6 +181,12 @@ export class Attempts implements TaskHolder, AttemptHost {
     this.forget(run);
   }
 
+  /** The tokens under which tasks are held, or about to be. */
+  *tokens(): Generator<string> {
+    for (const { record } of this.#live.values()) if (record.token !== null) yield record.token;
+    for (const task of this.#loading.values()) if (typeof task?.token === "string") yield task.token;
+  }
+
   held(): Iterable<string> {
     return [...this.#live.keys(), ...this.#loading.keys(), ...this.#setup.credentials.held()];
   }
@@ -191,10 +198,14 @@ export class Attempts implements TaskHolder, AttemptHost {
     return this.#setup.credentials.isBehind(id, version);
   }
 
-  saw(id: string, task: TaskRecord | undefined): void {
-    this.#live.get(id)?.task.saw(task);
+  seen(id: string): number | undefined {
+    return this.#live.get(id)?.task.seen ?? this.#loading.get(id)?.version;
+  }
+
+  saw(id: string, task: TaskRecord | undefined, isUndone = false): void {
+    this.#live.get(id)?.task.saw(task, isUndone);
     const loading = this.#loading.get(id);
-    if (loading !== undefined && (task === undefined || task.version > loading.version)) {
+    if (loading !== undefined && (task === undefined || isUndone || task.version > loading.version)) {
       this.#loading.set(id, task);
     }
     if (task === undefined || isTerminal(task.state)) this.#setup.credentials.forget(id);
@@ -248,6 +259,14 @@ export class Attempts implements TaskHolder, AttemptHost {
     return this.#live.delete(run.taskId);
   }
 
+  /** The process stood still for so long that the task may be somebody else's by now. */
+  async #lookAgain(id: string): Promise<void> {
+    const { store, lease } = this.#services;
+    const { signal } = this.#closing;
+    await untilStoreAnswers(() => lease.hold(), this.#services, signal);
+    this.saw(id, await untilStoreAnswers(() => store.get(id), this.#services, signal));
+  }
+
   #runNot(id: string): void {
     this.#loading.delete(id);
     this.#setup.credentials.forget(id);
@@ -275,114 +294,4 @@ function countedByTool(runs: Iterable<HeldRun>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { tool } of runs) counts.set(tool.name, (counts.get(tool.name) ?? 0) + 1);
   return counts;
-}
-
-/** How long a waiting handler stays in memory, since it may hold much of it. */
-const longestMs = 600_000;
-
-/** The same for a tool with a limit, where another task may wait for its place. */
-const longestAtLimitMs = 1_000;
-
-export interface ParkingSetup {
-  readonly services: Services;
-  readonly timers: Timers;
-  /** The run is about to be dropped from memory: it no longer holds its task. */
-  readonly onDrop: (held: HeldRun) => void;
-  /** Receives tasks that were returned to the queue, or that others ended or took before that. */
-  readonly onParked: (task: TaskRecord) => void;
-}
-
-/** The waiting handlers. Above a number, and after a while, they are dropped from memory; then only their rows remain. */
-export class Parking {
-  readonly #setup: ParkingSetup;
-  /** When each of them began to rest, by the time elapsed, longest first. */
-  readonly #resting = new Map<HeldRun, number>();
-  /** Cancels the timers of those of a tool with a limit. */
-  readonly #atLimit = new Map<HeldRun, () => void>();
-  readonly #writes = new Set<Promise<void>>();
-  readonly #closing = new AbortController();
-  #cancelTimer: (() => void) | undefined;
-
-  constructor(setup: ParkingSetup) {
-    this.#setup = setup;
-  }
-
-  get waiting(): Iterable<HeldRun> {
-    return this.#resting.keys();
-  }
-
-  /** The handler rests; its tool may have a limit. */
-  rests(held: HeldRun, isAtLimit: boolean): void {
-    if (this.#closing.signal.aborted) return;
-    const { services, timers } = this.#setup;
-    if (isAtLimit && !this.#atLimit.has(held)) {
-      this.#atLimit.set(
-        held,
-        timers.after(longestAtLimitMs, () => this.#drop(held)),
-      );
-    }
-    this.#resting.delete(held); // else it would keep its place
-    this.#resting.set(held, services.clock.elapsed());
-    if (this.#resting.size > services.options.maxParkedFrames) this.#dropFirst();
-    this.#arm();
-  }
-
-  /** It has to continue, or has ended. */
-  forget(held: HeldRun): void {
-    this.#resting.delete(held);
-    this.#atLimit.get(held)?.();
-    this.#atLimit.delete(held);
-  }
-
-  /** Parks no more. Resolves when writes in progress have ended, or when `deadline` has. */
-  async stop(deadline: Promise<void>): Promise<void> {
-    this.#cancelTimer?.();
-    for (const held of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(held);
-    this.#closing.abort(); // what a store that fails has not taken, the next start parks
-    await Promise.race([Promise.all(this.#writes), deadline]);
-  }
-
-  #arm(): void {
-    const [since] = this.#resting.values();
-    if (since === undefined || this.#cancelTimer !== undefined) return;
-    const { services, timers } = this.#setup;
-    this.#cancelTimer = timers.after(since + longestMs - services.clock.elapsed(), () => {
-      this.#cancelTimer = undefined;
-      this.#dropOld();
-      this.#arm();
-    });
-  }
-
-  #dropOld(): void {
-    const now = this.#setup.services.clock.elapsed();
-    for (const [held, since] of this.#resting) {
-      if (since + longestMs > now) break;
-      this.#drop(held);
-    }
-  }
-
-  #dropFirst(): void {
-    const [first] = this.#resting.keys();
-    if (first !== undefined) this.#drop(first);
-  }
-
-  #drop(held: HeldRun): void {
-    this.forget(held);
-    if (!held.run.canPark) return; // it is about to work, and comes back when it rests again
-    if (!held.isServed) return; // its tool was removed: dropped, it could not come back
-    this.#setup.onDrop(held);
-    const write = this.#park(held).finally(() => this.#writes.delete(write));
-    this.#writes.add(write);
-  }
-
-  async #park({ run }: HeldRun): Promise<void> {
-    const { signal } = this.#closing;
-    try {
-      const task = await run.park(signal);
-      if (task !== undefined) this.#setup.onParked(task);
-    } catch (error) {
-      // A lost store is reported once, not for each of them.
-      if (!signal.aborted && !isLost(error)) this.#setup.services.onError(error);
-    }
-  }
 }

@@ -9,11 +9,10 @@ import type { HeldCommand, HeldCommandName, OpeningCommandName, TaskWriter } fro
 import { Journal } from "./journal.ts";
 import { forEver, type RunLife } from "./run-life.ts";
 import { blockReasonOf, type RunRefusal } from "./replay-match.ts";
+import { Rests } from "./rests.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 import { blockHeld } from "../blocking.ts";
 import { isLost } from "../../store/lost-store.ts";
-import type { Rest } from "../../task/queue.ts";
-import type { Clock } from "../clock.ts";
 
 /** Hears of what becomes of a held task. */
 export interface TaskWatcher {
@@ -81,19 +80,35 @@ export class HeldTask implements TaskWriter {
     return version > this.#seen && !this.#life.stops("write");
   }
 
-  /** Reacts to others' changes of the task, by its record alone; undefined: it was deleted. */
-  saw(task: TaskRecord | undefined): void {
+  /** The highest version of the record seen so far. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  /**
+   * Reacts to others' changes of the task, by its record alone; undefined: it was deleted. `isUndone`: the record was read after newer versions
+   * were seen, which a failover has undone.
+   */
+  saw(task: TaskRecord | undefined, isUndone = false): void {
     const { state } = this.#life;
     if (state === "released") return;
     if (task !== undefined) {
       if (state !== "ended") this.journal.saw(task);
-      if (task.version <= this.#seen) return;
+      if (task.version <= this.#seen && !isUndone) return;
       this.#seen = task.version;
       this.#blocked = task.blocked;
       this.rests.saw(task);
       if (task.cancelRequestedAt !== null) this.#life.requestCancel();
     }
     if (task?.token !== this.#token) this.#life.fence(this.#fenced(this.#whyFenced(task)));
+  }
+
+  /**
+   * Call it before something begins that must not happen twice. Undefined: the task is certainly held. Otherwise it resolves once that was
+   * looked up, and the run is fenced if it is not.
+   */
+  assured(): Promise<void> | undefined {
+    return this.#services.lease.holds ? undefined : this.#lookAgain();
   }
 
   /** When the first wait of the handler ends by itself (epoch ms); undefined unless everything in it waits. */
@@ -238,6 +253,14 @@ export class HeldTask implements TaskWriter {
     }
   }
 
+  async #lookAgain(): Promise<void> {
+    const { store, lease } = this.#services;
+    await this.persist(() => lease.hold());
+    const seen = this.#seen;
+    const task = await this.persist(() => store.get(this.id));
+    this.saw(task, task !== undefined && task.version < seen);
+  }
+
   async #failUnreadable(problem: HoldfastError): Promise<void> {
     const { store } = this.#services;
     // A task that was deleted, or taken by others who ended it, may have no journal any more.
@@ -261,138 +284,5 @@ export class HeldTask implements TaskWriter {
     // Only the attempt itself settles its task, and the sweeper, if the task has expired.
     if (task.state === "settled" && task.attempt === this.#attempt) return "expired";
     return "was taken over from this attempt";
-  }
-}
-
-/** A handler that continues by itself this soon is not worth parking. */
-const shortestMs = 1_000;
-
-type RestingTask = Pick<HeldTask, "idleUntil" | "waitsFor" | "journal" | "write">;
-
-type Recorded = Pick<TaskRecord, "waiting" | "waitsFor" | "runAfter">;
-
-/**
- * Detects when the handler of a run rests: everything in it waits. The record says so too, and never too early, because a parked task only
- * runs again when a wait ends.
- */
-export class Rests {
-  readonly #task: RestingTask;
-  /** Whether the task may be parked while its handler rests. */
-  readonly #parks: boolean;
-  readonly #clock: Pick<Clock, "now">;
-  readonly #watcher: TaskWatcher;
-  /** Writes in progress that record the rest. */
-  readonly #writes = new Set<Promise<unknown>>();
-  /** Writes in progress that begin a wait. */
-  #beginnings = 0;
-  /** Whether a write prevented a check. */
-  #again = false;
-  readonly #busy = new Set<Promise<unknown>>();
-  #withdrawing: Promise<void> | undefined;
-  /** The state in the newest record. */
-  #recorded: Recorded = { waiting: false, waitsFor: null, runAfter: null };
-
-  constructor(task: RestingTask, parks: boolean, clock: Pick<Clock, "now">, watcher: TaskWatcher) {
-    this.#task = task;
-    this.#parks = parks;
-    this.#clock = clock;
-    this.#watcher = watcher;
-  }
-
-  /** The handler's state to record; undefined while it works. */
-  current(): Rest | undefined {
-    const { idleUntil } = this.#task;
-    if (idleUntil === undefined || idleUntil <= this.#clock.now() || this.#busy.size > 0) return undefined;
-    const { open } = this.#task.journal;
-    if (open === undefined) return undefined;
-    const reason = this.#task.waitsFor;
-    return { ...(reason && { reason }), open, runAfter: this.#parks ? idleUntil : null };
-  }
-
-  /** Whether the task can be parked now. */
-  get canPark(): boolean {
-    const { runAfter } = this.#recorded;
-    if (this.current() === undefined || runAfter === null || this.#isWriting) return false;
-    return runAfter - this.#clock.now() >= shortestMs;
-  }
-
-  /** The handler may continue when this ends, and it is not in the journal. */
-  busyWhile(work: Promise<unknown>): void {
-    if (this.#busy.has(work)) return;
-    this.#busy.add(work);
-    const forget = (): void => {
-      this.#busy.delete(work);
-      setImmediate(() => this.check());
-    };
-    work.then(forget, forget);
-  }
-
-  /** Waits for a write that begins a wait, and that may record the current state (`says`). */
-  async beginning<T>(write: Promise<T>, says: boolean): Promise<T> {
-    this.#beginnings++;
-    try {
-      return await (says ? this.#during(write) : write);
-    } finally {
-      this.#beginnings--;
-      setImmediate(() => this.check());
-    }
-  }
-
-  /** The state of rest in a record. */
-  saw({ waiting, waitsFor, runAfter }: TaskRecord): void {
-    const rested = this.#recorded.runAfter;
-    this.#recorded = { waiting, waitsFor, runAfter };
-    if (rested !== null && rested !== runAfter) this.#watcher.onStir();
-  }
-
-  /** Call it a turn of the event loop after the handler did something, because it may rest now. */
-  check(): void {
-    const rest = this.current();
-    this.#again = rest !== undefined && this.#isWriting;
-    if (rest === undefined || this.#again) return;
-    const { waiting, waitsFor, runAfter } = this.#recorded;
-    const { reason = null } = rest;
-    if (!waiting || waitsFor !== reason || runAfter !== rest.runAfter) void this.#record(rest);
-    else if (runAfter !== null) this.#watcher.onRest();
-  }
-
-  /** Whether the record may say that the handler rests. */
-  get mayBeRecorded(): boolean {
-    return this.#recorded.waiting || this.#writes.size > 0;
-  }
-
-  /** Resolves once the record says that the handler works. */
-  withdraw(): Promise<void> {
-    this.#withdrawing ??= this.#withdraw().finally(() => (this.#withdrawing = undefined));
-    return this.#withdrawing;
-  }
-
-  async #withdraw(): Promise<void> {
-    while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
-    if (this.#recorded.waiting) await this.#task.write("mark", {});
-  }
-
-  async #record(rest: Rest): Promise<void> {
-    try {
-      await this.#during(this.#task.write("mark", { rest }));
-    } catch {
-      return; // the run has lost its task, or the task has reported what is wrong
-    }
-    // Where the record says something else, something has come that the handler is about to see.
-    if (this.canPark) this.#watcher.onRest();
-    else if (this.#again) this.check(); // a wait has begun meanwhile, of which this write knew nothing
-  }
-
-  get #isWriting(): boolean {
-    return this.#writes.size > 0 || this.#beginnings > 0;
-  }
-
-  async #during<T>(write: Promise<T>): Promise<T> {
-    this.#writes.add(write);
-    try {
-      return await write;
-    } finally {
-      this.#writes.delete(write);
-    }
   }
 }

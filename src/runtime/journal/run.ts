@@ -232,7 +232,8 @@ export class Run {
     const begun = (): Promise<T> => {
       if (this.life.stops("try")) return forEver();
       this.life.assertGoesOn("try");
-      return work();
+      const assured = this.#task?.assured();
+      return assured === undefined ? work() : assured.then(begun);
     };
     return this.#slot.whileWorking(
       rests?.mayBeRecorded === true ? () => rests.withdraw().then(begun) : begun,

@@ -20,7 +20,7 @@ import { columnsOf, idOf, text, textOrNull, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
 import { keyName, wireName } from "./key-names.ts";
-import type { KnownOwner } from "./owners.ts";
+import type { KnownOwner } from "./ownership.ts";
 import { recordOf } from "./read-task.ts";
 import type { FactStatements } from "./task-sql.ts";
 

@@ -23,7 +23,7 @@ import {
 } from "./group-facts.ts";
 import type { Names } from "./names.ts";
 import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
-import type { Owners } from "./owners.ts";
+import type { Owners } from "./ownership.ts";
 import { factStatements, type FactStatements } from "./task-sql.ts";
 import {
   countedUnder,
@@ -90,12 +90,14 @@ export class GroupReader {
       .filter((key) => !this.#near.has(key))
       .map((key) => countLock(this.#names.schema, key));
     const locks = [
-      queries.query(this.#owners.sql.lockShared, [[this.#owners.lockName(this.#owners.id), ...shared]]),
+      ...(shared.length > 0 ? [queries.query(this.#owners.sql.lockShared, [shared])] : []),
       ...(alone.length > 0
         ? [queries.query(this.#owners.sql.lockAlone, [alone.toSorted(compareNames)])]
         : []),
     ];
     const fence = queries.query(this.#owners.sql.fence, [this.#owners.id]);
+    for (const command of commands)
+      if (command.type === "reclaim") locks.push(queries.query(this.#owners.sql.lockOwner, [command.owner]));
     const [[row]] = await Promise.all([
       fence,
       readTasks(queries, this.#facts, query, madeBy(commands), facts),
@@ -114,7 +116,6 @@ export class GroupReader {
   }
 
   #locksOf(command: TaskCommand): readonly string[] {
-    if (command.type === "reclaim") return [this.#owners.lockName(command.owner)];
     if (command.type !== "claim") return [];
     return limitedOf(command.handlers).map(
       ({ method, tool }) => `${this.#names.schema} limit ${method} ${toStored(tool)}`,

@@ -9,7 +9,7 @@ import { LockedTasks } from "./locked-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
 import type { Names } from "./names.ts";
 import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
-import type { Owners } from "./owners.ts";
+import { Commits, type Owners } from "./ownership.ts";
 import {
   isBroken,
   isFaultOfData,
@@ -281,66 +281,4 @@ function refused(commands: number, error: HoldfastError): CommittedGroup {
 
 function joined(one: CommittedGroup, other: CommittedGroup): CommittedGroup {
   return { answers: [...one.answers, ...other.answers], changes: [...one.changes, ...other.changes] };
-}
-
-/** How many marks are deleted together. */
-const mostMarks = 100;
-
-/**
- * The last committed transactions of an owner, each with a mark that the transaction wrote itself. The database's own status of a
- * transaction number proves nothing: after a crash, numbers that are not in its log are assigned again. Nor does its list of locks: a
- * transaction may still be on its way.
- */
-export class Commits {
-  readonly #sql: ReturnType<typeof commitStatements>;
-  readonly #owner: string;
-  #marks: string[] = [];
-
-  constructor(names: Names, owner: string) {
-    this.#sql = commitStatements(names);
-    this.#owner = owner;
-  }
-
-  /** Adds the mark to a transaction, and deletes older marks. Returns a function to call after the commit. */
-  mark(transaction: Pick<Transaction, "query">, xid: string): () => void {
-    void transaction.query(this.#sql.mark, [this.#owner, xid]).catch(() => undefined);
-    const old = this.#marks.length >= mostMarks ? this.#marks : [];
-    if (old.length > 0) void transaction.query(this.#sql.unmark, [this.#owner, old]).catch(() => undefined);
-    return () => {
-      if (this.#marks === old) this.#marks = [];
-      this.#marks.push(xid);
-    };
-  }
-
-  /**
-   * Whether a transaction was committed, after which that is settled: a missing mark is inserted, so that the transaction cannot commit any
-   * more; one that is there is updated. Either is a commit of its own, as durable as the database is set to make any, so it waits for a
-   * standby that has not got the transaction yet, and fails on one. A read would show what a failover still undoes. Rejects while that is
-   * unknown.
-   */
-  async settle(database: Pick<Database, "begin">, xid: string): Promise<boolean> {
-    const transaction = await database.begin();
-    try {
-      const [[missing]] = await Promise.all([
-        transaction.query(this.#sql.markMissing, [this.#owner, xid]),
-        transaction.query(this.#sql.touch, [this.#owner, xid]),
-        transaction.commit(),
-      ]);
-      this.#marks.push(xid);
-      return missing === undefined;
-    } finally {
-      await transaction.rollback();
-    }
-  }
-}
-
-/** Statements about the committed transactions of an owner. */
-export function commitStatements({ committed }: Names) {
-  return {
-    mark: `INSERT INTO ${committed} (owner, xid) VALUES ($1, $2)`,
-    unmark: `DELETE FROM ${committed} WHERE owner = $1 AND xid = ANY($2::bigint[])`,
-    /** Waits for a transaction that is under way and has written the mark. */
-    markMissing: `INSERT INTO ${committed} (owner, xid) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
-    touch: `UPDATE ${committed} SET xid = xid WHERE owner = $1 AND xid = $2`,
-  };
 }

@@ -23,7 +23,7 @@ import type { TableWrite } from "../table-write.ts";
 import type { AdminStatements } from "./admin-sql.ts";
 import { AdminWrites } from "./admin-writes.ts";
 import type { SqlValue } from "./database.ts";
-import type { OwnerStatements } from "./owner-sql.ts";
+import type { OwnerStatements } from "./ownership.ts";
 import type { OutboxStatements } from "./outbox-sql.ts";
 import { OutboxWrites } from "./outbox-writes.ts";
 import { PieceWrites } from "./piece-writes.ts";

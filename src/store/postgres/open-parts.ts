@@ -11,7 +11,7 @@ import { migrateSchema, prepareSchema } from "./migrate.ts";
 import type { Names } from "./names.ts";
 import type { Settings } from "./options.ts";
 import { refuseBesideOriginal } from "./original-mark.ts";
-import { Owners } from "./owners.ts";
+import { Owners } from "./ownership.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import type { PostgresSessions } from "./postgres-sessions.ts";
 import { Servers } from "./servers.ts";

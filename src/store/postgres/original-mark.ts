@@ -5,7 +5,7 @@ import { openDatabase } from "./connections.ts";
 import type { Queries } from "./database.ts";
 import { loadTable, selectTableNames } from "./load-mark.ts";
 import { namesIn, type Names } from "./names.ts";
-import { living } from "./owner-sql.ts";
+import { living } from "./ownership.ts";
 import { sqlState } from "./postgres-error.ts";
 import { withDatabase } from "./servers.ts";
 import { tableIn } from "./whole-schema.ts";

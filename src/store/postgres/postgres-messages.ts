@@ -8,7 +8,7 @@ import { toStored } from "../stored-text.ts";
 import type { Database } from "./database.ts";
 import { InOrder } from "./in-order.ts";
 import type { Names } from "./names.ts";
-import type { Owners } from "./owners.ts";
+import type { Owners } from "./ownership.ts";
 import { messageOf, storeFailed } from "./postgres-error.ts";
 import { messageStatements } from "./session-sql.ts";
 

@@ -16,7 +16,7 @@ import { toStored } from "../stored-text.ts";
 import type { Database, SqlValue } from "./database.ts";
 import { InOrder } from "./in-order.ts";
 import type { Names } from "./names.ts";
-import type { Owners } from "./owners.ts";
+import type { Owners } from "./ownership.ts";
 import { isWorthRepeating, messageOf, storeFailed } from "./postgres-error.ts";
 import { SessionNewsReader } from "./session-news.ts";
 import { newsStatements, sessionStatements } from "./session-sql.ts";

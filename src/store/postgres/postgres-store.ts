@@ -17,6 +17,7 @@ import type {
   ChangeListener,
   JournalPage,
   KeyedTask,
+  OwnerLease,
   QueuedPage,
   Renewal,
   StoreChanges,
@@ -38,8 +39,7 @@ import { PostgresSessions } from "./postgres-sessions.ts";
 import { columnsOf, idOf, integer, integerOrNull, text } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { Database } from "./database.ts";
-import type { Owners } from "./owners.ts";
-import { ownerLives } from "./owner-sql.ts";
+import { seemsToLive, type Owners } from "./ownership.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
 import { deliveriesIn, failureIn, reportTable, reportOf } from "../tables/tables.ts";
 import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
@@ -57,6 +57,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
 
 class PostgresStore implements TaskStore {
   readonly sharesLoad = true;
+  readonly lease: OwnerLease;
   readonly sessions: SessionStore;
   readonly messages: MessageQueues;
   readonly logs: TaskLogs = { read: async (...query) => this.#open().reader.lines(...query) };
@@ -80,6 +81,14 @@ class PostgresStore implements TaskStore {
     this.#url = url;
     this.#settings = settings;
     this.#names = namesIn(settings.schema);
+    const holds = (): boolean => this.#parts?.owners.holds !== false;
+    this.lease = {
+      ms: settings.leaseMs,
+      get holds() {
+        return holds();
+      },
+      held: async (...page) => this.#open().owners.held(...page),
+    };
     this.#claims = claimStatements(this.#names);
     this.#sessions = new PostgresSessions(this.#names, () => this.#open());
     this.sessions = this.#sessions;
@@ -312,7 +321,7 @@ export function reportStatements({ report, owner, task }: Names) {
         SELECT 1 FROM ${task} WHERE task.state = 'running' AND task.owner >= living.id AND task.owner <= living.id
           AND task.waiting = 0 AND task.open_inputs = 0
         ORDER BY task.owner, task.id LIMIT $2) AS held)
-      FROM (SELECT id FROM ${owner} WHERE ${ownerLives("$1::float8")}) AS living ORDER BY id`,
+      FROM (SELECT id FROM ${owner} WHERE ${seemsToLive("$1::float8")}) AS living ORDER BY id`,
   };
 }
 

@@ -33,6 +33,7 @@ CREATE TABLE ${names.owner} (
   since timestamptz NOT NULL,
   handlers text NOT NULL,
   lease_until timestamptz NOT NULL,
+  steady_since timestamptz NOT NULL DEFAULT clock_timestamp(),
   retired smallint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, ${vacuumOften});
 

@@ -27,7 +27,7 @@ type Statement = string | ((columns: readonly string[]) => string);
 function statements(names: Names): Map<string, string> {
   const found = new Map<string, string>();
   for (const [name, make] of modules.flat() as readonly [string, unknown][]) {
-    if (!name.endsWith("Statements") || typeof make !== "function") continue;
+    if (!/^[a-z].*Statements$/.test(name) || typeof make !== "function") continue;
     const made = (make as (names: Names) => Readonly<Record<string, Statement>>)(names);
     for (const [each, sql] of Object.entries(made)) {
       const text = typeof sql === "string" ? sql : sql(changedColumns);

@@ -153,6 +153,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "owner.lockShared": [["one", "two"]],
   "owner.lockAlone": [["one", "two"]],
   "owner.fence": ["owner-1"],
+  "owner.lockOwner": ["owner-1"],
+  "owner.held": ["owner-1", "", limit],
   "owner.register": ["new", 1, "host", "[]", 15_000],
   "owner.setHandlers": ["owner-1", "[]"],
   "owner.renew": ["owner-1", 15_000],

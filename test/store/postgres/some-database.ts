@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { Database } from "../../../src/store/postgres/database.ts";
 import { migrateSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
-import { Owners } from "../../../src/store/postgres/owners.ts";
+import { Owners } from "../../../src/store/postgres/ownership.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
 
 /** A schema with no tasks, and processes' connections to it. */

@@ -68,7 +68,8 @@ export class SomeSchema implements AsyncDisposable {
 
   async putOwner(id: string, handlers: string, retired = 0): Promise<void> {
     await this.run(
-      `INSERT INTO ${this.names.owner} VALUES ($1, 1, 'host', clock_timestamp(), $2, clock_timestamp(), $3)`,
+      `INSERT INTO ${this.names.owner} (id, pid, host, since, handlers, lease_until, retired)
+        VALUES ($1, 1, 'host', clock_timestamp(), $2, clock_timestamp(), $3)`,
       [id, handlers, retired],
     );
   }

@@ -1,0 +1,115 @@
+import { isLost } from "../../store/lost-store.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { Services } from "../services.ts";
+import type { Timers } from "../timers.ts";
+import type { HeldRun } from "./held-run.ts";
+
+/** How long a waiting handler stays in memory, since it may hold much of it. */
+const longestMs = 600_000;
+
+/** The same for a tool with a limit, where another task may wait for its place. */
+const longestAtLimitMs = 1_000;
+
+export interface ParkingSetup {
+  readonly services: Services;
+  readonly timers: Timers;
+  /** The run is about to be dropped from memory: it no longer holds its task. */
+  readonly onDrop: (held: HeldRun) => void;
+  /** Receives tasks that were returned to the queue, or that others ended or took before that. */
+  readonly onParked: (task: TaskRecord) => void;
+}
+
+/** The waiting handlers. Above a number, and after a while, they are dropped from memory; then only their rows remain. */
+export class Parking {
+  readonly #setup: ParkingSetup;
+  /** When each of them began to rest, by the time elapsed, longest first. */
+  readonly #resting = new Map<HeldRun, number>();
+  /** Cancels the timers of those of a tool with a limit. */
+  readonly #atLimit = new Map<HeldRun, () => void>();
+  readonly #writes = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(setup: ParkingSetup) {
+    this.#setup = setup;
+  }
+
+  get waiting(): Iterable<HeldRun> {
+    return this.#resting.keys();
+  }
+
+  /** The handler rests; its tool may have a limit. */
+  rests(held: HeldRun, isAtLimit: boolean): void {
+    if (this.#closing.signal.aborted) return;
+    const { services, timers } = this.#setup;
+    if (isAtLimit && !this.#atLimit.has(held)) {
+      this.#atLimit.set(
+        held,
+        timers.after(longestAtLimitMs, () => this.#drop(held)),
+      );
+    }
+    this.#resting.delete(held); // else it would keep its place
+    this.#resting.set(held, services.clock.elapsed());
+    if (this.#resting.size > services.options.maxParkedFrames) this.#dropFirst();
+    this.#arm();
+  }
+
+  /** It has to continue, or has ended. */
+  forget(held: HeldRun): void {
+    this.#resting.delete(held);
+    this.#atLimit.get(held)?.();
+    this.#atLimit.delete(held);
+  }
+
+  /** Parks no more. Resolves when writes in progress have ended, or when `deadline` has. */
+  async stop(deadline: Promise<void>): Promise<void> {
+    this.#cancelTimer?.();
+    for (const held of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(held);
+    this.#closing.abort(); // what a store that fails has not taken, the next start parks
+    await Promise.race([Promise.all(this.#writes), deadline]);
+  }
+
+  #arm(): void {
+    const [since] = this.#resting.values();
+    if (since === undefined || this.#cancelTimer !== undefined) return;
+    const { services, timers } = this.#setup;
+    this.#cancelTimer = timers.after(since + longestMs - services.clock.elapsed(), () => {
+      this.#cancelTimer = undefined;
+      this.#dropOld();
+      this.#arm();
+    });
+  }
+
+  #dropOld(): void {
+    const now = this.#setup.services.clock.elapsed();
+    for (const [held, since] of this.#resting) {
+      if (since + longestMs > now) break;
+      this.#drop(held);
+    }
+  }
+
+  #dropFirst(): void {
+    const [first] = this.#resting.keys();
+    if (first !== undefined) this.#drop(first);
+  }
+
+  #drop(held: HeldRun): void {
+    this.forget(held);
+    if (!held.run.canPark) return; // it is about to work, and comes back when it rests again
+    if (!held.isServed) return; // its tool was removed: dropped, it could not come back
+    this.#setup.onDrop(held);
+    const write = this.#park(held).finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
+  }
+
+  async #park({ run }: HeldRun): Promise<void> {
+    const { signal } = this.#closing;
+    try {
+      const task = await run.park(signal);
+      if (task !== undefined) this.#setup.onParked(task);
+    } catch (error) {
+      // A lost store is reported once, not for each of them.
+      if (!signal.aborted && !isLost(error)) this.#setup.services.onError(error);
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import type { WaitReason } from "../../task/journal.ts";
+import type { Rest } from "../../task/queue.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { Clock } from "../clock.ts";
+import type { TaskWriter } from "./held-command.ts";
+import type { Journal } from "./journal.ts";
+
+/** A handler that continues by itself this soon is not worth parking. */
+const shortestMs = 1_000;
+
+interface RestingTask extends Pick<TaskWriter, "write"> {
+  /** When the first wait of the handler ends by itself (epoch ms); undefined unless everything in it waits. */
+  readonly idleUntil: number | undefined;
+  readonly waitsFor: WaitReason | undefined;
+  readonly journal: Pick<Journal, "open">;
+}
+
+interface RestWatcher {
+  onRest(): void;
+  onStir(): void;
+}
+
+type Recorded = Pick<TaskRecord, "waiting" | "waitsFor" | "runAfter">;
+
+/**
+ * Detects when the handler of a run rests: everything in it waits. The record says so too, and never too early, because a parked task only
+ * runs again when a wait ends.
+ */
+export class Rests {
+  readonly #task: RestingTask;
+  /** Whether the task may be parked while its handler rests. */
+  readonly #parks: boolean;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #watcher: RestWatcher;
+  /** Writes in progress that record the rest. */
+  readonly #writes = new Set<Promise<unknown>>();
+  /** Writes in progress that begin a wait. */
+  #beginnings = 0;
+  /** Whether a write prevented a check. */
+  #again = false;
+  readonly #busy = new Set<Promise<unknown>>();
+  #withdrawing: Promise<void> | undefined;
+  /** The state in the newest record. */
+  #recorded: Recorded = { waiting: false, waitsFor: null, runAfter: null };
+
+  constructor(task: RestingTask, parks: boolean, clock: Pick<Clock, "now">, watcher: RestWatcher) {
+    this.#task = task;
+    this.#parks = parks;
+    this.#clock = clock;
+    this.#watcher = watcher;
+  }
+
+  /** The handler's state to record; undefined while it works. */
+  current(): Rest | undefined {
+    const { idleUntil } = this.#task;
+    if (idleUntil === undefined || idleUntil <= this.#clock.now() || this.#busy.size > 0) return undefined;
+    const { open } = this.#task.journal;
+    if (open === undefined) return undefined;
+    const reason = this.#task.waitsFor;
+    return { ...(reason && { reason }), open, runAfter: this.#parks ? idleUntil : null };
+  }
+
+  /** Whether the task can be parked now. */
+  get canPark(): boolean {
+    const { runAfter } = this.#recorded;
+    if (this.current() === undefined || runAfter === null || this.#isWriting) return false;
+    return runAfter - this.#clock.now() >= shortestMs;
+  }
+
+  /** The handler may continue when this ends, and it is not in the journal. */
+  busyWhile(work: Promise<unknown>): void {
+    if (this.#busy.has(work)) return;
+    this.#busy.add(work);
+    const forget = (): void => {
+      this.#busy.delete(work);
+      setImmediate(() => this.check());
+    };
+    work.then(forget, forget);
+  }
+
+  /** Waits for a write that begins a wait, and that may record the current state (`says`). */
+  async beginning<T>(write: Promise<T>, says: boolean): Promise<T> {
+    this.#beginnings++;
+    try {
+      return await (says ? this.#during(write) : write);
+    } finally {
+      this.#beginnings--;
+      setImmediate(() => this.check());
+    }
+  }
+
+  /** The state of rest in a record. */
+  saw({ waiting, waitsFor, runAfter }: TaskRecord): void {
+    const rested = this.#recorded.runAfter;
+    this.#recorded = { waiting, waitsFor, runAfter };
+    if (rested !== null && rested !== runAfter) this.#watcher.onStir();
+  }
+
+  /** Call it a turn of the event loop after the handler did something, because it may rest now. */
+  check(): void {
+    const rest = this.current();
+    this.#again = rest !== undefined && this.#isWriting;
+    if (rest === undefined || this.#again) return;
+    const { waiting, waitsFor, runAfter } = this.#recorded;
+    const { reason = null } = rest;
+    if (!waiting || waitsFor !== reason || runAfter !== rest.runAfter) void this.#record(rest);
+    else if (runAfter !== null) this.#watcher.onRest();
+  }
+
+  /** Whether the record may say that the handler rests. */
+  get mayBeRecorded(): boolean {
+    return this.#recorded.waiting || this.#writes.size > 0;
+  }
+
+  /** Resolves once the record says that the handler works. */
+  withdraw(): Promise<void> {
+    this.#withdrawing ??= this.#withdraw().finally(() => (this.#withdrawing = undefined));
+    return this.#withdrawing;
+  }
+
+  async #withdraw(): Promise<void> {
+    while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
+    if (this.#recorded.waiting) await this.#task.write("mark", {});
+  }
+
+  async #record(rest: Rest): Promise<void> {
+    try {
+      await this.#during(this.#task.write("mark", { rest }));
+    } catch {
+      return; // the run has lost its task, or the task has reported what is wrong
+    }
+    // Where the record says something else, something has come that the handler is about to see.
+    if (this.canPark) this.#watcher.onRest();
+    else if (this.#again) this.check(); // a wait has begun meanwhile, of which this write knew nothing
+  }
+
+  get #isWriting(): boolean {
+    return this.#writes.size > 0 || this.#beginnings > 0;
+  }
+
+  async #during<T>(write: Promise<T>): Promise<T> {
+    this.#writes.add(write);
+    try {
+      return await write;
+    } finally {
+      this.#writes.delete(write);
+    }
+  }
+}
