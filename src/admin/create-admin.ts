@@ -45,13 +45,14 @@ function readsOf({ store, now, after }: AdminServices): AdminReads {
       return { tasks: await Promise.all(tasks.map((task) => listed(store, task))), next };
     },
     async show(id) {
-      const shown = await showTask(store, id);
+      const shown = await showTask(store, id, now());
       if (shown === undefined) throw unknown(id);
       return shown;
     },
     async timeline(id, query = {}) {
-      if ((await store.get(id)) === undefined) throw unknown(id);
-      return (await Timeline.of(store, id)).page(query);
+      const task = await store.get(id);
+      if (task === undefined) throw unknown(id);
+      return (await Timeline.of(store, task, now())).page(query);
     },
     async artifact(id, name, query = {}) {
       if ((await store.get(id)) === undefined) throw unknown(id);

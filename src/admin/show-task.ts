@@ -15,14 +15,14 @@ const mostActions = 100;
 const mostDeliveries = 10_000;
 
 /** One task in full; undefined if it does not exist. */
-export async function showTask(store: TaskStore, id: string): Promise<TaskDetails | undefined> {
+export async function showTask(store: TaskStore, id: string, now: number): Promise<TaskDetails | undefined> {
   const snapshot = await store.snapshot(id);
   if (snapshot === undefined) return undefined;
   const { task, inputs, outcome } = snapshot;
   const [request, children, timeline, deliveries, log, output, files, actions] = await Promise.all([
     store.request(id),
     childrenOf(store, id),
-    Timeline.of(store, id),
+    Timeline.of(store, task, now),
     task.notifies === undefined ? [] : (store.outbox?.ofTask(id, mostDeliveries) ?? []),
     linesOf(store, task, "log"),
     linesOf(store, task, "output"),

@@ -1,9 +1,12 @@
 /**
- * What a task did, from its journal.
+ * What a task did, from its journal, and the steps that run, which are not in it, from the last report of their process.
  * - What failed, what has not ended and how much there is are always shown, however long the journal is.
  * - The rest is read page by page.
  */
 
+import { minuteOf } from "../runtime/reports/process-counts.ts";
+import { readReport } from "../runtime/reports/process-report.ts";
+import type { RunningStep } from "../runtime/reports/running-steps.ts";
 import type { ListedEntry, TaskStore } from "../store/store.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./timeline-shapes.ts";
@@ -29,22 +32,32 @@ export class Timeline {
   /** In the order in which they began. */
   readonly #heads: readonly ListedEntry[];
   readonly #failed: ReadonlySet<string>;
+  /** Steps without a place in the journal. */
+  readonly #running: readonly RunningStep[];
+  /** Steps that are tried again now. */
+  readonly #retried: ReadonlySet<string>;
 
   private constructor(
     store: TaskStore,
     id: string,
     heads: readonly ListedEntry[],
     failed: ReadonlySet<string>,
+    running: readonly RunningStep[],
   ) {
+    const journalled = new Set(heads.map(({ key }) => key));
+    this.#running = running.filter(({ key }) => !journalled.has(key));
+    this.#retried = new Set(running.map(({ key }) => key));
     this.#store = store;
     this.#id = id;
     this.#heads = heads;
     this.#failed = failed;
     const open = heads.filter(({ doneAt }) => doneAt === null).length;
-    this.summary = { entries: heads.length, failed: failed.size, open };
+    const steps = this.#running.length;
+    this.summary = { entries: heads.length + steps, failed: failed.size, open: open + steps };
   }
 
-  static async of(store: TaskStore, id: string): Promise<Timeline> {
+  static async of(store: TaskStore, task: TaskRecord, now: number): Promise<Timeline> {
+    const { id } = task;
     const heads: ListedEntry[] = [];
     for (let from: string | null = ""; from !== null;) {
       const { entries, next }: Awaited<ReturnType<TaskStore["journal"]>> = await store.journal(
@@ -57,19 +70,20 @@ export class Timeline {
     }
     heads.sort((a, b) => a.place - b.place);
     const failed = (await store.admin?.failedKeys(id, mostHeads)) ?? [];
-    return new Timeline(store, id, heads, new Set(failed));
+    return new Timeline(store, id, heads, new Set(failed), await runningSteps(store, task, now));
   }
 
   /** The newest of those that failed, those that have not ended, and the newest others, as far as there is room. */
-  shown(children: readonly TaskRecord[]): Promise<readonly TimelineEntry[]> {
+  async shown(children: readonly TaskRecord[]): Promise<readonly TimelineEntry[]> {
     const newest = this.#heads.toReversed();
     const failed = newest.filter(({ key }) => this.#failed.has(key)).slice(0, mostFailed);
     const open = newest.filter(({ doneAt }) => doneAt === null);
     const kept = new Set([...new Set([...failed, ...open, ...newest])].slice(0, mostEntries));
-    return this.#entries(
+    const entries = await this.#entries(
       this.#heads.filter((head) => kept.has(head)),
       children,
     );
+    return [...entries, ...this.#running.map(runningEntry)];
   }
 
   async page({ limit = 200, after = -1 }: TimelineQuery): Promise<TimelinePage> {
@@ -78,7 +92,8 @@ export class Timeline {
     const last = heads.at(-1);
     const isLast = last === undefined || last === this.#heads.at(-1);
     const entries = await this.#entries(heads, await childrenOf(this.#store, this.#id));
-    return { entries, next: isLast ? null : last.place };
+    if (!isLast) return { entries, next: last.place };
+    return { entries: [...entries, ...this.#running.map(runningEntry)], next: null };
   }
 
   async #entries(
@@ -97,6 +112,7 @@ export class Timeline {
     const byCall = new Map(children.toReversed().map((child) => [child.parent?.key, child.id]));
     return heads.map((head) => ({
       ...entryOf(head, errors.get(head.key)),
+      ...(this.#retried.has(head.key) && { until: null }),
       childId: byCall.get(head.key) ?? null,
     }));
   }
@@ -105,6 +121,33 @@ export class Timeline {
 /** The newest tasks that a task's handler called. */
 export async function childrenOf(store: TaskStore, id: string): Promise<readonly TaskRecord[]> {
   return (await store.admin?.tasks({ of: "children", parent: id }, null, mostChildren)) ?? [];
+}
+
+/** A report is older if its process does not reach the store, or is gone. */
+const newestMinutes = 2;
+
+/** The clocks of machines differ: a report may be for a minute that has not begun here. */
+const aheadMinutes = 10;
+
+const mostReports = 5_000;
+
+/** The steps of a running task, as its process last reported them. */
+async function runningSteps(
+  { reports }: TaskStore,
+  { id, state, owner }: TaskRecord,
+  now: number,
+): Promise<readonly RunningStep[]> {
+  if (state !== "running" || owner === null || reports === undefined) return [];
+  const minute = minuteOf(now);
+  const found = await reports.between(minute - newestMinutes, minute + aheadMinutes, mostReports);
+  const newest = found.find((report) => report.owner === owner); // the newest minute comes first
+  const { steps = [] } = (newest && readReport(newest.body)) ?? {};
+  return steps.filter(({ taskId }) => taskId === id);
+}
+
+function runningEntry({ key, begunAt, tries }: RunningStep): TimelineEntry {
+  const none = { method: null, doneAt: null, durationMs: null, until: null, error: null, childId: null };
+  return { key, kind: "step", begunAt, tries, ...none };
 }
 
 function entryOf(

@@ -116,6 +116,7 @@ export class HeldRun {
       report: services.onError,
       onStepRun: services.onStepRun,
       processes: services.processes,
+      running: services.counts?.steps,
       pauses: durablePauses(run, this.task, this.#limit, timers),
     };
   }

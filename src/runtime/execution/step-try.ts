@@ -10,6 +10,7 @@ import type { LineSource } from "../journal/task-lines.ts";
 import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
 import { ruleAllows, type Report } from "../tool/tool.ts";
 import { followerOf } from "../wait-for.ts";
+import type { RunningSteps } from "../reports/running-steps.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { FailedTry, StepPauses } from "./step-pauses.ts";
@@ -22,6 +23,8 @@ export interface StepEffects {
   /** Receives faults that the handler does not see. */
   readonly report: Report;
   readonly onStepRun?: OnStepRun | undefined;
+  /** Where operators see which steps run; left out for a run without a task. */
+  readonly running?: RunningSteps | undefined;
 }
 
 export interface Step<T> {

@@ -6,7 +6,7 @@ import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
-import { assertOutsideStep, tryStep, type StepEffects, type StepRun } from "./step-try.ts";
+import { assertOutsideStep, tryStep, type StepEffects, type TryEnd, type StepRun } from "./step-try.ts";
 
 /** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
 export async function runStep<T>(
@@ -33,7 +33,12 @@ export async function runStep<T>(
   const step = { run, effects, clock, key: claimed, options, fn };
   let begunAt: number | undefined;
   for (let tries = entry?.tries ?? 0; ; tries++) {
-    const end = await run.working(() => tryStep(step, tries, (begunAt ??= clock.now())));
+    const end = await run.working(() => {
+      const firstAt = (begunAt ??= clock.now());
+      const once = (): Promise<TryEnd> => tryStep(step, tries, firstAt);
+      const running = { taskId: run.taskId, key: claimed, begunAt: entry?.begunAt ?? firstAt, tries };
+      return effects.running?.during(running, once) ?? once();
+    });
     if ("again" in end) {
       await pauses.pause(claimed, end.again.until, end.again.failed);
       continue;

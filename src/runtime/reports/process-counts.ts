@@ -2,6 +2,7 @@ import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { Clock } from "../clock.ts";
 import type { ServerEvent } from "../events/server-event.ts";
 import { MinuteCounts } from "./minute-counts.ts";
+import { RunningSteps } from "./running-steps.ts";
 
 const minuteMs = 60_000;
 
@@ -14,6 +15,8 @@ export function minuteOf(time: number): number {
 
 /** Counts what happens in this process, by minute, until it is reported. */
 export class ProcessCounts {
+  /** Those that run now. */
+  readonly steps = new RunningSteps();
   readonly #clock: Pick<Clock, "now">;
   readonly #minutes = new Map<number, MinuteCounts>();
   #last = 0;

@@ -1,6 +1,7 @@
 import type { Role } from "../options.ts";
+import type { RunningStep } from "./running-steps.ts";
 
-/** One process's report of a minute and of its state. It contains no texts of users and no arguments. */
+/** One process's report of a minute and of its state. It contains no texts of users and no arguments, but keys of steps. */
 export interface ProcessReport {
   /** When it was made (epoch ms). */
   readonly at: number;
@@ -20,6 +21,8 @@ export interface ProcessReport {
   /** Since the previous report (ms). */
   readonly loopDelay: { readonly p50: number; readonly p99: number; readonly max: number } | null;
   readonly memoryBytes: number;
+  /** Steps that run in it, those that began first; left out by older versions. */
+  readonly steps?: readonly RunningStep[];
   /** What happened in the minute. */
   readonly tools: readonly ToolReport[];
   readonly refusals: readonly RefusalReport[];

@@ -19,6 +19,9 @@ const everyMs = 10_000;
 /** How long a stop waits for the last one. */
 const lastWithinMs = 1_000;
 
+/** How many running steps a report names. */
+const mostSteps = 1_000;
+
 /** How long reports are kept. */
 const keptMinutes = 6 * 60;
 
@@ -37,6 +40,8 @@ export class Reporter {
   #startedAt = 0;
   #cancelTimers: (() => void)[] = [];
   #writing: Promise<void> | undefined;
+  /** Only the newest row names steps: those of earlier minutes would take much room, and outlive their tasks. */
+  #minuteWithSteps: number | undefined;
   /** Whether the error about a store that accepts no reports was already reported. */
   #failed = false;
 
@@ -121,10 +126,18 @@ export class Reporter {
     if (stands === undefined) return;
     const said = new Map(counts.minutes());
     if (!said.has(current)) said.set(current, new MinuteCounts());
+    const before = this.#minuteWithSteps;
+    if (before !== undefined && !said.has(before)) said.set(before, new MinuteCounts());
     for (const [minute, { tools, refusals }] of said) {
       if (this.#closed) return;
-      const body = reportText({ ...stands, tools, refusals });
-      await reports.write({ minute, body }, current - keptMinutes);
+      const { steps: running = [], ...rest } = stands;
+      const steps = minute === current ? running : [];
+      await reports.write(
+        { minute, body: reportText({ ...rest, steps, tools, refusals }) },
+        current - keptMinutes,
+      );
+      if (minute === current) this.#minuteWithSteps = steps.length > 0 ? minute : undefined;
+      else if (minute === this.#minuteWithSteps) this.#minuteWithSteps = undefined;
       if (minute < current) counts.forget(minute);
     }
   }
@@ -144,6 +157,7 @@ export class Reporter {
       parked: [...attempts.waiting().values()].reduce((sum, count) => sum + count, 0),
       leaked: [...leaked.counts.values()].reduce((sum, count) => sum + count, 0),
       active: [...attempts.active()],
+      steps: this.#services.counts?.steps.oldest(mostSteps) ?? [],
       loopDelay: this.#process.loopDelay(),
       memoryBytes: this.#process.memoryBytes(),
     };

@@ -47,11 +47,26 @@ async function reporting(
     await task.sleep("for ever", 3_600_000);
     return { content: [] };
   });
+  const stuck = Promise.withResolvers<void>();
+  let tries = 0;
+  registry.add("sticks", {}, async (_args, task) => {
+    await task.step("log in", () => "in");
+    const again = { retries: 1, backoff: { firstMs: 1_000, factor: 1 } };
+    const fetched = task.step("fetch page", again, async () => {
+      if (tries++ === 0) throw new Error("503");
+      await stuck.promise;
+    });
+    await Promise.all([fetched, task.step("beside", () => stuck.promise)]);
+    return { content: [] };
+  });
   const errors: unknown[] = [];
   const counts = new ProcessCounts(clock);
   const runtime = createRuntime({ store, registry, clock, counts, onError: (error) => errors.push(error) });
   await runtime.start();
-  onTestFinished(() => runtime.stop());
+  onTestFinished(() => {
+    stuck.resolve();
+    return runtime.stop();
+  });
   const now = (): number => clock.now();
   const admin = createAdmin({
     store,
@@ -146,7 +161,7 @@ it("says which handlers hold tasks, and wait", async () => {
   const { clock, admin, end } = await reporting(memoryDatabase());
   await end("waits");
   await clock.advance(1_000);
-  expect(await admin.nodes()).toMatchObject([{ running: 1, parked: 1, slots: { used: 0 } }]);
+  expect(await admin.nodes()).toMatchObject([{ running: 0, parked: 1, slots: { used: 0 } }]);
 });
 
 it("lists an owner that has reported nothing", async () => {
@@ -271,4 +286,36 @@ it("shows nothing where the store keeps nothing", async () => {
 it.each([0, 361, 1.5, NaN])("refuses %d minutes", async (minutes) => {
   const { admin } = await reporting(memoryDatabase());
   await expect(admin.activity({ minutes })).rejects.toMatchObject({ code: "invalid_params" });
+});
+
+it("names the steps that run, within fifteen seconds and as long as they do", async () => {
+  const { clock, admin, end } = await reporting(memoryDatabase());
+  const begun = clock.now();
+  await end("sticks");
+  const [task] = (await admin.list()).tasks;
+  const timeline = async (): Promise<unknown> =>
+    (await admin.show(task?.id ?? "")).timeline.map(({ key, begunAt, doneAt, tries, until }) => [
+      key,
+      (begunAt ?? 0) >= begun,
+      doneAt === null,
+      tries,
+      until === null,
+    ]);
+  await clock.advance(10_000);
+  expect(await timeline()).toEqual([
+    ["log in", true, false, 0, true],
+    ["fetch page", true, true, 1, true],
+    ["beside", true, true, 0, true],
+  ]);
+  const { timelineSummary, timelineIsCut, state } = await admin.show(task?.id ?? "");
+  expect({ state, timelineIsCut, ...timelineSummary }).toMatchObject({
+    state: "running",
+    timelineIsCut: false,
+    entries: 3,
+    open: 2,
+  });
+  const page = await admin.timeline(task?.id ?? "", { limit: 2 });
+  expect(page.entries.map(({ key }) => key)).toEqual(["log in", "fetch page", "beside"]);
+  await admin.as("ann").cancel(task?.id ?? "");
+  expect((await admin.show(task?.id ?? "")).timeline.map(({ key }) => key)).toEqual(["log in", "fetch page"]);
 });
