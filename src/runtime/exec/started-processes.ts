@@ -13,6 +13,9 @@ const lookMs = 10_000;
 /** How long the files of a process are kept that no handler has taken the result of, and whose task is not of this store. */
 const keptMs = 7 * 24 * 3_600_000;
 
+/** How long a folder may be without a note: its server died before the process was in the journal. */
+const unnotedMs = 600_000;
+
 const killAfterMs = 5_000;
 
 export interface StartedProcessesSetup {
@@ -93,7 +96,7 @@ export class StartedProcesses {
   async #lookAt(folder: string): Promise<void> {
     const { store } = this.#setup;
     const note = await noteIn(folder);
-    if (note === undefined) return this.#removeOld(folder); // it is being made, or its server ended then
+    if (note === undefined) return this.#removeOld(folder, unnotedMs);
     const found = await lookFor(note);
     if (found === "elsewhere") return;
     const task = note.taskId === null ? undefined : await store.get(note.taskId);
@@ -102,12 +105,12 @@ export class StartedProcesses {
     if (isOver && !this.#followed.has(folder)) {
       await endGroup(note, killAfterMs);
       await forget({ folder });
-    } else if (found !== "runs" && task === undefined) await this.#removeOld(folder);
+    } else if (found !== "runs" && task === undefined) await this.#removeOld(folder, keptMs);
   }
 
-  async #removeOld(folder: string): Promise<void> {
+  async #removeOld(folder: string, ms: number): Promise<void> {
     const found = await stat(folder).catch(() => undefined); // another process may have removed it
-    if (found !== undefined && systemClock.now() - found.mtimeMs > keptMs) await forget({ folder });
+    if (found !== undefined && systemClock.now() - found.mtimeMs > ms) await forget({ folder });
   }
 }
 
