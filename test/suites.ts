@@ -40,7 +40,7 @@ export const slow = [
   "test/peers/**/*.test.ts",
   "test/postgres/{own-server,pgbouncer}.test.ts",
   "test/server/answered-calls.test.ts",
-  "test/runtime/{crash-at-each-write,one-history,retry-crashes,trees-at-each-write,version-crashes}.test.ts",
+  "test/runtime/{crash-at-each-write,many-deploys,one-history,retry-crashes,trees-at-each-write,version-crashes}.test.ts",
   "test/sdk-v1/{flow,restart,sdk-examples,two-processes}.test.ts",
   "test/soak/**/*.test.ts",
   "test/spec/pairwise/{agreement,answers}.test.ts",
