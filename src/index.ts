@@ -4,9 +4,6 @@ export type { Tasks } from "./server/tasks.ts";
 export type { Admin, AdminActs, AdminReads } from "./admin/operations.ts";
 export type {
   AdminAction,
-  BulkAction,
-  BulkOptions,
-  BulkResult,
   Counts,
   FailureGroup,
   OpenQuestion,
@@ -26,6 +23,7 @@ export type {
   WebhookBacklog,
 } from "./admin/admin.ts";
 export type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./admin/timeline-shapes.ts";
+export type { BulkAction, BulkOptions, BulkResult } from "./admin/bulk-job.ts";
 export type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
 export type { PollingToolOptions, TasksOptions } from "./server/tasks-options.ts";
 export type {

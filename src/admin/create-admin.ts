@@ -1,13 +1,16 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { TaskStore, StoreChanges } from "../store/store.ts";
-import { Acts, type ActServices } from "./act.ts";
+import { Acts } from "./act.ts";
+import { BulkActs } from "./bulk.ts";
+import { BulkRunner, type RunnerServices } from "./bulk-runner.ts";
 import type { TaskChanges, Counts, FailureGroup, ToolCounts } from "./admin.ts";
 import { call, methodsOf } from "./operation.ts";
 import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
-import { actionOf, listed, showTask } from "./show-task.ts";
+import { actionsOn, allActions } from "./actions.ts";
+import { listed, showTask } from "./show-task.ts";
 import { filePartOf } from "./show-artifacts.ts";
 import { Timeline } from "./timeline.ts";
 import { adminStateOf, errorText } from "./summary.ts";
@@ -21,23 +24,20 @@ import type { AdminStore, EndedAs } from "../store/admin-store.ts";
 
 const mostMessages = 10_000;
 
-export interface AdminServices extends ActServices {
-  readonly after: Clock["after"];
-}
-
-/** The operators' view of an open store, and their actions on it. */
-export function createAdmin(services: AdminServices): Admin {
-  const has = readsOf(services);
+/** The operators' view of an open store, and their actions on it. `runner` works on bulk jobs that they start. */
+export function createAdmin(services: RunnerServices, runner = new BulkRunner(services)): Admin {
+  const jobs = new BulkActs(services, runner);
+  const has = readsOf(services, jobs);
   return {
     ...methodsOf<AdminReads>(reads, (operation, input, signal) => call(has, operation, input, signal)),
     as(actor) {
-      const does = new Acts(services, actor);
+      const does = new Acts(services, jobs, actor);
       return methodsOf<AdminActs>(acts, (operation, input) => call(does, operation, input));
     },
   };
 }
 
-function readsOf({ store, now, after }: AdminServices): AdminReads {
+function readsOf({ store, now, after }: RunnerServices, jobs: BulkActs): AdminReads {
   const ends = new EndedCounts(mostCounted, now);
   return {
     async list({ limit = 50, after: last = null, ...selection } = {}) {
@@ -67,8 +67,9 @@ function readsOf({ store, now, after }: AdminServices): AdminReads {
     activity: async ({ minutes = 60 } = {}) => activityIn(store.reports, now(), minutes),
     nodes: async () => nodesIn(store.reports, now()),
     async actions({ taskId = null, before = null, limit = 100 } = {}) {
-      return (await adminOf(store).actions(taskId, before, limit)).map(actionOf);
+      return taskId === null ? allActions(store, before, limit) : actionsOn(store, taskId, before, limit);
     },
+    bulkJob: async (id) => jobs.show(id),
     changes: ({ signal } = {}) => followTasks(store, after, signal),
   };
 }

@@ -2,6 +2,7 @@ import { StoreClock, systemClock } from "../runtime/clock.ts";
 import { defaultSettings } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { Admin } from "./operations.ts";
+import { BulkRunner, type RunnerServices } from "./bulk-runner.ts";
 import { createAdmin } from "./create-admin.ts";
 
 /** How often to renew the lease: seldom enough to cost nothing, and often enough for every lease. */
@@ -25,18 +26,20 @@ export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
   await store.open({ id: clock.uniqueName(), handlers: [] });
   await renew(store, clock); // from here on it has the store's time
   const stop = clock.every(renewEveryMs, () => void renew(store, clock));
-  const { maxBodyBytes } = defaultSettings;
+  const services: RunnerServices = {
+    store,
+    now: () => clock.now(),
+    after: (ms, run) => clock.after(ms, run),
+    randomBytes: (size) => clock.randomBytes(size),
+    maxBodyBytes: defaultSettings.maxBodyBytes,
+  };
+  const runner = new BulkRunner(services);
   return {
     store,
     offsetMs: () => clock.offsetMs,
-    admin: createAdmin({
-      store,
-      now: () => clock.now(),
-      after: (ms, run) => clock.after(ms, run),
-      randomBytes: (size) => clock.randomBytes(size),
-      maxBodyBytes,
-    }),
+    admin: createAdmin(services, runner),
     close: async () => {
+      await runner.stop();
       stop();
       await store.close();
     },

@@ -2,9 +2,6 @@ import * as z from "zod/mini";
 import { activity, nodeSummary, type Activity, type NodeSummary } from "./activity.ts";
 import {
   adminAction,
-  bulkAction,
-  bulkOptions,
-  bulkResult,
   counts,
   failureGroup,
   resent,
@@ -17,9 +14,6 @@ import {
   taskSummary,
   webhookBacklog,
   type AdminAction,
-  type BulkAction,
-  type BulkOptions,
-  type BulkResult,
   type Counts,
   type FailureGroup,
   type Resent,
@@ -33,6 +27,16 @@ import {
   type WebhookBacklog,
 } from "./admin.ts";
 import { filePart, fileQuery, type FilePart, type FileQuery } from "./artifact-shapes.ts";
+import {
+  bulkAction,
+  bulkJob,
+  bulkOptions,
+  bulkResult,
+  type BulkAction,
+  type BulkJobShown,
+  type BulkOptions,
+  type BulkResult,
+} from "./bulk-job.ts";
 import { operation, operationsOf } from "./operation.ts";
 import { timelinePage, timelineQuery, type TimelinePage, type TimelineQuery } from "./timeline-shapes.ts";
 import { countUpTo, described, list, nonEmpty, number, text, whole } from "./shape.ts";
@@ -142,6 +146,17 @@ class DeclaredReads {
     id: "listNodes",
     summary: "List the processes that have the store open, with the last report of each",
     gives: list(nodeSummary),
+  });
+
+  /** A bulk action, how far it is, and how it ended for the first 1,000 tasks of each list. Rejects with `unknown_task`. */
+  readonly bulkJob = operation<(id: string) => Promise<BulkJobShown>>({
+    method: "GET",
+    path: "/bulk/{id}",
+    id: "showBulkJob",
+    summary: "Show how far a bulk action is",
+    takes: { id: text },
+    gives: bulkJob,
+    faults: ["unknown_task"],
   });
 
   /** Operators' actions, newest first, with numbers below `before`; at most `limit` (default 100). */
@@ -275,16 +290,33 @@ class DeclaredActs {
     gives: resent,
   });
 
-  /** Applies an action to all selected tasks, newest first. Rejects if the store fails; `actions` then lists what was done. */
+  /**
+   * Applies an action to all selected tasks, newest first, each once: what matches later is left alone. The same action and selection while
+   * a job is not done is that job. Resolves when it is done, or after ten seconds with what was done by then: it goes on, in another process
+   * if this one ends. Rejects if the store fails; the job goes on when it answers. `options.dryRun` only selects the tasks, and
+   * `options.job` acts on those of such a job.
+   */
   readonly bulk = operation<
     (action: BulkAction, selection: TaskSelection, options?: BulkOptions) => Promise<BulkResult>
   >({
     method: "POST",
     path: "/bulk",
     id: "changeTasks",
-    summary: "Apply an action to all selected tasks, newest first. A dry run only lists them",
+    summary: "Apply an action to all selected tasks, newest first. A dry run only selects them",
     takes: { action: bulkAction, selection: taskSelection, options: z.optional(bulkOptions) },
     gives: bulkResult,
+    faults: ["unknown_task"],
+  });
+
+  /** Ends a bulk job: what is done stays done, and the rest of its tasks is left alone. Rejects with `finished`. */
+  readonly cancelBulk = operation<(id: string) => Promise<BulkJobShown>>({
+    method: "POST",
+    path: "/bulk/{id}/cancel",
+    id: "cancelBulkJob",
+    summary: "Stop a bulk action. What is done stays done",
+    takes: { id: text },
+    gives: bulkJob,
+    faults: ["unknown_task", "finished"],
   });
 }
 

@@ -1,8 +1,9 @@
 import type { TaskStore } from "../store/store.ts";
-import type { StoredAction, TaskRecord } from "../task/record.ts";
+import type { TaskRecord } from "../task/record.ts";
 import type { StoredDelivery } from "../task/delivery.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
-import type { AdminAction, ShownLine, TaskDelivery, TaskDetails, TaskSummary } from "./admin.ts";
+import type { ShownLine, TaskDelivery, TaskDetails, TaskSummary } from "./admin.ts";
+import { actionsOn } from "./actions.ts";
 import { adminStateOf, parsed, summaryOf } from "./summary.ts";
 import { filesOf } from "./show-artifacts.ts";
 import type { TimelineEntry } from "./timeline-shapes.ts";
@@ -27,7 +28,7 @@ export async function showTask(store: TaskStore, id: string, now: number): Promi
     linesOf(store, task, "log"),
     linesOf(store, task, "output"),
     filesOf(store, task),
-    store.admin?.actions(id, null, mostActions) ?? [],
+    store.admin === undefined ? [] : actionsOn(store, id, null, mostActions),
   ]);
   const entries = await timeline.shown(children);
   const { wireId, toolVersion, failures, crashes, cancelRequestedAt, requiredScopes, attempts } = task;
@@ -54,7 +55,7 @@ export async function showTask(store: TaskStore, id: string, now: number): Promi
     output,
     files,
     deliveries: deliveries.map(deliveryOf),
-    actions: actions.map(actionOf),
+    actions,
   };
 }
 
@@ -63,10 +64,6 @@ export async function listed(store: TaskStore, task: TaskRecord): Promise<TaskSu
   if (adminStateOf(task) !== "failed") return summaryOf(task, null);
   const snapshot = await store.snapshot(task.id).catch(() => undefined); // a damaged outcome must not hide the others
   return summaryOf(task, snapshot?.outcome ?? null);
-}
-
-export function actionOf({ detail, ...action }: StoredAction): AdminAction {
-  return { ...action, detail: detail === null ? null : parsed(detail) };
 }
 
 /** Ids of the same millisecond have no order. */

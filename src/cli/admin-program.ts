@@ -5,6 +5,7 @@ import type { ManyTasksOptions } from "./command/admin/act-on-many.ts";
 import type { RetryTaskOptions } from "./command/admin/act-on-task.ts";
 import type { AnswerTaskOptions } from "./command/admin/answer-task.ts";
 import type { ListTasksOptions } from "./command/admin/list-tasks.ts";
+import type { ShowBulkOptions } from "./command/admin/show-bulk.ts";
 import type { TopOptions } from "./command/admin/top.ts";
 import { selectionText } from "./command/admin/selection.ts";
 import { untilOf } from "./arguments/times.ts";
@@ -145,6 +146,13 @@ export function addAdminCommands(admin: Command, context: Context, end: (code: E
             ).extendTask(context, { place, id, options, until }),
       );
     });
+
+  acting("bulk", "show how far a command with --all is, or stop it")
+    .argument("<job>", "the job that --json and actions name")
+    .option("--cancel", "stop it; what is done stays done")
+    .action(async (place: string, id: string, options: ShowBulkOptions) =>
+      end(await (await import("./command/admin/show-bulk.ts")).showBulk(context, { place, id, options })),
+    );
 
   const ofDatabase = (name: string, description: string): Command =>
     command(name, description, databaseForms);

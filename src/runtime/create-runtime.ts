@@ -27,6 +27,7 @@ import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
 import type {
   ArtifactRange,
+  BesideTasks,
   CallEnd,
   CancelledNow,
   Leaving,
@@ -123,6 +124,10 @@ class LocalRuntime implements Runtime {
 
   start(): Promise<void> {
     return this.#lifecycle.start();
+  }
+
+  beside(work: BesideTasks): void {
+    this.#lifecycle.beside(work);
   }
 
   drain(): void {

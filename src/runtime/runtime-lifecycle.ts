@@ -5,6 +5,7 @@ import type { Services } from "./services.ts";
 import { stopping } from "./stopping.ts";
 import { observeRuntime } from "./telemetry/observe-runtime.ts";
 import type { Clock } from "./clock.ts";
+import type { BesideTasks } from "./runtime.ts";
 
 /** The life of a runtime: its start, which takes over the store, and its stop, which has a deadline. */
 export class RuntimeLifecycle {
@@ -14,6 +15,7 @@ export class RuntimeLifecycle {
   #offWork: (() => void) | undefined;
   #unobserve: () => void = () => undefined;
   #started: Promise<void> | undefined;
+  readonly #beside: BesideTasks[] = [];
   #open = false;
   #drained = false;
   #stopped: Promise<void> | undefined;
@@ -29,6 +31,10 @@ export class RuntimeLifecycle {
     store.onListening?.((isListening) =>
       events.emit({ type: isListening ? "listener.regained" : "listener.lost" }),
     );
+  }
+
+  beside(work: BesideTasks): void {
+    this.#beside.push(work);
   }
 
   start(): Promise<void> {
@@ -122,6 +128,7 @@ export class RuntimeLifecycle {
       if (!this.#drained) webhooks.start();
       this.#parts.reporter.start();
       if (works) this.#services.processes.start();
+      for (const work of this.#beside) work.start();
       this.#open = true;
     } catch (error) {
       await this.#close();
@@ -159,6 +166,7 @@ export class RuntimeLifecycle {
       await deadline.bound(dispatcher.close());
       await attempts.stop(deadline.passed);
       await webhooks.stop(deadline.passed);
+      await deadline.bound(Promise.all(this.#beside.map((work) => work.stop())));
       await deadline.bound(this.#parts.retrievals.settled());
       await deadline.bound(this.#parts.reporter.stop());
     } finally {

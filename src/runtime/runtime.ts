@@ -133,6 +133,13 @@ export interface CancelledNow {
   readonly cancelled: boolean;
 }
 
+/** What a process does while it has the store open. */
+export interface BesideTasks {
+  start(): void;
+  /** Resolves when it writes nothing any more. */
+  stop(): Promise<void>;
+}
+
 /**
  * The neutral commands to which every generation's messages are mapped. Unknown, foreign and deleted ids are the same fault, `unknown_task`
  * (A-40); a requestor's own task that needs more scopes is `insufficient_scope`.
@@ -248,6 +255,8 @@ export interface Runtime {
   cancelNow(id: string, requestor: Requestor): Promise<CancelledNow>;
   /** Deletes a finished task and all its data. Resolves with a task that has not ended, which is kept (S-053, S-054). */
   delete(id: string, requestor: Requestor): Promise<TaskRecord | undefined>;
+  /** Call it before `start`: from then on until `stop`, `work` goes on beside the tasks. */
+  beside(work: BesideTasks): void;
   /** Other code has written to this process's store: tasks may be queued, or due. */
   lookForWork(): void;
   /** What the task stores about the request that created it. */

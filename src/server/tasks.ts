@@ -1,5 +1,6 @@
 import type { McpServer, Server } from "@modelcontextprotocol/server";
 import type { Admin } from "../admin/operations.ts";
+import { BulkRunner, type RunnerServices } from "../admin/bulk-runner.ts";
 import { createAdmin } from "../admin/create-admin.ts";
 import { assertOptions, settingsOf } from "../options/options.ts";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
@@ -175,14 +176,17 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     ...testedBy,
     clock,
   });
-  const admin = createAdmin({
+  const operated: RunnerServices = {
     store: runtime.store,
     now: () => runtime.clock.now(),
     after: (ms, run) => runtime.clock.after(ms, run),
     randomBytes: (size) => runtime.clock.randomBytes(size),
     maxBodyBytes: runtime.options.maxBodyBytes,
     onChange: () => runtime.lookForWork(),
-  });
+  };
+  const runner = new BulkRunner(operated);
+  runtime.beside(runner);
+  const admin = createAdmin(operated, runner);
   const serverOf = (factory: ServerFactory<McpServer | Server>): TaskServer => {
     registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
     return createTaskServer({ runtime, admin, factory, onError, events: served, ...setup });

@@ -1,5 +1,6 @@
 import type { StoredAction, GenerationName, TaskRecord } from "../task/record.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
+import type { BulkJobs } from "./bulk-jobs.ts";
 import type { QueueLength } from "./queue-length.ts";
 
 /** How a task ended. */
@@ -34,6 +35,7 @@ export interface AdminStore {
   failedKeys(taskId: string, limit: number): Promise<readonly string[]>;
   /** Actions, newest first, of one task if `taskId` is given: at most `limit` with numbers below `before` (null: from the newest). */
   actions(taskId: string | null, before: number | null, limit: number): Promise<readonly StoredAction[]>;
+  readonly bulk: BulkJobs;
   /** Paused tools, whose tasks are not started, sorted by name. */
   paused(): Promise<readonly PausedTool[]>;
 }

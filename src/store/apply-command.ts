@@ -23,7 +23,8 @@ export function applyCommand(tables: TaskTables, owner: string, given: TaskComma
 }
 
 function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts {
-  const { task, sameKey, usage, runnable, toWake, running, deletable, secret, deliveries, excess } = query;
+  const { task, sameKey, usage, runnable, toWake, running, deletable, secret, deliveries, excess, bulkJob } =
+    query;
   // Most commands by far are about one task.
   if (task !== undefined) return { owner, ...taskFacts(tables, owner, task) };
   return {
@@ -36,6 +37,7 @@ function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts 
     ...(running && { running: tables.running(running) }),
     ...(deletable && deletableFacts(tables, deletable)),
     ...(secret !== undefined && { secret: tables.secret(secret) }),
+    ...(bulkJob !== undefined && { bulkJob: tables.bulkJob(bulkJob) }),
     ...(deliveries && { deliveries: tables.deliveries(deliveries) }),
     ...(excess && { excess: tables.excessDeliveries(excess) }),
   };

@@ -13,7 +13,8 @@ export interface Place {
     | "piece"
     | "message"
     | "session"
-    | "secret";
+    | "secret"
+    | "bulk_job";
   readonly column: string;
   /** The id of the task or session, or the name of the secret. */
   readonly of: string;

@@ -1,4 +1,5 @@
 import type { UnreadableTask, TaskCommand } from "../task/command.ts";
+import type { BulkJob } from "../task/bulk.ts";
 import type { StoredDelivery } from "../task/delivery.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { type Usage, noTurns } from "../task/queue.ts";
@@ -37,6 +38,7 @@ export interface FactsQuery {
   /** Finished tasks that may be deleted at `now`. */
   readonly deletable?: { readonly now: number; readonly limit: number };
   readonly secret?: string;
+  readonly bulkJob?: string;
   readonly deliveries?: DeliveryQuery;
   readonly excess?: ExcessQuery;
 }
@@ -122,6 +124,7 @@ export interface Facts {
   /** The ended tasks below those that are to be deleted. */
   readonly below?: readonly string[];
   readonly secret?: string | undefined;
+  readonly bulkJob?: BulkJob | undefined;
   readonly deliveries?: readonly StoredDelivery[];
   /** The numbers of deliveries that are too many or too old. */
   readonly excess?: readonly number[];
@@ -159,7 +162,15 @@ export function factsFor(command: TaskCommand): FactsQuery {
       return { secret: command.name };
     case "pause_tool":
     case "resume_tool":
+    case "refuse_bulk_task":
       return {};
+    case "add_bulk_tasks":
+      return { bulkJob: command.job.id };
+    case "start_bulk":
+    case "hold_bulk":
+    case "end_bulk":
+    case "delete_bulk":
+      return { bulkJob: command.id };
     case "claim_deliveries":
       return { deliveries: { hook: command.hook, now: command.now, limit: command.limit } };
     case "resend_deliveries":

@@ -43,7 +43,7 @@ export function inserting(
 function retryOf(old: TaskRecord | undefined, { task, retryOf: how }: TaskCommand<"create">): Save | Refusal {
   if (old === undefined) return "unknown";
   if (!isTerminal(old.state)) return "state";
-  if (old.retriedAs !== undefined && how?.again !== true) return "retried";
+  if ((old.retriedAs ?? null) !== how?.known) return "retried";
   return saving(old, { ...old, retriedAs: task.id, version: old.version + 1 });
 }
 

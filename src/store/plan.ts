@@ -6,6 +6,7 @@ import type { TaskRecord, ParentTask } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { Facts } from "./facts.ts";
 import { planSecret, rekey, releaseKey } from "./plan-keys.ts";
+import { planBulk, withBulkEnd } from "./plan-bulk.ts";
 import { inserting, planNewTask } from "./plan-new-task.ts";
 import { planOutbox, deliveriesForDeleted, deliveryWrites } from "./plan-outbox.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
@@ -16,7 +17,9 @@ import { changesOfRelatives } from "./relatives.ts";
 /** Decides a command from its facts. Actions of operators are recorded with it. */
 export function planFor(command: TaskCommand, facts: Facts): Plan {
   const plan = decided(command, facts);
-  return command.by === undefined || !plan.result.ok ? plan : withAction(plan, command, facts);
+  if (!plan.result.ok) return plan;
+  const acted = command.by === undefined ? plan : withAction(plan, command, facts);
+  return command.bulk === undefined ? acted : withBulkEnd(acted, command, command.bulk);
 }
 
 function decided(command: TaskCommand, facts: Facts): Plan {
@@ -63,6 +66,13 @@ function decided(command: TaskCommand, facts: Facts): Plan {
     case "resend_deliveries":
     case "trim_deliveries":
       return planOutbox(command, facts);
+    case "add_bulk_tasks":
+    case "start_bulk":
+    case "hold_bulk":
+    case "end_bulk":
+    case "refuse_bulk_task":
+    case "delete_bulk":
+      return planBulk(command, facts);
     case "call_tool":
       return callTool(command, facts);
     case "wait_event":
@@ -189,10 +199,10 @@ function refused(reason: Refusal): Plan {
 export function withAction(plan: Plan, command: TaskCommand, { task }: Facts): Plan {
   const { by, now } = command;
   if (by === undefined) return plan;
-  const { actor, action, detail, taskId } = by;
-  const { id = null, tool = null } = subjectOf(command);
+  const { actor, action, detail, taskId, job = null } = by;
+  const { id = null, tool = null } = job === null ? subjectOf(command) : {};
   const about = { taskId: taskId ?? id, tool: tool ?? task?.tool ?? null };
-  const record = { at: now, actor, action, ...about, detail: detail ? JSON.stringify(detail) : null };
+  const record = { at: now, actor, action, ...about, job, detail: detail ? JSON.stringify(detail) : null };
   return { ...plan, writes: [...plan.writes, { do: "keep_action", action: record }] };
 }
 
@@ -231,14 +241,13 @@ export function callTool(command: TaskCommand<"call_tool">, { task: before, entr
   const decision = decide(before, command, { owner, entry: lookUp(entries) });
   if (!decision.ok) return refused(decision.reason);
   const { task } = decision;
-  const { key, child, request, journal = [], now, cancelGraceMs } = command;
+  const { key, child, request, now, cancelGraceMs } = command;
   const parent: ParentTask = { id: task.id, key, root: task.parent?.root ?? task.id, cancelGraceMs };
-  const fresh = createRecord({ task: child, token: null, now, forAnyOwner: true }, owner, parent);
-  const made = { ...fresh, journalled: journal.length > 0 };
+  const made = createRecord({ task: child, token: null, now, forAnyOwner: true }, owner, parent);
   const { writes, changes } = saving([decision]);
   return {
     result: { ok: true, task },
-    writes: [...inserting(made, request, journal), ...writes],
+    writes: [...inserting(made, request, []), ...writes],
     changes: [...changes, { id: made.id, version: made.version, isRelative: true }],
   };
 }

@@ -1,4 +1,5 @@
 import type { Action, TaskRecord, TaskRequest } from "../task/record.ts";
+import type { BulkEnd, BulkJob, BulkTask } from "../task/bulk.ts";
 import type { CommandResult } from "../task/command.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { PieceChange } from "../task/journal-changes.ts";
@@ -7,6 +8,9 @@ import type { TaskLine } from "../task/task-line.ts";
 import type { PausedTool } from "./admin-store.ts";
 import type { OutboxWrite } from "./outbox.ts";
 import type { TaskChange } from "./store.ts";
+
+/** How the action on a task of a bulk job ended. */
+export type EndedBulkTask = Omit<BulkTask, "taskId"> & { readonly endedAs: BulkEnd };
 
 /** One write to the tables of a store. */
 export type TableWrite =
@@ -48,6 +52,13 @@ export type TableWrite =
   /** Unless the tool is already paused. */
   | { readonly do: "pause_tool"; readonly paused: PausedTool }
   | { readonly do: "resume_tool"; readonly tool: string }
+  /** Also the number of its tasks. */
+  | { readonly do: "save_bulk_job"; readonly job: BulkJob }
+  | { readonly do: "add_bulk_tasks"; readonly tasks: readonly BulkTask[] }
+  /** Changes nothing if the action on the task has ended. */
+  | { readonly do: "end_bulk_task"; readonly task: EndedBulkTask }
+  /** With its tasks. */
+  | { readonly do: "delete_bulk"; readonly id: string }
   | { readonly do: "write_outbox"; readonly write: OutboxWrite }
   | { readonly do: "keep_secret"; readonly name: string; readonly value: string }
   | { readonly do: "replace_secret"; readonly name: string; readonly value: string | null }

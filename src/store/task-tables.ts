@@ -1,3 +1,4 @@
+import type { BulkJob } from "../task/bulk.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { Usage } from "../task/queue.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -44,6 +45,7 @@ export interface TaskTables {
   /** Their numbers. */
   excessDeliveries(query: ExcessQuery): readonly number[];
   secret(name: string): string | undefined;
+  bulkJob(id: string): BulkJob | undefined;
   /** False, with nothing written, for an insert with a taken id or wire id. */
   write(write: TableWrite): boolean;
 }

@@ -8,6 +8,7 @@
 import { type Block, blockReasons } from "./blocked.ts";
 import type { TaskLine } from "./task-line.ts";
 import type { TaskCommand, TaskCommandName, TaskCommands } from "./command.ts";
+import { bulkActions, type BulkPlace, type NewBulkJob } from "./bulk.ts";
 import { HoldfastError } from "./fault.ts";
 import {
   inputMethods,
@@ -218,6 +219,8 @@ const held = { id: text, token: text };
 
 const wait = { ...held, key: text, requestHash: text, rest };
 
+const bulkPlace = { job: text, place: whole };
+
 const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = {
   create: {
     task: newTask,
@@ -229,7 +232,9 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
     promised: yes,
     quota: optional(quota),
     journal: optional(listOf(journalEntry)),
-    retryOf: optional(members<NonNullable<TaskCommands["create"]["retryOf"]>>({ id: text, again: yes })),
+    retryOf: optional(
+      members<NonNullable<TaskCommands["create"]["retryOf"]>>({ id: text, known: textOrNull }),
+    ),
   },
   start: { ...held, limited: yes, version: optional(whole) },
   claim: { handlers: listOf(claiming), tokens: texts, turns: optional(turns) },
@@ -272,7 +277,6 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
     ...wait,
     child: newTask,
     request,
-    journal: optional(listOf(journalEntry)),
     cancelGraceMs: number,
   },
   wait_event: { ...wait, name: text, deadlineAt: wholeOrNull },
@@ -308,17 +312,44 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
   retry_delivery: { seq: whole, tries: whole, at: wholeOrNull, problem: textOrNull, unsent: yes },
   resend_deliveries: { hook: text, limit: whole },
   trim_deliveries: { most: whole, before: whole, limit: whole },
+  add_bulk_tasks: {
+    job: members<NewBulkJob>({
+      id: text,
+      actor: text,
+      action: oneOf(Object.keys(bulkActions)),
+      selection: json,
+      principal: textOrNull,
+      text: textOrNull,
+      options: json,
+      createdAt: whole,
+    }),
+    from: whole,
+    taskIds: texts,
+  },
+  start_bulk: { id: text },
+  hold_bulk: { id: text, until: whole },
+  end_bulk: { id: text, cancelledBy: textOrNull },
+  refuse_bulk_task: { task: members<BulkPlace>(bulkPlace), code: text, message: text },
+  delete_bulk: { id: text },
 };
 
+const bulk = optional(members<BulkPlace>(bulkPlace));
+
 const by = optional(
-  members<ActionBy>({ actor: text, action: text, taskId: optional(text), detail: optional(json) }),
+  members<ActionBy>({
+    actor: text,
+    action: text,
+    taskId: optional(text),
+    job: optional(text),
+    detail: optional(json),
+  }),
 );
 
 /** A map, since an untyped name may be `constructor`. */
 const known: ReadonlyMap<unknown, Shape> = new Map(
   Object.entries<Readonly<Record<string, Shape>>>(shapes).map(([type, own]) => [
     type,
-    members<Readonly<Record<string, unknown>>>({ now: whole, by, ...own }),
+    members<Readonly<Record<string, unknown>>>({ now: whole, by, bulk, ...own }),
   ]),
 );
 

@@ -11,12 +11,13 @@ import type { TaskLine } from "./task-line.ts";
 import type { BlockCommands } from "./blocked.ts";
 import type { DeliveryCommands, StoredDelivery } from "./delivery.ts";
 import type { Ending } from "./status-text.ts";
+import type { BulkCommands, BulkPlace, BulkResults } from "./bulk.ts";
 
 /**
  * Every change that a store makes, as plain data: one command is one atomic change, named after the event of the transition table that
  * allows it. `now` is the caller's clock; stores have none.
  */
-export interface TaskCommands extends DeliveryCommands, BlockCommands {
+export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkCommands {
   /** Inserts a task. With a `token` it is already running under it; otherwise it is queued, for the owner of the store or for any. */
   create: {
     readonly task: NewTask;
@@ -36,9 +37,9 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands {
     readonly journal?: readonly JournalEntry[];
     /**
      * The finished task that this one, which has no idempotency key and no quota, runs again; the same write says so there. Refused as
-     * `state` before its end, and as `retried` if it was run again before, unless `again`.
+     * `state` before its end, and as `retried` if it was run again as another task than `known` (null: at all).
      */
-    readonly retryOf?: { readonly id: string; readonly again?: true };
+    readonly retryOf?: { readonly id: string; readonly known: string | null };
   };
   /** `limited`: the task counts toward its handler's limit while it runs. `version`: that of its handler's tool. */
   start: { readonly id: string; readonly token: string; readonly limited?: true; readonly version?: number };
@@ -167,8 +168,6 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands {
     readonly requestHash: string;
     readonly child: NewTask;
     readonly request: TaskRequest;
-    /** Initial journal entries of the task: ended entries of the task of an earlier call. */
-    readonly journal?: readonly JournalEntry[];
     /** How long the handler of that task may continue once this one has ended or is to be cancelled (ms). */
     readonly cancelGraceMs: number;
     /** Set if the handler then rests. */
@@ -310,6 +309,8 @@ export type TaskCommand<N extends TaskCommandName = TaskCommandName> = {
     readonly now: number;
     /** Recorded with the change, if an operator makes it. */
     readonly by?: ActionBy;
+    /** The task of a bulk job that the change is the action on: the same write says so there. */
+    readonly bulk?: BulkPlace;
   } & TaskCommands[K];
 }[N];
 
@@ -349,7 +350,7 @@ export interface UnreadableTask {
   readonly problem: string;
 }
 
-interface SpecialResults {
+interface SpecialResults extends BulkResults<Refused> {
   /** `created: false`: the same call was made before under its idempotency key, and `task` is that call's task. */
   create: (Changed & { readonly created: boolean }) | Refused;
   /** `accepted`: the keys of the accepted answers; empty if no question was open. */

@@ -8,8 +8,8 @@
 
 import { attemptsAfter } from "./attempts.ts";
 import { blockedUntil, unblockedBy } from "./blocked-record.ts";
+import type { CommandBesideTasks } from "./bulk.ts";
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
-import type { DeliveryCommands } from "./delivery.ts";
 import {
   crashPause,
   parkedOr,
@@ -52,7 +52,7 @@ type OtherName =
   | "keep_secret"
   | "replace_secret"
   | "rekey"
-  | keyof DeliveryCommands;
+  | CommandBesideTasks;
 
 /** Commands about one existing task, except those about its journal. */
 type TaskChangeName = Exclude<TaskCommandName, OtherName | JournalCommand["type"]>;

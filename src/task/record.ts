@@ -366,6 +366,8 @@ export interface ActionBy {
   readonly action: string;
   /** The task that it affects, if that is not the command's task. */
   readonly taskId?: string;
+  /** The bulk job that it starts. */
+  readonly job?: string;
   /** Further details as plain JSON data. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
@@ -375,9 +377,11 @@ export interface Action {
   readonly at: number;
   readonly actor: string;
   readonly action: string;
-  /** The task that it affects; null for an action on a tool. */
+  /** The task that it affects; null for an action on a tool, or on many tasks. */
   readonly taskId: string | null;
   readonly tool: string | null;
+  /** The bulk job of an action on many tasks. */
+  readonly job: string | null;
   /** Raw JSON. */
   readonly detail: string | null;
 }

@@ -93,6 +93,15 @@ export class CrashableStore {
       queues: (most) => this.#alive(() => this.#admin.queues(most)),
       actions: (...page) => this.#alive(() => this.#admin.actions(...page)),
       paused: () => this.#alive(() => this.#admin.paused()),
+      bulk: {
+        get: (id) => this.#alive(() => this.#admin.bulk.get(id)),
+        underWay: (limit) => this.#alive(() => this.#admin.bulk.underWay(limit)),
+        list: (...page) => this.#alive(() => this.#admin.bulk.list(...page)),
+        old: (...query) => this.#alive(() => this.#admin.bulk.old(...query)),
+        tasks: (...page) => this.#alive(() => this.#admin.bulk.tasks(...page)),
+        counts: (job) => this.#alive(() => this.#admin.bulk.counts(job)),
+        on: (...page) => this.#alive(() => this.#admin.bulk.on(...page)),
+      },
     },
     subscribe: (listener) =>
       this.#inner.subscribe((changes, by) => {

@@ -81,6 +81,8 @@ const unbegun = fc.constant(true as const);
 
 const eventName = fc.constantFrom("n", "n", "m");
 
+const bulkId = fc.constantFrom("j", "j", "k");
+
 const hook = fc.constant("h");
 const delivery = { seq: fc.integer({ min: 1, max: 3 }), tries: fc.constant(1) };
 
@@ -158,6 +160,31 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
       { requiredKeys: ["id", "now", "token", "key", "error", "tries", "until"] },
     ),
   ),
+  add_bulk_tasks: fc.record({
+    now,
+    job: bulkId.map((job) => ({
+      id: job,
+      actor: "ann",
+      action: "cancel" as const,
+      selection: { tool: "x" },
+      principal: null,
+      text: null,
+      options: {},
+      createdAt: 0,
+    })),
+    from: fc.constant(0),
+    taskIds: fc.constant([]),
+  }),
+  start_bulk: fc.record({ now, id: bulkId }),
+  hold_bulk: fc.record({ now, id: bulkId, until: now }),
+  end_bulk: fc.record({ now, id: bulkId, cancelledBy: orNothing(fc.constant("bob")) }),
+  refuse_bulk_task: fc.record({
+    now,
+    task: fc.record({ job: bulkId, place: fc.constant(0) }),
+    code: fc.constant("finished"),
+    message: text,
+  }),
+  delete_bulk: fc.record({ now, id: bulkId }),
   extend: fc.record({ now, id, until: orNothing(now) }),
   pause_tool: fc.record({ now, tool: fc.constantFrom("x", "y"), actor: fc.constant("ann") }),
   resume_tool: fc.record({ now, tool: fc.constantFrom("x", "y") }),

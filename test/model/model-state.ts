@@ -1,6 +1,7 @@
 import type { TaskChange } from "../../src/store/store.ts";
 import type { CommandResult, Refusal } from "../../src/task/command.ts";
 import type { HandlerName } from "../../src/task/queue.ts";
+import type { BulkJob } from "../../src/task/bulk.ts";
 import type { ModelTask } from "./model-task.ts";
 
 /** All that a store holds. Never changed: each command gives another one. */
@@ -9,6 +10,7 @@ export interface Model {
   readonly secrets: ReadonlyMap<string, string>;
   /** Tools that are paused. */
   readonly paused: readonly string[];
+  readonly bulkJobs: ReadonlyMap<string, BulkJob>;
   /** Those that are not forgotten, by id. */
   readonly owners: ReadonlyMap<string, ModelOwner>;
 }
@@ -37,7 +39,13 @@ export interface ModelStep {
   readonly changes: readonly TaskChange[];
 }
 
-export const emptyModel: Model = { tasks: new Map(), secrets: new Map(), paused: [], owners: new Map() };
+export const emptyModel: Model = {
+  tasks: new Map(),
+  secrets: new Map(),
+  paused: [],
+  bulkJobs: new Map(),
+  owners: new Map(),
+};
 
 export function byId(a: ModelTask, b: ModelTask): number {
   return a.task.id < b.task.id ? -1 : 1;

@@ -1,3 +1,4 @@
+import type { BulkCommands } from "../../src/task/bulk.ts";
 import type { Refusal, TaskCommand } from "../../src/task/command.ts";
 import type { DeliveryCommands } from "../../src/task/delivery.ts";
 import type { CrashBackoff } from "../../src/task/queue.ts";
@@ -51,6 +52,7 @@ type Elsewhere =
   | "replace_secret"
   | "rekey"
   | keyof DeliveryCommands
+  | keyof BulkCommands
   | "send_event";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 

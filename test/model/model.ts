@@ -3,6 +3,7 @@ import type { TaskCommand } from "../../src/task/command.ts";
 import type { NewTask, TaskRecord, TaskRequest } from "../../src/task/record.ts";
 import type { Allowance, Quota } from "../../src/task/queue.ts";
 import { attemptOf, overBy } from "./model-attempts.ts";
+import { bulk } from "./model-bulk.ts";
 import { join, leave, othersOf } from "./model-callers.ts";
 import { sendEvent } from "./model-events.ts";
 import { isAlive, isHeld, isServed } from "./model-owners.ts";
@@ -89,6 +90,13 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
     case "end_delivery":
     case "retry_delivery":
       return unchanged(model, { ok: true });
+    case "add_bulk_tasks":
+    case "start_bulk":
+    case "hold_bulk":
+    case "end_bulk":
+    case "refuse_bulk_task":
+    case "delete_bulk":
+      return bulk(model, by, command);
     case "keep_secret": {
       const value = model.secrets.get(command.name) ?? command.value;
       if (value === null) return unchanged(model, { ok: true, value });

@@ -58,7 +58,7 @@ async function assertSound(store: TaskStore, told: readonly TaskChange[]): Promi
       Array.from({ length: task.version }, (_, n) => n + 1),
     );
   }
-  assertRelatives({ tasks, secrets: new Map(), paused: [], owners: new Map() });
+  assertRelatives({ tasks, secrets: new Map(), paused: [], bulkJobs: new Map(), owners: new Map() });
 }
 
 async function assertTables(url: string, { task, usage, ...others }: Names): Promise<void> {

@@ -1,4 +1,5 @@
 import { expect, expectTypeOf, test } from "vitest";
+import type { BulkCommands } from "../../src/task/bulk.ts";
 import type { TaskCommandName } from "../../src/task/command.ts";
 import type { DeliveryCommands } from "../../src/task/delivery.ts";
 import { transitions, type TaskEvent } from "../../src/task/transition.ts";
@@ -23,7 +24,10 @@ const aboutNoTask = [
 ] as const;
 /** Events that no command is: what a command about a task does to those around it. */
 const aboutOthers = ["end_call", "count_inputs"] as const;
-type AboutATask = Exclude<TaskCommandName, (typeof aboutNoTask)[number] | keyof DeliveryCommands>;
+type AboutATask = Exclude<
+  TaskCommandName,
+  (typeof aboutNoTask)[number] | keyof DeliveryCommands | keyof BulkCommands
+>;
 
 test("every command about a task is an event of the table, and the other way round", async () => {
   // To the compiler …

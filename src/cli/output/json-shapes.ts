@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { AdminAction, BulkAction, BulkResult, Counts, TaskSummary } from "../../admin/admin.ts";
+import type { AdminAction, Counts, TaskSummary } from "../../admin/admin.ts";
+import type { BulkAction, BulkJobShown, BulkResult } from "../../admin/bulk-job.ts";
 import type { WireGenerationName } from "../../generation/generations.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -185,11 +186,11 @@ export interface CheckJson {
  * What `admin … cancel|retry|delete|extend --all --json` prints. Its other documents are the types `TaskPage`, `TaskDetails`, `TaskSummary`
  * and `Counts` of `holdfast`.
  */
-export interface ManyTasksJson extends BulkResult {
+export interface ManyTasksJson extends BulkResult, Pick<BulkJobShown, "counts"> {
   readonly action: BulkAction;
   /** Whether it was a dry run. */
   readonly dryRun: boolean;
-  /** Why it stopped at `next`. */
+  /** Why it is not known how it went on. */
   readonly error?: string;
 }
 

@@ -84,8 +84,20 @@ async function eraseTasks(
   // Tasks made by other tasks are not counted for anyone.
   const below = `SELECT count(*) FROM ${names.child} WHERE id = ANY($1)`;
   const children = firstNumber((await queries.query(below, [stored]))[0]);
-  const { message, line, piece, event, journal, outcome, request, child, action, task } = names;
-  const kinds = { message, line, piece, event, journal, outcome, request, child, action, task };
+  const { message, line, piece, event, journal, outcome, request, child, action, bulkTask, task } = names;
+  const kinds = {
+    message,
+    line,
+    piece,
+    event,
+    journal,
+    outcome,
+    request,
+    child,
+    action,
+    bulk_task: bulkTask,
+    task,
+  };
   for (const [kind, table] of Object.entries(kinds)) {
     const key = kind === "child" || kind === "task" ? "id" : "task_id";
     await remove(queries, kind, `DELETE FROM ${table} WHERE ${key} = ANY($1)`, [stored], counts);
@@ -112,6 +124,8 @@ async function eraseRest(
   // Also for deleted tasks, and for the end of tasks that were cancelled for this.
   const deliveries = `DELETE FROM ${names.delivery} WHERE principal = $1`;
   await remove(queries, "delivery", deliveries, [toStored(principal)], counts);
+  const jobs = `DELETE FROM ${names.bulkJob} WHERE principal = $1`;
+  await remove(queries, "bulk_job", jobs, [toStored(principal)], counts);
   // The principal of a deleted session is unknown, and nobody needs its messages.
   await queries.query(
     `DELETE FROM ${names.sessionNews} AS news WHERE session = ANY($1) OR (message IS NOT NULL

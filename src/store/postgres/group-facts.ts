@@ -2,6 +2,7 @@ import type { UnreadableTask, TaskCommand } from "../../task/command.ts";
 import type { NewTask, TaskRecord } from "../../task/record.ts";
 import { isTaskId } from "../../task/task-id.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import type { BulkJob } from "../../task/bulk.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/queue.ts";
@@ -55,6 +56,7 @@ export interface GroupFacts {
   deletable: readonly DeletableTask[];
   /** Tasks that a claim skipped because others had them locked: they may be claimable a little later. */
   passed?: readonly string[];
+  bulkJob?: BulkJob;
   runnable?: RunnableTasks;
   toWake?: QueuedTasks;
   running?: RunningTasks;

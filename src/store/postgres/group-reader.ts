@@ -22,6 +22,7 @@ import {
   type GroupQuery,
 } from "./group-facts.ts";
 import type { Names } from "./names.ts";
+import { bulkJobIn, bulkStatements, type BulkStatements } from "./postgres-bulk.ts";
 import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
 import type { Owners } from "./ownership.ts";
 import { factStatements, type FactStatements } from "./task-sql.ts";
@@ -62,6 +63,7 @@ export class GroupReader {
   readonly #facts: FactStatements;
   readonly #claims: ClaimStatements;
   readonly #outbox: OutboxStatements;
+  readonly #bulk: BulkStatements;
   readonly #usage: ReturnType<typeof usageStatements>;
   /** Counts that were near their limits at the last read. */
   readonly #near = new Set<string>();
@@ -73,6 +75,7 @@ export class GroupReader {
     this.#facts = factStatements(names);
     this.#claims = claimStatements(names);
     this.#outbox = outboxStatements(names);
+    this.#bulk = bulkStatements(names);
     this.#usage = usageStatements(names);
   }
 
@@ -141,7 +144,7 @@ export class GroupReader {
   }
 
   async #readOther(queries: Queries, query: GroupQuery["others"][number], facts: GroupFacts): Promise<void> {
-    const { runnable, toWake, running, deletable, secret, deliveries, excess } = query;
+    const { runnable, toWake, running, deletable, secret, deliveries, excess, bulkJob } = query;
     const own = this.#owners.id;
     if (runnable !== undefined)
       facts.runnable = await lockRunnable(queries, this.#claims, runnable, own, facts);
@@ -159,6 +162,10 @@ export class GroupReader {
     if (secret !== undefined) {
       const [row] = await queries.query(this.#facts.secret, [toStored(secret)]);
       if (row !== undefined) facts.secrets.set(secret, text(row, { place: 0, name: "value" }));
+    }
+    if (bulkJob !== undefined) {
+      const [row] = await queries.query(this.#bulk.lockJob, [toStored(bulkJob)]);
+      if (row !== undefined) facts.bulkJob = bulkJobIn(row, facts.codec);
     }
     if (deliveries !== undefined) await this.#readDeliveries(queries, deliveries, facts);
     if (excess !== undefined) {

@@ -1,3 +1,4 @@
+import type { BulkJob } from "../../task/bulk.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import { hasHandler, type Usage } from "../../task/queue.ts";
@@ -94,6 +95,10 @@ export class GroupTables implements TaskTables {
     return this.#facts.secrets.get(name);
   }
 
+  bulkJob(): BulkJob | undefined {
+    return this.#facts.bulkJob;
+  }
+
   deliveries(): readonly StoredDelivery[] {
     return this.#facts.deliveries;
   }
@@ -138,6 +143,12 @@ export class GroupTables implements TaskTables {
         return true;
       case "write_outbox":
         this.writes.outbox.add(write.write);
+        return true;
+      case "save_bulk_job":
+      case "add_bulk_tasks":
+      case "end_bulk_task":
+      case "delete_bulk":
+        this.writes.bulk.add(write);
         return true;
       default:
         this.writes.admin.add(write);

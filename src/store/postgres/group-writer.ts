@@ -8,6 +8,7 @@ import { GroupReader, NearLimit } from "./group-reader.ts";
 import { LockedTasks } from "./locked-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
 import type { Names } from "./names.ts";
+import { bulkStatements, type BulkStatements } from "./postgres-bulk.ts";
 import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
 import { Commits, type Owners } from "./ownership.ts";
 import {
@@ -55,6 +56,7 @@ export class GroupWriter {
   readonly #setup: GroupWriterSetup;
   readonly #reader: GroupReader;
   readonly #sql: WriteStatements & AdminStatements & OutboxStatements;
+  readonly #bulk: BulkStatements;
   readonly #usage: ReturnType<typeof usageStatements>;
   readonly #commits: Commits;
   readonly #locked: LockedTasks;
@@ -71,6 +73,7 @@ export class GroupWriter {
       ...adminStatements(setup.names),
       ...outboxStatements(setup.names),
     };
+    this.#bulk = bulkStatements(setup.names);
     this.#usage = usageStatements(setup.names);
     this.#locked = new LockedTasks(setup.database, factStatements(setup.names));
     this.#commits = new Commits(setup.names, setup.owners.id);
@@ -210,7 +213,7 @@ export class GroupWriter {
   }
 
   #send(sink: WriteSink, { writes, deltas }: GroupTables): void {
-    writes.send(sink, this.#setup.database.codecs.writing, this.#sql, this.#setup.owners.sql);
+    writes.send(sink, this.#setup.database.codecs.writing, this.#sql, this.#bulk, this.#setup.owners.sql);
     const counts = deltas.entries();
     if (counts.length > 0) {
       const values = [

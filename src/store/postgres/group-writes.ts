@@ -25,6 +25,7 @@ import { AdminWrites } from "./admin-writes.ts";
 import type { SqlValue } from "./database.ts";
 import type { OwnerStatements } from "./ownership.ts";
 import type { OutboxStatements } from "./outbox-sql.ts";
+import { BulkWrites, type BulkStatements } from "./postgres-bulk.ts";
 import { OutboxWrites } from "./outbox-writes.ts";
 import { PieceWrites } from "./piece-writes.ts";
 import type { WriteStatements } from "./task-sql.ts";
@@ -53,6 +54,7 @@ export class GroupWrites {
   readonly pieces = new PieceWrites();
   readonly admin = new AdminWrites();
   readonly outbox = new OutboxWrites();
+  readonly bulk = new BulkWrites();
 
   insert(task: TaskRecord, request: TaskRequest): void {
     this.#inserts.set(task.id, { task, request });
@@ -113,7 +115,7 @@ export class GroupWrites {
 
   get isEmpty(): boolean {
     const all = [this.#inserts, this.#updates, this.#removes, this.#events, this.#taken, this.#retired];
-    const isDone = this.admin.isEmpty && this.outbox.isEmpty && this.secrets.isEmpty;
+    const isDone = this.admin.isEmpty && this.outbox.isEmpty && this.secrets.isEmpty && this.bulk.isEmpty;
     return isDone && all.every((each) => ("size" in each ? each.size : each.length) === 0);
   }
 
@@ -132,6 +134,7 @@ export class GroupWrites {
     sink: WriteSink,
     codec: Codec,
     sql: WriteStatements & AdminStatements & OutboxStatements,
+    bulk: BulkStatements,
     owners: OwnerStatements,
   ): void {
     const send = (statement: string, ...values: SqlValue[]): void => sink.apart(statement, ...values);
@@ -185,6 +188,7 @@ export class GroupWrites {
     this.admin.send(send, sql);
     this.outbox.send(sink, sql);
     this.secrets.send(send, sql);
+    this.bulk.send(send, codec, bulk);
     for (const { owner, forgetAt } of this.#retired) {
       send(owners.deleteMessages, owner);
       send(owners.unmarkCommits, owner);

@@ -141,7 +141,7 @@ export function loadStatements(names: Names) {
 function loadSql(names: Names) {
   const remove = writeStatements(names);
   return {
-    content: ["task", "session", "action", "delivery", "paused_tool"]
+    content: ["task", "session", "action", "bulk_job", "delivery", "paused_tool"]
       .map((name) => `(SELECT 1 FROM ${tableIn(names, name)} LIMIT 1)`)
       .join(" UNION ALL "),
     ...loadStatements(names),

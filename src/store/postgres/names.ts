@@ -23,6 +23,8 @@ const tables = [
 
 /** The tables of a schema, as statements name them. They do not depend on a connection's settings. */
 export type Names = Readonly<Record<(typeof tables)[number], string>> & {
+  readonly bulkJob: string;
+  readonly bulkTask: string;
   readonly pausedTool: string;
   readonly sessionNews: string;
   /** The schema itself, and as it is written in statements. */
@@ -48,6 +50,8 @@ export function namesIn(schema: string): Names {
   const named = Object.fromEntries(tables.map((table) => [table, `${quoted}.${table}`]));
   return {
     ...(named as Record<(typeof tables)[number], string>),
+    bulkJob: `${quoted}.bulk_job`,
+    bulkTask: `${quoted}.bulk_task`,
     pausedTool: `${quoted}.paused_tool`,
     sessionNews: `${quoted}.session_news`,
     schema,

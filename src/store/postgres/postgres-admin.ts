@@ -8,6 +8,7 @@ import { storedOrNull, toStored } from "../stored-text.ts";
 import { adminStatements, type AdminStatements } from "./admin-sql.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
+import { PostgresBulk } from "./postgres-bulk.ts";
 import { behindAllTexts, readableTasks } from "./read-task.ts";
 
 const toolAt = columnsOf(["tool"]);
@@ -34,10 +35,12 @@ interface RangeQuery {
 
 /** The reads of operators. */
 export class PostgresAdmin implements AdminStore {
+  readonly bulk: PostgresBulk;
   readonly #sql: AdminStatements;
   readonly #open: () => { readonly database: Pick<Database, "read" | "codecs"> };
 
   constructor(names: Names, open: () => { readonly database: Pick<Database, "read" | "codecs"> }) {
+    this.bulk = new PostgresBulk(names, open);
     this.#sql = adminStatements(names);
     this.#open = open;
   }

@@ -170,7 +170,7 @@ export function groupLength(commands: Iterable<TaskCommand>): number {
   return count;
 }
 
-/** Commands about many tasks or deliveries, and one that fails if a key is taken. */
+/** Commands about many tasks or deliveries, or a whole bulk job, and one that fails if a key is taken. */
 function isAlone({ type }: TaskCommand): boolean {
   return aloneTypes.has(type);
 }
@@ -184,6 +184,11 @@ const aloneTypes: ReadonlySet<TaskCommandName> = new Set([
   "resend_deliveries",
   "trim_deliveries",
   "rekey",
+  "add_bulk_tasks",
+  "start_bulk",
+  "hold_bulk",
+  "end_bulk",
+  "delete_bulk",
 ]);
 
 /** Only the first waits and events of a task are read, and failed entries are removed from its journal before other commands write there. */

@@ -17,6 +17,7 @@ export const deletesOfTask: Readonly<Record<string, string>> = {
   request: sql.deleteRequest,
   child: sql.deleteChild,
   action: "DELETE FROM action WHERE task_id = ?",
+  bulk_task: "DELETE FROM bulk_task WHERE task_id = ?",
   task: sql.deleteTask,
 };
 
@@ -24,6 +25,7 @@ export const deletesOfTask: Readonly<Record<string, string>> = {
 export const deletesOfPrincipal: Readonly<Record<string, string>> = {
   session: "DELETE FROM session WHERE principal = ?",
   delivery: "DELETE FROM delivery WHERE principal = ?",
+  bulk_job: "DELETE FROM bulk_job WHERE principal = ?",
 };
 
 /** All but the newest, whose number the next one follows. */

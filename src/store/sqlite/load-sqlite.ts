@@ -155,6 +155,6 @@ class SqliteTarget implements LoadTarget {
 
 const selectIds = "SELECT id FROM task WHERE id > ? AND (? IS NULL OR id <= ?) ORDER BY id LIMIT ?";
 
-const selectContent = ["task", "session", "action", "delivery", "paused_tool"]
+const selectContent = ["task", "session", "action", "bulk_job", "delivery", "paused_tool"]
   .map((name) => `SELECT 1 FROM (SELECT 1 FROM ${name} LIMIT 1)`)
   .join(" UNION ALL ");

@@ -30,6 +30,7 @@ import { behindAllTexts, readablePage, readableTask } from "./readable-rows.ts";
 import { Statements } from "./statements.ts";
 import { columnsOf, idOf, integerOrNull, text, type Row } from "../row.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
+import { SqliteBulk } from "./sqlite-bulk.ts";
 import { SqliteOutbox } from "./sqlite-outbox.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteReports } from "./sqlite-reports.ts";
@@ -52,6 +53,7 @@ const sweepAt = columnsOf(["at"]);
 export class SqliteReader {
   readonly #sql: Statements;
   readonly admin: SqliteAdmin;
+  readonly bulk: SqliteBulk;
   readonly outbox: SqliteOutbox;
   readonly reports: SqliteReports;
   readonly #queue: SqliteQueue;
@@ -60,6 +62,7 @@ export class SqliteReader {
   constructor(statements: Statements) {
     this.#sql = statements;
     this.admin = new SqliteAdmin(statements);
+    this.bulk = new SqliteBulk(statements);
     this.outbox = new SqliteOutbox(statements);
     this.reports = new SqliteReports(statements);
     this.#queue = new SqliteQueue(statements);

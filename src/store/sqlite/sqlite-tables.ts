@@ -1,3 +1,4 @@
+import type { BulkJob } from "../../task/bulk.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/queue.ts";
@@ -39,6 +40,7 @@ import { columnsOf, idOf, integer, text } from "../row.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
 import { SqliteAdminWrites } from "./sqlite-admin.ts";
+import { SqliteBulk, SqliteBulkWrites } from "./sqlite-bulk.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteOutboxTable } from "./sqlite-outbox.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
@@ -77,6 +79,8 @@ export class SqliteTables implements TaskTables {
   readonly #pieces: SqlitePieces;
   readonly #admin: SqliteAdminWrites;
   readonly #outbox: SqliteOutboxTable;
+  readonly #bulk: SqliteBulk;
+  readonly #bulkWrites: SqliteBulkWrites;
 
   /** `lives` tells whether an owner lives. */
   constructor(
@@ -98,6 +102,8 @@ export class SqliteTables implements TaskTables {
     this.#pieces = new SqlitePieces(statements);
     this.#admin = new SqliteAdminWrites(statements);
     this.#outbox = new SqliteOutboxTable(statements);
+    this.#bulk = new SqliteBulk(statements);
+    this.#bulkWrites = new SqliteBulkWrites(statements);
   }
 
   task(id: string): TaskRecord | undefined {
@@ -195,6 +201,12 @@ export class SqliteTables implements TaskTables {
       case "write_outbox":
         this.#outbox.write(write.write);
         return true;
+      case "save_bulk_job":
+      case "add_bulk_tasks":
+      case "end_bulk_task":
+      case "delete_bulk":
+        this.#bulkWrites.write(write);
+        return true;
       default:
         this.#admin.write(write);
         return true;
@@ -255,6 +267,10 @@ export class SqliteTables implements TaskTables {
 
   excessDeliveries(query: ExcessQuery): readonly number[] {
     return this.#outbox.excess(query);
+  }
+
+  bulkJob(id: string): BulkJob | undefined {
+    return this.#bulk.get(id);
   }
 
   secret(name: string): string | undefined {

@@ -31,6 +31,7 @@ import type { OtherOwners } from "./other-owners.ts";
 import { readTask } from "./read-task.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type { SqliteReader } from "./sqlite-reader.ts";
+import { bulkOf } from "./sqlite-bulk.ts";
 import { reportsOf } from "./sqlite-reports.ts";
 import type { Sealing } from "../cipher.ts";
 import { Protection } from "../protection.ts";
@@ -176,6 +177,7 @@ export class StoreOnSqlite implements TaskStore {
     actions: (taskId, before, limit) => this.#read(({ admin }) => admin.actions(taskId, before, limit)),
     failedKeys: (taskId, limit) => this.#readTask(taskId, ({ admin }) => admin.failedKeys(taskId, limit)),
     paused: () => this.#read(({ admin }) => admin.paused()),
+    bulk: bulkOf((read) => this.#read(({ bulk }) => read(bulk))),
   };
 
   readonly outbox: Outbox = {

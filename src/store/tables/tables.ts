@@ -1,6 +1,7 @@
 /** All tables that both stores have: those of tasks, and here those of sessions, secrets, operators and webhooks. */
 
 import type { Delivery, DeliveryEvent, StoredDelivery } from "../../task/delivery.ts";
+import { bulkActions, bulkEnds, type BulkJob, type BulkTask } from "../../task/bulk.ts";
 import { generations, type Action, type StoredAction } from "../../task/record.ts";
 import type { PausedTool } from "../admin-store.ts";
 import type { NodeReport } from "../node-reports.ts";
@@ -8,7 +9,7 @@ import type { WaitingDeliveries } from "../outbox.ts";
 import { integer, textOrStored, type Row } from "../row.ts";
 import type { StoredSession } from "../session-store.ts";
 import { inClear } from "../codec.ts";
-import { aName, anInteger, aSerial, aText, aTime, once, orNull, sealed } from "./kind.ts";
+import { aName, anInteger, aSerial, aText, aTime, json, once, orNull, sealed, withWords } from "./kind.ts";
 import {
   childTable,
   eventTable,
@@ -59,10 +60,55 @@ export const actionTable = new Table<StoredAction, Action>("action", {
     action: aText,
     taskId: orNull(aText),
     tool: orNull(aText),
+    job: orNull(aText),
     detail: orNull(aText),
   },
   key: ["seq"],
-  indexes: { action_task: { on: "task_id, seq", where: "task_id IS NOT NULL" } },
+  indexes: {
+    action_task: { on: "task_id, seq", where: "task_id IS NOT NULL" },
+    action_job: { on: "job", where: "job IS NOT NULL" },
+  },
+});
+
+/** How long bulk jobs are kept after their end, like the actions that name them, and from when one that was not started is deleted (ms). */
+export const bulkJobsKeptMs = { ended: actionsKeptMs, previewed: 24 * 3_600_000 };
+
+/** Of a bulk job that is to be worked on, as statements repeat it. */
+export const isUnderWay = "started_at IS NOT NULL AND ended_at IS NULL";
+
+export const bulkJobTable = new Table<BulkJob>("bulk_job", {
+  members: {
+    id: aText,
+    actor: once(aText),
+    action: once(aName(bulkActions)),
+    selection: once(json<BulkJob["selection"]>()),
+    principal: once(orNull(aText)),
+    text: once(withWords(orNull(aText), (text, convert) => convert(text))),
+    options: once(json<BulkJob["options"]>()),
+    createdAt: once(anInteger),
+    total: anInteger,
+    startedAt: orNull(anInteger),
+    endedAt: orNull(anInteger),
+    cancelledBy: orNull(aText),
+    heldBy: orNull(aText),
+    heldUntil: orNull(anInteger),
+  },
+  key: ["id"],
+  indexes: { bulk_job_under_way: { on: "id", where: isUnderWay } },
+});
+
+export const bulkTaskTable = new Table<BulkTask>("bulk_task", {
+  members: {
+    job: aText,
+    place: anInteger,
+    taskId: once(aText),
+    endedAs: orNull(aName(bulkEnds)),
+    created: orNull(aText),
+    code: orNull(aText),
+    message: orNull(aText),
+  },
+  key: ["job", "place"],
+  indexes: { bulk_task_end: { on: "job, ended_as, place" }, bulk_task_task: { on: "task_id, job" } },
 });
 
 export const pausedToolTable = new Table<PausedTool>("paused_tool", {
@@ -164,6 +210,8 @@ export const tables: readonly AnyTable[] = [
   messageTable,
   secretTable,
   actionTable,
+  bulkJobTable,
+  bulkTaskTable,
   pausedToolTable,
   deliveryTable,
   reportTable,

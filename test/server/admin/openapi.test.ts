@@ -1,6 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { Tasks } from "holdfast";
 import { sqliteStore } from "holdfast/sqlite";
+import type { TaskStore } from "holdfast/store";
 import { expect, it } from "vitest";
 import { routes } from "../../../src/admin/endpoint/request.ts";
 import { databasePath, operated, type Asked, type Asking, type Operated } from "./operated.ts";
@@ -92,6 +94,20 @@ interface Exercise {
   readonly asking: Asking;
 }
 
+const unknownJob = { action: "cancel", selection: {}, options: { job: "none" } };
+
+/** One that was previewed, one that goes on and one that is over. */
+async function bulkJobs({ admin }: Tasks, store: TaskStore) {
+  const ann = admin.as("ann");
+  const selected = async (): Promise<string> =>
+    (await ann.bulk("cancel", { tool: "gone" }, { dryRun: true })).job;
+  const underWay = await selected();
+  const now = Date.now();
+  await store.write({ type: "start_bulk", now, id: underWay });
+  await store.write({ type: "hold_bulk", now, id: underWay, until: now + 3_600_000 }); // as if it took long
+  return { job: await selected(), underWay, over: (await ann.bulk("cancel", { tool: "nothing" })).job };
+}
+
 const bodies: Readonly<Record<string, object>> = {
   "/tasks/{id}/answer": { answers: { go: { action: "accept", content: {} } } },
   "/tasks/{id}/extend": { until: null },
@@ -100,7 +116,8 @@ const bodies: Readonly<Record<string, object>> = {
 
 it("answers with each status that the document has of a route, in the form that it says", async () => {
   const path = await databasePath();
-  const server = await operated({ store: sqliteStore(path), options: { maxBodyBytes: 1_000 } });
+  const store = sqliteStore(path);
+  const server = await operated({ store, options: { maxBodyBytes: 1_000 } });
   const document = await documentOf(server);
   const { peer, ended, tasks, ask } = server;
   const asking = async (): Promise<string> => {
@@ -112,6 +129,7 @@ it("answers with each status that the document has of a route, in the form that 
   const stored = await ended("stores");
   const [failed, finished, damaged] = [await ended("fails"), await ended("ok"), await ended("ok")];
   const [open, answered, cancelled] = [await asking(), await asking(), await asking()];
+  const { job, underWay, over } = await bulkJobs(tasks, store);
   const database = new DatabaseSync(path, { timeout: 20_000 });
   database.prepare("UPDATE task SET progress = '{' WHERE id = ?").run(damaged);
   database.close();
@@ -124,12 +142,15 @@ it("answers with each status that the document has of a route, in the form that 
     "POST /tasks/{id}/retry": failed,
     "POST /tasks/{id}/extend": failed,
     "DELETE /tasks/{id}": finished,
+    "GET /bulk/{id}": job,
+    "POST /bulk/{id}/cancel": underWay,
   };
   const conflicts: Readonly<Record<string, string>> = {
     "POST /tasks/{id}/cancel": finished,
     "POST /tasks/{id}/answer": finished,
     "POST /tasks/{id}/retry": open,
     "DELETE /tasks/{id}": open,
+    "POST /bulk/{id}/cancel": over,
   };
   const faultsIn = faultsBy(document);
   const operations = operationsOf(document);
@@ -154,7 +175,7 @@ it("answers with each status that the document has of a route, in the form that 
       "400": { at: `${usual}?no=such` },
       "401": { asking: { token: null, body } },
       "403": { asking: { token: "token-of-ann", headers: { Origin: "https://evil.example" }, body } },
-      "404": { at: at("none") },
+      "404": template === "/bulk" ? { asking: { body: unknownJob } } : { at: at("none") },
       "409": { at: at(conflicts[route]) },
       "413": { asking: { body: { text: "x".repeat(70_000) } } },
       "415": { asking: { body, headers: { "Content-Type": "text/plain" } } },

@@ -49,6 +49,8 @@ const parts = ({
   sessionNews,
   usage,
   action,
+  bulkJob,
+  bulkTask,
   delivery,
   report,
 }: Names): string[] => {
@@ -70,6 +72,11 @@ const parts = ({
     `INSERT INTO ${session} (id, principal, expires_at, state) SELECT 'session-' || n, 'principal-' || n % 1000, ${firstTime} + n::bigint * ${apart}, '{}' ${each}`,
     `INSERT INTO ${sessionNews} (owner, session, message, at) SELECT 'owner-1', 'session-' || n, '{}', clock_timestamp() - n * interval '1 second' ${each}`,
     `INSERT INTO ${action} (at, actor, action, task_id, tool) SELECT ${firstTime} + n::bigint * ${apart}, 'ann', 'cancel', id, 'tool-3' ${each}`,
+    `INSERT INTO ${bulkJob} (id, actor, action, selection, options, created_at, total, started_at, ended_at)
+      SELECT 'job-' || lpad((i / 100)::text, 9, '0'), 'ann', 'cancel', '{}', '{}', n, 100, n, CASE WHEN i % 1000 <> 0 THEN n END ${each} WHERE i % 100 = 0`,
+    `INSERT INTO ${bulkTask} (job, place, task_id, ended_as)
+      SELECT 'job-' || lpad((i / 100)::text, 9, '0'), i % 100, id, CASE WHEN i % 3 <> 0 THEN 'done' END ${each}`,
+    `INSERT INTO ${action} (at, actor, action, job) SELECT n, 'ann', 'cancel', 'job-' || lpad((i / 100)::text, 9, '0') ${each} WHERE i % 100 = 0`,
     `INSERT INTO ${delivery} (hook, event, task_id, tool, principal, generation, version, at, due_at, tries, failed_at, problem)
       SELECT 'hook-' || n % 3, 'created', id, 'tool-3', NULL, 'plain', 1, ${firstTime} + n::bigint * ${apart},
         CASE WHEN n % 10 <> 0 THEN ${firstTime} + n::bigint * ${apart} END, 0, CASE WHEN n % 100 = 0 THEN ${firstTime} END, '503' ${each}`,
@@ -99,6 +106,8 @@ export async function putMany(schema: SomeSchema, count: number): Promise<void> 
     sessionNews,
     usage,
     action,
+    bulkJob,
+    bulkTask,
     delivery,
     report,
   } = schema.names;
@@ -116,6 +125,8 @@ export async function putMany(schema: SomeSchema, count: number): Promise<void> 
     sessionNews,
     usage,
     action,
+    bulkJob,
+    bulkTask,
     delivery,
     report,
   ];

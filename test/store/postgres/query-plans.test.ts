@@ -88,8 +88,8 @@ function touched(step: Step): number {
   return (step["Actual Rows"] + removed) * step["Actual Loops"];
 }
 
-/** Of what stores know of themselves there is little, and of sessions no more than there is room for. */
-const small = ["migration", "owner", "secret", "session", "paused_tool"];
+/** Of what stores know of themselves there is little, of sessions no more than there is room for, and few bulk jobs. */
+const small = ["migration", "owner", "secret", "session", "paused_tool", "bulk_job"];
 /** A new session is counted with all the others. */
 const counts = "session.put";
 

@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 import * as adminSql from "../../../src/store/sqlite/admin-sql.ts";
+import * as bulkSql from "../../../src/store/sqlite/bulk-sql.ts";
 import * as outboxSql from "../../../src/store/sqlite/outbox-sql.ts";
 import * as reportSql from "../../../src/store/sqlite/report-sql.ts";
 import * as sql from "../../../src/store/sqlite/sql.ts";
@@ -10,6 +11,7 @@ const statements = new Map<string, string>(
   Object.entries({
     ...sql,
     ...adminSql,
+    ...bulkSql,
     ...outboxSql,
     ...reportSql,
     updateTask: sql.updateTask(["state", "version"]),
@@ -161,6 +163,18 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectActionsOf: ["action INDEX action_task (task_id=? AND seq<?)"],
   insertAction: [],
   deleteOldActions: ["action INTEGER PRIMARY KEY (rowid=?)"],
+  selectBulkJob: ["bulk_job PRIMARY KEY (id=?)"],
+  selectBulkUnderWay: ["SCAN bulk_job INDEX bulk_job_under_way"],
+  selectBulkJobs: ["bulk_job PRIMARY KEY (id<?)"],
+  selectOldestBulk: [],
+  selectBulkTasks: ["bulk_task INDEX bulk_task_end (job=? AND ended_as=? AND place>?)"],
+  countBulkTasks: ["bulk_task INDEX bulk_task_end (job=?)"],
+  selectBulkOn: ["bulk_task INDEX bulk_task_task (task_id=?)", "action INDEX action_job (job=? AND rowid<?)"],
+  upsertBulkJob: [],
+  insertBulkTask: [],
+  endBulkTask: ["bulk_task PRIMARY KEY (job=? AND place=?)"],
+  deleteBulkTasks: ["bulk_task PRIMARY KEY (job=?)"],
+  deleteBulkJob: ["bulk_job PRIMARY KEY (id=?)"],
   selectPaused: [],
   insertPaused: [],
   deletePaused: ["paused_tool PRIMARY KEY (tool=?)"],
@@ -208,6 +222,8 @@ const readsAll = [
   "countChildren",
   "selectDeliveriesOfTask",
   "deleteOldActions",
+  "selectBulkUnderWay",
+  "selectOldestBulk",
   "selectPaused",
   "countWaitingDeliveries",
   "countGivenUpDeliveries",

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
-import type { BulkAction, BulkResult } from "../../../../src/admin/admin.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { BulkAction, BulkJobShown } from "../../../../src/admin/bulk-job.ts";
 import { useServices } from "../../api/services.ts";
 import { useAct } from "../../live/use-act.ts";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -18,9 +18,12 @@ const actions: readonly (readonly [BulkAction, string, string])[] = [
 
 const dayMs = 86_400_000;
 
+/** How often to look how far it is. */
+const lookEveryMs = 500;
+
 interface Plan {
-  readonly result: BulkResult;
-  /** When the dialog was opened: ages are counted from then, so that the action matches what was shown. */
+  readonly job: BulkJobShown;
+  /** When the tasks were selected: ages are counted from then. */
   readonly at: number;
 }
 
@@ -35,41 +38,71 @@ export function BulkDialog({
   const { admin, session } = useServices();
   const [action, setAction] = useState<BulkAction>("cancel");
   const [plan, setPlan] = useState<Plan>();
-  const [outcome, setOutcome] = useState<BulkResult>();
+  const [progress, setProgress] = useState<BulkJobShown>();
+  const [fromStart, setFromStart] = useState(false);
   const { isBusy, error, run } = useAct();
+  const isOpen = useRef(true);
+  useEffect(() => () => void (isOpen.current = false), []);
   const [, label, done] = actions.find(([name]) => name === action) ?? ["", "", ""];
+  const operator = admin.as(session.actor);
 
-  const bulk = (dryRun: boolean, at: number): Promise<BulkResult> =>
-    admin
-      .as(session.actor)
-      .bulk(action, selectionOf(filter, at), { dryRun, ...(action === "extend" && { until: at + dayMs }) });
   const look = (): Promise<boolean> =>
     run(async () => {
       const at = Date.now();
-      setPlan({ result: await bulk(true, at), at });
+      const { job } = await operator.bulk(action, selectionOf(filter, at), {
+        dryRun: true,
+        ...(action === "extend" && { until: at + dayMs }),
+        ...(action === "retry" && fromStart && { fromStart }),
+      });
+      setPlan({ job: await admin.bulkJob(job), at });
     });
-  const act = (at: number): Promise<boolean> =>
+  /** Acts on the tasks that were shown, and on no others. It goes on when the dialog is closed. */
+  const act = ({ job: { job }, at }: Plan): Promise<boolean> =>
     run(async () => {
-      const result = await bulk(false, at);
-      if (result.refused.length > 0) return setOutcome(result);
-      notify(`${tasksText(result.done.length)} ${done}.`);
-      onClose();
+      const acted = operator.bulk(action, selectionOf(filter, at), { job });
+      acted.catch(() => undefined); // thrown below
+      for (;;) {
+        const rest = new Promise<"rest">((resolve) => void setTimeout(resolve, lookEveryMs, "rest"));
+        const isAnswered = (await Promise.race([acted, rest])) !== "rest";
+        if (isAnswered) await rest;
+        if (!isOpen.current) return;
+        const shown = await admin.bulkJob(job);
+        setProgress(shown);
+        if (shown.endedAt === null) continue;
+        if (shown.counts.refused > 0 || shown.counts.open > 0) return;
+        notify(`${tasksText(shown.counts.done)} ${done}.`);
+        return onClose();
+      }
     });
 
-  if (outcome !== undefined)
+  if (progress !== undefined) {
+    const { counts, endedAt, refused, job } = progress;
+    const stop = (): void => void operator.cancelBulk(job).then(setProgress, () => undefined);
     return (
       <Dialog title="Bulk action" onClose={onClose}>
         <p role="status">
-          {tasksText(outcome.done.length)} {done}. {tasksText(outcome.refused.length)} could not be {done}:
+          {tasksText(counts.done)} {done}.
+          {counts.refused > 0 &&
+            ` ${tasksText(counts.refused)} could not be ${done}${refused.length > 0 ? ":" : "."}`}
+          {counts.open > 0 &&
+            ` ${tasksText(counts.open)} ${endedAt === null ? "to go" : "left as they were"}.`}
         </p>
-        <RefusedTasks refused={outcome.refused} />
+        <RefusedTasks refused={refused} />
+        {error !== undefined && <Problem error={error} />}
+        {endedAt === null && <p class="about">It goes on when you close this.</p>}
         <div class="buttons">
+          {endedAt === null && (
+            <button type="button" class="danger" onClick={stop}>
+              Stop
+            </button>
+          )}
           <button type="button" class="quiet" onClick={onClose}>
             Close
           </button>
         </div>
       </Dialog>
     );
+  }
   return (
     <Dialog title="Bulk action" onClose={onClose}>
       <p>
@@ -94,13 +127,32 @@ export function BulkDialog({
           </label>
         ))}
       </fieldset>
+      {action === "retry" && (
+        <>
+          <label>
+            <input
+              type="checkbox"
+              checked={fromStart}
+              onChange={({ currentTarget }) => {
+                setFromStart(currentTarget.checked);
+                setPlan(undefined);
+              }}
+            />
+            From the start, as new
+          </label>
+          <p class="about">
+            {fromStart
+              ? "Everything runs again, also what succeeded, with new idempotency keys. Payments that went through are made again."
+              : "What succeeded is kept. The rest runs again, with the same idempotency keys."}
+          </p>
+        </>
+      )}
       {plan !== undefined && (
         <>
           <p role="status">
-            {tasksText(plan.result.done.length)} would be {done}.
-            {plan.result.next !== null && " More tasks match. Repeat the action for the rest."}
+            {tasksText(plan.job.counts.open)} would be {done}. Tasks that come later are left alone.
           </p>
-          <PlannedTasks ids={plan.result.done} />
+          <PlannedTasks ids={plan.job.done} total={plan.job.counts.open} />
         </>
       )}
       {error !== undefined && <Problem error={error} />}
@@ -111,9 +163,9 @@ export function BulkDialog({
         <button type="button" disabled={isBusy} onClick={() => void look()}>
           Preview
         </button>
-        {plan !== undefined && plan.result.done.length > 0 && (
-          <button type="button" class="danger" disabled={isBusy} onClick={() => void act(plan.at)}>
-            {label} {plan.result.done.length}
+        {plan !== undefined && plan.job.counts.open > 0 && (
+          <button type="button" class="danger" disabled={isBusy} onClick={() => void act(plan)}>
+            {label} {plan.job.counts.open}
           </button>
         )}
       </div>

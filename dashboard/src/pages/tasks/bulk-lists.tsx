@@ -1,14 +1,22 @@
 import type { JSX } from "preact";
-import type { BulkResult } from "../../../../src/admin/admin.ts";
+import type { BulkResult } from "../../../../src/admin/bulk-job.ts";
 import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 
 /** A preview of the tasks that would be changed. */
-export function PlannedTasks({ ids }: { readonly ids: BulkResult["done"] }): JSX.Element | null {
+export function PlannedTasks({
+  ids,
+  total,
+}: {
+  readonly ids: BulkResult["done"];
+  readonly total: number;
+}): JSX.Element | null {
   if (ids.length === 0) return null;
   return (
     <details>
-      <summary>Show these tasks</summary>
+      <summary>
+        {total > ids.length ? `Show the first ${ids.length.toLocaleString()}` : "Show these tasks"}
+      </summary>
       <ul class="ids">
         {ids.map((id) => (
           <li key={id}>

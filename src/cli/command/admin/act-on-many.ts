@@ -1,4 +1,6 @@
-import type { BulkAction, BulkOptions, BulkResult, TaskSelection } from "../../../admin/admin.ts";
+import { setTimeout } from "node:timers/promises";
+import type { TaskSelection } from "../../../admin/admin.ts";
+import type { BulkAction, BulkJobShown, BulkOptions } from "../../../admin/bulk-job.ts";
 import type { Context } from "../../context.ts";
 import { Stopped, UsageError } from "../../errors.ts";
 import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";
@@ -15,6 +17,8 @@ export interface ManyTasksOptions extends AdminOptions, SelectionOptions {
   readonly limit?: number;
   readonly dryRun?: true;
   readonly yes?: true;
+  /** Only for `retry`. */
+  readonly fromStart?: true;
 }
 
 interface ManyTasks {
@@ -25,11 +29,8 @@ interface ManyTasks {
   readonly until?: number | null;
 }
 
-/** Tasks between two lines of progress. Small, so that a request to an endpoint stays short. */
-const atOnce = 200;
-
-/** The maximum number of tasks to count before asking the user. */
-const mostCounted = 1_000;
+/** How often to look how far it is (ms). */
+const lookEveryMs = 250;
 
 const doneTo: Readonly<Record<BulkAction, string>> = {
   cancel: "cancelled",
@@ -44,83 +45,86 @@ export async function actOnMany(context: Context, command: ManyTasks): Promise<E
   const { place, action, options } = command;
   const { dryRun = false } = options;
   return withAdmin(context, { place, options, endsItself: true }, async (session) => {
+    const { acts, admin, interrupts } = session;
     const selection = selectionOf(options, session.now());
-    const isAgreed = dryRun || options.yes === true || (await agrees(context, command, selection, session));
-    if (session.interrupts.signal.aborted)
-      throw new Stopped(interruptedBy(session.interrupts), "Interrupted: nothing was changed");
+    const { job } = await acts().bulk(action, selection, { ...how(command), dryRun: true });
+    let shown = await admin.bulkJob(job);
+    const isAgreed = dryRun || options.yes === true || (await agrees(context, command, shown, session));
+    if (interrupts.signal.aborted)
+      throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was changed");
     if (!isAgreed) throw new UsageError("Nothing was changed.");
-    const { failure, ...result } = await doAll(context, command, selection, session);
-    const { done, refused, next } = result;
+    let failure: Error | undefined;
+    if (!dryRun) ({ shown, failure } = await follow(context, selection, shown, session));
     if (output.json) {
+      const { done, created, refused, counts } = shown;
       const error = failure && { error: failure.message };
-      const document: ManyTasksJson = { action, dryRun, ...result, ...error };
+      const document: ManyTasksJson = { action, dryRun, job, counts, done, created, refused, ...error };
       await output.printJson(document);
       if (failure !== undefined) return exitCodeOfAdmin(failure);
     } else {
-      await output.print(
-        `${tasksText(done.length)} ${dryRun ? "would be" : done.length === 1 ? "was" : "were"} ${doneTo[action]}\n`,
-      );
-      for (const { id, message } of refused.slice(0, 10)) output.note(`refused: ${id}: ${message}`);
-      if (refused.length > 10) output.note(`refused: ${refused.length - 10} more`);
+      await report(context, shown, dryRun);
       if (failure !== undefined) throw failure;
-      if (next !== null) output.note("There may be more.");
     }
-    if (session.interrupts.signal.aborted) return interruptedBy(session.interrupts);
-    return refused.length > 0 ? exitCodes.failed : exitCodes.done;
+    if (interrupts.signal.aborted) return interruptedBy(interrupts);
+    return shown.counts.refused > 0 ? exitCodes.failed : exitCodes.done;
   });
+}
+
+/** What became of a job so far. */
+export async function report(
+  { output }: Context,
+  { action, counts, refused }: BulkJobShown,
+  dryRun = false,
+): Promise<void> {
+  const count = dryRun ? counts.open : counts.done;
+  await output.print(
+    `${tasksText(count)} ${dryRun ? "would be" : count === 1 ? "was" : "were"} ${doneTo[action]}\n`,
+  );
+  for (const { id, message } of refused.slice(0, 10)) output.note(`refused: ${id}: ${message}`);
+  if (counts.refused > 10) output.note(`refused: ${counts.refused - 10} more`);
+  if (!dryRun && counts.open > 0) output.note(`not done: ${tasksText(counts.open)}`);
 }
 
 async function agrees(
   { io, output }: Context,
-  { action, options, until }: ManyTasks,
-  selection: TaskSelection,
-  { acts, interrupts }: AdminSession,
+  { action, options }: ManyTasks,
+  { counts }: BulkJobShown,
+  { interrupts }: AdminSession,
 ): Promise<boolean> {
   if (output.json || !(io.stdin.isTTY && io.stderr.isTTY)) return true;
-  const limit = Math.min(options.limit ?? Infinity, mostCounted);
-  const { done, next } = await acts().bulk(action, selection, { ...extendUntil(until), dryRun: true, limit });
-  const count = `${next === null || done.length < mostCounted ? "" : "At least "}${tasksText(done.length)}`;
-  const question = `${count} will be ${doneTo[action]}: ${selectionText(options)}. Continue?`;
+  const question = `${tasksText(counts.open)} will be ${doneTo[action]}: ${selectionText(options)}. Continue?`;
   return confirm(io, question, interrupts);
 }
 
-async function doAll(
+/** Starts the job and looks how far it is until it is over. An interrupt ends it. */
+async function follow(
   { io, output }: Context,
-  { action, options, until }: ManyTasks,
   selection: TaskSelection,
-  { acts, interrupts }: AdminSession,
-): Promise<BulkResult & { readonly failure?: Error }> {
-  const { limit = Infinity, dryRun = false } = options;
-  const [done, created]: [string[], string[]] = [[], []];
-  const refused: BulkResult["refused"][number][] = [];
+  job: BulkJobShown,
+  { acts, admin, interrupts }: AdminSession,
+): Promise<{ readonly shown: BulkJobShown; readonly failure?: Error }> {
   using progress = new Progress(io.stderr, !output.json);
   const operator = acts();
-  let next: string | null = null;
-  do {
-    const most = Math.min(atOnce, limit - done.length - refused.length);
-    const how: BulkOptions = {
-      dryRun,
-      limit: most,
-      ...extendUntil(until),
-      ...(next !== null && { after: next }),
-    };
-    let part: BulkResult;
+  let shown = job;
+  let failure: Error | undefined;
+  const act = async (): Promise<void> => {
+    await operator.bulk(job.action, selection, { job: job.job });
+  };
+  const acted = act().catch((error: unknown) => void (failure = failureOf(error)));
+  for (let isActing = true; failure === undefined && (isActing || shown.endedAt === null);) {
+    const rest = setTimeout(lookEveryMs, undefined, { signal: interrupts.signal }).catch(() => undefined);
+    isActing = await Promise.race([acted.then(() => false), rest.then(() => true)]);
+    if (!isActing && failure === undefined) await rest;
     try {
-      part = await operator.bulk(action, selection, how);
+      if (interrupts.signal.aborted) return { shown: await operator.cancelBulk(job.job) };
+      shown = await admin.bulkJob(job.job);
     } catch (error) {
-      // Still report what was done before.
-      if (next === null) throw error;
-      return { done, created, refused, next, failure: failureOf(error) };
+      failure ??= failureOf(error);
     }
-    done.push(...part.done);
-    created.push(...part.created);
-    refused.push(...part.refused);
-    next = part.next;
-    progress.show(
-      `${done.length} ${doneTo[action]}${refused.length > 0 ? `, ${refused.length} refused` : ""}`,
-    );
-  } while (next !== null && done.length + refused.length < limit && !interrupts.signal.aborted);
-  return { done, created, refused, next };
+    const { done, refused, total } = shown.counts;
+    progress.show(`${done} of ${total} ${doneTo[job.action]}${refused > 0 ? `, ${refused} refused` : ""}`);
+  }
+  return { shown, ...(failure && { failure }) };
 }
 
 function failureOf(error: unknown): Error {
@@ -128,6 +132,11 @@ function failureOf(error: unknown): Error {
   return failure instanceof Error ? failure : new Error(String(failure));
 }
 
-function extendUntil(until: number | null | undefined): Pick<BulkOptions, "until"> {
-  return until === undefined ? {} : { until };
+function how({ until, options }: ManyTasks): BulkOptions {
+  const { limit, fromStart } = options;
+  return {
+    ...(until !== undefined && { until }),
+    ...(limit !== undefined && { limit }),
+    ...(fromStart === true && { fromStart }),
+  };
 }
