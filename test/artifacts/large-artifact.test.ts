@@ -31,8 +31,8 @@ class Program {
   readonly #waiting = new Map<keyof Told, (told: Told) => void>();
   grown = 0;
 
-  constructor(script: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.child = fork(fileURLToPath(new URL(script, import.meta.url)), args, {
+  constructor(script: URL, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.child = fork(fileURLToPath(script), args, {
       execArgv: ["--expose-gc"],
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "inherit", "ipc"],
@@ -60,7 +60,7 @@ class Program {
 }
 
 async function start(place: Place, port = "0"): Promise<{ readonly program: Program; readonly url: string }> {
-  const program = new Program("server.ts", [place.at], { PORT: port });
+  const program = new Program(new URL("server.ts", import.meta.url), [place.at], { PORT: port });
   const { url = "" } = await program.told("url");
   return { program, url };
 }
@@ -111,7 +111,7 @@ it.each([
     const uri = await made;
 
     const path = join(folder, "data.bin");
-    const saving = new Program("client.ts", [first.url, small, uri, path]);
+    const saving = new Program(new URL("client.ts", import.meta.url), [first.url, small, uri, path]);
     const end = saving.told("saved");
     await saving.told("half");
     grown.push(second.program.grown);
