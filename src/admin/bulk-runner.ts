@@ -18,6 +18,7 @@ const mostJobs = 100;
 
 export interface RunnerServices extends ActServices {
   readonly after: Clock["after"];
+  readonly every: Clock["every"];
 }
 
 /**
@@ -40,8 +41,9 @@ export class BulkRunner {
   /** From now on, goes on with jobs whose process is gone. */
   start(): void {
     if (this.#isStopped) return;
-    void this.#look().finally(() => {
-      if (!this.#isStopped) this.#cancelLook = this.#services.after(lookEveryMs, () => this.start());
+    let looking = this.#look();
+    this.#cancelLook = this.#services.every(lookEveryMs, () => {
+      looking = looking.then(() => this.#look());
     });
   }
 

@@ -30,6 +30,7 @@ export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
     store,
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
+    every: (ms, run) => clock.every(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: defaultSettings.maxBodyBytes,
   };

@@ -188,6 +188,12 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: "lets it run, or keeps it, until two days from now",
     },
   ],
+  "admin bulk": [
+    {
+      line: "holdfast admin tasks.db bulk 01a200",
+      does: "shows how far an action on many tasks has come",
+    },
+  ],
   "admin pause": [
     { line: "holdfast admin tasks.db pause report", does: "calls are still accepted, but wait" },
   ],

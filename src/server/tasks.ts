@@ -180,6 +180,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     store: runtime.store,
     now: () => runtime.clock.now(),
     after: (ms, run) => runtime.clock.after(ms, run),
+    every: (ms, run) => runtime.clock.every(ms, run),
     randomBytes: (size) => runtime.clock.randomBytes(size),
     maxBodyBytes: runtime.options.maxBodyBytes,
     onChange: () => runtime.lookForWork(),

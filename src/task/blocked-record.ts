@@ -6,7 +6,7 @@ import { pausing, ready } from "./queue.ts";
 import type { TaskRecord } from "./record.ts";
 import { transitions, type TaskEvent } from "./transition.ts";
 
-/** The task, blocked, and tried again at `until`; `unbegun`: as it was before its attempt. */
+/** The task, blocked, and tried again at `until`; `unbegun`: without its attempt. Clients may have seen that it began (S-027). */
 export function blockedUntil(
   task: TaskRecord,
   command: BlockCommands["block" | "orphan"] & { readonly now: number; readonly unbegun?: true },
@@ -20,7 +20,7 @@ export function blockedUntil(
   if (unbegun !== true) return held;
   const attempt = task.attempt - 1;
   const attempts = task.attempts.slice(0, -1);
-  return { ...held, attempt, attempts, ...(attempt === 0 && { startedAt: null, toolVersion: null }) };
+  return { ...held, attempt, attempts, ...(attempt === 0 && { toolVersion: null }) };
 }
 
 /** Commands of an attempt that does not continue its task by them, or that a replay repeats before it comes to what blocks the task. */

@@ -14,6 +14,7 @@ it("rejects where the store fails, and lists no task as refused for that", async
     store: { ...failing, ...(store.admin && { admin: store.admin }) },
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
+    every: (ms, run) => clock.every(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: 1_000_000,
   });

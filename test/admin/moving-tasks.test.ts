@@ -36,6 +36,7 @@ it("lists each task once that ends while its page is read", async () => {
     store: { ...store, admin },
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
+    every: (ms, run) => clock.every(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: 1_000_000,
   });

@@ -13,6 +13,7 @@ export function servicesOf({ store, clock, runtime }: Process): RunnerServices {
     store,
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
+    every: (ms, run) => clock.every(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: runtime.options.maxBodyBytes,
     onChange: () => runtime.lookForWork(),

@@ -89,6 +89,7 @@ it("shows what webhooks have not been told of a task, and why", async () => {
     store: process.store,
     now: () => process.clock.now(),
     after: (ms, run) => process.clock.after(ms, run),
+    every: (ms, run) => process.clock.every(ms, run),
     randomBytes: (size) => process.clock.randomBytes(size),
     maxBodyBytes: 1_000,
   });

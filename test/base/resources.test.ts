@@ -73,9 +73,11 @@ it.each(revisions)(
     expect(resourceTemplates).toMatchObject([
       { name: "city", uriTemplate: "atlas://{country}/{city}", title: "City", description: "One city" },
       { name: "country", uriTemplate: "country://{country}", mimeType: "text/plain" },
-      // Ours, for the logs and outputs of tasks.
+      // Ours, for the logs, outputs and files of tasks.
       { name: "task-log" },
       { name: "task-output" },
+      { name: "task-artifacts" },
+      { name: "task-artifact" },
     ]);
     const { resources } = await client.sdk.listResources();
     expect(resources.map(({ uri }) => uri).toSorted()).toEqual([

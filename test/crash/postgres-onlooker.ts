@@ -103,9 +103,15 @@ export class PostgresOnlooker implements Onlooker {
     const records = await this.#records();
     const isWaiting = ({ openInputs, childInputs, openWaits }: TaskRecord): boolean =>
       openInputs > 0 || childInputs > 0 || openWaits > 0;
+    const ids = new Set(records.map(({ id }) => id));
+    // Called tasks that failed stay below their roots.
+    const isKept = ({ parent, outcomeKind }: TaskRecord): boolean =>
+      parent !== null && ids.has(parent.root) && outcomeKind !== null && outcomeKind !== "result";
+    const called = records.filter(({ parent, generation }) => parent !== null || generation === "child");
+    const kept = called.filter(isKept).length;
     return {
-      children: await this.#count(`select count(*) as n from ${schema}.child`),
-      tasks: records.filter(({ parent, generation }) => parent !== null || generation === "child").length,
+      children: (await this.#count(`select count(*) as n from ${schema}.child`)) - kept,
+      tasks: called.length - kept,
       entries: await this.#count(
         `select count(*) as n from ${schema}.journal where task_id not in (select id from ${schema}.task)`,
       ),

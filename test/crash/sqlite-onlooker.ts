@@ -12,6 +12,10 @@ const conditions: Readonly<Record<Counted, string>> = {
   keyed: "idempotency_key IS NOT NULL",
 };
 
+/** Called tasks that failed stay below their roots. */
+const kept = `SELECT task.id FROM task JOIN child ON child.id = task.id JOIN task AS root ON root.id = child.root
+  WHERE task.outcome_kind <> 'result'`;
+
 /** Looks into a file. */
 export class SqliteOnlooker implements Onlooker {
   readonly #path: string;
@@ -89,8 +93,11 @@ export class SqliteOnlooker implements Onlooker {
 
   async leftovers(): Promise<Leftovers> {
     return this.#read((db) => ({
-      children: countOf(db, "SELECT count(*) AS n FROM child"),
-      tasks: countOf(db, "SELECT count(*) AS n FROM task WHERE parent IS NOT NULL OR generation = 'child'"),
+      children: countOf(db, `SELECT count(*) AS n FROM child WHERE id NOT IN (${kept})`),
+      tasks: countOf(
+        db,
+        `SELECT count(*) AS n FROM task WHERE (parent IS NOT NULL OR generation = 'child') AND id NOT IN (${kept})`,
+      ),
       entries: countOf(db, "SELECT count(*) AS n FROM journal WHERE task_id NOT IN (SELECT id FROM task)"),
       unfinished: countOf(db, "SELECT sum(unfinished) AS n FROM usage"),
       waits: countOf(

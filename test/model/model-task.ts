@@ -131,7 +131,7 @@ function ownEffect(old: ModelTask, command: ChangeCommand, by: string): Effect |
       const { attempt, attempts } = task;
       const before = { attempt: attempt - 1, attempts: attempts.slice(0, -1) };
       // Nothing of the handler has run.
-      const first = attempt === 1 ? { startedAt: null, toolVersion: null } : {};
+      const first = attempt === 1 ? { toolVersion: null } : {};
       return {
         task: { ...stuck(task, command), owner: null, ...(command.unbegun && { ...before, ...first }) },
       };

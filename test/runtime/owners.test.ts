@@ -213,7 +213,7 @@ describe("processes on one store", () => {
     expect((await serving.ended(id)).task.state).toBe("cancelled");
   });
 
-  it("leave a task to the one that has its tool, and fail it where none has", async () => {
+  it("leave a task to the one that has its tool, and block it where none has", async () => {
     const host = new Host();
     const { process: older } = await host.start(named("older"));
     const tools = { fresh: { config: resume, handler: (() => new Promise(() => undefined)) as Handler } };
@@ -225,7 +225,7 @@ describe("processes on one store", () => {
     await host.clock.advance(second);
     expect((await older.get(id)).task.state).toBe("queued");
     await host.clock.advance(200 * second);
-    expect((await older.ended(id)).outcome).toMatchObject({ kind: "error" });
+    expect((await older.get(id)).task).toMatchObject({ state: "queued", blocked: { reason: "tool" } });
   });
 
   it("tell a handler of a cancel that ends its task at once, after its process has died", async () => {
@@ -267,9 +267,9 @@ it("a tool that was there for a while is missing anew from then on", async () =>
   next.crash();
   await host.clock.advance(second);
   await host.clock.advance(20 * second); // so it was at the next one
-  expect((await other.get(id)).task.state).toBe("queued");
+  expect((await other.get(id)).task).not.toHaveProperty("blocked");
   await host.clock.advance(120 * second);
-  expect((await other.ended(id)).outcome).toMatchObject({ kind: "error" });
+  expect((await other.get(id)).task).toMatchObject({ state: "queued", blocked: { reason: "tool" } });
 });
 
 it("a process that stops leaves calls which it still takes to others", async () => {

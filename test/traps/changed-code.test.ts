@@ -55,17 +55,18 @@ it("lets a task end whose steps were put in another order, or taken out", async 
   expect(runs.toSorted()).toEqual(["a", "b", "c", "d"]);
 });
 
-it("fails a task whose key has become another thing, and says which", async () => {
-  const first = await Process.started({
-    tools: { waits: (_, task) => task.step("pause", () => undefined).then(() => never) },
-  });
+it("blocks a task whose key has become another thing, says which, and goes on after a rollback", async () => {
+  const gate = Promise.withResolvers<ReturnType<typeof text>>();
+  const waits: Handler = (_, task) => task.step("pause", () => undefined).then(() => gate.promise);
+  const first = await Process.started({ tools: { waits } });
   const id = await first.callId("waits");
   await first.journalHas(id, "pause");
   const second = await first.crash({
     tools: { waits: (_, task) => task.sleep("pause", 1_000).then(() => text("slept")) },
   });
-  expect(bodyOf(await second.ended(id))).toMatchObject({
-    code: -32603,
-    message: expect.stringContaining('step under the key "pause"'),
-  });
+  const { task } = await second.until(id, ({ task: { blocked } }) => blocked !== undefined);
+  expect(task.blocked).toMatchObject({ key: "pause", was: "a step", is: "a sleep" });
+  const third = await second.crash({ tools: { waits } });
+  gate.resolve(text("rolled back"));
+  expect(bodyOf(await third.ended(id))).toEqual(text("rolled back"));
 });

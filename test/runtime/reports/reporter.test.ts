@@ -72,6 +72,7 @@ async function reporting(
     store,
     now,
     after: (ms, run) => clock.after(ms, run),
+    every: (ms, run) => clock.every(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: 1_000_000,
     onChange: () => undefined,

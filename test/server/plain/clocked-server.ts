@@ -43,6 +43,7 @@ export async function clockedServer(
     store: runtime.store,
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
+    every: (ms, run) => clock.every(ms, run),
     randomBytes: (size) => clock.randomBytes(size),
     maxBodyBytes: runtime.options.maxBodyBytes,
     onChange: () => runtime.lookForWork(),

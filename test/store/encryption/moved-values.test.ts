@@ -144,44 +144,52 @@ function put(db: DatabaseSync, { table, column, key }: Found, value: string): vo
 const isOf = (name: string, { key }: Found): boolean =>
   Object.values(key).some((part) => typeof part === "string" && part.endsWith(name));
 
-test("a value that is moved to any other row, column, task or store cannot be read there, and all else can", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-moved-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const { store, path } = await openedIn(folder, "one");
-  const { store: other, path: otherPath } = await openedIn(folder, "two");
-  for (const name of ["ann", "bob"]) await live(store, name);
-  await live(other, "bob");
-  const db = new DatabaseSync(path, { timeout: 20_000 });
-  const otherDb = new DatabaseSync(otherPath, { timeout: 20_000 });
-  onTestFinished(() => [db, otherDb].forEach((each) => each.close()));
-  const before = { ann: await readAll(store, "ann"), bob: await readAll(store, "bob") };
-  expect(JSON.stringify(before.bob).match(/of bob/g)?.length).toBeGreaterThan(15);
+test(
+  "a value that is moved to any other row, column, task or store cannot be read there, and all else can",
+  {
+    timeout: 180_000,
+  },
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-moved-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { store, path } = await openedIn(folder, "one");
+    const { store: other, path: otherPath } = await openedIn(folder, "two");
+    for (const name of ["ann", "bob"]) await live(store, name);
+    await live(other, "bob");
+    const db = new DatabaseSync(path, { timeout: 20_000 });
+    const otherDb = new DatabaseSync(otherPath, { timeout: 20_000 });
+    onTestFinished(() => [db, otherDb].forEach((each) => each.close()));
+    const before = { ann: await readAll(store, "ann"), bob: await readAll(store, "bob") };
+    expect(JSON.stringify(before.bob).match(/of bob/g)?.length).toBeGreaterThan(15);
 
-  const here = sealedIn(db).filter(({ table }) => table !== "secret");
-  const targets = here.filter((found) => isOf("bob", found) || isOf("bob-ended", found));
-  expect(new Set(targets.map(({ table }) => table))).toEqual(
-    new Set(["task", "request", "journal", "line", "session", "outcome"]),
-  );
-  const sources = [...here, ...sealedIn(otherDb)];
-  for (const target of targets) {
-    for (const { sealed } of sources) {
-      if (sealed === target.sealed) continue;
-      put(db, target, target.whole.replace(target.sealed, sealed));
-      const bob = await readAll(store, "bob");
-      expect([target, bob]).not.toEqual([target, before.bob]);
-      const changed = bob.filter((read, index) => JSON.stringify(read) !== JSON.stringify(before.bob[index]));
-      // A session that cannot be read counts as none.
-      expect([
-        target,
-        sealed,
-        changed.filter((read) => read !== undefined && read !== "task_unreadable"),
-      ]).toEqual([target, sealed, []]);
-      put(db, target, target.whole);
+    const here = sealedIn(db).filter(({ table }) => table !== "secret");
+    const targets = here.filter((found) => isOf("bob", found) || isOf("bob-ended", found));
+    expect(new Set(targets.map(({ table }) => table))).toEqual(
+      new Set(["task", "request", "journal", "line", "session", "outcome"]),
+    );
+    const sources = [...here, ...sealedIn(otherDb)];
+    for (const target of targets) {
+      for (const { sealed } of sources) {
+        if (sealed === target.sealed) continue;
+        put(db, target, target.whole.replace(target.sealed, sealed));
+        const bob = await readAll(store, "bob");
+        expect([target, bob]).not.toEqual([target, before.bob]);
+        const changed = bob.filter(
+          (read, index) => JSON.stringify(read) !== JSON.stringify(before.bob[index]),
+        );
+        // A session that cannot be read counts as none.
+        expect([
+          target,
+          sealed,
+          changed.filter((read) => read !== undefined && read !== "task_unreadable"),
+        ]).toEqual([target, sealed, []]);
+        put(db, target, target.whole);
+      }
+      expect(await readAll(store, "ann")).toEqual(before.ann);
     }
-    expect(await readAll(store, "ann")).toEqual(before.ann);
-  }
-  expect(await readAll(store, "bob")).toEqual(before.bob);
-});
+    expect(await readAll(store, "bob")).toEqual(before.bob);
+  },
+);
 
 async function oneStore() {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-moved-"));
