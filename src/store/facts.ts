@@ -191,7 +191,13 @@ export function factsFor(command: TaskCommand): FactsQuery {
       const keys = journalKeysOf(command);
       return {
         task: {
-          ...{ id: command.id, keys, served, callers, holder, parents, children },
+          id: command.id,
+          keys,
+          served,
+          callers,
+          holder,
+          parents,
+          children,
           ...(command.type === "delete" && { below: true }),
           ...eventOf(command),
         },

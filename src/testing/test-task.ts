@@ -272,7 +272,10 @@ function waitOf(
       return `waits for the call ${name} of tool "${request}"`;
     case "sleep":
       return `sleeps (${name})${after(deadlineAt, now)}`;
+    case "artifact":
+      return `stores the file ${name}`;
     case "step":
+      if (error === null) return `runs ${name}`;
       return `tries step ${name} again, which failed${tries === 1 ? "" : ` ${tries} times`} (${messageOf(error)})${after(deadlineAt, now)}`;
   }
 }

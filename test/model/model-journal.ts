@@ -116,8 +116,8 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
       return writeStep(failed, said(task, own.length, command.rest));
     }
     case "begin_step": {
-      const { key, value, begunAt = null, goesOn } = command;
-      const crashes = goesOn === true ? 0 : task.crashes;
+      const { key, value, begunAt = null } = command;
+      const crashes = command.goesOn === true ? 0 : task.crashes;
       return writeStep({ key, kind: "step", value, begunAt }, { ...works, crashes });
     }
     case "sleep":

@@ -223,7 +223,7 @@ describe("a call that cannot be made", () => {
 
   it.each([undefined, 7, {}, null])("needs a tool, and not %j", async (tool) => {
     const root: Handler = async (_, task) =>
-      text(await task.call("it", tool as unknown as string).then(() => "done", String));
+      text(await task.call("it", tool as string).then(() => "done", String));
     const process = await Process.started({ tools: { root } });
     const said = "TypeError: To call a tool, pass what tasks.tool() returned, or the tool's name.";
     expect(bodyOf(await process.ended(await process.callId("root")))).toEqual(text(said));

@@ -1,8 +1,7 @@
-import type { Tasks } from "holdfast";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { PlainData } from "../../src/index.ts";
+import type { PlainData, Tasks } from "../../src/index.ts";
 import { anonymous, bodyOf, nobody, Process, text } from "./harness.ts";
 
 const bob = { ...nobody, principal: "bob" };
@@ -141,8 +140,8 @@ describe("how a task ends", () => {
     // @ts-expect-error -- nor content that is none
     tool("content", {}, () => ({ content: "text" }));
     const kinds: unknown[] = [];
-    for (const tool of ["right", "result", "wrong", "nothing", "error", "content"])
-      kinds.push((await process.ended(await process.callId(tool))).outcome?.kind);
+    for (const name of ["right", "result", "wrong", "nothing", "error", "content"])
+      kinds.push((await process.ended(await process.callId(name))).outcome?.kind);
     expect(kinds).toEqual(["result", "result", "error_result", "error", "error", "error"]);
   });
 
