@@ -43,7 +43,7 @@ describe("a server of Holdfast", { timeout: 60_000 }, () => {
     expect(document).toMatchObject({
       server: { name: "everything" },
       resources: [{ uri: "test://static-text", mimeType: "text/plain" }, { uri: "test://static-binary" }],
-      resourceTemplates: [{ uriTemplate: "test://template/{id}/data" }, {}, {}],
+      resourceTemplates: [{ uriTemplate: "test://template/{id}/data" }, {}, {}, {}, {}],
     });
   });
 

@@ -148,7 +148,7 @@ describe.each(kinds)("beside a server on %s", (kind) => {
   });
 
   it("acts on all tasks that are selected, once it was said which", async () => {
-    const { place, runtime, failed } = await served(kind);
+    const { place, runtime } = await served(kind);
     for (let n = 0; n < 3; n++) await call(runtime, "load", { from: n });
     await expect
       .poll(async () => (await admin(place, "list", "--state", "failed")).split("\n").length)
@@ -159,13 +159,13 @@ describe.each(kinds)("beside a server on %s", (kind) => {
     await expect
       .poll(async () => (await admin(place, "list", "--state", "failed")).split("\n").length)
       .toBe(7);
-    expect(await admin(place, "extend", "never", ...all)).toBe("6 tasks were extended\n");
+    // Those that were run again are left out.
+    expect(await admin(place, "extend", "never", ...all)).toBe("4 tasks were extended\n");
     expect(await adminJson(place, "delete", ...all)).toMatchObject({
       action: "delete",
       dryRun: false,
-      done: expect.arrayContaining([failed]) as string[],
+      counts: { total: 4, open: 0, done: 4, refused: 0 },
       refused: [],
-      next: null,
     });
     expect(await admin(place, "cancel", "--all", "--yes")).toBe("1 task was cancelled\n");
   });
