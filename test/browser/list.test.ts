@@ -114,9 +114,12 @@ it("says which tasks it could not change, and why", patience, async () => {
   await dialog.getByLabel("Delete").check();
   await dialog.getByRole("button", { name: "Preview" }).click();
   await dialog.getByText("2 tasks would be deleted.").waitFor();
-  await page.route("**/api/bulk", (route) => {
+  await page.route("**/api/bulk/*", async (route) => {
+    const response = await route.fetch();
+    const job = (await response.json()) as object;
     const why = { id: refused, code: "unknown_task", message: "It was deleted elsewhere." };
-    return route.fulfill({ json: { done: [done], created: [], refused: [why], next: null } });
+    const counts = { total: 2, open: 0, done: 1, refused: 1 };
+    return route.fulfill({ response, json: { ...job, counts, done: [done], refused: [why] } });
   });
   await dialog.getByRole("button", { name: "Delete 2" }).click();
   await dialog.getByText("1 task deleted. 1 task could not be deleted:").waitFor();
