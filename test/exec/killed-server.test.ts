@@ -111,6 +111,7 @@ it(
         timeout: 120_000,
         interval: 200,
       });
+      expect(await peer.get(id)).toMatchObject({ status: "completed" });
       const { result } = (await peer.get(id)) as { result: { content: [{ text: string }] } };
       const begun = await server.noted(name, "begun");
       const noted = [...begun, ...(await server.noted(name, "children"))];

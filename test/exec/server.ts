@@ -11,6 +11,7 @@ const tasks = createTasks({
   store: sqliteStore(database),
   execFolder: `${folder}/exec`,
   rates: { maxLoopDelayMs: null }, // the machine may be busy
+  maxCrashes: 1_000, // one that begins again may be killed each time
   crashBackoffMs: 0,
   maxCrashBackoffMs: 0,
 });
