@@ -190,7 +190,7 @@ export class RuntimeLifecycle {
     cancelled.stop();
     timers.close();
     await sweeper.stop();
-    await this.#services.processes.stop();
+    this.#services.processes.stop();
     this.#offWork?.();
     this.#unsubscribe();
     await this.#services.store.close();

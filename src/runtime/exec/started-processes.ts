@@ -36,7 +36,7 @@ export class StartedProcesses {
   /** The folders of those that a handler follows here, or starts. */
   readonly #followed = new Set<string>();
   #cancelTimer: (() => void) | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #isStopped = false;
 
   constructor(setup: StartedProcessesSetup) {
     this.#setup = setup;
@@ -44,15 +44,16 @@ export class StartedProcesses {
   }
 
   start(): void {
-    this.#looking = this.#look();
+    let looking = this.#look();
     this.#cancelTimer = this.#setup.clock.every(lookMs, () => {
-      this.#looking = this.#looking.then(() => this.#look());
+      looking = looking.then(() => this.#look());
     });
   }
 
-  async stop(): Promise<void> {
+  /** Ends the looks. One that is under way asks the store for nothing more. */
+  stop(): void {
+    this.#isStopped = true;
     this.#cancelTimer?.();
-    await this.#looking;
   }
 
   /** A new place for the files of a process. */
@@ -89,7 +90,9 @@ export class StartedProcesses {
     const names = await readdir(this.#root).catch(() => []);
     for (const name of names) {
       const folder = join(this.#root, name);
-      if (!this.#followed.has(folder)) await this.#lookAt(folder).catch(this.#setup.onError);
+      if (this.#isStopped) return;
+      if (!this.#followed.has(folder))
+        await this.#lookAt(folder).catch((error: unknown) => this.#failed(error));
     }
   }
 
@@ -99,6 +102,7 @@ export class StartedProcesses {
     if (note === undefined) return this.#removeOld(folder, unnotedMs);
     const found = await lookFor(note);
     if (found === "elsewhere") return;
+    if (this.#isStopped) return;
     const task = note.taskId === null ? undefined : await store.get(note.taskId);
     const isOver =
       note.taskId === null ? !(await leads(note.server)) : task !== undefined && isTerminal(task.state);
@@ -106,6 +110,10 @@ export class StartedProcesses {
       await endGroup(note, killAfterMs);
       await forget({ folder });
     } else if (found !== "runs" && task === undefined) await this.#removeOld(folder, keptMs);
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#isStopped) this.#setup.onError(error); // otherwise the store was closed
   }
 
   async #removeOld(folder: string, ms: number): Promise<void> {
