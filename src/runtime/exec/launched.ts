@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { HoldfastError } from "../../task/fault.ts";
@@ -88,7 +88,9 @@ export async function launch(command: Command, { folder, taskId, at }: Place): P
   const launched = { pid, startedAt, machine, folder, at };
   const server = { pid: process.pid, startedAt: (await startOf(process.pid)) ?? "", machine };
   const note: FolderNote = { ...launched, taskId, server };
-  await writeFile(join(folder, "process.json"), JSON.stringify(note), { mode: 0o600 });
+  const noteFile = join(folder, "process.json");
+  await writeFile(`${noteFile}.new`, JSON.stringify(note), { mode: 0o600 });
+  await rename(`${noteFile}.new`, noteFile); // a server that dies meanwhile leaves no half of it
   const begin = (): Promise<void> => new Promise((resolve) => go.end("go\n", () => resolve()));
   return { launched, begin, ended };
 }
