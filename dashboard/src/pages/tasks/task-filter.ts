@@ -1,17 +1,9 @@
+import { adminTaskStates, adminWaitReasons } from "../../../../src/admin/task-state.ts";
 import type { TaskSelection, AdminTaskState, AdminWaitReason } from "../../../../src/admin/admin.ts";
 
-export const taskStates: readonly AdminTaskState[] = [
-  "queued",
-  "waiting",
-  "running",
-  "input_required",
-  "blocked",
-  "completed",
-  "failed",
-  "cancelled",
-];
+export const taskStates: readonly AdminTaskState[] = adminTaskStates;
 
-export const reasons: readonly AdminWaitReason[] = ["question", "event", "call", "sleep", "retry", "slot"];
+export const reasons: readonly AdminWaitReason[] = adminWaitReasons;
 
 export const ages = [
   ["15m", "15 minutes", 15 * 60_000],
