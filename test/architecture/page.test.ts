@@ -16,7 +16,12 @@ function takenBy(path: string, text: string): string[] {
     );
 }
 
-const shared = ["src/admin/remote-admin.ts", "src/generation/web-address.ts", "src/task/task-line.ts"];
+const shared = [
+  "src/admin/remote-admin.ts",
+  "src/admin/task-state.ts",
+  "src/generation/web-address.ts",
+  "src/task/task-line.ts",
+];
 
 it("the page takes Preact, its own files, the client of the admin endpoint, and names of the field", () => {
   expect(page.size).toBeGreaterThan(20);
