@@ -6,7 +6,7 @@ import { taskId } from "../task/task-id.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { RetryOptions } from "./admin.ts";
 import { invalid } from "./operation.ts";
-import { refusal, retried, unfinished, unknown } from "./refusals.ts";
+import { notBlocked, refusal, retried, unfinished, unknown } from "./refusals.ts";
 import { keptJournal, rerunOf } from "./rerun.ts";
 
 /** What actions need besides the store. */
@@ -45,6 +45,12 @@ export class TaskActs {
     const now = this.#services.now();
     if (until !== null && until <= now) throw invalid("The new end of a task must be in the future.");
     return this.#changed(id, await this.write({ type: "extend", now, id, until, ...recording({ until }) }));
+  }
+
+  async unblock(id: string, recording: Recording): Promise<TaskRecord> {
+    const result = await this.write({ type: "unblock", now: this.#services.now(), id, ...recording() });
+    if (!result.ok && result.reason === "state") throw notBlocked(id);
+    return this.#changed(id, result);
   }
 
   async delete(id: string, recording: Recording): Promise<void> {
@@ -101,7 +107,7 @@ export class TaskActs {
     return result;
   }
 
-  #changed(id: string, result: CommandResult<"cancel" | "extend">): TaskRecord {
+  #changed(id: string, result: CommandResult<"cancel" | "extend" | "unblock">): TaskRecord {
     if (!result.ok) throw refusal(id, result);
     return result.task;
   }

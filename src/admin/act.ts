@@ -64,6 +64,10 @@ export class Acts implements AdminActs {
     return summaryOf(await this.#tasks.extend(id, until, this.#recording("extend")), null);
   }
 
+  async unblock(id: string): Promise<TaskSummary> {
+    return summaryOf(await this.#tasks.unblock(id, this.#recording("unblock")), null);
+  }
+
   async delete(id: string): Promise<void> {
     await this.#tasks.delete(id, this.#recording("delete"));
   }

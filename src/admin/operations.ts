@@ -253,6 +253,20 @@ class DeclaredActs {
     faults: ["unknown_task"],
   });
 
+  /**
+   * Tries a blocked task again now, in any process that has its tool; it stays blocked if the code still does not fit. Rejects with
+   * `finished` if it is not blocked, or is being tried.
+   */
+  readonly unblock = operation<(id: string) => Promise<TaskSummary>>({
+    method: "POST",
+    path: "/tasks/{id}/unblock",
+    id: "unblockTask",
+    summary: "Try a blocked task again now",
+    takes: { id: text },
+    gives: taskSummary,
+    faults: ["unknown_task", "finished"],
+  });
+
   /** Deletes a finished task and all its stored data. Rejects with `unfinished`. */
   readonly delete = operation<(id: string) => Promise<void>>({
     method: "DELETE",

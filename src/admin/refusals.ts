@@ -19,6 +19,10 @@ export function unfinished(id: string, what: string): HoldfastError {
   return new HoldfastError("unfinished", `Task ${id} has not ended. Only a finished task can be ${what}.`);
 }
 
+export function notBlocked(id: string): HoldfastError {
+  return new HoldfastError("finished", `Task ${id} is not blocked, or is just being tried.`);
+}
+
 /** Running it a second time would repeat what the other task has done since. */
 export function retried(id: string, as = "another task"): HoldfastError {
   return new HoldfastError(

@@ -176,6 +176,12 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: "keeps steps up to upload, and runs the rest again",
     },
   ],
+  "admin unblock": [
+    {
+      line: "holdfast admin tasks.db unblock 01a200",
+      does: "tries it with the code that runs now",
+    },
+  ],
   "admin delete": [
     {
       line: "holdfast admin tasks.db delete --all --state completed --older-than 7d",

@@ -86,7 +86,9 @@ describe.each(kinds)("beside a server on %s", (kind) => {
     expect(await details(place, failed)).toMatchObject({ id: failed, timeline: [{ key: "rows" }] });
     expect(await details(place, asking)).toMatchObject({ questions: [{ key: "ok" }] });
     expect(await admin(place, "show", asking)).toMatch(/^Questions\n {2}ok: Send it\? copies=integer$/m);
-    expect(await admin(place, "counts")).toBe("load\t0\t0\t0\t0\t0\t1\t0\t\nsend\t0\t0\t0\t1\t0\t0\t0\t\n");
+    expect(await admin(place, "counts")).toBe(
+      "load\t0\t0\t0\t0\t0\t0\t1\t0\t\nsend\t0\t0\t0\t1\t0\t0\t0\t0\t\n",
+    );
     expect(await adminJson(place, "failures", "load")).toMatchObject({
       tool: "load",
       failures: [{ message: "no tape", count: 1, taskId: failed }],

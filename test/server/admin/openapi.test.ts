@@ -5,6 +5,7 @@ import { sqliteStore } from "holdfast/sqlite";
 import type { TaskStore } from "holdfast/store";
 import { expect, it } from "vitest";
 import { routes } from "../../../src/admin/endpoint/request.ts";
+import { createQueued } from "../../../src/testing/sample-task.ts";
 import { databasePath, operated, type Asked, type Asking, type Operated } from "./operated.ts";
 
 interface Operation {
@@ -108,6 +109,18 @@ async function bulkJobs({ admin }: Tasks, store: TaskStore) {
   return { job: await selected(), underWay, over: (await ann.bulk("cancel", { tool: "nothing" })).job };
 }
 
+/** A task whose tool nobody has. */
+async function blockedTask(store: TaskStore): Promise<string> {
+  const now = Date.now();
+  const expiry = { from: "terminal", ms: 3_600_000 } as const;
+  const { task, ...rest } = createQueued("blocked", { tool: "lost", expiry });
+  await store.write({ ...rest, task, now });
+  const block = { reason: "tool", problem: "No.", key: null, was: null, is: null, version: null } as const;
+  const until = now + 3_600_000;
+  await store.write({ type: "orphan", now, id: task.id, until, block: { ...block, deploy: null } });
+  return task.id;
+}
+
 const bodies: Readonly<Record<string, object>> = {
   "/tasks/{id}/answer": { answers: { go: { action: "accept", content: {} } } },
   "/tasks/{id}/extend": { until: null },
@@ -141,6 +154,7 @@ it("answers with each status that the document has of a route, in the form that 
     "POST /tasks/{id}/answer": answered,
     "POST /tasks/{id}/retry": failed,
     "POST /tasks/{id}/extend": failed,
+    "POST /tasks/{id}/unblock": await blockedTask(store),
     "DELETE /tasks/{id}": finished,
     "GET /bulk/{id}": job,
     "POST /bulk/{id}/cancel": underWay,
@@ -149,6 +163,7 @@ it("answers with each status that the document has of a route, in the form that 
     "POST /tasks/{id}/cancel": finished,
     "POST /tasks/{id}/answer": finished,
     "POST /tasks/{id}/retry": open,
+    "POST /tasks/{id}/unblock": open,
     "DELETE /tasks/{id}": open,
     "POST /bulk/{id}/cancel": over,
   };

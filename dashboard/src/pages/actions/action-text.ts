@@ -5,6 +5,7 @@ const texts: Readonly<Record<string, string>> = {
   answer: "Answered a task",
   retry: "Ran a task again",
   extend: "Extended a task",
+  unblock: "Tried a blocked task again",
   delete: "Deleted a task",
   pause: "Paused a tool",
   resume: "Resumed a tool",

@@ -89,9 +89,7 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
           <Link to={taskPath(retryOf)}>{retryOf}</Link>
         </Fact>
       )}
-      {task.blocked !== null && (
-        <Fact name="Blocked">{`${task.blocked.problem} ${blockedText(task.blocked)}`}</Fact>
-      )}
+      {task.blocked !== null && <BlockedFacts blocked={task.blocked} />}
       {task.retriedAs !== null && (
         <Fact name="Run again as">
           <Link to={taskPath(task.retriedAs)}>{task.retriedAs}</Link>
@@ -138,8 +136,27 @@ function attemptText({ attempt, failures, crashes }: TaskDetails): string {
   return why.length === 0 ? String(attempt) : `${attempt} (${why.join(", ")})`;
 }
 
+type Blocked = NonNullable<TaskDetails["blocked"]>;
+
+/** Why the code does not fit the task, and in what the two differ. */
+function BlockedFacts({ blocked }: { readonly blocked: Blocked }): JSX.Element {
+  const { problem, key, was, is } = blocked;
+  return (
+    <>
+      <Fact name="Blocked">{`${problem} ${blockedText(blocked)}`}</Fact>
+      {key !== null && (
+        <Fact name="Key">
+          <code>{key}</code>
+        </Fact>
+      )}
+      {was !== null && <Fact name="The task has">{was}</Fact>}
+      {is !== null && <Fact name="The code has">{is}</Fact>}
+    </>
+  );
+}
+
 /** Where and how often the task did not fit the code. */
-function blockedText({ since, tries, version, deploy }: NonNullable<TaskDetails["blocked"]>): string {
+function blockedText({ since, tries, version, deploy }: Blocked): string {
   const code = [
     ...(version === null ? [] : [`version ${version}`]),
     ...(deploy === null ? [] : [`deploy ${deploy}`]),

@@ -2,28 +2,43 @@ import type { Counts, ToolCounts } from "../../../admin/admin.ts";
 import { fittedTable, type Column } from "../../output/fitted-table.ts";
 import { timeText } from "../../output/times.ts";
 
-const countColumns: readonly Column[] = [
-  { title: "TOOL", least: 8 },
-  { title: "QUEUED", least: 6, isNumber: true },
-  { title: "WAITING", least: 7, isNumber: true },
-  { title: "RUNNING", least: 7, isNumber: true },
-  { title: "ASKING", least: 6, isNumber: true },
-  { title: "DONE", least: 6, isNumber: true },
-  { title: "FAILED", least: 6, isNumber: true },
-  { title: "CANCELLED", least: 9, isNumber: true },
-  { title: "PAUSED BY", least: 6 },
+interface CountColumn extends Column {
+  readonly text: (tool: ToolCounts, number: (count: number) => string) => string;
+}
+
+const countColumns: readonly CountColumn[] = [
+  { title: "TOOL", least: 8, text: ({ tool }) => tool },
+  numbers("QUEUED", ({ queued }) => queued),
+  numbers("WAITING", ({ waiting }) => waiting),
+  numbers("RUNNING", ({ running }) => running),
+  numbers("ASKING", ({ inputRequired }) => inputRequired),
+  numbers("BLOCKED", ({ blocked }) => blocked),
+  numbers("DONE", ({ completed }) => completed),
+  numbers("FAILED", ({ failed }) => failed),
+  numbers("CANCELLED", ({ cancelled }) => cancelled),
+  {
+    title: "PAUSED BY",
+    least: 6,
+    text: ({ paused }) => (paused === null ? "" : `${paused.actor} since ${timeText(paused.since)}`),
+  },
 ];
 
-/** One line for each tool. */
+function numbers(title: string, of: (tool: ToolCounts) => number): CountColumn {
+  return {
+    title,
+    least: Math.max(6, title.length),
+    isNumber: true,
+    text: (tool, number) => number(of(tool)),
+  };
+}
+
+/** One line for each tool. People see the column of blocked tasks when there are some; programs have the same columns always. */
 export function countTable({ tools, most }: Counts, cells: number | undefined): string {
   const number = (count: number): string => countText(count, most);
-  const rows = tools.map(({ tool, paused, ...of }) => [
-    tool,
-    ...[of.queued, of.waiting, of.running, of.inputRequired].map(number),
-    ...[of.completed, of.failed, of.cancelled].map(number),
-    paused === null ? "" : `${paused.actor} since ${timeText(paused.since)}`,
-  ]);
-  return fittedTable(countColumns, rows, cells);
+  const hasBlocked = cells === undefined || tools.some(({ blocked }) => blocked > 0);
+  const columns = countColumns.filter(({ title }) => hasBlocked || title !== "BLOCKED");
+  const rows = tools.map((tool) => columns.map(({ text }) => text(tool, number)));
+  return fittedTable(columns, rows, cells);
 }
 
 /** The totals of running, asking and queued tasks. */

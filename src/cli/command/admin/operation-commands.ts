@@ -55,6 +55,7 @@ const readPages: Pages<AdminReads> = {
 };
 
 const actPages: Pages<AdminActs> = {
+  unblock: { text: ({ id }) => `${id} is tried again\n` },
   pause: {
     json: (_, { tool }) => ({ tool, paused: true }),
     text: (_, { tool }) => `paused ${String(tool)}\n`,

@@ -106,6 +106,8 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     ["resumes", wakesAt !== null && timeText(wakesAt)],
     ["cancelled", cancelRequestedAt !== null && `requested at ${timeText(cancelRequestedAt)}`],
     ["blocked", task.blocked !== null && blockedText(task.blocked)],
+    ["  it had", task.blocked !== null && task.blocked.was],
+    ["  has now", task.blocked !== null && task.blocked.is],
     ["attempts", attemptsText(task)],
     ["owner", task.owner],
     ["parent", task.parent],

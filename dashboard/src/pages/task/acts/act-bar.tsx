@@ -14,9 +14,10 @@ interface ActBarProps {
   readonly onActed: () => void;
 }
 
-type Act = "cancel" | "rerun" | "extend" | "delete";
+type Act = "unblock" | "cancel" | "rerun" | "extend" | "delete";
 
 const names: Readonly<Record<Act, string>> = {
+  unblock: "Try again…",
   cancel: "Cancel…",
   rerun: "Run again…",
   extend: "Extend…",
@@ -26,8 +27,7 @@ const names: Readonly<Record<Act, string>> = {
 /** The actions that the task's state allows. */
 export function ActBar({ task, onActed }: ActBarProps): JSX.Element {
   const [act, setAct] = useState<Act>();
-  const isOver = task.finishedAt !== null;
-  const acts: readonly Act[] = isOver ? ["rerun", "extend", "delete"] : ["extend", "cancel"];
+  const acts = actsOn(task);
   const close = (): void => setAct(undefined);
   return (
     <div class="acts" role="group" aria-label="Actions">
@@ -41,6 +41,7 @@ export function ActBar({ task, onActed }: ActBarProps): JSX.Element {
           {names[each]}
         </button>
       ))}
+      {act === "unblock" && <UnblockDialog task={task} onActed={onActed} onClose={close} />}
       {act === "cancel" && <CancelDialog task={task} onActed={onActed} onClose={close} />}
       {act === "rerun" && <RerunDialog task={task} onClose={close} />}
       {act === "extend" && <ExtendDialog task={task} onActed={onActed} onClose={close} />}
@@ -49,11 +50,32 @@ export function ActBar({ task, onActed }: ActBarProps): JSX.Element {
   );
 }
 
-interface CancelDialogProps extends ActBarProps {
+function actsOn({ finishedAt, blocked }: TaskDetails): readonly Act[] {
+  if (finishedAt !== null) return ["rerun", "extend", "delete"];
+  return blocked === null ? ["extend", "cancel"] : ["unblock", "extend", "cancel"];
+}
+
+interface ActDialogProps extends ActBarProps {
   readonly onClose: () => void;
 }
 
-function CancelDialog({ task: { id }, onActed, onClose }: CancelDialogProps): JSX.Element {
+function UnblockDialog({ task: { id }, onActed, onClose }: ActDialogProps): JSX.Element {
+  const { admin, session } = useServices();
+  const act = async (): Promise<void> => {
+    await admin.as(session.actor).unblock(id);
+    notify("Task tried again.");
+    onActed();
+  };
+  return (
+    <ActDialog title="Try this task again?" name="Try it now" act={act} onClose={onClose}>
+      <p>
+        A process that has the tool runs the task now. If the code still does not fit, the task stays blocked.
+      </p>
+    </ActDialog>
+  );
+}
+
+function CancelDialog({ task: { id }, onActed, onClose }: ActDialogProps): JSX.Element {
   const { admin, session } = useServices();
   const act = async (): Promise<void> => {
     await admin.as(session.actor).cancel(id);
