@@ -18,6 +18,7 @@ import type { ServerEvents } from "./events/server-events.ts";
 import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
 import { assertScopesFor, judgeUpdate } from "./questions/open-questions.ts";
+import { observedStore } from "./observed-store.ts";
 import { ownContext } from "./own-context.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import { TaskTraces } from "./telemetry/task-traces.ts";
@@ -48,9 +49,6 @@ import type { Watcher } from "./watchers.ts";
 import { hasScopes } from "../task/scopes.ts";
 import type { Secret } from "../task/secret.ts";
 import type { SecretName } from "./secrets.ts";
-import { eventfulWrite } from "./events/eventful-write.ts";
-import { countedWrite } from "./reports/counted-write.ts";
-import { measuredWrite } from "./telemetry/measured-write.ts";
 
 export interface RuntimeSetup {
   readonly store: TaskStore;
@@ -363,38 +361,4 @@ export async function listVisible(
     before = last.id;
   }
   return tasks;
-}
-
-export interface StoreObservers {
-  readonly commits: Commits;
-  readonly lease: Lease;
-  readonly events?: ServerEvents | undefined;
-  readonly counts?: ProcessCounts | undefined;
-  readonly telemetry?: ServerTelemetry | undefined;
-}
-
-/** The store with writes that are watched, counted and measured, and emit events. */
-export function observedStore(
-  store: TaskStore,
-  { commits, lease, events, counts, telemetry }: StoreObservers,
-): TaskStore {
-  const get: TaskStore["get"] = (id) => store.get(id);
-  const own: TaskStore["write"] = (command) => lease.during(command, commits.watch(store.write(command)));
-  const measured = telemetry === undefined ? own : measuredWrite({ write: own }, telemetry.metrics);
-  const counted = counts === undefined ? measured : countedWrite({ write: measured }, counts);
-  const write = events === undefined ? counted : eventfulWrite({ write: counted, get }, events);
-  // A store has parts of its own choice, and methods that need their own `this`.
-  const bound = new Map<string | symbol, { readonly method: unknown; readonly own: unknown }>();
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === "write") return write;
-      const member: unknown = Reflect.get(target, name);
-      if (typeof member !== "function") return member;
-      const known = bound.get(name);
-      if (known?.own === member) return known.method;
-      const method: unknown = member.bind(target);
-      bound.set(name, { method, own: member });
-      return method;
-    },
-  });
 }

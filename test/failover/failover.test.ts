@@ -97,18 +97,19 @@ test("what a failover to an asynchronous standby lost is gone on every node, and
   const servers = new Servers(pair.wire.url);
   const [one, other] = [await servers.start(), await servers.start()];
   const [undone, runs] = [await one.start("steps-a"), await one.start("whole-b")];
-  await expect.poll(() => servers.begun, patience).toEqual(expect.arrayContaining(["a first", "b"]));
+  const whole = await one.start("whole-d"); // it cannot run twice
+  await expect.poll(() => servers.begun, patience).toEqual(expect.arrayContaining(["a first", "b", "d"]));
   const [row] = await pair.ask("select pg_current_wal_lsn()::text as lsn");
   await pair.until(`select 1 where pg_last_wal_replay_lsn() >= '${String(row?.["lsn"])}'`, pair.standby);
   pair.replication.fallSilent();
-  servers.open("a");
-  expect(await one.ended(undone)).toMatchObject({ status: "completed" });
+  for (const word of ["a", "d"]) servers.open(word);
+  for (const id of [undone, whole]) expect(await one.ended(id)).toMatchObject({ status: "completed" });
   const lost = await one.start("whole-c");
   await expect.poll(() => servers.begun, patience).toContain("c");
   await pair.lose();
   await pair.promote();
   // The node has ended it, and the new server says that the node runs it.
-  await expect.poll(() => stateOf(other, undone), patience).toBe("completed");
+  for (const id of [undone, whole]) await expect.poll(() => stateOf(other, id), patience).toBe("completed");
   for (const client of [one, other]) await expect.poll(() => stateOf(client, lost), patience).toBe(unknown);
   await expect.poll(() => servers.ended, patience).toEqual(["c"]);
   const listener = await Subscription.to(other.url, { taskIds: [runs] });
@@ -120,7 +121,7 @@ test("what a failover to an asynchronous standby lost is gone on every node, and
     `select 1 where not exists (select 1 from holdfast.task where state = 'running')`,
     pair.standby,
   );
-  expect(servers.begun.filter((each) => each === "b")).toHaveLength(1);
+  for (const word of ["b", "d"]) expect(servers.begun.filter((each) => each === word)).toHaveLength(1);
 });
 
 test("a process that stood still for longer than its lease begins no step of a task that others have finished", async () => {

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { OwnerLease, TaskStore } from "../../src/store/store.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../src/task/command.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
@@ -32,8 +34,53 @@ class TestLease implements OwnerLease {
   }
 }
 
-async function started(setup: Setup): Promise<{ readonly process: Process; readonly lease: TestLease }> {
-  const store = new CrashableStore();
+/** A store with a standby, which misses what is written while it lags. */
+class Pair {
+  lags = false;
+  /** As a store does whose connections broke. */
+  tellOfGap = (): void => undefined;
+  #isPromoted = false;
+
+  readonly wrap = (primary: TaskStore): TaskStore => {
+    const standby = memoryStore();
+    const current = (): TaskStore => (this.#isPromoted ? standby : primary);
+    const lags = (): boolean => this.lags;
+    async function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>> {
+      const to = current();
+      const result = await to.write(command);
+      if (to === primary && !lags()) await standby.write(command);
+      return result;
+    }
+    const of = (name: string | symbol): unknown => {
+      const member: unknown = Reflect.get(current(), name);
+      return typeof member === "function" ? member.bind(current()) : member;
+    };
+    const both: Partial<TaskStore> = {
+      write,
+      open: async (owner) => void (await Promise.all([primary.open(owner), standby.open(owner)])),
+      close: async () => void (await Promise.all([primary.close(), standby.close()])),
+      setHandlers: async (handlers) =>
+        void (await Promise.all([primary.setHandlers(handlers), standby.setHandlers(handlers)])),
+      subscribe: (listener) => {
+        this.tellOfGap = () => listener("gap", "others");
+        for (const store of [primary, standby])
+          store.subscribe((...changes) => void (store === current() && listener(...changes)));
+        return () => undefined;
+      },
+    };
+    return new Proxy(primary, { get: (_, name): unknown => Reflect.get(both, name) ?? of(name) });
+  };
+
+  promote(): void {
+    this.#isPromoted = true;
+  }
+}
+
+async function started(
+  setup: Setup,
+  wrap?: (store: TaskStore) => TaskStore,
+): Promise<{ readonly process: Process; readonly lease: TestLease }> {
+  const store = new CrashableStore(wrap);
   const lease = new TestLease(store.store);
   const process = new Process(setup, new FakeClock(), store);
   await process.runtime.start();
@@ -116,4 +163,75 @@ it("a task that the store has under this process, and that nothing here runs, ru
   gate.resolve();
   expect(bodyOf(await process.ended(own))).toEqual(text("1"));
   expect(runs).toEqual([1, 1, 3]);
+});
+
+it("what a failover has undone of a task that has ended is done again by the process that ended it", async () => {
+  const runs: string[] = [];
+  const gates = { steps: Promise.withResolvers<void>(), whole: Promise.withResolvers<void>() };
+  const tool =
+    (name: keyof typeof gates): Handler =>
+    async (_, task) => {
+      runs.push(name);
+      await gates[name].promise;
+      if (name === "steps") await task.step("only", () => undefined);
+      return text(name);
+    };
+  const pair = new Pair();
+  const { process } = await started({ tools: { steps: tool("steps"), whole: tool("whole") } }, pair.wrap);
+  const ids = { steps: await process.callId("steps"), whole: await process.callId("whole") };
+  pair.lags = true;
+  for (const name of ["steps", "whole"] as const) {
+    gates[name].resolve();
+    expect(bodyOf(await process.ended(ids[name]))).toEqual(text(name));
+  }
+  pair.promote();
+  expect((await process.get(ids.whole)).task).toMatchObject({ state: "running", journalled: false });
+  await process.clock.advance(leaseMs);
+  for (const name of ["steps", "whole"] as const)
+    expect(bodyOf(await process.ended(ids[name]))).toEqual(text(name));
+  expect(runs).toEqual(["steps", "whole"]);
+});
+
+it("a task that others may resume stays one, although a failover has undone that, and its end is too large to remember", async () => {
+  const runs: number[] = [];
+  const gate = Promise.withResolvers<void>();
+  const large = text("x".repeat(300_000));
+  const handler: Handler = async (_, task) => {
+    runs.push(task.attempt);
+    await gate.promise;
+    await task.step("only", () => undefined);
+    return large;
+  };
+  const pair = new Pair();
+  const { process } = await started({ tools: { works: handler } }, pair.wrap);
+  const id = await process.callId("works");
+  pair.lags = true;
+  gate.resolve();
+  expect(bodyOf(await process.ended(id))).toEqual(large);
+  pair.promote();
+  await process.clock.advance(leaseMs);
+  expect(bodyOf(await process.ended(id))).toEqual(large);
+  expect(runs).toEqual([1, 2]);
+});
+
+it("a run whose mark a failover has undone marks its task again", async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const handler: Handler = async (_, task) => {
+    await gates[0].promise;
+    await task.step("only", () => undefined);
+    await gates[1].promise;
+    return text("done");
+  };
+  const pair = new Pair();
+  const { process } = await started({ tools: { works: handler } }, pair.wrap);
+  const id = await process.callId("works");
+  pair.lags = true;
+  gates[0].resolve();
+  await process.journalHas(id, "only");
+  pair.promote();
+  expect((await process.get(id)).task).toMatchObject({ journalled: false });
+  pair.tellOfGap();
+  await expect.poll(async () => (await process.get(id)).task.journalled).toBe(true);
+  gates[1].resolve();
+  expect(bodyOf(await process.ended(id))).toEqual(text("done"));
 });

@@ -1,7 +1,10 @@
 import type { TaskStore } from "../../store/store.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
+import { RecentAttempts } from "./recent-attempts.ts";
 
 /** What this process may begin, and which attempts it knows of, in a store where owners have leases. In others it may begin anything. */
 export class Lease {
+  readonly recent = new RecentAttempts();
   readonly #store: Pick<TaskStore, "lease">;
   /** The tokens in commands that have not ended yet, with their number. */
   readonly #tokens = new Map<string, number>();
@@ -27,7 +30,7 @@ export class Lease {
   }
 
   /** Returns the write. Until those that wait for it have gone on, the attempts that it begins or ends are known here. */
-  during<T>(command: Tokens, write: Promise<T>): Promise<T> {
+  during<Result extends CommandResult>(command: TaskCommand, write: Promise<Result>): Promise<Result> {
     const tokens = this.#store.lease === undefined ? [] : tokensOf(command);
     if (tokens.length === 0) return write;
     for (const token of tokens) this.#tokens.set(token, (this.#tokens.get(token) ?? 0) + 1);
@@ -39,7 +42,10 @@ export class Lease {
       }
     };
     const later = (): void => void setImmediate(forget);
-    write.then(later, later);
+    write.then((result) => {
+      this.recent.wrote(command, result);
+      later();
+    }, later);
     return write;
   }
 

@@ -1,6 +1,6 @@
 import type { CommandResult } from "../../task/command.ts";
 import { isPassing } from "../../store/lost-store.ts";
-import type { OwnerLease } from "../../store/store.ts";
+import type { HeldToken, OwnerLease } from "../../store/store.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { toleratedOffsetMs, type StoreClock } from "../clock.ts";
 import { nextTurn } from "../next-turn.ts";
@@ -115,11 +115,11 @@ export class Ownership {
   }
 
   /**
-   * Releases tasks that the store has under this owner and that no attempt here holds: their end, or their loss, was undone by a failover. An
-   * attempt that was known before the read may have ended meanwhile, and one that was not known may have begun.
+   * Takes care of tasks that the store has under this owner and that no attempt here holds: their end, or their loss, was undone by a failover.
+   * An attempt that was known before the read may have ended meanwhile, and one that was not known may have begun.
    */
   async #compare(lease: OwnerLease): Promise<void> {
-    const { store, clock, lease: own } = this.#services;
+    const { lease: own } = this.#services;
     const { attempts } = this.#shared;
     if (attempts === undefined) return;
     for (let after: string | undefined = ""; after !== undefined && !this.#stopped;) {
@@ -127,12 +127,20 @@ export class Ownership {
       const held = await lease.held(after, comparedPage);
       const known = new Set([...attempts.tokens(), ...own.tokens()]);
       const strays = held.filter(({ token }) => !before.has(token) && !known.has(token));
-      await Promise.all(
-        strays.map(({ id, token }) => store.write({ type: "release", now: clock.now(), id, token })),
-      );
+      await Promise.all(strays.map((stray) => this.#redo(stray)));
       if (strays.length > 0) this.#onOthers();
       after = held.length < comparedPage ? undefined : held.at(-1)?.id;
     }
+  }
+
+  /** The task ends as it had ended, if that is known here; otherwise others may run it, again if it could be resumed. */
+  async #redo({ id, token }: HeldToken): Promise<void> {
+    const { store, clock, lease } = this.#services;
+    const { end, isResumable = false } = lease.recent.of(token) ?? {};
+    if (end !== undefined && (await store.write(end)).ok) return;
+    const held = { now: clock.now(), id, token };
+    if (isResumable) await store.write({ type: "mark", ...held });
+    await store.write({ type: "release", ...held });
   }
 
   async #renew(isStart = false): Promise<void> {

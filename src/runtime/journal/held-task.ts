@@ -51,6 +51,8 @@ export class HeldTask implements TaskWriter {
   readonly #attempt: number;
   readonly #isChild: boolean;
   #marked: Promise<unknown> | undefined;
+  /** Whether the store has had it as one that a later attempt can resume. */
+  #wasMarked: boolean;
   /** The newest state of what blocked it. */
   #blocked: TaskRecord["blocked"];
   /** The highest version of the record seen so far. */
@@ -71,6 +73,7 @@ export class HeldTask implements TaskWriter {
     this.journal = new Journal(task, entries, services, life.scheduler, slot, this);
     this.rests = new Rests(this, parks, services.clock, watcher);
     slot.onIdle(() => this.rests.check());
+    this.#wasMarked = task.journalled;
     if (task.journalled) this.#marked = Promise.resolve();
     if (task.cancelRequestedAt !== null) life.requestCancel();
   }
@@ -100,7 +103,9 @@ export class HeldTask implements TaskWriter {
       this.rests.saw(task);
       if (task.cancelRequestedAt !== null) this.#life.requestCancel();
     }
-    if (task?.token !== this.#token) this.#life.fence(this.#fenced(this.#whyFenced(task)));
+    if (task?.token !== this.#token) return this.#life.fence(this.#fenced(this.#whyFenced(task)));
+    if (this.#wasMarked && !task.journalled) this.#markAgain();
+    this.#wasMarked ||= task.journalled;
   }
 
   /**
@@ -125,6 +130,13 @@ export class HeldTask implements TaskWriter {
   mark(): Promise<unknown> {
     this.#marked ??= this.write("mark", {});
     return this.#marked;
+  }
+
+  /** A failover has undone it. */
+  #markAgain(): void {
+    this.#marked = undefined;
+    this.#wasMarked = false;
+    this.mark().catch(() => undefined); // the next write fails in the same way
   }
 
   /**
