@@ -17,7 +17,7 @@ const isFull = mode === "full";
 const writer = await bundledWriter();
 
 /** No test waits for time to pass. The limits only end hanging tests, on slow and busy machines too; full forms try more. */
-const limitMs = mode === "slow" || isFull ? 300_000 : 30_000;
+const limitMs = mode === "slow" || isFull ? 300_000 : 120_000;
 
 const all = ["test/**/*.test.ts"];
 

@@ -60,7 +60,8 @@ export interface Served {
 /** A server on a free port of this machine, closed when the test ends. */
 export async function serve({ tools, server: own, http, options }: Setup): Promise<Served> {
   const { server, tasks, errors } = testServer(tools, { rates: noRateLimits, ...options }, own);
-  const served = await serveHttp(server, { port: 0, ...http });
+  // A busy machine may hold a client up for longer than the default, and it would send on a connection that is being closed.
+  const served = await serveHttp(server, { port: 0, keepAliveTimeoutMs: 60_000, ...http });
   onTestFinished(() => served.close());
   return { http: served, tasks, errors };
 }

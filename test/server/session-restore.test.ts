@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
 import { rest } from "../../src/testing/clocks.ts";
@@ -109,6 +109,7 @@ it("makes few servers at a time when two hundred sessions come back at once", as
   run.kill();
   gated = true;
   const back = Promise.all(peers.map(status));
+  await vi.waitUntil(() => making === 32, { timeout: 20_000 });
   await rest();
   expect(making).toBe(32);
   gate.resolve();

@@ -82,7 +82,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
 
   async cancelled(stage) {
-    await stage.open();
+    await stage.open(undefined, false); // with one stream, the question waits for `tasks/result`
     const taskId = await stage.start("ask");
     const waiting = await stage.begin("tasks/result", { taskId });
     const { id } = await stage.heard("elicitation/create");
