@@ -1,3 +1,4 @@
+import type { ArtifactBlobs } from "../runtime/blobs/artifact-blobs.ts";
 import type { BulkJob, BulkTask } from "../task/bulk.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { HoldfastError, isStoreFault } from "../task/fault.ts";
@@ -17,6 +18,8 @@ const lookEveryMs = 2_000;
 const mostJobs = 100;
 
 export interface RunnerServices extends ActServices {
+  /** Where artifacts are, if not in the store; left out if this process cannot know. */
+  readonly blobs?: ArtifactBlobs | undefined;
   readonly after: Clock["after"];
   readonly every: Clock["every"];
 }

@@ -37,7 +37,7 @@ export function createAdmin(services: RunnerServices, runner = new BulkRunner(se
   };
 }
 
-function readsOf({ store, now, after }: RunnerServices, jobs: BulkActs): AdminReads {
+function readsOf({ store, blobs, now, after }: RunnerServices, jobs: BulkActs): AdminReads {
   const ends = new EndedCounts(mostCounted, now);
   return {
     async list({ limit = 50, after: last = null, ...selection } = {}) {
@@ -56,7 +56,7 @@ function readsOf({ store, now, after }: RunnerServices, jobs: BulkActs): AdminRe
     },
     async artifact(id, name, query = {}) {
       if ((await store.get(id)) === undefined) throw unknown(id);
-      return filePartOf(store, id, name, query);
+      return filePartOf({ store, blobs }, id, name, query);
     },
     counts: async () => countTasks(adminOf(store), ends),
     failures: async (tool, limit = 1_000) => failuresOf(store, adminOf(store), tool, limit),

@@ -65,7 +65,7 @@ export function rerunOf(
 }
 
 /**
- * What the new task keeps of the old one's journal: everything that succeeded, up to the end of `keepUpTo` if that is given. Results for
+ * What the new task keeps of the old one's journal: everything that succeeded but artifacts, whose bytes are the old task's own, up to the end of `keepUpTo` if that is given. Results for
  * other arguments are not kept, unless `keepUpTo` says so; `prepare` then still runs again. Rejects with `invalid_params` if the journal has
  * no such entry, or it did not succeed.
  */
@@ -77,9 +77,13 @@ export async function keptJournal(
   const hasOwn = given !== undefined;
   if (fromStart === true || (hasOwn && keepUpTo === undefined)) return [];
   const entries = await finishedEntries(store, id, (key) => !hasOwn || !isOfPrepare(key));
-  if (keepUpTo === undefined) return entries;
+  if (keepUpTo === undefined) return withoutArtifacts(entries);
   const last = entries.findIndex(({ key }) => key === keepUpTo);
   if (last === -1)
     throw new HoldfastError("invalid_params", `The journal of ${id} has no "${keepUpTo}" that succeeded.`);
-  return entries.slice(0, last + 1);
+  return withoutArtifacts(entries.slice(0, last + 1));
+}
+
+function withoutArtifacts(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+  return entries.filter(({ kind }) => kind !== "artifact");
 }

@@ -1,4 +1,4 @@
-import { artifactNamed, artifactsOf, readArtifact } from "../runtime/artifacts.ts";
+import { artifactNamed, artifactsOf, readArtifact, type ArtifactReads } from "../runtime/artifacts.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { Artifact } from "../task/artifact.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -15,7 +15,7 @@ export async function filesOf(
 
 /** Rejects with `invalid_params` if the task has no such file. */
 export async function filePartOf(
-  store: TaskStore,
+  { store, blobs }: ArtifactReads & { readonly store: TaskStore },
   id: string,
   name: string,
   { from = 0, bytes = 1024 * 1024 }: FileQuery,
@@ -23,7 +23,7 @@ export async function filePartOf(
   const artifact = await artifactNamed(store, id, name);
   if (artifact === undefined)
     throw new HoldfastError("invalid_params", `Task ${id} has no file ${JSON.stringify(name)}.`);
-  const { data } = await readArtifact(store, id, artifact, from, bytes);
+  const { data } = await readArtifact({ store, blobs }, id, artifact, from, bytes);
   return { ...fileOf(artifact), from, data: data.toString("base64") };
 }
 

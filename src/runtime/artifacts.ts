@@ -3,7 +3,16 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Artifact, StoredArtifact } from "../task/artifact.ts";
 import { HoldfastError } from "../task/fault.ts";
+import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import type { JournalEnd, JournalHead } from "../task/journal.ts";
+
+/** A part that a caller asks for. */
+export interface ArtifactRange {
+  readonly name: string;
+  readonly from: number;
+  /** At most so many bytes, and not more than `maxBodyBytes`; null: all of them. */
+  readonly bytes: number | null;
+}
 
 /** A part of an artifact. */
 export interface ArtifactPart {
@@ -15,10 +24,16 @@ export interface ArtifactPart {
 
 const entriesPerPage = 500;
 
-type Reads = Pick<TaskStore, "journal" | "journalEnds" | "journalEntry" | "pieces">;
+type Journals = Pick<TaskStore, "journal" | "journalEnds" | "journalEntry">;
+
+/** Where the bytes of artifacts are. */
+export interface ArtifactReads {
+  readonly store: Pick<TaskStore, "pieces">;
+  readonly blobs?: ArtifactBlobs | undefined;
+}
 
 /** The artifacts of a task that have ended, in the order of their ends. */
-export async function artifactsOf(store: Reads, id: string): Promise<readonly Artifact[]> {
+export async function artifactsOf(store: Journals, id: string): Promise<readonly Artifact[]> {
   const ended: JournalHead[] = [];
   for (let from: string | null = ""; from !== null;) {
     const page = await store.journal(id, from, entriesPerPage);
@@ -34,7 +49,11 @@ export async function artifactsOf(store: Reads, id: string): Promise<readonly Ar
 }
 
 /** The artifact of this name; undefined if there is none, or it has not ended. */
-export async function artifactNamed(store: Reads, id: string, name: string): Promise<Artifact | undefined> {
+export async function artifactNamed(
+  store: Journals,
+  id: string,
+  name: string,
+): Promise<Artifact | undefined> {
   const entry = await store.journalEntry(id, name);
   return entry?.kind === "artifact" ? artifactIn(entry) : undefined;
 }
@@ -44,9 +63,29 @@ function artifactIn({ key: name, value, doneAt }: JournalHead & JournalEnd): Art
   return { ...(JSON.parse(value) as StoredArtifact), name, at: doneAt };
 }
 
-/** At most so many of its bytes from `from` on; none where it has ended before. Rejects with `task_unreadable`. */
+/** A part of an artifact as a caller asks for it; undefined if the task has none of this name. */
+export async function readRange(
+  { store, blobs }: ArtifactReads & { readonly store: Journals },
+  id: string,
+  { name, from, bytes }: ArtifactRange,
+  maxBodyBytes: number,
+): Promise<ArtifactPart | undefined> {
+  const artifact = await artifactNamed(store, id, name);
+  if (artifact === undefined) return undefined;
+  if (bytes === null && artifact.bytes - from > maxBodyBytes)
+    throw new HoldfastError(
+      "invalid_params",
+      `Artifact ${JSON.stringify(name)} has ${artifact.bytes} bytes, and one read gives at most ${maxBodyBytes}. Read it in parts: add ?from=0&bytes=${maxBodyBytes} to its URI.`,
+    );
+  return readArtifact({ store, blobs }, id, artifact, from, Math.min(bytes ?? maxBodyBytes, maxBodyBytes));
+}
+
+/**
+ * At most so many of its bytes from `from` on; none where it has ended before. Rejects with `task_unreadable`, and with `configuration` if it
+ * is in blobs, and this process has none.
+ */
 export async function readArtifact(
-  store: Reads,
+  reads: ArtifactReads,
   id: string,
   artifact: Artifact,
   from: number,
@@ -57,8 +96,7 @@ export async function readArtifact(
   const data = Buffer.allocUnsafe(end - from);
   for (let at = from; at < end;) {
     const seq = Math.floor(at / pieceBytes);
-    const body = await store.pieces?.read(id, name, seq);
-    const piece = body === undefined ? undefined : Buffer.from(body, "base64");
+    const piece = await pieceOf(reads, id, artifact, seq);
     const whole = Math.min(pieceBytes, bytes - seq * pieceBytes);
     if (piece?.length !== whole)
       throw new HoldfastError(
@@ -68,4 +106,21 @@ export async function readArtifact(
     at += piece.copy(data, at - from, at - seq * pieceBytes, Math.min(whole, end - seq * pieceBytes));
   }
   return { artifact, from, data };
+}
+
+async function pieceOf(
+  { store, blobs }: ArtifactReads,
+  id: string,
+  { name, blob }: Artifact,
+  seq: number,
+): Promise<Buffer | undefined> {
+  if (blob === undefined) {
+    const body = await store.pieces?.read(id, name, seq);
+    return body === undefined ? undefined : Buffer.from(body, "base64");
+  }
+  if (blobs !== undefined) return blobs.get(id, blob, seq);
+  throw new HoldfastError(
+    "configuration",
+    `Artifact ${JSON.stringify(name)} of task ${id} is not in the store, but in the blobs of its server. Read it through that server, or give this one the same blobs: createTasks({ store, blobs }).`,
+  );
 }

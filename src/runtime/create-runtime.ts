@@ -1,4 +1,5 @@
 import type { SessionStore } from "../store/session-store.ts";
+import type { Blobs } from "../store/blobs.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { TaskSnapshot, Origin, TaskRecord } from "../task/record.ts";
 import type { CommandResult } from "../task/command.ts";
@@ -7,7 +8,8 @@ import type { InputAnswer } from "../task/journal.ts";
 import { errorResult, type Outcome } from "../task/outcome.ts";
 import type { Artifact } from "../task/artifact.ts";
 import type { TaskLine } from "../task/task-line.ts";
-import { artifactNamed, artifactsOf, readArtifact, type ArtifactPart } from "./artifacts.ts";
+import { artifactsOf, readRange, type ArtifactPart, type ArtifactRange } from "./artifacts.ts";
+import { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import { shownTask } from "../task/expiry.ts";
 import { StoreClock, systemClock, type Clock } from "./clock.ts";
 import { Commits } from "./commits.ts";
@@ -27,7 +29,6 @@ import type { ProcessCounts } from "./reports/process-counts.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
 import type {
-  ArtifactRange,
   BesideTasks,
   CallEnd,
   CancelledNow,
@@ -58,6 +59,8 @@ export interface RuntimeSetup {
   /** Receives faults that no caller sees. Default: a line on stderr. */
   readonly onError?: (error: unknown) => void;
   readonly onStepRun?: OnStepRun | undefined;
+  /** Where artifacts are kept, if not in the store. */
+  readonly blobs?: Blobs | undefined;
   /** Receives events. */
   readonly events?: ServerEvents | undefined;
   readonly counts?: ProcessCounts | undefined;
@@ -68,7 +71,7 @@ export interface RuntimeSetup {
 /** A runtime on one store; `start` opens it. */
 export function createRuntime(setup: RuntimeSetup): Runtime {
   const onError = errorReporter(setup.onError);
-  const { store, registry, onStepRun, events, counts, telemetry, webhooks } = setup;
+  const { store, registry, onStepRun, events, counts, telemetry, webhooks, blobs } = setup;
   const clock = StoreClock.of(setup.clock ?? systemClock);
   const commits = new Commits(clock);
   const options = runtimeSettings(setup.options ?? {});
@@ -86,6 +89,7 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
     processes: new StartedProcesses({ folder: options.execFolder, store, clock, onError }),
     unreadable: new UnreadableTasks(onError, events),
     onStepRun,
+    blobs: blobs && new ArtifactBlobs(blobs, clock),
     events,
     counts,
     telemetry,
@@ -100,6 +104,7 @@ class LocalRuntime implements Runtime {
   readonly options: RuntimeSettings;
   readonly clock: StoreClock;
   readonly store: TaskStore;
+  readonly blobs: ArtifactBlobs | undefined;
   readonly sessions: SessionStore | undefined;
   readonly telemetry: ServerTelemetry | undefined;
   readonly traces: TaskTraces | undefined;
@@ -112,6 +117,7 @@ class LocalRuntime implements Runtime {
     this.options = services.options;
     this.clock = services.clock;
     this.store = services.store;
+    this.blobs = services.blobs;
     this.sessions = services.store.sessions;
     this.telemetry = services.telemetry;
     this.traces = services.traces;
@@ -217,22 +223,9 @@ class LocalRuntime implements Runtime {
     return artifactsOf(this.#services.store, id);
   }
 
-  async artifact(
-    id: string,
-    requestor: Requestor,
-    { name, from, bytes }: ArtifactRange,
-  ): Promise<ArtifactPart | undefined> {
+  async artifact(id: string, requestor: Requestor, range: ArtifactRange): Promise<ArtifactPart | undefined> {
     await this.#record(id, requestor);
-    const { store } = this.#services;
-    const artifact = await artifactNamed(store, id, name);
-    if (artifact === undefined) return undefined;
-    const { maxBodyBytes } = this.options;
-    if (bytes === null && artifact.bytes - from > maxBodyBytes)
-      throw new HoldfastError(
-        "invalid_params",
-        `Artifact ${JSON.stringify(name)} has ${artifact.bytes} bytes, and one read gives at most ${maxBodyBytes}. Read it in parts: add ?from=0&bytes=${maxBodyBytes} to its URI.`,
-      );
-    return readArtifact(store, id, artifact, from, Math.min(bytes ?? maxBodyBytes, maxBodyBytes));
+    return readRange(this.#services, id, range, this.options.maxBodyBytes);
   }
 
   async answer(id: string, requestor: Requestor, answers: readonly InputAnswer[]): Promise<void> {

@@ -16,6 +16,7 @@ import { Sweeper } from "./dispatch/sweeper.ts";
 import type { Services } from "./services.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { Reporter } from "./reports/reporter.ts";
+import { BlobSweep } from "./blobs/blob-sweep.ts";
 import { Timers } from "./timers.ts";
 import { Retrievals } from "./retrievals.ts";
 import { Secrets } from "./secrets.ts";
@@ -45,6 +46,7 @@ export interface Parts {
   readonly reporter: Reporter;
   readonly retrievals: Retrievals;
   readonly secrets: Secrets;
+  readonly blobSweep: BlobSweep;
 }
 
 /** Makes the parts of one runtime, which share its slots and timers. */
@@ -113,5 +115,6 @@ export function makeParts(services: Services): Parts {
     reporter: new Reporter(services, { slots, attempts, leaked }),
     retrievals: new Retrievals(services),
     secrets,
+    blobSweep: new BlobSweep(services),
   };
 }

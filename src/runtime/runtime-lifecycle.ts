@@ -114,7 +114,9 @@ export class RuntimeLifecycle {
         if (changes === "gap") orphans.onOthers();
       });
       if (this.#late) throw stopping();
-      await this.#services.eventUrls.load(() => secrets.get("event-urls")); // before the first handler runs
+      // Before the first handler runs.
+      await this.#services.eventUrls.load(() => secrets.get("event-urls"));
+      await this.#services.blobs?.open(store);
       await ownership.start();
       await orphans.start();
       if (this.#late) throw stopping();
@@ -127,6 +129,7 @@ export class RuntimeLifecycle {
       this.#unobserve = observeRuntime(this.#services, this.#parts);
       if (!this.#drained) webhooks.start();
       this.#parts.reporter.start();
+      this.#parts.blobSweep.start();
       if (works) this.#services.processes.start();
       for (const work of this.#beside) work.start();
       this.#open = true;
@@ -185,6 +188,7 @@ export class RuntimeLifecycle {
     orphans.stop();
     this.#parts.blocked.stop();
     handlerChanges.stop();
+    this.#parts.blobSweep.stop();
     changed.stop();
     cancellation.stop();
     cancelled.stop();

@@ -4,10 +4,11 @@ import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
 import type { Artifact } from "../task/artifact.ts";
 import type { LineList, TaskLine } from "../task/task-line.ts";
-import type { ArtifactPart } from "./artifacts.ts";
+import type { ArtifactPart, ArtifactRange } from "./artifacts.ts";
 import type { TaskSnapshot, GenerationName, Origin, TaskMethod, TaskRecord } from "../task/record.ts";
 import type { InputAnswer } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
+import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import type { StoreClock } from "./clock.ts";
 import type { RuntimeSettings } from "./options.ts";
 import type { CallExtras } from "./tool/received-request.ts";
@@ -104,14 +105,6 @@ export interface LinesPage {
   readonly limit: number;
 }
 
-/** A part of an artifact of a task. */
-export interface ArtifactRange {
-  readonly name: string;
-  readonly from: number;
-  /** At most so many bytes, and not more than `maxBodyBytes`; null: all of them. */
-  readonly bytes: number | null;
-}
-
 /** A part of a list of tasks. */
 export interface ListPage {
   /** Only tasks whose wire ids are unique in this scope, which is not empty. */
@@ -150,6 +143,8 @@ export interface Runtime {
   readonly store: TaskStore;
   readonly options: RuntimeSettings;
   readonly clock: StoreClock;
+  /** Where artifacts are kept, if not in the store. */
+  readonly blobs: ArtifactBlobs | undefined;
   /** The store's sessions, if it has them. Use them between `start` and `stop`. */
   readonly sessions: SessionStore | undefined;
   /** Undefined if nothing is traced and measured. */

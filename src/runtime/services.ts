@@ -1,4 +1,5 @@
 import type { TaskStore } from "../store/store.ts";
+import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import type { StoreClock } from "./clock.ts";
 import type { Commits } from "./commits.ts";
 import type { StartedProcesses } from "./exec/started-processes.ts";
@@ -35,6 +36,8 @@ export interface Services {
   readonly unreadable: UnreadableTasks;
   readonly eventUrls: EventUrls;
   readonly onStepRun?: OnStepRun | undefined;
+  /** Where artifacts are kept, if not in the store. */
+  readonly blobs?: ArtifactBlobs | undefined;
   /** The webhooks to notify of changes of tasks; usually none. */
   readonly webhooks: readonly Webhook[];
   /** The counts to report to the store; undefined if there are none. */

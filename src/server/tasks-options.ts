@@ -11,11 +11,13 @@ import {
   time,
   value,
 } from "../options/options.ts";
+import { areBlobs } from "../runtime/blobs/artifact-blobs.ts";
 import type { ServerEvent } from "../runtime/events/server-event.ts";
 import { DeclaredRuntimeOptions } from "../runtime/options.ts";
 import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
 import type { PlainPolicy } from "../runtime/tool/tool-options.ts";
 import type { WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
+import type { Blobs } from "../store/blobs.ts";
 import type { TaskStore } from "../store/store.ts";
 import { rateOptions, type RateOptions } from "./rates/rate-options.ts";
 
@@ -41,6 +43,11 @@ export const pollingToolOptions = tableOf<PollingToolOptions>(DeclaredPollingToo
 class DeclaredTasksOptions extends DeclaredRuntimeOptions {
   /** Where tasks are stored: `sqliteStore("tasks.db")`, or `memoryStore()` for tasks that end with the process. */
   readonly store: TaskStore = value('a store, such as sqliteStore("tasks.db")', isObject, { required: true });
+  /**
+   * Where the bytes of artifacts (`task.artifact`) are kept, such as `folderBlobs("files")`, or functions on a bucket. They are encrypted, and their keys
+   * are in the store. All processes on the store need the same. Default: in the store.
+   */
+  readonly blobs?: Blobs = value('blobs, such as folderBlobs("files")', areBlobs);
   /** Called with errors that no caller is told about. Default: prints a line to stderr. */
   readonly onError?: (error: unknown) => void = callback();
   /**

@@ -141,10 +141,11 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     telemetry,
     plain,
     webhooks,
+    blobs,
     ...settings
   } = settingsOf<
     TasksOptions,
-    "ttlMs" | "plain" | "pollingTools" | "rates" | "onError" | "onEvent" | "telemetry" | "webhooks"
+    "ttlMs" | "plain" | "pollingTools" | "rates" | "onError" | "onEvent" | "telemetry" | "webhooks" | "blobs"
   >(tasksOptions, given);
   const { plainDeadlineMs, plainGraceMs, pollingTools = {}, rates = {} } = settings;
   const { legacyErrorCodes, requireTasks, listRequiredTools } = settings;
@@ -173,11 +174,13 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     counts,
     telemetry,
     webhooks,
+    blobs,
     ...testedBy,
     clock,
   });
   const operated: RunnerServices = {
     store: runtime.store,
+    blobs: runtime.blobs,
     now: () => runtime.clock.now(),
     after: (ms, run) => runtime.clock.after(ms, run),
     every: (ms, run) => runtime.clock.every(ms, run),

@@ -15,6 +15,15 @@ export interface StoredArtifact {
   readonly sha256: string;
   /** The size of its pieces. */
   readonly pieceBytes: number;
+  /** Left out if its pieces are in the store. */
+  readonly blob?: StoredBlob;
+}
+
+/** What finds the pieces of an artifact among the blobs of a server, and decrypts them. */
+export interface StoredBlob {
+  readonly id: string;
+  /** In base64. */
+  readonly key: string;
 }
 
 /** An artifact as readers see it. */

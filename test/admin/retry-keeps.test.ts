@@ -134,3 +134,32 @@ it("gives the steps of a called tool the keys that they had in the calling task 
   const keysOf = (step: string): ReadonlySet<string> => new Set(seen.filter((run) => run.startsWith(step)));
   expect([keysOf("charge").size, keysOf("receipt").size]).toEqual([2, 2]);
 });
+
+it("stores the files of a task again, which are its own", async () => {
+  let isBroken = true;
+  let steps = 0;
+  const setup = {
+    tools: {
+      export: (async (_args, task) => {
+        const rows = await task.step("rows", () => `id\n${++steps}\n`);
+        const file = await task.artifact("rows.csv", rows);
+        await task.step("send", () => {
+          if (isBroken) throw new Error("mail template missing");
+        });
+        return { content: [file] };
+      }) satisfies Handler,
+    },
+  };
+  const process = await Process.started(setup);
+  const admin = adminOf(process);
+  const id = await process.callId("export");
+  await process.ended(id);
+  isBroken = false;
+  const again = await admin.as("ann").retry(id, { keepUpTo: "rows.csv" });
+  const snapshot = await process.ended(again.id);
+  expect(bodyOf(snapshot)).toMatchObject({ content: [{ uri: `task://${again.id}/artifact/rows.csv` }] });
+  expect((await admin.show(again.id)).files).toMatchObject([{ name: "rows.csv", bytes: 5 }]);
+  const { data } = await admin.artifact(again.id, "rows.csv");
+  expect(Buffer.from(data, "base64").toString()).toBe("id\n1\n");
+  expect(steps).toBe(1);
+});

@@ -8,6 +8,7 @@ import type { ServerTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
 import type { TaskCaller } from "../../src/runtime/tool/task-context.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
+import type { Blobs } from "../../src/store/blobs.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import type { TaskSnapshot } from "../../src/task/record.ts";
 import { type Outcome, isTerminal } from "../../src/task/outcome.ts";
@@ -27,6 +28,8 @@ export interface Setup {
   /** Whether `events` has what is told; or who else hears of it. */
   readonly onEvent?: true | OnEvent;
   readonly telemetry?: ServerTelemetry;
+  /** Where artifacts are, if not in the store. */
+  readonly blobs?: Blobs;
 }
 
 /** A caller who is not told apart from others. */
@@ -63,6 +66,7 @@ export class Process {
       onError,
       events: hears && new ServerEvents({ listeners: [hears], clock, onError }),
       telemetry: setup.telemetry,
+      blobs: setup.blobs,
       ...(setup.options && { options: setup.options }),
     });
   }

@@ -5,6 +5,7 @@ import { artifactUri, assertArtifactName, type StoredArtifact } from "../../task
 import { HoldfastError, isFault, tooLarge } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
 import type { Clock } from "../clock.ts";
+import type { PieceWriter } from "../journal/piece-writer.ts";
 import type { Run } from "../journal/run.ts";
 import { decodeError, encodeError } from "../stored-values.ts";
 import {
@@ -14,9 +15,6 @@ import {
   type ArtifactSource,
 } from "../tool/artifact-source.ts";
 import { assertOutsideStep } from "./step-try.ts";
-
-/** Small enough that several are in memory at a time, and large enough that each is worth a commit. */
-const pieceBytes = 256 * 1024;
 
 /**
  * Stores what `source` gives as an artifact of the task, piece by piece, and resolves with a link to it; or replays the journal, and then
@@ -43,9 +41,11 @@ export async function storeArtifact(
       return linkTo(run, name, JSON.parse(value) as StoredArtifact);
     });
   }
+  let pieces: PieceWriter;
   try {
     run.countArtifact();
     await run.begin(entry === undefined);
+    pieces = run.pieces(key);
   } catch (error) {
     await discard(source);
     throw error;
@@ -53,7 +53,7 @@ export async function storeArtifact(
   const begunAt = clock.now();
   const end = await run.working(async () => {
     try {
-      const stored = { mimeType, ...(await writePieces(run, key, source)) };
+      const stored = { mimeType, ...(await writePieces(run, key, pieces, source)) };
       await run.recordStep({ key, value: JSON.stringify(stored), error: null, begunAt, artifact: true });
       return { stored };
     } catch (thrown) {
@@ -78,20 +78,20 @@ function linkTo({ wireId }: Run, name: string, { mimeType, bytes }: StoredArtifa
 async function writePieces(
   run: Run,
   key: string,
+  pieces: PieceWriter,
   source: ArtifactSource,
 ): Promise<Omit<StoredArtifact, "mimeType">> {
   const { maxArtifactBytes } = run.limits;
+  const { pieceBytes, blob } = pieces;
   const hash = createHash("sha256");
   const piece = Buffer.allocUnsafe(pieceBytes);
   let filled = 0;
   let bytes = 0;
-  let seq = 0;
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
-    const body = piece.toString("base64", 0, filled);
-    filled = 0;
     await writing;
-    writing = run.writePiece({ key, seq: seq++, body });
+    writing = pieces.write(piece.subarray(0, filled));
+    filled = 0;
     writing.catch(() => undefined); // the next write, or the end, rejects with it
   };
   for await (const chunk of chunksOf(typeof source === "function" ? await source() : source)) {
@@ -111,7 +111,7 @@ async function writePieces(
   }
   await write(); // an empty artifact has one piece too, which replaces those of earlier attempts
   await writing;
-  return { bytes, sha256: hash.digest("hex"), pieceBytes };
+  return { bytes, sha256: hash.digest("hex"), pieceBytes, ...(blob && { blob }) };
 }
 
 async function* chunksOf(data: ArtifactData): AsyncGenerator<unknown> {

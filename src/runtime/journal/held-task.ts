@@ -7,6 +7,7 @@ import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 import type { HeldCommand, HeldCommandName, OpeningCommandName, TaskWriter } from "./held-command.ts";
 import { Journal } from "./journal.ts";
+import { piecesInBlobs, piecesInStore, type PieceWriter } from "./piece-writer.ts";
 import { forEver, type RunLife } from "./run-life.ts";
 import { blockReasonOf, type RunRefusal } from "./replay-match.ts";
 import { Rests } from "./rests.ts";
@@ -183,14 +184,20 @@ export class HeldTask implements TaskWriter {
   }
 
   /** Stores a piece of an artifact. */
-  async writePiece(piece: HeldCommand<"write_piece">): Promise<void> {
+  /** Takes the pieces of an artifact. Throws if the task can have none. */
+  pieces(key: string): PieceWriter {
     if (this.#isChild)
       throw new HoldfastError(
         "invalid_request",
         "A tool that another tool called has no artifacts: its task is deleted when it ends. Return the data, and let the calling tool store it.",
       );
-    if (this.#services.store.pieces === undefined)
+    const { store, blobs } = this.#services;
+    if (store.pieces === undefined)
       throw new HoldfastError("configuration", "The store of this server keeps no artifacts.");
+    return blobs === undefined ? piecesInStore(this, key) : piecesInBlobs(this, key, blobs);
+  }
+
+  async writePiece(piece: HeldCommand<"write_piece">): Promise<void> {
     await this.write("write_piece", piece);
   }
 

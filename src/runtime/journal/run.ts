@@ -15,6 +15,7 @@ import type { HeldCommand } from "./held-command.ts";
 import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
 import { isSame, replayMismatch, type Doing, type Mismatch, type RunRefusal } from "./replay-match.ts";
+import type { PieceWriter } from "./piece-writer.ts";
 import type { LineSource, TaskLines } from "./task-lines.ts";
 import { SlotHolder } from "./slot-holder.ts";
 import { WorkLimit, type WorkLimitSetup } from "./work-limit.ts";
@@ -257,9 +258,9 @@ export class Run {
     );
   }
 
-  /** Stores a piece of an artifact, once `begin` has begun it. Rejects if the task can have none. */
-  writePiece(piece: HeldCommand<"write_piece">): Promise<void> {
-    if (this.#task !== undefined) return this.#task.writePiece(piece);
+  /** Takes the pieces of an artifact, once `begin` has begun it. Throws if the task can have none. */
+  pieces(key: string): PieceWriter {
+    if (this.#task !== undefined) return this.#task.pieces(key);
     throw new HoldfastError(
       "invalid_request",
       'A tool that never runs as a task has no artifacts. Remove task: "forbidden" from it.',

@@ -1,0 +1,44 @@
+import type { StoredBlob } from "../../task/artifact.ts";
+import type { ArtifactBlobs } from "../blobs/artifact-blobs.ts";
+import type { HeldCommand } from "./held-command.ts";
+
+/** Small enough that several are in memory at a time, and large enough that each is worth a commit. */
+const pieceBytes = 256 * 1024;
+
+/** Takes the pieces of an artifact in their order, each once the one before is written. */
+export interface PieceWriter {
+  /** All but the last have so many bytes. */
+  readonly pieceBytes: number;
+  /** Where they are, unless they are in the store. */
+  readonly blob?: StoredBlob;
+  /** Does not need `data` any more once it has returned. */
+  write(data: Buffer): Promise<void>;
+}
+
+/** What a writer needs of the held task. */
+export interface PieceTask {
+  readonly id: string;
+  writePiece(piece: HeldCommand<"write_piece">): Promise<void>;
+  persist<T>(ask: () => Promise<T>): Promise<T>;
+}
+
+export function piecesInStore(task: PieceTask, key: string): PieceWriter {
+  let seq = 0;
+  return { pieceBytes, write: (data) => task.writePiece({ key, seq: seq++, body: data.toString("base64") }) };
+}
+
+/** The store has an empty piece instead, which opens the entry of the artifact. */
+export function piecesInBlobs(task: PieceTask, key: string, blobs: ArtifactBlobs): PieceWriter {
+  const blob = blobs.begin();
+  let seq = 0;
+  return {
+    pieceBytes: blobs.pieceBytes,
+    blob,
+    async write(data) {
+      const place = seq++;
+      const sealed = blobs.seal(blob, place, data);
+      if (place === 0) await task.writePiece({ key, seq: 0, body: "" });
+      await task.persist(() => blobs.put(task.id, blob, place, sealed));
+    },
+  };
+}
