@@ -20,6 +20,14 @@ export type {
 
 // For authors of stores: the port, what its commands do, and what goes through it.
 export type { AdminStore, EndedAs, PausedTool, TaskRange } from "./store/admin-store.ts";
+export type {
+  LimitAnswer,
+  LimitCall,
+  LimitHolder,
+  LimitJoin,
+  LimitPlace,
+  LimitStore,
+} from "./store/limits.ts";
 export type { MessageQueues, NewMessage, PutMessageResult } from "./store/message-queues.ts";
 export type {
   SessionEnd,

@@ -5,6 +5,7 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../task/comman
 import type { Protection } from "./protection.ts";
 import type { AdminStore } from "./admin-store.ts";
 import type { ArtifactPieces } from "./artifact-pieces.ts";
+import type { LimitStore } from "./limits.ts";
 import type { MessageQueues } from "./message-queues.ts";
 import type { NodeReports } from "./node-reports.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/queue.ts";
@@ -201,6 +202,8 @@ export interface TaskStore {
   readonly outbox?: Outbox;
   /** Left out by a store that keeps no reports of its processes: operators then see no activity and no nodes. */
   readonly reports?: NodeReports;
+  /** Left out by a store that counts no limits: a process that declares some then does not start. */
+  readonly limits?: LimitStore;
   /** Left out by a store that keeps no messages for clients: servers on SDK v1 cannot use it. */
   readonly messages?: MessageQueues;
 

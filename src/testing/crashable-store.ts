@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type MemoryDatabase, memoryDatabase, memoryStore } from "../store/sqlite/memory-store.ts";
 import type { AdminStore } from "../store/admin-store.ts";
+import type { LimitStore } from "../store/limits.ts";
 import type { SessionStore } from "../store/session-store.ts";
 import type { StoreChanges, TaskStore } from "../store/store.ts";
 import type { TaskCommand, TaskCommandName, CommandResult } from "../task/command.ts";
@@ -82,6 +83,10 @@ export class CrashableStore {
     logs: {
       read: (...page) => this.#alive(async () => (await this.#inner.logs?.read(...page)) ?? []),
     },
+    limits: {
+      call: (call) => this.#alive(() => this.#limits.call(call)),
+      ofTask: (taskId) => this.#alive(() => this.#limits.ofTask(taskId)),
+    },
     pieces: {
       read: (...piece) => this.#alive(async () => this.#inner.pieces?.read(...piece)),
     },
@@ -125,6 +130,12 @@ export class CrashableStore {
     const { admin } = this.#inner;
     if (admin === undefined) throw new TypeError("The store has no part for operators.");
     return admin;
+  }
+
+  get #limits(): LimitStore {
+    const { limits } = this.#inner;
+    if (limits === undefined) throw new TypeError("The store counts no limits.");
+    return limits;
   }
 
   get #sessions(): SessionStore {

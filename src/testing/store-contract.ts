@@ -15,6 +15,7 @@ import { handlerCases, sharedHandlerCases, lifecycleCases, ownershipCases } from
 import { historyCases, lineCases, reportCases } from "./history-cases.ts";
 import { journalCases } from "./journal-cases.ts";
 import { durableSessionCases, messageCases, sessionCases, sharedSessionCases } from "./session-cases.ts";
+import { limitCases, sharedLimitCases } from "./limit-cases.ts";
 import { reclaimCases } from "./reclaim-cases.ts";
 import { retryCases } from "./retry-cases.ts";
 import { runCase, type StorePlace } from "./store-case.ts";
@@ -71,6 +72,8 @@ const casesOfAll = [
   listCases,
   secretCases,
   lineCases,
+  limitCases,
+  sharedLimitCases,
   artifactCases,
   messageCases,
   sessionCases,

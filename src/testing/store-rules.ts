@@ -5,7 +5,8 @@
  */
 
 /** An optional part of a store. */
-export type StorePart = "admin" | "logs" | "messages" | "outbox" | "pieces" | "reports" | "sessions";
+export type StorePart =
+  "admin" | "limits" | "logs" | "messages" | "outbox" | "pieces" | "reports" | "sessions";
 
 export interface StoreRule {
   readonly of: string;
@@ -82,6 +83,11 @@ export const storeRules = {
   limit: {
     of: "TaskCommands.start.limited",
     says: "`limited`: the task counts toward its handler's limit while it runs.",
+  },
+  limits: {
+    of: "LimitStore.call",
+    says: "Applies all that a process has to do with one limit, and gives permits to whoever waits, in any process.",
+    part: "limits",
   },
   lines: {
     of: "TaskLogs.read",

@@ -1,6 +1,7 @@
 import { AssertionError } from "node:assert";
 import { expect, test } from "vitest";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
+import type { LimitStore } from "../../src/store/limits.ts";
 import type { SessionStore } from "../../src/store/session-store.ts";
 import type { JournalPage, TaskStore } from "../../src/store/store.ts";
 import { type HandlerName, noTurns } from "../../src/task/queue.ts";
@@ -111,6 +112,19 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
     "messages",
   ],
   [
+    "gives everybody a permit",
+    faulty((real) => ({
+      limits: {
+        ofTask: async () => [],
+        call: async ({ joins, ...call }) => ({
+          ...(await limitsOf(real).call({ ...call, joins: [] })),
+          granted: joins,
+        }),
+      },
+    })),
+    "limits",
+  ],
+  [
     "forgets whose turn it is",
     faulty((real) => ({
       write: (command) => real.write(command.type === "claim" ? { ...command, turns: noTurns } : command),
@@ -203,7 +217,7 @@ test.each(faults)("the contract notices a store that %s", async (_, store, area)
   expect(failed).not.toEqual([]);
 });
 
-const parts: readonly StorePart[] = ["admin", "logs", "messages", "outbox", "reports", "sessions"];
+const parts: readonly StorePart[] = ["admin", "limits", "logs", "messages", "outbox", "reports", "sessions"];
 
 test("cases about parts that a store leaves out are skipped, with the reason, and the others pass", async () => {
   const store = (): TaskStore =>
@@ -220,6 +234,7 @@ test("cases about parts that a store leaves out are skipped, with the reason, an
   });
   const areas = {
     admin: "admin",
+    limits: "limits",
     lines: "logs",
     pieces: "pieces",
     messages: "messages",
@@ -278,6 +293,11 @@ test("every case has a name of its own, and durable stores have more of them", (
   for (const each of names) expect(new Set(each).size).toBe(each.length);
   expect(names[0]?.length).toBeGreaterThan(names[1]?.length ?? 0);
 });
+
+function limitsOf({ limits }: TaskStore): LimitStore {
+  if (limits === undefined) throw new Error("The store counts no limits.");
+  return limits;
+}
 
 function sessionsOf({ sessions }: TaskStore, changed: Partial<SessionStore>): SessionStore {
   if (sessions === undefined) throw new Error("The store keeps no sessions.");

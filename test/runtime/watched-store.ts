@@ -47,6 +47,7 @@ export function watchedStore(
     ...(inner.sharesLoad === undefined ? {} : { sharesLoad: inner.sharesLoad }),
     ...(inner.logs === undefined ? {} : { logs: inner.logs }),
     ...(inner.pieces === undefined ? {} : { pieces: inner.pieces }),
+    ...(inner.limits === undefined ? {} : { limits: inner.limits }),
     ...(inner.messages === undefined ? {} : { messages: inner.messages }),
   };
 }

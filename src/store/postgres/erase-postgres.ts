@@ -84,7 +84,20 @@ async function eraseTasks(
   // Tasks made by other tasks are not counted for anyone.
   const below = `SELECT count(*) FROM ${names.child} WHERE id = ANY($1)`;
   const children = firstNumber((await queries.query(below, [stored]))[0]);
-  const { message, line, piece, event, journal, outcome, request, child, action, bulkTask, task } = names;
+  const {
+    message,
+    line,
+    piece,
+    event,
+    journal,
+    outcome,
+    request,
+    child,
+    action,
+    bulkTask,
+    limitPlace,
+    task,
+  } = names;
   const kinds = {
     message,
     line,
@@ -96,6 +109,7 @@ async function eraseTasks(
     child,
     action,
     bulk_task: bulkTask,
+    limit_place: limitPlace,
     task,
   };
   for (const [kind, table] of Object.entries(kinds)) {

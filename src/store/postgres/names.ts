@@ -25,6 +25,8 @@ const tables = [
 export type Names = Readonly<Record<(typeof tables)[number], string>> & {
   readonly bulkJob: string;
   readonly bulkTask: string;
+  readonly limitLine: string;
+  readonly limitPlace: string;
   readonly pausedTool: string;
   readonly sessionNews: string;
   /** The schema itself, and as it is written in statements. */
@@ -52,6 +54,8 @@ export function namesIn(schema: string): Names {
     ...(named as Record<(typeof tables)[number], string>),
     bulkJob: `${quoted}.bulk_job`,
     bulkTask: `${quoted}.bulk_task`,
+    limitLine: `${quoted}.limit_line`,
+    limitPlace: `${quoted}.limit_place`,
     pausedTool: `${quoted}.paused_tool`,
     sessionNews: `${quoted}.session_news`,
     schema,

@@ -8,6 +8,7 @@ import type { AdminStore } from "../admin-store.ts";
 import type { ArtifactPieces } from "../artifact-pieces.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
+import type { LimitStore } from "../limits.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { NodeReports, LivingOwner, NodeReport } from "../node-reports.ts";
 import type { Outbox, WaitingDeliveries } from "../outbox.ts";
@@ -34,6 +35,7 @@ import { namesIn, type Names } from "./names.ts";
 import { openParts, type OpenParts } from "./open-parts.ts";
 import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.ts";
 import { PostgresAdmin } from "./postgres-admin.ts";
+import { PostgresLimits } from "./postgres-limits.ts";
 import { PostgresMessages } from "./postgres-messages.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
 import { columnsOf, idOf, integer, integerOrNull, text } from "../row.ts";
@@ -60,6 +62,7 @@ class PostgresStore implements TaskStore {
   readonly lease: OwnerLease;
   readonly sessions: SessionStore;
   readonly messages: MessageQueues;
+  readonly limits: LimitStore;
   readonly logs: TaskLogs = { read: async (...query) => this.#open().reader.lines(...query) };
   readonly pieces: ArtifactPieces = { read: async (...piece) => this.#open().reader.piece(...piece) };
   readonly admin: AdminStore;
@@ -96,6 +99,11 @@ class PostgresStore implements TaskStore {
     this.outbox = new PostgresOutbox(this.#names, () => this.#open());
     this.reports = new PostgresReports(this.#names, () => this.#open());
     this.messages = new PostgresMessages(this.#names, () => this.#open());
+    this.limits = new PostgresLimits(
+      this.#names,
+      () => this.#open(),
+      (tasks) => this.#parts?.channel.send({ tasks }),
+    );
   }
 
   open(owner: StoreOwner): Promise<void> {

@@ -2,6 +2,7 @@ import type { Indexes } from "./indexes.ts";
 import { postgresTables } from "../tables/ddl.ts";
 import { tables } from "../tables/tables.ts";
 import type { Names } from "./names.ts";
+import { limitSchema } from "./postgres-limits.ts";
 
 /**
  * A change of the schema. Processes of the previous version keep running during and after it. It waits only briefly for locks, and they
@@ -59,7 +60,7 @@ CREATE TABLE ${names.sessionNews} (
   at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE INDEX session_news_at ON ${names.sessionNews} (at);
-`;
+${limitSchema(names)}`;
 }
 
 function schema(names: Names): string {

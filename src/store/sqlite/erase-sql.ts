@@ -1,4 +1,5 @@
 import * as sql from "./sql.ts";
+import { limitStatements } from "./sqlite-limits.ts";
 
 /** The finished tasks of a principal. */
 export const selectEnded = "SELECT id FROM task WHERE principal = ? AND state IN ('settled', 'cancelled')";
@@ -18,6 +19,7 @@ export const deletesOfTask: Readonly<Record<string, string>> = {
   child: sql.deleteChild,
   action: "DELETE FROM action WHERE task_id = ?",
   bulk_task: "DELETE FROM bulk_task WHERE task_id = ?",
+  limit_place: limitStatements.deleteOfTask,
   task: sql.deleteTask,
 };
 

@@ -6,6 +6,7 @@ import type { TaskChange } from "../store.ts";
 import { isLost, StoreLost } from "../lost-store.ts";
 import { KnownRecords } from "./known-records.ts";
 import type { ChangeLog } from "./change-log.ts";
+import { applyLimitHere } from "./sqlite-limits.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
 import { SqliteReportTable } from "./sqlite-reports.ts";
@@ -104,6 +105,10 @@ export class GroupWriter {
         return { result: this.#sessions.apply(command.command), changes: [] };
       case "messages":
         return { result: this.#messages.apply(command.command), changes: [] };
+      case "limits": {
+        const { answer, others } = applyLimitHere(this.#sql, this.#owner, command.call);
+        return { result: answer, changes: others.map((id) => ({ id, version: 0 })) };
+      }
       case "handlers":
         this.#ownerWrites.setHandlers(this.#owner, command.handlers);
         this.#log?.appendGap();

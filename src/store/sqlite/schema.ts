@@ -1,4 +1,5 @@
 import { sqliteTables } from "../tables/ddl.ts";
+import { limitSchema } from "./sqlite-limits.ts";
 import { tables } from "../tables/tables.ts";
 
 /**
@@ -57,4 +58,4 @@ CREATE TABLE change (
  * Every schema change in order, of which the first makes the tables. A database's `user_version` is the number of its migrations. Released
  * ones are never edited: later ones change the schema.
  */
-export const migrations: readonly string[] = [`${sqliteTables(tables)}\n${ownTables}`];
+export const migrations: readonly string[] = [`${sqliteTables(tables)}\n${ownTables}${limitSchema}`];

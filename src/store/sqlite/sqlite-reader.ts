@@ -18,6 +18,7 @@ import { readingCodecOf, type Sealing } from "../cipher.ts";
 import { type ClaimingHandler, compareNames, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
+import type { LimitPlace } from "../limits.ts";
 import type { QueueLength } from "../queue-length.ts";
 import { secretsIn } from "../secrets.ts";
 import type { StoredSession } from "../session-store.ts";
@@ -31,6 +32,7 @@ import { Statements } from "./statements.ts";
 import { columnsOf, idOf, integerOrNull, text, type Row } from "../row.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
 import { SqliteBulk } from "./sqlite-bulk.ts";
+import { limitPlacesOf } from "./sqlite-limits.ts";
 import { SqliteOutbox } from "./sqlite-outbox.ts";
 import { SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteReports } from "./sqlite-reports.ts";
@@ -173,6 +175,10 @@ export class SqliteReader {
     if (this.#sql.codec !== inClear) this.#assertProven(id);
     const row = this.#sql.get(sql.selectPiece, toStored(id), toStored(key), seq);
     return row === undefined ? undefined : pieceBody.read(id, row, this.#sql.codec).body;
+  }
+
+  limitPlaces(taskId: string): readonly LimitPlace[] {
+    return limitPlacesOf(this.#sql, taskId);
   }
 
   list(

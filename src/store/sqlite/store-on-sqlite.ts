@@ -9,6 +9,7 @@ import type { AdminStore } from "../admin-store.ts";
 import type { ArtifactPieces } from "../artifact-pieces.ts";
 import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
+import type { LimitStore } from "../limits.ts";
 import type { MessageQueues } from "../message-queues.ts";
 import type { NodeReports } from "../node-reports.ts";
 import type { Outbox } from "../outbox.ts";
@@ -200,6 +201,11 @@ export class StoreOnSqlite implements TaskStore {
       const command = { type: "take_messages", taskId, limit } as const;
       return (await this.#open().writer.write({ type: "messages", command })).taken;
     },
+  };
+
+  readonly limits: LimitStore = {
+    call: async (call) => this.#open().writer.write({ type: "limits", call }),
+    ofTask: (taskId) => this.#read((reader) => reader.limitPlaces(taskId)),
   };
 
   get(id: string): Promise<TaskRecord | undefined> {

@@ -1,6 +1,7 @@
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { HandlerName } from "../../task/queue.ts";
 import type { FaultCode } from "../../task/fault.ts";
+import type { LimitAnswer, LimitCall } from "../limits.ts";
 import type { MessageCommand, MessageResult } from "../message-command.ts";
 import type { SessionCommand, SessionResult } from "../session-command.ts";
 import type { Sealing } from "../cipher.ts";
@@ -9,6 +10,7 @@ import type { TaskChange } from "../store.ts";
 /** A write to one of the optional parts of the store. */
 export type SessionWrite = { readonly type: "sessions"; readonly command: SessionCommand };
 export type MessageWrite = { readonly type: "messages"; readonly command: MessageCommand };
+export type LimitWrite = { readonly type: "limits"; readonly call: LimitCall };
 
 /** Replaces the owner's handlers. */
 export type HandlersWrite = { readonly type: "handlers"; readonly handlers: readonly HandlerName[] };
@@ -29,9 +31,9 @@ export interface DoneResult {
 }
 
 export type WriterCommand =
-  TaskCommand | SessionWrite | MessageWrite | HandlersWrite | ReportWrite | FileMark;
+  TaskCommand | SessionWrite | MessageWrite | LimitWrite | HandlersWrite | ReportWrite | FileMark;
 
-export type WriterResult = CommandResult | SessionResult | MessageResult | DoneResult;
+export type WriterResult = CommandResult | SessionResult | MessageResult | LimitAnswer | DoneResult;
 
 /** What the main thread sends to the writer's thread. It sends a group only after the answer to the one before. */
 export type WriterRequest =

@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Sealing } from "../cipher.ts";
+import type { LimitAnswer } from "../limits.ts";
 import type { MessageResult } from "../message-command.ts";
 import type { SessionResult } from "../session-command.ts";
 import type { TaskChange } from "../store.ts";
@@ -14,6 +15,7 @@ import type {
   DoneResult,
   FileMark,
   HandlersWrite,
+  LimitWrite,
   MessageWrite,
   ReportWrite,
   SessionWrite,
@@ -89,6 +91,7 @@ export class Writer {
   write(command: TaskCommand): Promise<CommandResult>;
   write(command: SessionWrite): Promise<SessionResult>;
   write(command: MessageWrite): Promise<MessageResult>;
+  write(command: LimitWrite): Promise<LimitAnswer>;
   write(command: HandlersWrite | ReportWrite | FileMark): Promise<DoneResult>;
   write(command: WriterCommand): Promise<WriterResult> {
     return new Promise((resolve, reject) => {

@@ -53,6 +53,8 @@ const parts = ({
   bulkTask,
   delivery,
   report,
+  limitLine,
+  limitPlace,
 }: Names): string[] => {
   const each = `FROM generate_series($1::int, $2::int) AS i, LATERAL (SELECT i * 9 AS n, 'task-' || lpad((i * 9)::text, 9, '0') AS id) AS t`;
   const pair = `FROM generate_series($1::int, $2::int) AS i, generate_series(1, 3) AS k,
@@ -81,6 +83,11 @@ const parts = ({
       SELECT 'hook-' || n % 3, 'created', id, 'tool-3', NULL, 'plain', 1, ${firstTime} + n::bigint * ${apart},
         CASE WHEN n % 10 <> 0 THEN ${firstTime} + n::bigint * ${apart} END, 0, CASE WHEN n % 100 = 0 THEN ${firstTime} END, '503' ${each}`,
     `INSERT INTO ${report} (owner, minute, body) SELECT 'owner-' || n % 3, n, '{}' ${each}`,
+    `INSERT INTO ${limitLine} (name, ticket, paused_until, last_at)
+      SELECT 'limit-' || n, 0, 0, ${firstTime} + n::bigint * ${apart} ${each}`,
+    `INSERT INTO ${limitPlace} (name, task_id, entry, token, owner, turn_of, ticket, phase, since, lives_on)
+      SELECT 'limit-' || n % 1000, id, 's', 't1', 'owner-1', 'p', n, CASE WHEN n % 2 = 0 THEN 'past' ELSE 'waiting' END,
+        ${firstTime} + n::bigint * ${apart}, 0 ${each}`,
     `INSERT INTO ${usage} SELECT 'principal-' || n, 0, 1, 1 ${each}`,
   ];
 };
@@ -110,6 +117,8 @@ export async function putMany(schema: SomeSchema, count: number): Promise<void> 
     bulkTask,
     delivery,
     report,
+    limitLine,
+    limitPlace,
   } = schema.names;
   const filled = [
     task,
@@ -129,6 +138,8 @@ export async function putMany(schema: SomeSchema, count: number): Promise<void> 
     bulkTask,
     delivery,
     report,
+    limitLine,
+    limitPlace,
   ];
   await schema.run(`ANALYZE ${filled.join(", ")}`);
 }

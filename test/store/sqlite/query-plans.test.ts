@@ -6,6 +6,12 @@ import * as bulkSql from "../../../src/store/sqlite/bulk-sql.ts";
 import * as outboxSql from "../../../src/store/sqlite/outbox-sql.ts";
 import * as reportSql from "../../../src/store/sqlite/report-sql.ts";
 import * as sql from "../../../src/store/sqlite/sql.ts";
+import { limitStatements } from "../../../src/store/sqlite/sqlite-limits.ts";
+
+/** Under names of their own among all others. */
+function named(group: string, of: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(of).map(([name, text]) => [`${group}.${name}`, text]));
+}
 
 const statements = new Map<string, string>(
   Object.entries({
@@ -14,12 +20,61 @@ const statements = new Map<string, string>(
     ...bulkSql,
     ...outboxSql,
     ...reportSql,
+    ...named("limit", limitStatements),
     updateTask: sql.updateTask(["state", "version"]),
   }),
 );
 
 /** How each statement finds its rows: by which index, and by how many of its columns. An insert alone finds none. */
 const plans: Readonly<Record<string, readonly string[]>> = {
+  "limit.lock": [],
+  "limit.save": ["limit_line INDEX sqlite_autoindex_limit_line_1 (name=?)"],
+  "limit.end": ["limit_place INDEX limit_place_task (task_id=? AND name=? AND entry=?)"],
+  "limit.leave": ["limit_place INDEX limit_place_task (task_id=? AND name=? AND entry=?)"],
+  "limit.endDead": [
+    "limit_place INDEX limit_place_phase (name=? AND phase=?)",
+    "owner PRIMARY KEY (id=?)",
+    "task PRIMARY KEY (id=?)",
+    "task PRIMARY KEY (id=?)",
+  ],
+  "limit.find": [
+    "limit_place INDEX limit_place_task (task_id=? AND name=? AND entry=?)",
+    "owner PRIMARY KEY (id=?)",
+    "task PRIMARY KEY (id=?)",
+  ],
+  "limit.join": ["limit_place INDEX limit_place_turn (name=? AND turn_of=? AND ticket>?)"],
+  "limit.rejoin": ["limit_place INTEGER PRIMARY KEY (rowid=?)"],
+  "limit.take": ["limit_place INTEGER PRIMARY KEY (rowid=?)"],
+  "limit.grant": ["limit_place INTEGER PRIMARY KEY (rowid=?)"],
+  "limit.putAside": ["limit_place INTEGER PRIMARY KEY (rowid=?)"],
+  "limit.countHeld": ["limit_place INDEX limit_place_phase (name=? AND phase=?)"],
+  "limit.starts": ["limit_place INDEX limit_place_start (name=? AND since>?)"],
+  "limit.waiting": [
+    "limit_place INDEX limit_place_phase (name=? AND phase=?)",
+    "owner PRIMARY KEY (id=?)",
+    "task PRIMARY KEY (id=?)",
+  ],
+  "limit.granted": [
+    "limit_place INDEX limit_place_phase (name=? AND phase=?)",
+    "owner PRIMARY KEY (id=?)",
+    "task PRIMARY KEY (id=?)",
+  ],
+  "limit.countOwn": ["limit_place INDEX limit_place_phase (name=? AND phase=?)"],
+  "limit.deleteEnded": [
+    "limit_place INDEX limit_place_phase (name=? AND phase=?)",
+    "task PRIMARY KEY (id=?)",
+  ],
+  "limit.deletePast": [
+    "limit_place INTEGER PRIMARY KEY (rowid=?)",
+    "limit_place INDEX limit_place_past (since<?)",
+  ],
+  "limit.deleteLines": [
+    "limit_line INDEX sqlite_autoindex_limit_line_1 (name=?)",
+    "limit_line INDEX limit_line_last (last_at<?)",
+    "limit_place INDEX limit_place_phase (name=?)",
+  ],
+  "limit.ofTask": ["limit_place INDEX limit_place_task (task_id=?)"],
+  "limit.deleteOfTask": ["limit_place INDEX limit_place_task (task_id=?)"],
   countSessions: ["SCAN session INDEX session_expiry"],
   countReady: ["task INDEX task_ready (owner=? AND method=? AND tool=?)"],
   countParked: ["task INDEX task_parked (method=? AND tool=? AND run_after>?)"],
@@ -214,6 +269,7 @@ const readsAll = [
   "selectOwnerIds",
   "selectOwners",
   // Up to the number that they are given.
+  "limit.starts",
   "countAll",
   "countEnded",
   "countOpen",
