@@ -24,7 +24,7 @@ export type {
 } from "./admin/admin.ts";
 export type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./admin/timeline-shapes.ts";
 export type { BulkAction, BulkOptions, BulkResult } from "./admin/bulk-job.ts";
-export type { Activity, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
+export type { Activity, DrainOptions, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
 export type { PollingToolOptions, TasksOptions } from "./server/tasks-options.ts";
 export type {
   EventInput,

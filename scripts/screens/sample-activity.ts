@@ -53,6 +53,7 @@ export function sampleNodes(now: number, owner: string | null): readonly NodeSum
   const node = (host: string, pid: number, changed: Partial<NodeSummary>): NodeSummary => ({
     id: `5f0c27d4-${pid}-4e0a-9d57-1b7f6a90c2${pid % 100}`,
     alive: true,
+    draining: null,
     host,
     pid,
     version: "0.1.0",

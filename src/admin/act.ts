@@ -3,11 +3,13 @@ import type { ActionBy } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { isSealed } from "../task/stored-text.ts";
 import { TaskActs, type ActServices, type Recording } from "./act-on-task.ts";
+import type { DrainOptions, NodeSummary } from "./activity.ts";
 import type { RetryOptions, TaskSelection, TaskSummary } from "./admin.ts";
 import type { BulkAction, BulkJobShown, BulkOptions, BulkResult } from "./bulk-job.ts";
 import type { BulkActs } from "./bulk.ts";
 import { invalid } from "./operation.ts";
 import type { AdminActs } from "./operations.ts";
+import { livingNode } from "./nodes.ts";
 import { encrypted, unknown } from "./refusals.ts";
 import { summaryOf } from "./summary.ts";
 
@@ -79,6 +81,15 @@ export class Acts implements AdminActs {
 
   async resume(tool: string): Promise<void> {
     await this.#tasks.write({ type: "resume_tool", tool, ...this.#by("resume") });
+  }
+
+  async drain(node: string, { withinMs = 30_000, undo = false }: DrainOptions = {}): Promise<NodeSummary> {
+    const { store, now } = this.#services;
+    await livingNode(store.reports, now(), node);
+    const until = undo ? null : now() + withinMs;
+    const by = this.#by("drain", { node, ...(undo ? { undo } : { withinMs }) });
+    await this.#tasks.write({ type: "drain_owner", owner: node, until, ...by });
+    return livingNode(store.reports, now(), node);
   }
 
   async resend(webhook: string): Promise<{ readonly resent: number }> {

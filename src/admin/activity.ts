@@ -1,11 +1,14 @@
 import * as z from "zod/mini";
 import {
   byMinute,
+  described,
   flag,
   list,
   member,
+  membersOf,
   number,
   numberOrNull,
+  optional,
   shown,
   text,
   textOrNull,
@@ -92,9 +95,28 @@ class DeclaredNodeSummary {
   /** Event loop delay, in milliseconds. */
   readonly loopDelay = member(z.nullable(z.object({ p50: number, p99: number, max: number })));
   readonly memoryBytes = member(wholeOrNull);
+  /** Whether it takes nothing new: until when its steps may go on, and what it still has in memory; null until it has said so. */
+  readonly draining = member(z.nullable(z.object({ until: time, left: wholeOrNull })));
 }
 
 /** A process that has the store open, or had it until recently. Values that it has not reported are null. */
 export interface NodeSummary extends DeclaredNodeSummary {}
+
+class DeclaredDrainOptions {
+  /** How long running steps may go on, from 0 ms to a day. Default 30 seconds. What still runs then is handed over as when a server stops. */
+  readonly withinMs? = optional(
+    described(
+      z.int().check(z.gte(0), z.lte(86_400_000), z.meta({ default: 30_000 })),
+      "How long running steps may go on (ms).",
+    ),
+  );
+  /** Take work again. Default false. */
+  readonly undo? = optional(described(flag, "Take work again."));
+}
+
+/** How a process is drained. */
+export interface DrainOptions extends DeclaredDrainOptions {}
+
+export const drainOptions = membersOf<DrainOptions>(DeclaredDrainOptions);
 
 export const nodeSummary = shown<NodeSummary>("NodeSummary", DeclaredNodeSummary);

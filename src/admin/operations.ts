@@ -1,5 +1,12 @@
 import * as z from "zod/mini";
-import { activity, nodeSummary, type Activity, type NodeSummary } from "./activity.ts";
+import {
+  activity,
+  drainOptions,
+  nodeSummary,
+  type Activity,
+  type DrainOptions,
+  type NodeSummary,
+} from "./activity.ts";
 import {
   adminAction,
   counts,
@@ -292,6 +299,21 @@ class DeclaredActs {
     id: "resumeTool",
     summary: "Start a paused tool's tasks again",
     takes: { tool: nonEmpty },
+  });
+
+  /**
+   * A process takes nothing new: others claim what is queued for it, tasks go back to the queue when their handlers wait or reach their next
+   * journalled call, and the rest after `withinMs`. It learns of this within a second; from then on `nodes` shows what it still has, and it can
+   * be stopped when that is nothing. With `undo` it takes work again. Rejects with `invalid_params` if no living process has that id.
+   */
+  readonly drain = operation<(node: string, options?: DrainOptions) => Promise<NodeSummary>>({
+    method: "POST",
+    path: "/nodes/{node}/drain",
+    id: "drainNode",
+    summary: "Let a process take nothing new, and finish or hand over what it has",
+    takes: { node: nonEmpty },
+    options: drainOptions,
+    gives: nodeSummary,
   });
 
   /** Sends the webhook's given-up messages again, within a minute. */

@@ -4,6 +4,7 @@ import type { ActionsOptions } from "./command/admin/actions.ts";
 import type { ManyTasksOptions } from "./command/admin/act-on-many.ts";
 import type { RetryTaskOptions } from "./command/admin/act-on-task.ts";
 import type { AnswerTaskOptions } from "./command/admin/answer-task.ts";
+import type { DrainCommandOptions } from "./command/admin/drain.ts";
 import type { ListTasksOptions } from "./command/admin/list-tasks.ts";
 import type { ShowBulkOptions } from "./command/admin/show-bulk.ts";
 import type { TopOptions } from "./command/admin/top.ts";
@@ -147,6 +148,13 @@ export function addAdminCommands(admin: Command, context: Context, end: (code: E
       );
     });
 
+  acting("drain", "let a process take nothing new, finish or hand over what it has, and say when it is empty")
+    .argument("[node]", "its id, or the start of it; needed if several processes serve the store")
+    .option("--within <time>", "how long running steps may go on (default: 30s)")
+    .option("--undo", "let it take work again")
+    .action(async (place: string, node: string | undefined, options: DrainCommandOptions) =>
+      end(await (await import("./command/admin/drain.ts")).drain(context, { place, node, options })),
+    );
   acting("bulk", "show how far a command with --all is, or stop it")
     .argument("<job>", "the job that --json and actions name")
     .option("--cancel", "stop it; what is done stays done")

@@ -200,6 +200,13 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: "shows how far an action on many tasks has come",
     },
   ],
+  "admin drain": [
+    { line: "holdfast admin tasks.db drain", does: "says when the only server can be stopped" },
+    {
+      line: "holdfast admin tasks.db drain 657cbd55 --within 2m",
+      does: "gives running steps of this process two minutes",
+    },
+  ],
   "admin pause": [
     { line: "holdfast admin tasks.db pause report", does: "calls are still accepted, but wait" },
   ],

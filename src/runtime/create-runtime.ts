@@ -21,6 +21,7 @@ import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./op
 import { makeParts, type Parts } from "./parts.ts";
 import { assertScopesFor, judgeUpdate } from "./questions/open-questions.ts";
 import { observedStore } from "./observed-store.ts";
+import { listVisible } from "./list-visible.ts";
 import { ownContext } from "./own-context.ts";
 import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import { TaskTraces } from "./telemetry/task-traces.ts";
@@ -47,7 +48,6 @@ import type { OnStepRun, Services } from "./services.ts";
 import { UnreadableTasks } from "./unreadable-tasks.ts";
 import { resolveWebhooks, type WebhookOptions } from "./webhooks/webhook-options.ts";
 import type { Watcher } from "./watchers.ts";
-import { hasScopes } from "../task/scopes.ts";
 import type { Secret } from "../task/secret.ts";
 import type { SecretName } from "./secrets.ts";
 
@@ -140,6 +140,10 @@ class LocalRuntime implements Runtime {
 
   stop(withinMs = this.options.stopDeadlineMs): Promise<void> {
     return this.#lifecycle.stop(withinMs);
+  }
+
+  get isDrained(): boolean {
+    return this.#parts.drain.state !== undefined;
   }
 
   ready(withinMs: number): Promise<boolean> {
@@ -334,24 +338,4 @@ class LocalRuntime implements Runtime {
     await this.#lifecycle.running();
     return ownRecord(this.#services, this.#parts.sweeper, id, requestor);
   }
-}
-
-/** A page of a requestor's tasks. Tasks that need more scopes than it has are left out, without making the page shorter. */
-export async function listVisible(
-  { store, clock }: Services,
-  { generation, principal, scopes }: Requestor,
-  { scope, after, limit }: ListPage,
-): Promise<readonly TaskRecord[]> {
-  const owner = { generation, principal, ...(scope === undefined ? {} : { scope }) };
-  const now = clock.now();
-  const tasks: TaskRecord[] = [];
-  for (let before = after ?? null; tasks.length < limit;) {
-    const wanted = limit - tasks.length;
-    const page = await store.list(owner, before, wanted, now);
-    tasks.push(...page.filter((task) => hasScopes(task, scopes)));
-    const last = page.at(-1);
-    if (page.length < wanted || last === undefined) break;
-    before = last.id;
-  }
-  return tasks;
 }

@@ -6,6 +6,7 @@ import { BlockedTasks } from "./dispatch/blocked-tasks.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { Creation } from "./dispatch/creation.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
+import { Drain } from "./dispatch/drain.ts";
 import { HandlerChanges } from "./dispatch/handler-changes.ts";
 import { NewerTasks } from "./dispatch/newer-tasks.ts";
 import { Orphans } from "./dispatch/orphans.ts";
@@ -33,6 +34,7 @@ export interface Parts {
   readonly attempts: Attempts;
   readonly cancelled: CancelledTasks;
   readonly dispatcher: Dispatcher;
+  readonly drain: Drain;
   readonly cancellation: Cancellation;
   readonly sweeper: Sweeper;
   readonly ownership: Ownership;
@@ -85,6 +87,27 @@ export function makeParts(services: Services): Parts {
     onStored: () => orphans.onOthers(),
   });
   const webhooks = new Webhooks(services);
+  const creation = new Creation({
+    services,
+    slots,
+    leaked,
+    timers,
+    sweeper,
+    attempts,
+    dispatcher,
+    credentials,
+  });
+  const drain = new Drain({
+    services,
+    dispatcher,
+    attempts,
+    creation,
+    webhooks,
+    handlerChanges,
+    blocked,
+    onProgress: () => void reporter.report()?.catch(() => undefined), // which it reports itself
+  });
+  const reporter = new Reporter(services, { slots, attempts, leaked, drain });
   services.clock.onJump(() => {
     timers.look();
     sweeper.look();
@@ -98,10 +121,12 @@ export function makeParts(services: Services): Parts {
     attempts,
     cancelled,
     dispatcher,
+    drain,
     cancellation: new Cancellation(services, sweeper, onReleased),
     sweeper,
     ownership: new Ownership(services, sweeper, () => dispatcher.wake(), {
       paused,
+      drain,
       secrets,
       attempts,
     }),
@@ -109,10 +134,10 @@ export function makeParts(services: Services): Parts {
     blocked,
     handlerChanges,
     paused,
-    creation: new Creation({ services, slots, leaked, timers, sweeper, attempts, dispatcher, credentials }),
+    creation,
     watchers: new Watchers(),
     webhooks,
-    reporter: new Reporter(services, { slots, attempts, leaked }),
+    reporter,
     retrievals: new Retrievals(services),
     secrets,
     blobSweep: new BlobSweep(services),

@@ -12,12 +12,10 @@ export class RuntimeLifecycle {
   readonly #services: Services;
   readonly #parts: Parts;
   #unsubscribe: () => void = () => undefined;
-  #offWork: (() => void) | undefined;
   #unobserve: () => void = () => undefined;
   #started: Promise<void> | undefined;
   readonly #beside: BesideTasks[] = [];
   #open = false;
-  #drained = false;
   #stopped: Promise<void> | undefined;
   /** Whether a stop ended before the start. */
   #late = false;
@@ -44,10 +42,7 @@ export class RuntimeLifecycle {
   }
 
   drain(): void {
-    this.#drained = true; // a start may be under way
-    this.#offWork?.();
-    this.#parts.dispatcher.pause();
-    this.#parts.attempts.drain();
+    this.#parts.drain.stop();
   }
 
   stop(withinMs: number): Promise<void> {
@@ -57,7 +52,8 @@ export class RuntimeLifecycle {
 
   async ready(withinMs: number): Promise<boolean> {
     const { store, clock } = this.#services;
-    const isOpen = this.#open && this.#parts.ownership.held && !this.#drained && this.#stopped === undefined;
+    const isOpen =
+      this.#open && this.#parts.ownership.held && !this.#parts.drain.isOn && this.#stopped === undefined;
     if (!isOpen) return false;
     return inTime(
       () => Promise.all([store.nextSweepAt(clock.now()), this.#assertTakesWrites()]),
@@ -87,6 +83,7 @@ export class RuntimeLifecycle {
     const {
       changed,
       dispatcher,
+      drain,
       watchers,
       ownership,
       orphans,
@@ -120,14 +117,13 @@ export class RuntimeLifecycle {
       await ownership.start();
       await orphans.start();
       if (this.#late) throw stopping();
-      const works = options.roles.includes("work") && !this.#drained;
-      if (works) this.#offWork = store.onWork?.((tasks) => dispatcher.takeWork(tasks));
+      const works = options.roles.includes("work") && !drain.isOn;
+      drain.start();
       dispatcher.wake();
       if (works) void blocked.retry();
       void sweeper.start();
       handlerChanges.start(handlers);
       this.#unobserve = observeRuntime(this.#services, this.#parts);
-      if (!this.#drained) webhooks.start();
       this.#parts.reporter.start();
       this.#parts.blobSweep.start();
       if (works) this.#services.processes.start();
@@ -155,7 +151,7 @@ export class RuntimeLifecycle {
     orphans.stop();
     this.#parts.blocked.stop();
     webhooks.drain();
-    this.#offWork?.();
+    this.#parts.drain.end();
     if (isStarting) ownership.stop();
     const deadline = new Deadline(this.#services.clock, withinMs);
     try {
@@ -195,7 +191,7 @@ export class RuntimeLifecycle {
     timers.close();
     await sweeper.stop();
     this.#services.processes.stop();
-    this.#offWork?.();
+    this.#parts.drain.end();
     this.#unsubscribe();
     await this.#services.store.close();
   }

@@ -163,7 +163,9 @@ export interface Runtime {
    * being created then reject with `stopping`.
    */
   stop(withinMs?: number): Promise<void>;
-  /** Whether it can accept tasks: it has started, is not stopping, and its store answers a read and takes writes within that many milliseconds. */
+  /** Whether an operator drains this process. */
+  readonly isDrained: boolean;
+  /** Whether it can accept tasks: it has started, takes work, is not stopping, and its store answers a read and takes writes within that many milliseconds. */
   ready(withinMs: number): Promise<boolean>;
   /** Resolves once the task is durable (X-037). Rejects with `wire_id_taken`, `idempotency_conflict`, `limit_reached`. */
   create(call: TaskCall): Promise<TaskSnapshot>;

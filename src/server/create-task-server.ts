@@ -205,6 +205,9 @@ export function createTaskServer({
     },
     drain: () => runtime.drain(),
     stop: (withinMs) => runtime.stop(withinMs),
+    get isDrained() {
+      return runtime.isDrained;
+    },
     ready: () => runtime.ready(storeAnswerMs),
     openSession: (context, owner, streams) => reported(openSession(context, owner, streams)),
     create: (context, owner, streams) => reported(create(context, owner, streams)),

@@ -67,7 +67,9 @@ export interface TaskServer {
   drain(): void;
   /** Stops in order within that many milliseconds; default `stopDeadlineMs`. */
   stop(withinMs?: number): Promise<void>;
-  /** Whether it has started, and its store answers and takes writes. */
+  /** Whether an operator drains this process. */
+  readonly isDrained: boolean;
+  /** Whether it has started, takes work, and its store answers and takes writes. */
   ready(): Promise<boolean>;
   /** A new server for one request or connection of `owner`. */
   create(context: McpRequestContext, owner: Owner, streams?: Streams): Promise<McpServer>;

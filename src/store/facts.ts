@@ -162,6 +162,7 @@ export function factsFor(command: TaskCommand): FactsQuery {
       return { secret: command.name };
     case "pause_tool":
     case "resume_tool":
+    case "drain_owner":
     case "refuse_bulk_task":
       return {};
     case "add_bulk_tasks":

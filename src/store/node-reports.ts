@@ -11,6 +11,8 @@ export interface LivingOwner {
   readonly id: string;
   /** The number of tasks on which its handlers work: those that wait are not counted. */
   readonly running: number;
+  /** By when it is to have ended what it works on (epoch ms); null: it takes new work. */
+  readonly drainUntil: number | null;
 }
 
 /** Reports of a store's owners, for operators. Nothing else depends on them. */

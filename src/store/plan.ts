@@ -49,6 +49,10 @@ function decided(command: TaskCommand, facts: Facts): Plan {
     case "pause_tool":
     case "resume_tool":
       return pauseOrResume(command);
+    case "drain_owner": {
+      const { owner, until } = command;
+      return { result: { ok: true }, writes: [{ do: "drain_owner", owner, until }], changes: [] };
+    }
     case "delete": {
       const refusal = unlessFinished(facts.task);
       if (refusal !== undefined) return refused(refusal);

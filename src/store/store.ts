@@ -66,6 +66,8 @@ export interface Renewal {
   readonly secretsChanged?: true;
   /** Tools whose tasks this owner must not start; left out if there are none. */
   readonly paused?: readonly string[];
+  /** By when this owner, which is to take nothing new, ends what it works on (epoch ms); left out: it takes new work. */
+  readonly drainUntil?: number;
 }
 
 /** A running task, and the token of the attempt that holds it. */

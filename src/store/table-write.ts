@@ -66,7 +66,8 @@ export type TableWrite =
    * The owner is lost: it may no longer write, and any owner may claim tasks queued for it. With `forgetAt` it is also forgotten, unless it
    * has running tasks left that have not reached the end of their life at that time (epoch ms).
    */
-  | { readonly do: "retire_owner"; readonly owner: string; readonly forgetAt: number | null };
+  | { readonly do: "retire_owner"; readonly owner: string; readonly forgetAt: number | null }
+  | { readonly do: "drain_owner"; readonly owner: string; readonly until: number | null };
 
 /** The effect of a command: all or nothing. */
 export interface Plan {

@@ -5,6 +5,7 @@
  * - Any process with the store open may go on with a started job whose process is gone.
  */
 
+import type { StartCommands } from "./start-commands.ts";
 import type { DeliveryCommands } from "./delivery.ts";
 
 export type BulkAction = "cancel" | "retry" | "delete" | "extend";
@@ -99,4 +100,4 @@ export interface BulkResults<Refused> {
 }
 
 /** The commands that change no task. */
-export type CommandBesideTasks = keyof (BulkCommands & DeliveryCommands);
+export type CommandBesideTasks = keyof (BulkCommands & DeliveryCommands & StartCommands);

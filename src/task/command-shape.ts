@@ -302,6 +302,7 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
   extend: { id: text, until: wholeOrNull },
   pause_tool: { tool: text, actor: text },
   resume_tool: { tool: text },
+  drain_owner: { owner: text, until: wholeOrNull },
   delete: { id: text },
   keep_secret: { name: text, value: textOrNull },
   replace_secret: { name: text, before: text, value: textOrNull },

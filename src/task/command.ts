@@ -10,6 +10,7 @@ import type { InputAnswer, InputRequest, JournalEntry } from "./journal.ts";
 import type { TaskLine } from "./task-line.ts";
 import type { BlockCommands } from "./blocked.ts";
 import type { DeliveryCommands, StoredDelivery } from "./delivery.ts";
+import type { StartCommands, StartResults } from "./start-commands.ts";
 import type { Ending } from "./status-text.ts";
 import type { BulkCommands, BulkPlace, BulkResults } from "./bulk.ts";
 
@@ -17,7 +18,7 @@ import type { BulkCommands, BulkPlace, BulkResults } from "./bulk.ts";
  * Every change that a store makes, as plain data: one command is one atomic change, named after the event of the transition table that
  * allows it. `now` is the caller's clock; stores have none.
  */
-export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkCommands {
+export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkCommands, StartCommands {
   /** Inserts a task. With a `token` it is already running under it; otherwise it is queued, for the owner of the store or for any. */
   create: {
     readonly task: NewTask;
@@ -283,9 +284,6 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
   retrieve: { readonly id: string; readonly via: string };
   /** The task may run, and is kept, until `until` (epoch ms; `null`: no end). Refused as `state` while it runs under a lost owner. */
   extend: { readonly id: string; readonly until: number | null };
-  /** From now on, tasks of the tool are not started; running ones continue. Changes nothing if it is already paused. */
-  pause_tool: { readonly tool: string; readonly actor: string };
-  resume_tool: { readonly tool: string };
   /** Deletes a finished task, and everything that belongs to it, early. Refused as `state` before its end. */
   delete: { readonly id: string };
   /** Stores `value` under `name`, unless a value exists already or it is null. Returns the stored value; null if there is none. */
@@ -350,7 +348,7 @@ export interface UnreadableTask {
   readonly problem: string;
 }
 
-interface SpecialResults extends BulkResults<Refused> {
+interface SpecialResults extends BulkResults<Refused>, StartResults {
   /** `created: false`: the same call was made before under its idempotency key, and `task` is that call's task. */
   create: (Changed & { readonly created: boolean }) | Refused;
   /** `accepted`: the keys of the accepted answers; empty if no question was open. */
@@ -382,8 +380,6 @@ interface SpecialResults extends BulkResults<Refused> {
   delete_expired: { readonly ok: true; readonly deleted: readonly string[] };
   release_key: { readonly ok: true } | Refused;
   delete: { readonly ok: true } | Refused;
-  pause_tool: { readonly ok: true };
-  resume_tool: { readonly ok: true };
   /** As they are after they were taken. */
   claim_deliveries: { readonly ok: true; readonly deliveries: readonly StoredDelivery[] };
   end_delivery: { readonly ok: true };

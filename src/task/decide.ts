@@ -46,8 +46,6 @@ type OtherName =
   | "release_key"
   | "retrieve"
   | "extend"
-  | "pause_tool"
-  | "resume_tool"
   | "delete"
   | "keep_secret"
   | "replace_secret"

@@ -301,13 +301,13 @@ export const reportCases = [
     },
     "living owners are listed with their number of running tasks": async ({ store }) => {
       const { reports } = store;
-      assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 0 }]);
+      assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 0, drainUntil: null }]);
       await store.write(createQueued("a"));
       for (const name of ["b", "c", "d"]) await store.write(createRunning(name));
-      assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 3 }]);
+      assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 3, drainUntil: null }]);
       const rest = { reason: "sleep", runAfter: noon + 9, open: 0 } as const;
       await store.write({ type: "mark", now: noon, id: "task-b", token: "t1", rest });
-      assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 2 }]);
+      assert.deepEqual(await reports.owners(99), [{ id: "owner-1", running: 2, drainUntil: null }]);
       assertMembers(await store.get("task-b"), { waiting: true, waitsFor: "sleep" });
       const [reporter] = await reports.owners(1);
       assert.ok((reporter?.running ?? 9) <= 1);
@@ -334,6 +334,24 @@ export const reportCases = [
       await kill(other.owner);
       assert.deepEqual(await ids(), ["owner-1 0"]);
       assert.deepEqual(await said(reports), [`${other.owner} 100 {}`]);
+    },
+    "an owner that is drained learns of it when it renews its lease, and the others see it": async ({
+      store,
+      join,
+    }) => {
+      const other = await join();
+      const drain = (until: number | null) =>
+        store.write({ type: "drain_owner", now: noon, owner: other.owner, until });
+      const seen = async (): Promise<readonly string[]> =>
+        (await store.reports.owners(99)).map(({ id, drainUntil }) => `${id} ${drainUntil}`).toSorted();
+      await drain(noon + 5);
+      assert.equal((await other.store.renew()).drainUntil, noon + 5);
+      assert.equal((await store.renew()).drainUntil, undefined);
+      assert.deepEqual(await seen(), ["owner-1 null", `${other.owner} ${noon + 5}`].toSorted());
+      await drain(null);
+      assert.equal((await other.store.renew()).drainUntil, undefined);
+      assert.deepEqual(await seen(), ["owner-1 null", `${other.owner} null`].toSorted());
+      await store.write({ type: "drain_owner", now: noon, owner: "gone", until: noon });
     },
   }),
 ];

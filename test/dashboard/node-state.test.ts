@@ -25,6 +25,7 @@ const node = {
   leaked: null,
   loopDelay: null,
   memoryBytes: null,
+  draining: null,
 } satisfies NodeSummary;
 
 it("tells those that report from those that are late, never said anything, or are gone", () => {
@@ -32,11 +33,17 @@ it("tells those that report from those that are late, never said anything, or ar
   expect(nodeState({ ...node, reportedAt: now - 30_001 }, now)).toBe("silent");
   expect(nodeState({ ...node, reportedAt: null }, now)).toBe("quiet");
   expect(nodeState({ ...node, alive: false }, now)).toBe("gone");
+  expect(nodeState({ ...node, draining: { until: now, left: 2 } }, now)).toBe("draining");
+  expect(nodeState({ ...node, draining: { until: now, left: 0 } }, now)).toBe("empty");
 });
 
 it("says what happened to the tasks of one that is gone", () => {
   const gone = { ...node, alive: false };
   expect(nodeStateText(node, now)).toBeNull();
+  expect(nodeStateText({ ...node, draining: { until: now, left: null } }, now)).toMatch(
+    /hands over what it has\.$/,
+  );
+  expect(nodeStateText({ ...node, draining: { until: now, left: 2 } }, now)).toMatch(/: 2 left\.$/);
   expect(nodeStateText(gone, now)).toMatch(/have ended or were taken over by other processes/);
   expect(nodeStateText({ ...gone, running: 1 }, now)).toMatch(/^1 of its tasks is waiting /);
   expect(nodeStateText({ ...gone, running: 7 }, now)).toMatch(/^7 of its tasks are waiting /);

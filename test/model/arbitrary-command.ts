@@ -188,6 +188,7 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   extend: fc.record({ now, id, until: orNothing(now) }),
   pause_tool: fc.record({ now, tool: fc.constantFrom("x", "y"), actor: fc.constant("ann") }),
   resume_tool: fc.record({ now, tool: fc.constantFrom("x", "y") }),
+  drain_owner: fc.record({ now, owner: fc.constantFrom("owner-1", "gone"), until: orNothing(now) }),
   append: fc.record({
     ...held,
     lines: fc.array(line, { maxLength: 3 }),

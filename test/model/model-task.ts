@@ -1,4 +1,5 @@
 import type { BulkCommands } from "../../src/task/bulk.ts";
+import type { StartCommands } from "../../src/task/start-commands.ts";
 import type { Refusal, TaskCommand } from "../../src/task/command.ts";
 import type { DeliveryCommands } from "../../src/task/delivery.ts";
 import type { CrashBackoff } from "../../src/task/queue.ts";
@@ -45,14 +46,13 @@ type Elsewhere =
   | "release_key"
   | "retrieve"
   | "extend"
-  | "pause_tool"
-  | "resume_tool"
   | "delete"
   | "keep_secret"
   | "replace_secret"
   | "rekey"
   | keyof DeliveryCommands
   | keyof BulkCommands
+  | keyof StartCommands
   | "send_event";
 export type ChangeCommand = Exclude<TaskCommand, TaskCommand<Elsewhere>>;
 

@@ -81,6 +81,8 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       const paused = model.paused.filter((tool) => tool !== command.tool);
       return unchanged({ ...model, paused }, { ok: true });
     }
+    case "drain_owner":
+      return unchanged(model, { ok: true });
     case "claim_deliveries":
       return unchanged(model, { ok: true, deliveries: [] });
     case "resend_deliveries":

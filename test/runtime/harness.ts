@@ -4,6 +4,7 @@ import type { ServerEvent } from "../../src/runtime/events/server-event.ts";
 import { ServerEvents, type OnEvent } from "../../src/runtime/events/server-events.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
+import { ProcessCounts } from "../../src/runtime/reports/process-counts.ts";
 import type { ServerTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
 import type { TaskCaller } from "../../src/runtime/tool/task-context.ts";
@@ -30,6 +31,8 @@ export interface Setup {
   readonly telemetry?: ServerTelemetry;
   /** Where artifacts are, if not in the store. */
   readonly blobs?: Blobs;
+  /** Whether it reports to the store, as a server does. */
+  readonly reports?: true;
 }
 
 /** A caller who is not told apart from others. */
@@ -67,6 +70,7 @@ export class Process {
       events: hears && new ServerEvents({ listeners: [hears], clock, onError }),
       telemetry: setup.telemetry,
       blobs: setup.blobs,
+      counts: setup.reports && new ProcessCounts(clock),
       ...(setup.options && { options: setup.options }),
     });
   }

@@ -1,5 +1,6 @@
 import { expect, expectTypeOf, test } from "vitest";
 import type { BulkCommands } from "../../src/task/bulk.ts";
+import type { StartCommands } from "../../src/task/start-commands.ts";
 import type { TaskCommandName } from "../../src/task/command.ts";
 import type { DeliveryCommands } from "../../src/task/delivery.ts";
 import { transitions, type TaskEvent } from "../../src/task/transition.ts";
@@ -13,8 +14,6 @@ const aboutNoTask = [
   "release_key",
   "retrieve",
   "extend",
-  "pause_tool",
-  "resume_tool",
   "delete",
   "keep_secret",
   "replace_secret",
@@ -26,7 +25,7 @@ const aboutNoTask = [
 const aboutOthers = ["end_call", "count_inputs"] as const;
 type AboutATask = Exclude<
   TaskCommandName,
-  (typeof aboutNoTask)[number] | keyof DeliveryCommands | keyof BulkCommands
+  (typeof aboutNoTask)[number] | keyof DeliveryCommands | keyof BulkCommands | keyof StartCommands
 >;
 
 test("every command about a task is an event of the table, and the other way round", async () => {

@@ -44,6 +44,13 @@ export class Creation {
     this.#setup = setup;
   }
 
+  /** The number of direct runs that have no task yet. */
+  get direct(): number {
+    let count = 0;
+    for (const { run } of this.#promotable) if (!run.holdsTask) count++;
+    return count;
+  }
+
   /** Resolves once the task is durable. */
   create(call: TaskCall): Promise<TaskSnapshot> {
     return this.#track(() => this.#create(call, this.#toolOf(call)));

@@ -118,6 +118,12 @@ export class Dispatcher {
     this.#yielding?.();
   }
 
+  /** Starts tasks again. */
+  goOn(): void {
+    this.#open = true;
+    this.#look();
+  }
+
   /** Starts no more tasks. Resolves when starts in progress have ended. */
   async close(): Promise<void> {
     this.pause();

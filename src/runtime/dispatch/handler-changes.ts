@@ -19,6 +19,8 @@ export class HandlerChanges {
   /** The handlers that the store knows. */
   #stored: readonly HandlerName[] = [];
   #isStoring = false;
+  /** Whether others are to leave it the tasks of its tools. */
+  #serves = true;
 
   constructor(setup: HandlerChangesSetup) {
     this.#setup = setup;
@@ -35,23 +37,30 @@ export class HandlerChanges {
     void this.#store(); // of what came while it was opened
   }
 
+  /** Others take what is queued for this process while it does not serve. */
+  serve(serves: boolean): void {
+    this.#serves = serves;
+    void this.#store();
+  }
+
   stop(): void {
     this.#unsubscribe();
     this.#stopped.abort();
+  }
+
+  /** Requests other than calls are only answered here. */
+  #handlers(): readonly HandlerName[] {
+    return this.#setup.services.registry.handlers(this.#serves ? ["work"] : []);
   }
 
   async #store(): Promise<void> {
     if (this.#isStoring) return;
     this.#isStoring = true;
     const { services, onStored } = this.#setup;
-    const { store, registry, onError } = services;
+    const { store, onError } = services;
     const { signal } = this.#stopped;
     try {
-      for (
-        let handlers = registry.handlers();
-        !isSame(handlers, this.#stored);
-        handlers = registry.handlers()
-      ) {
+      for (let handlers = this.#handlers(); !isSame(handlers, this.#stored); handlers = this.#handlers()) {
         await untilStoreAnswers(() => store.setHandlers(handlers), services, signal);
         this.#stored = handlers;
         onStored();

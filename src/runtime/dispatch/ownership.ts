@@ -8,6 +8,7 @@ import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Attempts } from "../execution/attempts.ts";
+import type { Drain } from "./drain.ts";
 import type { PausedTools } from "./paused-tools.ts";
 import type { Sweeper } from "./sweeper.ts";
 
@@ -35,6 +36,7 @@ export interface OwnershipServices extends Pick<
 /** What all owners of a store share, and each looks at when it renews. */
 interface SharedState {
   readonly paused?: PausedTools;
+  readonly drain?: Pick<Drain, "look">;
   readonly secrets?: Pick<Secrets, "refresh">;
   /** The attempts that run here. */
   readonly attempts?: Pick<Attempts, "tokens">;
@@ -146,9 +148,19 @@ export class Ownership {
   async #renew(isStart = false): Promise<void> {
     const { store, clock } = this.#services;
     const askedAt = clock.elapsed();
-    const { held, lost: why, gone, others, paused = [], secretsChanged, now } = await store.renew();
+    const {
+      held,
+      lost: why,
+      gone,
+      others,
+      paused = [],
+      drainUntil,
+      secretsChanged,
+      now,
+    } = await store.renew();
     this.#compareClocks(now, askedAt);
     this.#shared.paused?.set(paused);
+    this.#shared.drain?.look(drainUntil);
     await this.#shared.secrets?.refresh(secretsChanged === true);
     // A rejoin that failed may have been completed in the store, but nobody here was notified of a gap.
     if (!held || !this.#held) return this.#lost(why);

@@ -139,8 +139,8 @@ export class Attempts implements TaskHolder, AttemptHost {
   ): HeldRun {
     const { services, timers } = this.#setup;
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, isNew, host: this });
-    if (this.#draining) run.drain();
     this.#live.set(record.id, held);
+    if (this.#draining) this.#drain(run);
     return held;
   }
 
@@ -230,7 +230,28 @@ export class Attempts implements TaskHolder, AttemptHost {
   /** From now on, releases tasks when their handlers reach the next journalled call, or wait. */
   drain(): void {
     this.#draining = true;
-    for (const { run } of this.#live.values()) run.drain();
+    for (const { run } of this.#live.values()) this.#drain(run);
+  }
+
+  /** Where its handler stops, it never returns. */
+  #drain(run: Run): void {
+    void run.life.gone.then(() => this.#letGo(run));
+    run.drain();
+  }
+
+  /** Takes back `drain`, for handlers that begin from now on. */
+  goOn(): void {
+    this.#draining = false;
+  }
+
+  /** The number of tasks that are held here, or about to be. */
+  get count(): number {
+    return this.#live.size + this.#loading.size;
+  }
+
+  /** Returns the tasks that are still held. */
+  async release(): Promise<void> {
+    await Promise.all([...this.#live.values()].map(({ run }) => run.release()));
   }
 
   /** Drains until `deadline` resolves, and then releases the rest. */
@@ -241,7 +262,7 @@ export class Attempts implements TaskHolder, AttemptHost {
     await Promise.race([Promise.all(gone), deadline]);
     this.#stopped = true;
     this.#setup.leaked.stop();
-    await Promise.all([...this.#live.values()].map(({ run }) => run.release()));
+    await this.release();
   }
 
   /** The run no longer needs its task. A later run may hold the task here, after it was taken from this one. */

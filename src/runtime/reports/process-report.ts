@@ -16,6 +16,8 @@ export interface ProcessReport {
   readonly parked: number;
   /** Handlers that keep running although their tasks have ended. */
   readonly leaked: number;
+  /** How far it is, if operators drain it. */
+  readonly drain?: DrainState;
   /** Handlers that hold tasks, by tool. */
   readonly active: readonly (readonly [tool: string, handlers: number])[];
   /** Since the previous report (ms). */
@@ -26,6 +28,14 @@ export interface ProcessReport {
   /** What happened in the minute. */
   readonly tools: readonly ToolReport[];
   readonly refusals: readonly RefusalReport[];
+}
+
+/** How far a process is that operators drain. */
+export interface DrainState {
+  /** By when it is to have ended what it works on (epoch ms). */
+  readonly until: number;
+  /** Tasks that it still has in memory, and direct runs. */
+  readonly left: number;
 }
 
 export interface ToolReport {

@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { hostname } from "node:os";
 import type { NodeReports } from "../../store/node-reports.ts";
+import type { Drain } from "../dispatch/drain.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
@@ -29,6 +30,7 @@ export interface ReportedParts {
   readonly slots: Pick<Slots, "used" | "limit">;
   readonly attempts: Pick<Attempts, "active" | "waiting">;
   readonly leaked: Pick<LeakedHandlers, "counts">;
+  readonly drain?: Pick<Drain, "state">;
 }
 
 /** Reports to the store what happened in this process, and its state. Nothing waits for a store that does not answer. */
@@ -143,7 +145,7 @@ export class Reporter {
   }
 
   #stands(at: number): Omit<ProcessReport, "tools" | "refusals"> | undefined {
-    const { slots, attempts, leaked } = this.#parts;
+    const { slots, attempts, leaked, drain } = this.#parts;
     if (this.#process === undefined) return undefined;
     const { host, pid, version } = this.#process;
     return {
@@ -155,6 +157,7 @@ export class Reporter {
       roles: this.#services.options.roles,
       slots: { used: slots.used, limit: slots.limit },
       parked: [...attempts.waiting().values()].reduce((sum, count) => sum + count, 0),
+      ...(drain?.state && { drain: drain.state }),
       leaked: [...leaked.counts.values()].reduce((sum, count) => sum + count, 0),
       active: [...attempts.active()],
       steps: this.#services.counts?.steps.oldest(mostSteps) ?? [],

@@ -22,6 +22,9 @@ export class Webhooks {
   #cancelTidy: () => void = () => undefined;
   #tidying: Promise<void> = Promise.resolve();
   #ends = false;
+  #rests = false;
+  /** Those that sent messages before a rest. */
+  #former: readonly WebhookSender[] = [];
 
   /** Throws `configuration` for a store that keeps nothing for webhooks. */
   constructor(services: Services) {
@@ -35,11 +38,9 @@ export class Webhooks {
   }
 
   start(): void {
-    const { webhooks, options, clock } = this.#services;
-    const outbox = this.#outbox;
-    if (webhooks.length === 0 || outbox === undefined || this.#ends) return;
-    if (options.roles.includes("work"))
-      this.#senders = webhooks.map((hook) => new WebhookSender(hook, outbox, this.#services));
+    const { webhooks, clock } = this.#services;
+    if (webhooks.length === 0 || this.#outbox === undefined || this.#ends) return;
+    this.#send(this.#outbox);
     // A process that creates messages also enforces their limit: there may be no process that sends them.
     this.#cancelTidy = clock.every(tidyEveryMs, () => this.#tidy());
     this.#tidy();
@@ -59,6 +60,27 @@ export class Webhooks {
     for (const sender of this.#senders) sender.look();
   }
 
+  /** Leaves messages to others, except those being sent. */
+  rest(): void {
+    this.#rests = true;
+    for (const sender of this.#senders) sender.drain();
+    this.#former = [...this.#former, ...this.#senders];
+    this.#senders = [];
+  }
+
+  /** Takes messages again. */
+  goOn(): void {
+    this.#rests = false;
+    if (this.#outbox !== undefined && !this.#ends) this.#send(this.#outbox);
+    this.look();
+  }
+
+  #send(outbox: Outbox): void {
+    const { webhooks, options } = this.#services;
+    if (this.#rests || !options.roles.includes("work")) return;
+    this.#senders = webhooks.map((hook) => new WebhookSender(hook, outbox, this.#services));
+  }
+
   /** Takes no more messages. */
   drain(): void {
     this.#ends = true;
@@ -70,7 +92,8 @@ export class Webhooks {
   /** Waits for messages being sent until `passed`, and leaves the rest to others. */
   async stop(passed: Promise<void>): Promise<void> {
     this.drain();
-    await Promise.all([this.#tidying, ...this.#senders.map((sender) => sender.stop(passed))]);
+    const senders = [...this.#former, ...this.#senders];
+    await Promise.all([this.#tidying, ...senders.map((sender) => sender.stop(passed))]);
   }
 
   #tidy(): void {

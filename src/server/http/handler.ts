@@ -81,7 +81,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     void start.fault(); // a load balancer may send no request before it is told that there is a server
     return server.ready();
   };
-  const probes = new Probes(ready, server.clock);
+  const probes = new Probes(ready, server);
 
   async function admit(request: Request, arrival: Arrival): Promise<Outgoing> {
     const pathname = pathOf(request);
@@ -196,12 +196,12 @@ function unavailable(message: string): Response {
  */
 export class Probes {
   readonly #ready: () => Promise<boolean>;
-  readonly #clock: Pick<StoreClock, "offsetMs">;
+  readonly #server: Pick<TaskServer, "clock" | "isDrained">;
   #looking: Promise<boolean> | undefined;
 
-  constructor(ready: () => Promise<boolean>, clock: Pick<StoreClock, "offsetMs">) {
+  constructor(ready: () => Promise<boolean>, server: Pick<TaskServer, "clock" | "isDrained">) {
     this.#ready = ready;
-    this.#clock = clock;
+    this.#server = server;
   }
 
   /** Whether `answer` answers such a request. */
@@ -212,9 +212,12 @@ export class Probes {
   async answer(method: string, pathname: string): Promise<Response | undefined> {
     if (!this.has(method, pathname)) return undefined;
     if (pathname === "/healthz") return new Response("ok");
-    return (await this.#look())
-      ? new Response(readyText(this.#clock.offsetMs))
-      : refuse(503, "The server cannot accept requests right now.", { "Retry-After": "1" });
+    const isReady = await this.#look();
+    if (isReady) return new Response(readyText(this.#server.clock.offsetMs));
+    const problem = this.#server.isDrained
+      ? "An operator drains this process: it takes nothing new."
+      : "The server cannot accept requests right now.";
+    return unavailable(problem);
   }
 
   /** One check at a time, because anyone may ask as often as they like. */

@@ -141,6 +141,9 @@ export class GroupTables implements TaskTables {
       case "retire_owner":
         this.writes.retire(write);
         return true;
+      case "drain_owner":
+        this.writes.drain(write);
+        return true;
       case "write_outbox":
         this.writes.outbox.add(write.write);
         return true;

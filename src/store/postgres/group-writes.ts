@@ -37,6 +37,7 @@ type PlacedEntry = JournalEntry & { readonly place: number };
 type Kept = Extract<TableWrite, { do: "keep_event" }>;
 type Appended = Extract<TableWrite, { do: "append_lines" }>;
 type Retired = Extract<TableWrite, { do: "retire_owner" }>;
+type Drained = Extract<TableWrite, { do: "drain_owner" }>;
 
 /** The writes of a group of commands: only the last version of each row. */
 export class GroupWrites {
@@ -50,6 +51,7 @@ export class GroupWrites {
   readonly #taken: number[] = [];
   #appended: Appended[] = [];
   readonly #retired: Retired[] = [];
+  readonly #drained: Drained[] = [];
   readonly secrets = new SecretWrites();
   readonly pieces = new PieceWrites();
   readonly admin = new AdminWrites();
@@ -113,8 +115,20 @@ export class GroupWrites {
     this.#retired.push(write);
   }
 
+  drain(write: Drained): void {
+    this.#drained.push(write);
+  }
+
   get isEmpty(): boolean {
-    const all = [this.#inserts, this.#updates, this.#removes, this.#events, this.#taken, this.#retired];
+    const all = [
+      this.#inserts,
+      this.#updates,
+      this.#removes,
+      this.#events,
+      this.#taken,
+      this.#retired,
+      this.#drained,
+    ];
     const isDone = this.admin.isEmpty && this.outbox.isEmpty && this.secrets.isEmpty && this.bulk.isEmpty;
     return isDone && all.every((each) => ("size" in each ? each.size : each.length) === 0);
   }
@@ -189,6 +203,7 @@ export class GroupWrites {
     this.outbox.send(sink, sql);
     this.secrets.send(send, sql);
     this.bulk.send(send, codec, bulk);
+    for (const { owner, until } of this.#drained) send(owners.drain, owner, until);
     for (const { owner, forgetAt } of this.#retired) {
       send(owners.deleteMessages, owner);
       send(owners.unmarkCommits, owner);

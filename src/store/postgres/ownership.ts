@@ -17,7 +17,7 @@ import type { HandlerName, StoreOwner } from "../../task/queue.ts";
 import { handlersIn, handlersText } from "../handler-row.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { HeldToken, Renewal } from "../store.ts";
-import { columnsOf, idOf, integer, text, textOrStored, type Row } from "../row.ts";
+import { columnsOf, idOf, integer, integerOrNull, text, textOrStored, type Row } from "../row.ts";
 import { toStored } from "../stored-text.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
 import type { Names } from "./names.ts";
@@ -30,6 +30,8 @@ export interface KnownOwner extends StoreOwner {
   readonly lives: boolean;
   /** True once its tasks went to others. */
   readonly retired: boolean;
+  /** By when it is to have ended what it works on (epoch ms); null: it takes new work. */
+  readonly drainUntil: number | null;
 }
 
 /** The part of a lease within which nothing new begins: what others see of a renewal may be a little older. */
@@ -109,9 +111,11 @@ export class Owners {
     const [all, pausedTools] = await Promise.all([this.all(read), read.query(this.sql.paused)]);
     const others = all.filter(({ id }) => id !== this.id);
     const gone = others.filter(({ lives }) => !lives);
+    const drainUntil = all.find(({ id }) => id === this.id)?.drainUntil ?? null;
     const paused = pausedTools.map((row) => textOrStored(row, pausedAt.tool));
     return {
       ...(paused.length > 0 && { paused }),
+      ...(drainUntil !== null && { drainUntil }),
       ...(renewed && { now: integer(renewed, renewedAt.now) }),
       held: renewed !== undefined,
       gone: gone.map(({ id }) => id),
@@ -139,7 +143,7 @@ function now(): { readonly elapsed: number; readonly at: number } {
   return { elapsed: performance.now(), at: Date.now() };
 }
 
-const at = columnsOf(["id", "handlers", "retired", "holds", "lives"]);
+const at = columnsOf(["id", "handlers", "retired", "drainUntil", "holds", "lives"]);
 const heldAt = columnsOf(["id", "token"]);
 const renewedAt = columnsOf(["now"]);
 const pausedAt = columnsOf(["tool"]);
@@ -149,6 +153,7 @@ function ownerOf(row: Row): KnownOwner {
     id: text(row, at.id),
     handlers: handlersIn(text(row, at.handlers)),
     retired: integer(row, at.retired) !== 0,
+    drainUntil: integerOrNull(row, at.drainUntil),
     holds: integer(row, at.holds) !== 0,
     lives: integer(row, at.lives) !== 0,
   };
@@ -192,10 +197,11 @@ export function ownerStatements({ owner, committed, task, message, pausedTool }:
       WHERE id = $1 AND retired = 0 RETURNING (extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
     /** Ends the lease at once. */
     leave: `UPDATE ${owner} SET lease_until = '-infinity' WHERE id = $1`,
-    all: `SELECT id, handlers, retired, CASE WHEN ${holds} THEN 1 ELSE 0 END, CASE WHEN ${lives} THEN 1 ELSE 0 END
+    all: `SELECT id, handlers, retired, drain_until, CASE WHEN ${holds} THEN 1 ELSE 0 END, CASE WHEN ${lives} THEN 1 ELSE 0 END
       FROM ${owner}`,
     held: `SELECT id, token FROM ${task} WHERE state = 'running' AND task.owner = $1 AND id > $2 ORDER BY id LIMIT $3`,
     paused: `SELECT tool FROM ${pausedTool} ORDER BY tool`,
+    drain: `UPDATE ${owner} SET drain_until = $2 WHERE id = $1`,
     retire: `UPDATE ${owner} SET retired = 1 WHERE id = $1`,
     deleteMessages: `DELETE FROM ${message} WHERE owner = $1`,
     unmarkCommits: `DELETE FROM ${committed} WHERE owner = $1`,

@@ -285,7 +285,7 @@ interface ReportParts {
   readonly owners: Pick<Owners, "id" | "leaseMs">;
 }
 
-const at = columnsOf(["id", "running"]);
+const at = columnsOf(["id", "running", "drainUntil"]);
 
 /** The reports of a schema's owners. */
 export class PostgresReports implements NodeReports {
@@ -310,7 +310,11 @@ export class PostgresReports implements NodeReports {
   async owners(most: number): Promise<readonly LivingOwner[]> {
     const { database, owners } = this.#open();
     const rows = await database.read(this.#sql.owners, [owners.leaseMs, most]);
-    return rows.map((row) => ({ id: idOf(row), running: integer(row, at.running) }));
+    return rows.map((row) => ({
+      id: idOf(row),
+      running: integer(row, at.running),
+      drainUntil: integerOrNull(row, at.drainUntil),
+    }));
   }
 }
 
@@ -328,8 +332,8 @@ export function reportStatements({ report, owner, task }: Names) {
     owners: `SELECT id, (SELECT count(*)::int FROM (
         SELECT 1 FROM ${task} WHERE task.state = 'running' AND task.owner >= living.id AND task.owner <= living.id
           AND task.waiting = 0 AND task.open_inputs = 0
-        ORDER BY task.owner, task.id LIMIT $2) AS held)
-      FROM (SELECT id FROM ${owner} WHERE ${seemsToLive("$1::float8")}) AS living ORDER BY id`,
+        ORDER BY task.owner, task.id LIMIT $2) AS held), drain_until
+      FROM (SELECT id, drain_until FROM ${owner} WHERE ${seemsToLive("$1::float8")}) AS living ORDER BY id`,
   };
 }
 

@@ -35,7 +35,8 @@ CREATE TABLE ${names.owner} (
   handlers text NOT NULL,
   lease_until timestamptz NOT NULL,
   steady_since timestamptz NOT NULL DEFAULT clock_timestamp(),
-  retired smallint NOT NULL DEFAULT 0
+  retired smallint NOT NULL DEFAULT 0,
+  drain_until bigint
 ) WITH (fillfactor = 50, ${vacuumOften});
 
 CREATE TABLE ${names.committed} (

@@ -182,7 +182,7 @@ export async function openHere(setup: HereSetup): Promise<OpenDatabase> {
     },
     others: {
       renew: () => ({ held: lives(id) && owners.ids().has(id), ...othersIn(statements, id, lives) }),
-      living: () => [...owners.ids()].filter(lives),
+      living: () => owners.all().filter(({ id: each, retired }) => !retired && lives(each)),
     },
     forget: () => publisher.committedByOthers(gap), // tasks queued for it can be claimed now
     close: () => writer.stop(),

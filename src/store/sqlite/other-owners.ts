@@ -3,7 +3,7 @@ import type { Renewal } from "../store.ts";
 import { ChangeLogReader, gap, type LoggedChanges } from "./change-log.ts";
 import { isLocked, ownersFolder } from "./owner-lock.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
-import { SqliteOwners } from "./sqlite-owners.ts";
+import { SqliteOwners, type KnownOwner } from "./sqlite-owners.ts";
 import type { Statements } from "./statements.ts";
 
 /** How often the changes of others are read, while there are others. */
@@ -18,10 +18,17 @@ export function othersIn(
   own: string,
   lives: (owner: string) => boolean,
 ): Omit<Renewal, "held"> {
-  const others = new SqliteOwners(statements).all().filter(({ id }) => id !== own);
+  const all = new SqliteOwners(statements).all();
+  const others = all.filter(({ id }) => id !== own);
+  const drainUntil = all.find(({ id }) => id === own)?.drainUntil ?? null;
   const gone = others.filter(({ id }) => !lives(id)).map(({ id }) => id);
   const paused = new SqliteAdmin(statements).paused().map(({ tool }) => tool);
-  return { ...(paused.length > 0 && { paused }), gone, others: others.length - gone.length };
+  return {
+    ...(paused.length > 0 && { paused }),
+    ...(drainUntil !== null && { drainUntil }),
+    gone,
+    others: others.length - gone.length,
+  };
 }
 
 /**
@@ -63,10 +70,10 @@ export class OtherOwners {
     };
   }
 
-  /** The living owners. */
-  living(): readonly string[] {
+  living(): readonly KnownOwner[] {
     // This owner lives. It must not check its own lock, which it would lose.
-    return [...this.#owners.ids()].filter((id) => id === this.#own || isLocked(this.#path, id));
+    const known = this.#owners.all().filter(({ retired }) => !retired);
+    return known.filter(({ id }) => id === this.#own || isLocked(this.#path, id));
   }
 
   close(): void {

@@ -41,7 +41,8 @@ CREATE TABLE owner (
   host TEXT NOT NULL,
   since TEXT NOT NULL,
   handlers TEXT NOT NULL,
-  retired INTEGER NOT NULL DEFAULT 0
+  retired INTEGER NOT NULL DEFAULT 0,
+  drain_until INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE change (

@@ -208,12 +208,13 @@ export const deletePiecesOf = "DELETE FROM piece WHERE task_id = ? AND key = ?";
 export const deleteOpenPieces = `DELETE FROM piece WHERE task_id = ?1 AND key IN (
   SELECT key FROM journal WHERE task_id = ?1 AND kind = 'artifact' AND done_at IS NULL)`;
 
-export const selectOwners = "SELECT id, pid, host, since, handlers, retired FROM owner";
+export const selectOwners = "SELECT id, pid, host, since, handlers, retired, drain_until FROM owner";
 /** Owners whose tasks did not go to others. Read at the beginning of every transaction. */
 export const selectOwnerIds = "SELECT id FROM owner WHERE retired = 0";
 export const insertOwner = `
   INSERT INTO owner (id, pid, host, since, handlers) VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?)`;
 export const updateHandlers = "UPDATE owner SET handlers = ? WHERE id = ?";
+export const drainOwner = "UPDATE owner SET drain_until = ? WHERE id = ?";
 export const retireOwner = "UPDATE owner SET retired = 1 WHERE id = ?";
 /** Not while a task that it ran may still have to be returned: a due cancel can be withdrawn. */
 export const deleteOwner = `

@@ -15,9 +15,11 @@ export interface KnownOwner extends StoreOwner {
   readonly since: string;
   /** True once its tasks went to others. It is still known only because some of them were unreadable. */
   readonly retired: boolean;
+  /** By when it is to have ended what it works on (epoch ms); null: it takes new work. */
+  readonly drainUntil: number | null;
 }
 
-const at = columnsOf(["id", "pid", "host", "since", "handlers", "retired"]);
+const at = columnsOf(["id", "pid", "host", "since", "handlers", "retired", "drainUntil"]);
 
 /** The owners in the database. Only their locks show whether they live. */
 export class SqliteOwners {
@@ -67,6 +69,10 @@ export class OwnerWrites {
     this.#sql.run(sql.updateHandlers, handlersText(handlers), id);
   }
 
+  drain(id: string, until: number | null): void {
+    this.#sql.run(sql.drainOwner, until, toStored(id));
+  }
+
   /** With `forgetAt`, the time now, the owner is deleted unless it has running tasks left. */
   retire(id: string, forgetAt: number | null): void {
     this.#sql.run(sql.deleteMessagesOfOwner, id);
@@ -90,5 +96,6 @@ function ownerOf(row: Row): KnownOwner {
     since: textOrStored(row, at.since),
     handlers: handlersIn(textOrStored(row, at.handlers)),
     retired: Number(row[at.retired.place]) !== 0,
+    drainUntil: row[at.drainUntil.place] === null ? null : Number(row[at.drainUntil.place]),
   };
 }

@@ -66,7 +66,7 @@ export function reportsOf(
         const running = reports.running(most);
         return open()
           .others.living()
-          .map((id) => ({ id, running: running.get(id) ?? 0 }));
+          .map(({ id, drainUntil }) => ({ id, running: running.get(id) ?? 0, drainUntil }));
       }),
   };
 }

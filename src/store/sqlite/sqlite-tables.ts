@@ -198,6 +198,9 @@ export class SqliteTables implements TaskTables {
       case "retire_owner":
         this.#ownerWrites.retire(write.owner, write.forgetAt);
         return true;
+      case "drain_owner":
+        this.#ownerWrites.drain(write.owner, write.until);
+        return true;
       case "write_outbox":
         this.#outbox.write(write.write);
         return true;

@@ -124,6 +124,7 @@ async function blockedTask(store: TaskStore): Promise<string> {
 const bodies: Readonly<Record<string, object>> = {
   "/tasks/{id}/answer": { answers: { go: { action: "accept", content: {} } } },
   "/tasks/{id}/extend": { until: null },
+  "/nodes/{node}/drain": { undo: true },
   "/bulk": { action: "cancel", selection: { tool: "none" } },
 };
 
@@ -146,7 +147,9 @@ it("answers with each status that the document has of a route, in the form that 
   const database = new DatabaseSync(path, { timeout: 20_000 });
   database.prepare("UPDATE task SET progress = '{' WHERE id = ?").run(damaged);
   database.close();
+  const [node] = await tasks.admin.nodes();
   const done: Readonly<Record<string, string>> = {
+    "POST /nodes/{node}/drain": node?.id ?? "",
     "GET /tasks/{id}": open,
     "GET /tasks/{id}/timeline": open,
     "GET /tasks/{id}/artifacts/{name}": stored,

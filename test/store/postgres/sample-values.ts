@@ -161,6 +161,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "owner.leave": ["owner-1"],
   "owner.all": [15_000],
   "owner.retire": ["owner-1"],
+  "owner.drain": ["owner-1", now],
   "owner.deleteMessages": ["owner-1"],
   "owner.unmarkCommits": ["owner-1"],
   "owner.forget": ["owner-1", now],

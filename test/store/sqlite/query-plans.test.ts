@@ -123,6 +123,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   insertSession: [],
   insertTask: [],
   retireOwner: ["owner PRIMARY KEY (id=?)"],
+  drainOwner: ["owner PRIMARY KEY (id=?)"],
   selectMark: [],
   selectChanges: ["change INTEGER PRIMARY KEY (rowid>?)"],
   selectDeletable: ["task INDEX task_deletable (sweep_at>? AND sweep_at<?)"],

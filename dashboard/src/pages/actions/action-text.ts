@@ -10,6 +10,7 @@ const texts: Readonly<Record<string, string>> = {
   pause: "Paused a tool",
   resume: "Resumed a tool",
   resend: "Resent a webhook's messages",
+  drain: "Drained a process",
 };
 
 /** An operator's action, in words. Newer versions may have others. */

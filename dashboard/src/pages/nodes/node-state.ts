@@ -1,13 +1,17 @@
 import type { NodeSummary } from "../../../../src/admin/activity.ts";
 
-/** `quiet`: it has sent no report, like a command line. `silent`: it is alive, but its report is overdue. */
-export type NodeState = "alive" | "silent" | "quiet" | "gone";
+/**
+ * `quiet`: it has sent no report, like a command line. `silent`: it is alive, but its report is overdue. `draining`: it takes nothing new;
+ * `empty`: and it has nothing left.
+ */
+export type NodeState = "alive" | "silent" | "quiet" | "draining" | "empty" | "gone";
 
 /** Processes report every 10 seconds. One that missed three reports is late. */
 export const silentAfterMs = 30_000;
 
-export function nodeState({ alive, reportedAt }: NodeSummary, now: number): NodeState {
+export function nodeState({ alive, reportedAt, draining }: NodeSummary, now: number): NodeState {
   if (!alive) return "gone";
+  if (draining !== null) return draining.left === 0 ? "empty" : "draining";
   if (reportedAt === null) return "quiet";
   return now - reportedAt > silentAfterMs ? "silent" : "alive";
 }
@@ -16,6 +20,8 @@ export const nodeStateNames: Readonly<Record<NodeState, string>> = {
   alive: "Alive",
   silent: "Silent",
   quiet: "No report",
+  draining: "Draining",
+  empty: "Empty",
   gone: "Gone",
 };
 
@@ -28,9 +34,18 @@ export function nodeStateText(node: NodeSummary, now: number): string | null {
       return "It still holds its tasks but has not reported for a while: it may be overloaded or unable to write to the store.";
     case "quiet":
       return "It sends no reports: it may be a command-line tool.";
+    case "draining":
+      return drainingText(node.draining?.left ?? null);
+    case "empty":
+      return "It takes nothing new and has nothing left: it can be stopped.";
     case "gone":
       return goneText(node.running);
   }
+}
+
+function drainingText(left: number | null): string {
+  const text = "It takes nothing new, and finishes or hands over what it has";
+  return left === null ? `${text}.` : `${text}: ${left} left.`;
 }
 
 function goneText(running: number): string {
@@ -39,7 +54,7 @@ function goneText(running: number): string {
   return `${held} for another process to take over.`;
 }
 
-const order: readonly NodeState[] = ["silent", "alive", "quiet", "gone"];
+const order: readonly NodeState[] = ["silent", "draining", "empty", "alive", "quiet", "gone"];
 
 /** Nodes that need attention first, then by name, so that rows keep their places. */
 export function inOrder(nodes: readonly NodeSummary[], now: number): readonly NodeSummary[] {

@@ -196,16 +196,22 @@ function nodeTable(nodes: readonly NodeSummary[], cells: number | undefined): st
     { title: "TASKS", least: 5, isNumber: true },
     { title: "REPORTED", least: 20 },
   ] as const;
-  const rows = nodes.map(({ id, host, pid, alive, slots, running, reportedAt }) => [
+  const rows = nodes.map(({ id, host, pid, alive, draining, slots, running, reportedAt }) => [
     id,
     host ?? "",
     String(pid ?? ""),
-    alive ? "alive" : "gone",
+    stateOf(alive, draining),
     slots === null ? "" : `${slots.used} of ${slots.limit}`,
     String(running),
     reportedAt === null ? "" : timeText(reportedAt),
   ]);
   return fittedTable(columns, rows, cells);
+}
+
+function stateOf(alive: boolean, draining: NodeSummary["draining"]): string {
+  if (!alive) return "gone";
+  if (draining === null) return "alive";
+  return draining.left === 0 ? "empty" : "draining";
 }
 
 export function countOf(text: string): number {

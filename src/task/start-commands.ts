@@ -1,0 +1,14 @@
+/** What operators say of which tasks processes start. These commands change no task; each process learns of them when it renews. */
+export interface StartCommands {
+  /** From now on, tasks of the tool are not started; running ones continue. Changes nothing if it is already paused. */
+  pause_tool: { readonly tool: string; readonly actor: string };
+  resume_tool: { readonly tool: string };
+  /**
+   * The owner is to take nothing new, and to end what it works on by `until` (epoch ms); `null`: it goes on as before. Changes nothing if the
+   * owner is gone.
+   */
+  drain_owner: { readonly owner: string; readonly until: number | null };
+}
+
+/** What they answer. */
+export type StartResults = { readonly [Name in keyof StartCommands]: { readonly ok: true } };
