@@ -1,6 +1,6 @@
 import type { ServerNotifier } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import { systemClock, toleratedOffsetMs, type Clock, type StoreClock } from "../../runtime/clock.ts";
+import { systemClock, toleratedOffsetMs, type Clock } from "../../runtime/clock.ts";
 import type { TaskServer } from "../task-server.ts";
 import { shareOf, type Share } from "../per-principal.ts";
 import { Admission } from "./admission.ts";
