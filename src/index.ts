@@ -60,19 +60,20 @@ export type {
   StepOptions,
   TaskContext,
 } from "./runtime/tool/task-context.ts";
+export type { PollOptions } from "./runtime/tool/poll-options.ts";
 export type { ElicitAnswer, ElicitParams, Form } from "./runtime/questions/form.ts";
 export type { HandlerReturn, PlainData, Returnable, ReturnCheck } from "./runtime/tool/handler-return.ts";
 export type { CheckedHandler, OlderVersion, Prepare, ToolConfig, ToolHandler } from "./runtime/tool/tool.ts";
 export type { StructuredContent, ToolArguments, ToolInput } from "./runtime/tool/schema.ts";
 export type { InputCapability, OnCrash, PlainPolicy, TaskMode } from "./runtime/tool/tool-options.ts";
-export type { ToolReference, ToolResult } from "./runtime/tool/task-context.ts";
+export type { ToolReference, ToolResult } from "./runtime/tool/called-tool.ts";
 export type {
   AllOptions,
   CallArguments,
   CalledTool,
   CallResult,
   ToolCall,
-} from "./runtime/tool/task-context.ts";
+} from "./runtime/tool/called-tool.ts";
 export type { ArtifactData, ArtifactOptions, ArtifactSource } from "./runtime/tool/artifact-source.ts";
 export type { JournalKey } from "./task/journal.ts";
 export type { LogLevel } from "./task/task-line.ts";

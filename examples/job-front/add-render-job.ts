@@ -18,13 +18,15 @@ export function addRenderJob(tasks: Tasks, jobs: JobSystem): void {
     try {
       job = await task.step("start", async () => (job = await jobs.start(token, report)));
       await task.status(`job ${job}`);
-      for (let round = 1; ; round += 1) {
-        const state = await jobs.state(job);
-        if (state === "succeeded")
-          return { content: [{ type: "text", text: `${job} has rendered ${report}` }] };
-        if (state === "failed") throw new Error(`${job} failed`);
-        await task.sleep(["wait", String(round)], 5_000);
-      }
+      const name = job;
+      // Soon at first, and every hour in the end, however long the job system is down meanwhile.
+      const state = await task.poll(
+        "end",
+        { every: 5_000, factor: 1.5, maxEvery: 3_600_000, until: (now) => now !== "running", retries: Infinity },
+        () => jobs.state(name),
+      );
+      if (state === "failed") throw new Error(`${name} failed`);
+      return `${name} has rendered ${report}`;
     } catch (error) {
       // Also if the task is cancelled after a restart, or while the job was being started.
       if (task.cancelled && job !== undefined) await jobs.stop(job);

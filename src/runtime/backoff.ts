@@ -18,7 +18,15 @@ export interface Backoff extends DeclaredBackoff {}
 
 export const backoffOptions = tableOf<Backoff>(DeclaredBackoff);
 
+interface GrowingPause {
+  readonly firstMs: number;
+  readonly factor: number;
+  readonly maxMs?: number | undefined;
+}
+
 const defaultMaxMs = 60_000;
+
+const longestGrownMs = 3_600_000;
 
 /** The pause in ms after that many failures in a row. */
 export function retryPause(failures: number, clock: Pick<Clock, "randomBytes">, given: Backoff = {}): number {
@@ -27,10 +35,20 @@ export function retryPause(failures: number, clock: Pick<Clock, "randomBytes">, 
     factor,
     maxMs = Math.max(firstMs, defaultMaxMs),
   } = settingsOf<Backoff, "maxMs">(backoffOptions, given);
+  return growingPause({ firstMs, factor, maxMs }, failures, 0.5, clock);
+}
+
+/** The pause in ms after that many others, of which a random part of up to `jitter` is taken off. */
+export function growingPause(
+  { firstMs, factor, maxMs = Math.max(firstMs, longestGrownMs) }: GrowingPause,
+  count: number,
+  jitter: number,
+  clock: Pick<Clock, "randomBytes">,
+): number {
   if (firstMs === 0) return 0;
-  const full = Math.min(firstMs * factor ** (failures - 1), maxMs);
-  const [random = 0, more = 0] = clock.randomBytes(2);
-  return Math.round(full * (1 - (random * 256 + more) / 131_072));
+  const full = Math.min(firstMs * factor ** (count - 1), maxMs);
+  const [random = 0, more = 0] = jitter === 0 ? [] : clock.randomBytes(2);
+  return Math.round(full * (1 - (jitter * (random * 256 + more)) / 65_536));
 }
 
 /** What is wrong with a backoff whose values are each right; undefined if nothing is. */

@@ -257,7 +257,16 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
   },
   write_piece: { ...held, key: text, seq: whole, body: text },
   begin_step: { ...held, key: text, value: text, begunAt: optional(whole), goesOn: yes },
-  retry_step: { ...held, key: text, error: text, tries: whole, until: whole, begunAt: optional(whole), rest },
+  retry_step: {
+    ...held,
+    key: text,
+    error: textOrNull,
+    tries: whole,
+    until: whole,
+    value: optional(text),
+    begunAt: optional(whole),
+    rest,
+  },
   open_input: {
     ...held,
     input: members<InputRequest>({

@@ -108,15 +108,20 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
     /** Base64. */
     readonly body: string;
   };
-  /** A step has failed for the `tries`-th time, and is retried at `until` (epoch ms). */
+  /**
+   * A step has failed for the `tries`-th time, and is retried at `until` (epoch ms). Or it has only looked at something that is not ready
+   * yet, and looks again: then there is no `error`, and failures count from 0 again.
+   */
   retry_step: {
     readonly id: string;
     readonly token: string;
     readonly key: string;
     /** As in `record_step`. */
-    readonly error: string;
+    readonly error: string | null;
     readonly tries: number;
     readonly until: number;
+    /** For a step that looks: what the next look needs to know of the earlier ones, as raw JSON. */
+    readonly value?: string;
     /** As in `record_step`. */
     readonly begunAt?: number;
     /** Set if the handler then rests. */

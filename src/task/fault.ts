@@ -37,7 +37,9 @@ export type FaultCode =
   | "attempt_timeout"
   | "input_timeout"
   | "event_timeout"
-  // a sleep, a question or a wait for an event would end after its task
+  // what `task.poll` looks for did not come within its `timeoutMs`
+  | "poll_timeout"
+  // a sleep, a question, a poll or a wait for an event would end after its task
   | "outlives_task"
   // the credentials that `authenticate` returned are not in this process
   | "no_credentials"
@@ -109,6 +111,7 @@ const endsOfWork: ReadonlySet<FaultCode> = new Set([
   "step_timeout",
   "attempt_timeout",
   "event_timeout",
+  "poll_timeout",
   "input_failed",
   "no_credentials",
   "no_request",

@@ -120,13 +120,13 @@ export function journalChange(
       };
     }
     case "retry_step": {
-      const { key, error, tries, until } = command;
+      const { key, error, tries, until, value = null } = command;
       const before = entryOf(key);
       if (before !== undefined && lasting("step", before) === undefined) return "duplicate";
       const begunAt = begunAtOf(command, before);
       return {
         task: { ...task, ...resting(task, command.rest), journalled: true, crashes: 0 },
-        journal: [{ ...blank, key, kind: "step", error, tries, begunAt, deadlineAt: storable(until) }],
+        journal: [{ ...blank, key, kind: "step", value, error, tries, begunAt, deadlineAt: storable(until) }],
       };
     }
     case "begin_step": {

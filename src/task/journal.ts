@@ -36,7 +36,7 @@ export interface JournalHead {
   readonly requestHash: string | null;
   /** Epoch ms at which an input or a wait for an event times out, a sleep ends, or a step is retried; null if there is none. */
   readonly deadlineAt: number | null;
-  /** Steps only: how often it failed with a retry to follow. */
+  /** Steps only: how often it failed with a retry to follow; for a poll, since it last looked without a failure. */
   readonly tries: number;
   /**
    * Epoch ms at which it began: for a step, the first call of its function; otherwise when the entry was opened. Null for a step whose

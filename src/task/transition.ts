@@ -131,7 +131,8 @@ export const transitions = {
     by: "attempt",
     underToken: true,
     owner: "same",
-    meaning: "a step failed and will be retried, at a time that enters the journal",
+    meaning:
+      "a step failed and will be retried, or looks again at what is not ready yet, at a time that enters the journal",
   },
   begin_step: {
     from: ["running"],

@@ -37,3 +37,31 @@ it.each(["runs", "waits since a crash", "waits since a stop"])(
     expect(started).toHaveLength(1);
   },
 );
+
+it("follows a job for a week, through a night without its system and a crash, and takes no more room for that", async () => {
+  let looks = 0;
+  let isDown = false;
+  let isDone = false;
+  const system: JobSystem = {
+    ...endlessJobs().system,
+    state: async () => {
+      looks++;
+      if (isDown) throw new Error("503");
+      return isDone ? "succeeded" : "running";
+    },
+  };
+  await using t = await testTasks((tasks) => addRenderJob(tasks, system));
+  const task = await t.start("render_job", { report: "q3" });
+  await t.clock.advance("3d");
+  await t.crash();
+  await t.restart();
+  isDown = true;
+  await t.clock.advance("3h");
+  isDown = false;
+  await t.clock.advance("4d");
+  expect((await task.journal()).map(({ key }) => key)).toEqual(["start", "end"]);
+  isDone = true;
+  await t.clock.advance("1h");
+  expect(await task.result()).toMatchObject({ content: [{ text: "job-1 has rendered q3" }] });
+  expect(looks).toBeGreaterThan(150);
+});

@@ -156,7 +156,15 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   ),
   retry_step: mostlyRests(
     fc.record(
-      { ...held, key, error: text, tries: fc.integer({ min: 1, max: 3 }), until: now, begunAt: now },
+      {
+        ...held,
+        key,
+        error: fc.option(text),
+        tries: fc.integer({ min: 0, max: 3 }),
+        until: now,
+        value: text,
+        begunAt: now,
+      },
       { requiredKeys: ["id", "now", "token", "key", "error", "tries", "until"] },
     ),
   ),

@@ -111,8 +111,8 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
       return { task: { ...change, openArtifacts: (task.openArtifacts ?? 0) + 1 }, entries: [entry], pieces };
     }
     case "retry_step": {
-      const { key, error, tries, until: deadlineAt, begunAt = null } = command;
-      const failed = { key, kind: "step", error, tries, begunAt, deadlineAt } as const;
+      const { key, error, tries, until: deadlineAt, value = null, begunAt = null } = command;
+      const failed = { key, kind: "step", value, error, tries, begunAt, deadlineAt } as const;
       return writeStep(failed, said(task, own.length, command.rest));
     }
     case "begin_step": {

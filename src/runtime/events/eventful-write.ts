@@ -84,6 +84,7 @@ function ofTask(command: TaskCommand, result: Changed, thrown?: EventError): rea
     }
     case "retry_step": {
       const { key, tries, until } = command;
+      if (command.error === null) return []; // a poll may look a million times
       const error = storedEventError(command.error);
       return [
         { type: "task.step", ...of, key, outcome: "retried", ...stepTime(command), tries, until, error },

@@ -18,26 +18,30 @@ import { checkedChanges, type HandlerChanges } from "./handler-updates.ts";
 import { elicit } from "../questions/form.ts";
 import { decodeValue } from "../stored-values.ts";
 import { logBody, outputBodies, progressOf, statusOf } from "./reported.ts";
+import { runPoll } from "./poll.ts";
 import { assertStepOptions, runStep } from "./step.ts";
 import { storeArtifact } from "./store-artifact.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import {
-  allOptions,
   eventOptions,
   questionOptions,
   type TaskCaller,
-  type AllOptions,
-  type CalledTool,
-  type CallRest,
-  type CallResult,
-  type ToolCall,
   type EventOptions,
   type QuestionOptions,
   type StepContext,
   type StepOptions,
   type TaskContext,
 } from "../tool/task-context.ts";
+import {
+  allOptions,
+  type AllOptions,
+  type CalledTool,
+  type CallRest,
+  type CallResult,
+  type ToolCall,
+} from "../tool/called-tool.ts";
+import { type PollOptions } from "../tool/poll-options.ts";
 import type { EventWait } from "../tool/declared-events.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
 
@@ -147,6 +151,8 @@ export function makeContext(
       return run.life.cancelRequested;
     },
     step,
+    poll: <T>(key: JournalKey, options: PollOptions<T>, fn: StepFn<T>): Promise<never> =>
+      entry(runPoll({ run, effects, clock }, key, options, fn) as Promise<never>),
     exec: (key, file, args = [], options = {}) => {
       const logLine: ExecEffects["logLine"] = (level, text, data) =>
         append("log", [logBody(level, text, data, maxLogBytes)]).catch(() => undefined);

@@ -199,6 +199,8 @@ export class PromotableRun {
       pauses: {
         // A step begins with its task. A checkpoint here would release that before the failure of a try is journalled.
         reaches: async (until) => (this.#held?.effects ?? (await durable())).pauses.reaches(until),
+        assertReaches: async (...end) =>
+          (this.#held?.effects ?? (await durable())).pauses.assertReaches(...end),
         pause: async (...pause) => (this.#held?.effects ?? (await durable())).pauses.pause(...pause),
       },
     };

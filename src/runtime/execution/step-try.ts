@@ -13,7 +13,7 @@ import { followerOf } from "../wait-for.ts";
 import type { RunningSteps } from "../reports/running-steps.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
-import type { FailedTry, StepPauses } from "./step-pauses.ts";
+import type { PausedStep, StepPauses } from "./step-pauses.ts";
 
 export type StepRun<T> = (step: StepContext) => T | Promise<T>;
 
@@ -34,13 +34,25 @@ export interface Step<T> {
   readonly key: string;
   readonly options: StepOptions;
   readonly fn: StepRun<T>;
+  /** Set for a step that looks until something is ready. */
+  readonly looks?: Looks<T> | undefined;
+}
+
+/** What makes a step a poll. */
+export interface Looks<T> {
+  /** When to look again after a look that returned this (epoch ms); undefined once there is nothing more to look for. */
+  again(returned: T): Promise<number | undefined>;
+  /** What the next look needs to know, as raw JSON; undefined before the first. */
+  readonly seen: string | undefined;
+  /** When the last look begins (epoch ms). */
+  readonly lastAt: number;
 }
 
 /** How one try of a step ended. The first two also end the step. */
 export type TryEnd =
   | { readonly value: string | null }
   | { readonly thrown: unknown }
-  | { readonly again: { readonly until: number; readonly failed: FailedTry } };
+  | { readonly again: { readonly until: number; readonly paused: PausedStep } };
 
 /** Maximum size of an error that always has room: that of a try, which that of the next try replaces, and a refusal. */
 const smallErrorBytes = 4_096;
@@ -50,10 +62,16 @@ const smallErrorBytes = 4_096;
  * ended.
  */
 export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number): Promise<TryEnd> {
-  const { run, effects, key } = step;
+  const { run, effects, key, looks } = step;
+  const pausedWith = (failures: number, error: string | null): PausedStep => {
+    const seen = looks?.seen;
+    return { tries: failures, error, begunAt, ...(seen !== undefined && { value: seen }) };
+  };
   let returned: T;
   try {
     returned = await (run.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step));
+    const until = await looks?.again(returned);
+    if (until !== undefined) return { again: { until, paused: pausedWith(0, null) } };
   } catch (thrown) {
     if (run.life.hasReturned) effects.report(failedLate(step, thrown));
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
@@ -61,7 +79,7 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
     const until = await nextTry(step, tries + 1, thrown);
     if (until !== undefined) {
       const error = encodeError(thrown, Math.min(run.maxBodyBytes, smallErrorBytes));
-      return { again: { until, failed: { tries: tries + 1, error, begunAt } } };
+      return { again: { until, paused: pausedWith(tries + 1, error) } };
     }
     return recordThrown(step, thrown, begunAt);
   }
@@ -108,14 +126,16 @@ const refusals: readonly FaultCode[] = ["not_json", "too_large", "limit_reached"
 
 /** When to retry a step whose `failures`-th try threw `error` (epoch ms); undefined if it is not retried. */
 async function nextTry<T>(
-  { options, clock, effects }: Step<T>,
+  { options, clock, effects, looks }: Step<T>,
   failures: number,
   error: unknown,
 ): Promise<number | undefined> {
   const { retries = 0, retryIf, backoff } = options;
   if (failures > retries || isNonRetryable(error)) return undefined;
   if (retryIf !== undefined && !ruleAllows(retryIf, error, effects.report)) return undefined;
-  const until = deadlineAfter(clock.now(), retryPause(failures, clock, backoff));
+  const lastAt = looks?.lastAt ?? Infinity;
+  if (clock.now() >= lastAt) return undefined;
+  const until = Math.min(deadlineAfter(clock.now(), retryPause(failures, clock, backoff)), lastAt);
   return (await effects.pauses.reaches(until)) ? until : undefined;
 }
 

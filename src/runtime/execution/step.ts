@@ -1,12 +1,19 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { JournalEnd, JournalKey } from "../../task/journal.ts";
+import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import { assertOptions } from "../../options/options.ts";
-import { backoffProblem } from "../backoff.ts";
+import { backoffProblem, type Backoff } from "../backoff.ts";
 import type { Run } from "../journal/run.ts";
 import type { Clock } from "../clock.ts";
 import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
-import { assertOutsideStep, tryStep, type StepEffects, type TryEnd, type StepRun } from "./step-try.ts";
+import {
+  assertOutsideStep,
+  tryStep,
+  type Looks,
+  type StepEffects,
+  type TryEnd,
+  type StepRun,
+} from "./step-try.ts";
 
 /** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
 export async function runStep<T>(
@@ -16,6 +23,7 @@ export async function runStep<T>(
   key: JournalKey,
   options: StepOptions,
   fn: StepRun<T>,
+  looks?: Looks<T>,
 ): Promise<T> {
   assertOutsideStep(run, key);
   const claimed = run.claim(key);
@@ -29,10 +37,10 @@ export async function runStep<T>(
   const { pauses } = effects;
   const retryAt = entry?.deadlineAt ?? null;
   if (retryAt === null) await run.begin(entry === undefined);
-  else await pauses.pause(claimed, retryAt); // it failed in an earlier attempt, and is to be tried again
-  const step = { run, effects, clock, key: claimed, options, fn };
+  else await pauses.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
+  const step = { run, effects, clock, key: claimed, options, fn, looks };
   let begunAt: number | undefined;
-  for (let tries = entry?.tries ?? 0; ; tries++) {
+  for (let tries = entry?.tries ?? 0; ;) {
     const end = await run.working(() => {
       const firstAt = (begunAt ??= clock.now());
       const once = (): Promise<TryEnd> => tryStep(step, tries, firstAt);
@@ -40,13 +48,20 @@ export async function runStep<T>(
       return effects.running?.during(running, once) ?? once();
     });
     if ("again" in end) {
-      await pauses.pause(claimed, end.again.until, end.again.failed);
+      const { until, paused } = end.again;
+      ({ tries } = paused);
+      await pauses.pause(claimed, until, pauseReason(tries), paused);
       continue;
     }
     await run.checkpoint();
     if ("thrown" in end) throw end.thrown;
     return decodeValue(end.value) as T;
   }
+}
+
+/** A poll that looks again has not failed. */
+function pauseReason(tries = 0): WaitReason {
+  return tries === 0 ? "sleep" : "retry";
 }
 
 /** How a step ended in an earlier attempt. */
@@ -58,6 +73,11 @@ function decodeEnd<T>({ value, error }: JournalEnd): T {
 /** Throws `configuration` for invalid options of a step. */
 export function assertStepOptions(given: StepOptions): void {
   assertOptions("task.step", given, stepOptions);
-  const problem = given.backoff && backoffProblem("task.step: backoff", given.backoff);
+  assertBackoff("task.step", given.backoff);
+}
+
+/** Throws `configuration` for a backoff that contradicts itself. */
+export function assertBackoff(what: string, given: Backoff | undefined): void {
+  const problem = given && backoffProblem(`${what}: backoff`, given);
   if (problem !== undefined) throw new HoldfastError("configuration", `${problem}.`);
 }

@@ -13,6 +13,8 @@ import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { ElicitAnswer, ElicitParams, Form, JsonForm } from "../questions/form.ts";
 import type { EventName, EventSchemas, EventValue, EventWait } from "./declared-events.ts";
+import type { AllOptions, CalledTool, CallRest, CallResult, ToolCall } from "./called-tool.ts";
+import type { PollOptions } from "./poll-options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
 import type { ArtifactOptions, ArtifactSource } from "./artifact-source.ts";
 import type { CallerDetails } from "../../task/record.ts";
@@ -131,6 +133,27 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    */
   step<T>(key: JournalKey, fn: StepFunction<T>): Promise<T>;
   step<T>(key: JournalKey, options: StepOptions, fn: StepFunction<T>): Promise<T>;
+  /**
+   * Looks again and again until something is ready, for as long as the task lives: a job elsewhere, a file, a deployment. Resolves with what
+   * `fn` returns once it is not `undefined`, or once `until` accepts it. Between two looks it takes no slot, and a restart does not look
+   * earlier. However often it looks, it is one entry of the journal. A look that throws is tried again as `retries`, `backoff` and `retryIf`
+   * say; then the poll rejects with the error. Rejects with `poll_timeout` after `timeoutMs`, and as a step does. Log lines with a text that an
+   * earlier look has logged are not logged again.
+   *
+   * ```ts
+   * const done = await task.poll(
+   *   "render",
+   *   { every: 15_000, until: (job) => job.state !== "running", timeoutMs: 7 * 86_400_000, retries: 10 },
+   *   () => renderFarm.jobOf(jobId),
+   * );
+   * ```
+   */
+  poll<T>(
+    key: JournalKey,
+    options: PollOptions<T> & { readonly until: (value: T) => boolean },
+    fn: StepFunction<T>,
+  ): Promise<T>;
+  poll<T>(key: JournalKey, options: PollOptions<T>, fn: StepFunction<T>): Promise<Exclude<T, undefined>>;
   /**
    * Runs a program as a step, without a shell, and resolves with what it printed and its exit code. It runs in a process group of its own, which is
    * ended when the task is cancelled or the time is over. A crash or a deploy of the server does not touch it: the next process on this machine reads
@@ -341,53 +364,3 @@ export interface PrepareContext {
   /** Asks for the client's roots. */
   roots(key: JournalKey): Promise<ListRootsResult>;
 }
-
-/**
- * A registered tool, for `task.call`: its name and, for TypeScript, its argument and result types. A handler that calls its own tool uses
- * the name, because TypeScript cannot infer the reference's type from itself.
- */
-export interface ToolReference<in Args = never, out Structured = unknown> {
-  readonly name: string;
-  /** Never set: for types only. */
-  readonly "~types"?: {
-    readonly takes: (args: Args) => void;
-    readonly returns: Structured;
-  };
-}
-
-/** The result of a called tool. It has no `isError`, so a tool with an output schema always has structured content. */
-export type ToolResult<Structured> = unknown extends Structured
-  ? CallToolResult
-  : CallToolResult & { readonly structuredContent: Structured };
-
-/** A tool for a handler to call: what `tasks.tool` returned, or its name. */
-export type CalledTool = ToolReference | string;
-
-/** One of the calls of `task.all`. */
-export interface ToolCall<Tool extends CalledTool = CalledTool> {
-  readonly tool: Tool;
-  /** The tool's arguments. */
-  readonly arguments: CallArguments<Tool>;
-}
-
-/** The arguments of a call of the tool. */
-export type CallArguments<Tool> =
-  Tool extends ToolReference<infer Args> ? Args : Readonly<Record<string, unknown>>;
-
-/** The arguments of `task.call` after the tool: a tool that is called by its name may have none. */
-export type CallRest<Tool> = Tool extends string
-  ? [args?: Readonly<Record<string, unknown>>]
-  : [args: CallArguments<Tool>];
-
-/** What a call of the tool resolves with. */
-export type CallResult<Tool> =
-  Tool extends ToolReference<never, infer Structured> ? ToolResult<Structured> : CallToolResult;
-
-class DeclaredAllOptions {
-  /** How many calls run at the same time. Default 10. */
-  readonly concurrency?: number = number({ min: 1, max: 1_000, default: 10 });
-}
-
-export interface AllOptions extends DeclaredAllOptions {}
-
-export const allOptions = tableOf<AllOptions>(DeclaredAllOptions);

@@ -167,6 +167,7 @@ const ends: readonly FaultCode[] = [
   "input_timeout",
   "input_failed",
   "event_timeout",
+  "poll_timeout",
   "no_credentials",
   "no_request",
   // a step whose result cannot be stored

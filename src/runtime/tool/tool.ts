@@ -1,6 +1,7 @@
 import type { ToolOptions, InputCapability, OnCrash, TaskMode } from "./tool-options.ts";
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
-import type { PrepareContext, TaskContext, ToolReference } from "./task-context.ts";
+import type { PrepareContext, TaskContext } from "./task-context.ts";
+import type { ToolReference } from "./called-tool.ts";
 import type { EventInput, EventName, EventSchemas, SendOptions } from "./declared-events.ts";
 import type { HandlerReturn, ReturnCheck } from "./handler-return.ts";
 import type { StructuredContent, ToolArguments, ToolInput, ToolSchema } from "./schema.ts";

@@ -96,6 +96,7 @@ const codes: Readonly<Record<RefusalCode, readonly [group: RefusalGroupName, mea
   attempt_timeout: ["others", inHandler],
   input_timeout: ["others", inHandler],
   event_timeout: ["others", inHandler],
+  poll_timeout: ["others", inHandler],
   outlives_task: ["others", inHandler],
   no_credentials: ["others", inHandler],
   no_request: ["others", inHandler],
