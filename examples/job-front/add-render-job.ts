@@ -22,7 +22,13 @@ export function addRenderJob(tasks: Tasks, jobs: JobSystem): void {
       // Soon at first, and every hour in the end, however long the job system is down meanwhile.
       const state = await task.poll(
         "end",
-        { every: 5_000, factor: 1.5, maxEvery: 3_600_000, until: (now) => now !== "running", retries: Infinity },
+        {
+          every: 5_000,
+          factor: 1.5,
+          maxEvery: 3_600_000,
+          until: (now) => now !== "running",
+          retries: Infinity,
+        },
         () => jobs.state(name),
       );
       if (state === "failed") throw new Error(`${name} failed`);

@@ -108,22 +108,17 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
     /** Base64. */
     readonly body: string;
   };
-  /**
-   * A step has failed for the `tries`-th time, and is retried at `until` (epoch ms). Or it has only looked at something that is not ready
-   * yet, and looks again: then there is no `error`, and failures count from 0 again.
-   */
+  /** A step has failed for the `tries`-th time, and is retried at `until` (epoch ms); or, without an error, looks again at what is not ready yet. */
   retry_step: {
     readonly id: string;
     readonly token: string;
     readonly key: string;
-    /** As in `record_step`. */
+    /** As in `record_step`; `value` is what the next look needs to know. */
     readonly error: string | null;
+    readonly value?: string;
+    readonly begunAt?: number;
     readonly tries: number;
     readonly until: number;
-    /** For a step that looks: what the next look needs to know of the earlier ones, as raw JSON. */
-    readonly value?: string;
-    /** As in `record_step`. */
-    readonly begunAt?: number;
     /** Set if the handler then rests. */
     readonly rest?: Rest;
   };

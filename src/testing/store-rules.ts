@@ -161,7 +161,7 @@ export const storeRules = {
   },
   steps: {
     of: "TaskCommands.retry_step",
-    says: "A step has failed for the `tries`-th time, and is retried at `until` (epoch ms). Or it has only looked at something that is not ready yet, and looks again",
+    says: "A step has failed for the `tries`-th time, and is retried at `until` (epoch ms); or, without an error, looks again at what is not ready yet.",
   },
   sweep: {
     of: "TaskStore.due",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HoldfastError } from "../../src/task/fault.ts";
+import type { HoldfastError } from "../../src/task/fault.ts";
 import { NonRetryableError } from "../../src/runtime/tool/tool-errors.ts";
 import type { PollOptions } from "../../src/runtime/tool/poll-options.ts";
 import { wholeJournal } from "../../src/testing/sample-task.ts";
@@ -67,7 +67,7 @@ describe("task.poll", () => {
   ])("takes %s for an end", async (_, look, until, found) => {
     const [process, id] = await started(polls(look, { ...exact, ...(until && { until }) }));
     for (let round = 0; round < 3; round++) await process.clock.advance(15 * secondMs);
-    expect(bodyOf(await process.ended(id))).toEqual(text(JSON.stringify(found) as string));
+    expect(bodyOf(await process.ended(id))).toEqual(text(JSON.stringify(found)));
   });
 
   it("takes no slot between its looks", async () => {

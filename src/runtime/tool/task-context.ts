@@ -1,7 +1,6 @@
 import { numberKind, orKind } from "../../options/kind.ts";
-import { callback, number, options, row, tableOf, time } from "../../options/options.ts";
+import { callback, options, row, tableOf, time } from "../../options/options.ts";
 import type {
-  CallToolResult,
   ContentBlock,
   CreateMessageRequestParams,
   CreateMessageResult,
