@@ -15,6 +15,7 @@ import { HeldRun } from "../runtime/execution/held-run.ts";
 import { StartedProcesses } from "../runtime/exec/started-processes.ts";
 import { makeContext, type CallContext } from "../runtime/execution/make-context.ts";
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
+import { neverReached, type NeverReached } from "../runtime/execution/never-reached.ts";
 import { isSince } from "../runtime/execution/task-version.ts";
 import { ofTask } from "../runtime/journal/run.ts";
 import { TaskLines } from "../runtime/journal/task-lines.ts";
@@ -53,6 +54,10 @@ export interface ReplayCheck {
   readonly added: readonly string[];
   /** Recorded keys that the handler no longer reaches: they were renamed, removed, or come after something new. */
   readonly unreached: readonly string[];
+  /**
+   * Of the unreached keys, those in whose place one new key of the same kind stands: it may be the new name. `task.renamed` says that it is.
+   */
+  readonly renamed: Readonly<Record<string, string>>;
   /** Keys under which the handler now does something else, which blocks the task. */
   readonly changed: readonly ChangedKey[];
   /** How the run ended: `waits` at a call that is new or has not ended, `busy` with its own work for too long. */
@@ -87,9 +92,13 @@ export async function checkReplay(
   assertRecording(recording);
   const tool = handlerOf(runtime.registry, recording);
   const replay = await replayHandler(runtime, tool, recording, { settleMs, credentials });
-  const { added, unreached, changed, end } = replay;
+  const { added, changed, end } = replay;
+  const unreached = replay.unreached.map(({ key }) => key);
+  const renamed = Object.fromEntries(
+    replay.unreached.flatMap(({ key, renamedTo }) => (renamedTo === undefined ? [] : [[key, renamedTo]])),
+  );
   const problems = problemsOf(replay, recording, settleMs);
-  const found = { ok: problems.length === 0, problems, added, unreached, changed };
+  const found = { ok: problems.length === 0, problems, added, unreached, renamed, changed };
   if (typeof end === "string") return { ...found, end };
   const { kind, body } = end.outcome;
   const outcome = { kind, body: JSON.parse(body) as unknown };
@@ -119,7 +128,7 @@ function problemsOf(
   const isEnd = typeof end !== "string";
   return [
     ...changed.map(({ problem }) => problem),
-    ...unreached.map((key) => `The handler does not reach "${key}", which is in the journal.`),
+    ...unreached.map(unreachedProblem),
     // A new call that it does not wait for is one that may have lost a race before, too.
     ...(hasEnded(recording) && end === "waits" ? [stillWaits(added)] : []),
     ...(end === "busy"
@@ -129,6 +138,11 @@ function problemsOf(
       : []),
     ...(isEnd && end.threw && !mayThrow(recording) ? [`The handler throws: ${textOf(end)}`] : []),
   ];
+}
+
+function unreachedProblem({ key, renamedTo }: NeverReached): string {
+  const lost = `The handler does not reach "${key}", which is in the journal.`;
+  return renamedTo === undefined ? lost : `${lost} Was it renamed to "${renamedTo}"?`;
 }
 
 function stillWaits(added: readonly string[]): string {
@@ -171,7 +185,7 @@ interface Replay {
   /** Keys that the recording does not have, in the order in which the handler reached them. */
   readonly added: readonly string[];
   /** Recorded keys that the handler did not reach. */
-  readonly unreached: readonly string[];
+  readonly unreached: readonly NeverReached[];
   readonly changed: readonly ChangedKey[];
   /** Why the arguments were refused. */
   readonly refused?: string;
@@ -195,12 +209,13 @@ async function replayHandler(
   { settleMs, credentials }: ReplayTerms,
 ): Promise<Replay> {
   const recorded = recording.entries.map(({ key }) => key);
+  const lost = recorded.map((key) => ({ key }));
   const prepared = encodeJournalKey(preparedKey);
   const preparesFirst = recording.prepareInTask === true && !recorded.includes(prepared);
   const validated = await validateArguments(tool, recording.arguments);
   if (!validated.ok) {
     const end = { outcome: validated.outcome, threw: false } as const;
-    return { added: [], unreached: recorded, changed: [], refused: validated.problem, end };
+    return { added: [], unreached: lost, changed: [], refused: validated.problem, end };
   }
   const store = new RecordedStore(recording, preparesFirst);
   const { task: record, entries } = store;
@@ -238,7 +253,8 @@ async function replayHandler(
     const context = makeContext(run, held.effects, clock, call, value);
     return calls.watch({ ...context, version: versionAnswer(run, context, recorded) });
   };
-  const unreached = (): readonly string[] => recorded.filter((key) => !run.reached.has(key));
+  const known = new Set([...recorded, prepared]);
+  const unreached = (): readonly NeverReached[] => neverReached(entries, run.keys.all);
   let end: HandlerEnd | undefined;
   const running = runToEnd(tool, recording.arguments, contextFor, options.maxBodyBytes).then((handlerEnd) => {
     end = handlerEnd;
@@ -251,7 +267,7 @@ async function replayHandler(
   run.life.drop();
   timers.close();
   return {
-    added: [...run.reached].filter((key) => key !== prepared && !recorded.includes(key)),
+    added: [...run.keys.all].flatMap(([key, kind]) => (kind === undefined || known.has(key) ? [] : [key])),
     unreached: unreached(),
     changed: calls.changed,
     end: end ?? (calls.open > 0 ? "waits" : "busy"),
@@ -270,8 +286,8 @@ function versionAnswer(
   recorded: readonly string[],
 ): TaskContext["version"] {
   return async (key, since) => {
-    if (recorded.includes(encodeJournalKey(key))) return context.version(key, since);
-    run.pass(key);
+    if (recorded.includes(run.keys.stored(key))) return context.version(key, since);
+    run.claim(key); // and begin nothing
     return isSince(run.versions, key, since);
   };
 }

@@ -169,28 +169,11 @@ export interface ChangedKey {
   readonly problem: string;
 }
 
-/** A run that reports the keys that its handler uses. */
+/** A run that goes on where its handler departs from the journal. */
 export class ReplayedRun extends Run {
-  readonly #reached = new Set<string>();
-
-  get reached(): ReadonlySet<string> {
-    return this.#reached;
-  }
-
-  /** Accepts a key that begins nothing. */
-  pass(key: JournalKey): void {
-    super.claim(key);
-  }
-
   /** The handler goes on, so that everything else that it does is compared too. */
   override refuse(): void {
     // The call rejects.
-  }
-
-  override claim(key: JournalKey): string {
-    const claimed = super.claim(key);
-    this.#reached.add(claimed);
-    return claimed;
   }
 }
 

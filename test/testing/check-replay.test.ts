@@ -54,7 +54,7 @@ const replays =
     return text("end");
   };
 
-const fine = { ok: true, problems: [], unreached: [], changed: [] };
+const fine = { ok: true, problems: [], unreached: [], renamed: {}, changed: [] };
 
 describe("a task that runs", () => {
   it("goes on with code that does the same, up to what is not in the journal", async () => {
@@ -77,14 +77,26 @@ describe("a task that runs", () => {
     const recording = await recorded(steps("a", "b"), "b");
     expect(await check(recording, replays("a", "new", "b"), { settleMs: 1 })).toEqual({
       ok: false,
-      problems: ['The handler does not reach "b", which is in the journal.'],
+      problems: ['The handler does not reach "b", which is in the journal. Was it renamed to "new"?'],
       added: ["new"],
       unreached: ["b"],
+      renamed: { b: "new" },
       changed: [],
       end: "waits",
     });
     const renamed = await check(recording, replays("a", "b2"), { settleMs: 1 });
-    expect(renamed).toMatchObject({ ok: false, added: ["b2"], unreached: ["b"] });
+    expect(renamed).toMatchObject({
+      ok: false,
+      added: ["b2"],
+      unreached: ["b"],
+      renamed: { b: "b2" },
+      problems: ['The handler does not reach "b", which is in the journal. Was it renamed to "b2"?'],
+    });
+    const declared: Handler = async (_, task) => {
+      task.renamed({ b: "b2" });
+      return replays("a", "b2")({}, task);
+    };
+    expect(await check(recording, declared)).toMatchObject({ ...fine, added: [], end: "returned" });
   });
 
   it("does not try a step again, however long ago that would have been", async () => {

@@ -104,6 +104,16 @@ type TaskLifeEvent =
       /** What the handler threw, or another reason why the task failed. */
       readonly error?: EventError;
     })
+  /**
+   * The handler ended without coming to keys of its journal, which code that was deployed since has lost or renamed. The task ended as it
+   * does otherwise.
+   */
+  | (OfTask & {
+      readonly type: "task.unreached";
+      readonly count: number;
+      /** The first 20, with the new key that stands in the place of one. */
+      readonly keys: readonly { readonly key: string; readonly renamedTo?: string }[];
+    })
   | (OfTask & { readonly type: "task.cancel_requested" })
   | (OfEnd & { readonly type: "task.cancelled" })
   /** The task expired before it ended. */

@@ -8,7 +8,7 @@
 
 import { setPriority } from "node:os";
 import { HoldfastError } from "../../task/fault.ts";
-import { encodeJournalKey, type JournalKey } from "../../task/journal.ts";
+import type { JournalKey } from "../../task/journal.ts";
 import { assertOptions, settingsOf, type Settings } from "../../options/options.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import { systemClock, type Clock } from "../clock.ts";
@@ -56,7 +56,7 @@ export async function runExec(
   );
   const { retries, backoff, retryIf } = options;
   const retrying = { retries, ...(backoff && { backoff }), ...(retryIf && { retryIf }) };
-  const exec = { run, effects, clock, key: encodeJournalKey(key), file, args, options, over: [] };
+  const exec = { run, effects, clock, key: run.keys.stored(key), file, args, options, over: [] };
   let isFirst = true;
   const step = runStep(run, effects, clock, key, retrying, async ({ signal }) => {
     const begun = isFirst ? await run.begunBy(exec.key) : undefined;

@@ -7,6 +7,7 @@ import { isTerminal } from "../../task/outcome.ts";
 import { attemptBegins, attemptFailed, endingOf, type Ending } from "../../task/status-text.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask, TaskWatcher } from "../journal/held-task.ts";
+import { subject } from "../events/eventful-write.ts";
 import { LifeLimit } from "../journal/life-limit.ts";
 import { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
@@ -20,6 +21,7 @@ import { type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
+import { neverReached, neverReachedEvent, neverReachedText, type NeverReached } from "./never-reached.ts";
 import { logBody } from "./reported.ts";
 import { sleep } from "./sleep.ts";
 import { durablePauses } from "./step-pauses.ts";
@@ -183,7 +185,7 @@ export class HeldRun {
     if (end.threw) events?.threw(token, end.error);
     try {
       if (run.life.state === "ended") {
-        if (retry === undefined) this.#logDropped();
+        if (retry === undefined) this.#logEnd(end);
         // What the handler changed stays with the ended task, and so do its log and its output; a text that it set ends.
         await Promise.all([this.#updates.written(), run.lines.written()]);
       }
@@ -205,13 +207,24 @@ export class HeldRun {
     }
   }
 
-  /** Whoever reads the log learns what it and the output lack. */
-  #logDropped(): void {
+  /** Whoever reads the log learns what it and the output lack, and what of the journal the handler has not come to. */
+  #logEnd(end: HandlerEnd): void {
     const { lines, lineSource } = this.run;
     const { dropped } = lines;
-    if (dropped === undefined) return;
-    const body = logBody("warning", dropped, undefined, lines.limits.maxLogBytes);
-    lines.append(lineSource, "log", this.#setup.services.clock.now(), body).catch(() => undefined);
+    const lost = this.#neverReached(end);
+    const texts = [dropped, lost.length === 0 ? undefined : neverReachedText(lost)];
+    for (const text of texts) {
+      if (text === undefined) continue;
+      const body = logBody("warning", text, undefined, lines.limits.maxLogBytes);
+      lines.append(lineSource, "log", this.#setup.services.clock.now(), body).catch(() => undefined);
+    }
+  }
+
+  /** Nothing if the handler did not begin, or stopped because its task is cancelled. */
+  #neverReached(end: HandlerEnd): readonly NeverReached[] {
+    const { run } = this;
+    const isWhole = end.threw ? end.early !== true && !run.life.cancelRequested : end.refused === undefined;
+    return isWhole ? neverReached(this.#setup.entries, run.keys.all) : [];
   }
 
   #retryAfter(end: HandlerEnd): HandlerRetry | undefined {
@@ -269,7 +282,7 @@ export class HeldRun {
 
   /** The first settlement wins; a late one changes nothing (guarantee 2). */
   async #settle(end: HandlerEnd): Promise<void> {
-    const { store, clock } = this.#setup.services;
+    const { store, clock, events } = this.#setup.services;
     const { id } = this.task;
     const { trace } = this.run;
     const cancel = () => store.write({ type: "cancel", now: clock.now(), id });
@@ -278,8 +291,11 @@ export class HeldRun {
         await this.task.persist(cancel);
         trace?.end({ end: "cancelled" });
       } else {
-        await this.task.write("settle", { ...this.#endingAfter(end), ...stackOf(end) });
+        const result = await this.task.write("settle", { ...this.#endingAfter(end), ...stackOf(end) });
         trace?.end(attemptOutcome(end));
+        const lost = this.#neverReached(end);
+        if (result.ok && lost.length > 0)
+          events?.emit({ type: "task.unreached", ...subject(result.task), ...neverReachedEvent(lost) });
       }
     } catch (error) {
       if (!isFenced(error)) throw error;

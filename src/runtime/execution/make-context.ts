@@ -3,7 +3,7 @@ import {
   type CreateMessageResult,
   type ListRootsResult,
 } from "@modelcontextprotocol/server";
-import { encodeJournalKey, type InputMethod, type JournalKey } from "../../task/journal.ts";
+import type { InputMethod, JournalKey } from "../../task/journal.ts";
 import { assertOptions, settingsOf } from "../../options/options.ts";
 import type { Progress } from "../../task/record.ts";
 import type { LineList } from "../../task/task-line.ts";
@@ -166,6 +166,7 @@ export function makeContext(
     call: <Called extends CalledTool>(key: JournalKey, tool: Called, ...[args]: CallRest<Called>) =>
       entry(outside(key, () => effects.call(key, nameOf(tool), args) as Promise<CallResult<Called>>)),
     all,
+    renamed: (names) => run.keys.rename(names),
     version: (key, since) => entry(taskVersion(run, effects, clock, key, since)),
     waitForEvent: (key: JournalKey, name: string, options: EventOptions = {}) => {
       const value = entry(
@@ -175,7 +176,7 @@ export function makeContext(
           return effects.waitForEvent(key, name, options) as Promise<never>;
         }),
       );
-      const url = (): string => effects.eventUrl({ taskId: run.taskId, key: encodeJournalKey(key), name });
+      const url = (): string => effects.eventUrl({ taskId: run.taskId, key: run.keys.stored(key), name });
       return Object.defineProperty(value, "url", { get: url }) as EventWait<never>;
     },
     sleep: (key, ms) => entry(outside(key, () => effects.sleep(key, ms))),

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { encodeJournalKey, type JournalKey } from "../../task/journal.ts";
+import type { JournalKey } from "../../task/journal.ts";
 import type { Clock } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
 import type { RunVersions } from "../tool/tool-config.ts";
@@ -30,7 +30,7 @@ export async function taskVersion(
   const journalled: unknown = await runStep(run, effects, clock, key, {}, () => answer);
   if (typeof journalled === "boolean") return journalled;
   throw run.mismatch({
-    key: encodeJournalKey(key),
+    key: run.keys.stored(key),
     had: "step",
     doing: { kind: "step", request: "task.version" },
   });

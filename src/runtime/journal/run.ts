@@ -86,8 +86,8 @@ export class Run {
   readonly lineSource: LineSource = { step: "" };
   readonly trace: RunTrace | undefined;
   readonly life: RunLife;
+  readonly keys = new ClaimedKeys((key) => this.#task?.journal.find(key) !== undefined);
   readonly #inOwnContext: OwnContext;
-  readonly #keys = new ClaimedKeys();
   readonly #slot: SlotHolder;
   readonly #promote: (() => Promise<unknown>) | undefined;
   #task: HeldTask | undefined;
@@ -135,7 +135,7 @@ export class Run {
 
   /** Claims a key for this run; throws `duplicate_key` if it was used before. */
   claim(key: JournalKey): string {
-    return this.#keys.claim(key);
+    return this.keys.claim(key);
   }
 
   /** Whether it holds a task, in whose journal it writes. */
@@ -145,6 +145,7 @@ export class Run {
 
   /** An earlier attempt's entry with this key. Throws if the handler now does something else: then the task is blocked. */
   find(key: string, doing: Doing): ListedEntry | undefined {
+    this.keys.did(key, doing.kind);
     const entry = this.#task?.journal.find(key);
     if (entry === undefined || isSame(entry, doing)) return entry;
     throw this.mismatch({ key, had: entry.kind, doing });

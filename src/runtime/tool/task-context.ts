@@ -192,13 +192,11 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    * Calls another tool of the server on behalf of the same caller, and resolves with its result, which is written to the journal. The call
    * is a separate task, which clients do not see. It survives crashes, asks its questions through this task, and is cancelled with it. The
    * handler frees its slot while it waits. Rejects with a `TaskCallError`, on a replay too, if the tool does not succeed; with
-   * `insufficient_scope` if the caller may not call it; with `invalid_params` for invalid arguments.
+   * `insufficient_scope` if the caller may not call it; with `invalid_params` for invalid arguments. A tool's name has no types for them.
    *
    * ```ts
    * const { structuredContent } = await task.call("scan", scan, { url }); // scan is what tasks.tool("scan", …) returned
    * ```
-   *
-   * A tool can also be called by its name, without types for its arguments and result.
    */
   call<Called extends CalledTool>(
     key: JournalKey,
@@ -254,6 +252,15 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    * ```
    */
   version(key: JournalKey, since: number): Promise<boolean>;
+  /**
+   * Says what names of keys were before. A task whose journal has an old one goes on with it, and with its `idempotencyKey`; others use the
+   * new one. Also holds for lists that begin with the name: `["hash", path]`. Call it before the name is used: else it throws `configuration`.
+   *
+   * ```ts
+   * task.renamed({ rows: "rows of the database" });
+   * ```
+   */
+  renamed(names: Readonly<Record<string, string>>): void;
   /**
    * Sets the text that clients see next to the status. Call it as often as you like: if texts come faster than they are written, the last
    * one wins. A text of more than `maxStatusBytes` is cut. It ends with the task, which then says why it failed, or who cancelled it.
