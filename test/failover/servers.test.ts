@@ -56,6 +56,23 @@ test("once a pooled connection refuses a write, all of them are asked where they
   expect(await store.get("none")).toBeUndefined();
 });
 
+test("a server that only reads keeps no caller waiting, not even behind a commit whose answer was lost", async () => {
+  const pair = await startPair("synchronous");
+  const store = await opened(pair.wire.url, { timeoutMs: 60_000 });
+  await store.write(createQueued("first"));
+  pair.wire.lead(pair.standby.url);
+  const lost = pair.wire.loseCommit("answer");
+  const calls = [store.write(createQueued("a")), lost.then(() => store.write(createQueued("b")))];
+  await lost;
+  pair.wire.cut();
+  for (const call of calls) await expect(call).rejects.toMatchObject({ code: "store_failed" });
+  pair.wire.lead(pair.primary.url);
+  await store.write(createQueued("c"));
+  const names = ["first", "a", "b", "c"];
+  const there = await Promise.all(names.map((name) => store.get(`task-${name}`)));
+  expect(names.filter((_, n) => there[n] !== undefined)).toEqual(["first", "a", "c"]);
+});
+
 test("of several hosts in the URL, the one that takes writes is used, also after a failover", async () => {
   const pair = await startPair("synchronous");
   const [primary, standby] = [new URL(pair.primary.url), new URL(pair.standby.url)];

@@ -235,3 +235,31 @@ it("a run whose mark a failover has undone marks its task again", async () => {
   gates[1].resolve();
   expect(bodyOf(await process.ended(id))).toEqual(text("done"));
 });
+
+it("a cancel is heard although its version is one that a failover has undone", async () => {
+  const gate = Promise.withResolvers<void>();
+  const handler: Handler = async (_, task) => {
+    await task.step("first", () => undefined);
+    await gate.promise;
+    await task.step("second", () => undefined);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    task.signal.addEventListener("abort", () => resolve());
+    await promise;
+    return text("heard");
+  };
+  const pair = new Pair();
+  const { process } = await started({ tools: { works: handler } }, pair.wrap);
+  const { clock, store } = process;
+  const id = await process.callId("works");
+  await process.journalHas(id, "first");
+  pair.lags = true;
+  gate.resolve();
+  await process.journalHas(id, "second");
+  const { version } = (await process.get(id)).task;
+  pair.promote();
+  const cancel = { type: "request_cancel", now: clock.now(), id, cancelBy: clock.now() + 60_000 } as const;
+  await store.write(cancel);
+  expect((await process.get(id)).task.version).toBe(version);
+  pair.tellOfGap();
+  expect(bodyOf(await process.ended(id))).toEqual(text("heard"));
+});

@@ -98,10 +98,11 @@ export class HeldTask implements TaskWriter {
     if (state === "released") return;
     if (task !== undefined) {
       if (state !== "ended") this.journal.saw(task);
-      if (task.version <= this.#seen && !isUndone) return;
+      if (task.version < this.#seen && !isUndone) return;
+      // The same version may have another content, after a failover that has undone the first one.
+      if (task.version !== this.#seen) this.rests.saw(task);
       this.#seen = task.version;
       this.#blocked = task.blocked;
-      this.rests.saw(task);
       if (task.cancelRequestedAt !== null) this.#life.requestCancel();
     }
     if (task?.token !== this.#token) return this.#life.fence(this.#fenced(this.#whyFenced(task)));

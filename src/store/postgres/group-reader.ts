@@ -53,6 +53,8 @@ export interface ReadGroup {
   readonly facts: GroupFacts;
   /** The id of the transaction. */
   readonly xid: string;
+  /** Whether the last group of the owner is there; otherwise a failover has undone it. */
+  readonly hasLast: boolean;
 }
 
 /** Reads what a group of commands needs to know, and locks what it depends on. */
@@ -79,8 +81,16 @@ export class GroupReader {
     this.#usage = usageStatements(names);
   }
 
-  /** Rejects with `NearLimit` if the group has to be retried, and with `store_lost` if others considered this owner dead. */
-  async read(queries: Queries, commands: readonly TaskCommand[], looksForTaken: boolean): Promise<ReadGroup> {
+  /**
+   * `last` is the mark of the owner's last group. Rejects with `NearLimit` if the group has to be retried, and with `store_lost` if others
+   * considered this owner dead.
+   */
+  async read(
+    queries: Queries,
+    commands: readonly TaskCommand[],
+    looksForTaken: boolean,
+    last: string | null = null,
+  ): Promise<ReadGroup> {
     const query = queryOf(commands, looksForTaken);
     const facts = noFacts(this.#codecs.writing);
     const counted = countedBy(query);
@@ -98,7 +108,7 @@ export class GroupReader {
         ? [queries.query(this.#owners.sql.lockAlone, [alone.toSorted(compareNames)])]
         : []),
     ];
-    const fence = queries.query(this.#owners.sql.fence, [this.#owners.id]);
+    const fence = queries.query(this.#owners.sql.fence, [this.#owners.id, last]);
     for (const command of commands)
       if (command.type === "reclaim") locks.push(queries.query(this.#owners.sql.lockOwner, [command.owner]));
     const [[row]] = await Promise.all([
@@ -115,7 +125,7 @@ export class GroupReader {
       if (lives) facts.running = { alive: true, tasks: [], unreadable: [], next: null };
     }
     this.#checkMargins(query, facts);
-    return { facts, xid: String(row[0]) };
+    return { facts, xid: String(row[0]), hasLast: row[1] === 1 };
   }
 
   #locksOf(command: TaskCommand): readonly string[] {

@@ -141,7 +141,9 @@ export class GroupWriter {
     const { database } = this.#setup;
     const transaction = await database.begin();
     try {
-      const { facts, xid } = await this.#reader.read(transaction, commands, looksForTaken);
+      const { last } = this.#commits;
+      const { facts, xid, hasLast } = await this.#reader.read(transaction, commands, looksForTaken, last);
+      if (!hasLast) this.#known.forget();
       if (facts.passed !== undefined && facts.passed.length > 0) this.#setup.onPassed(facts.passed);
       const before = new Map(facts.tasks);
       const tables = new GroupTables(facts);
@@ -168,7 +170,7 @@ export class GroupWriter {
   /** In one statement, without reading anything. Undefined if nothing was written: too little is known, or others have changed a task. */
   async #attemptAsKnown(commands: readonly TaskCommand[]): Promise<CommittedGroup | undefined> {
     const { database } = this.#setup;
-    const known = this.#known.take(commands, database.codecs.writing);
+    const known = this.#known.take(commands, database.codecs.writing, this.#commits.last);
     if (known === undefined) return undefined;
     const tables = new GroupTables(known.facts);
     const group = this.#decide(tables, commands);
@@ -231,6 +233,7 @@ export class GroupWriter {
       await commit;
     } catch (error) {
       if (!(error instanceof LostCommit)) throw error;
+      this.#known.forget();
       const { database } = this.#setup;
       const otherwise = refused(group.answers.length, error);
       throw new InDoubt(group, otherwise, error, () => this.#commits.settle(database, xid));

@@ -6,6 +6,7 @@ import type { Codec } from "../codec.ts";
 import { toStored } from "../stored-text.ts";
 import { noFacts, type GroupFacts } from "./group-facts.ts";
 import type { Names } from "./names.ts";
+import { hasMarkIn } from "./ownership.ts";
 import type { Statement } from "./write-batch.ts";
 
 /** How many tasks are known at a time, and how many entries of a journal. */
@@ -32,7 +33,8 @@ interface Known {
 
 /**
  * The tasks whose rows and journals this process has written alone, since it runs their first attempts: it need not read them to decide a
- * command, and writes it as a statement that does nothing if somebody else has changed such a task. Every change has a version of its own.
+ * command, and writes it as a statement that does nothing if somebody else has changed such a task. Every change has a version of its own,
+ * unless a failover has undone some: then others may write the same version anew, and nothing is known any more.
  */
 export class KnownTasks {
   readonly #owner: string;
@@ -44,10 +46,14 @@ export class KnownTasks {
     this.#sql = guardStatements(names);
   }
 
-  /** What is known for these commands, which is then forgotten, and fails if it is not true any more; undefined if it is not enough. */
+  /**
+   * What is known for these commands, which is then forgotten, and fails if it is not true any more; undefined if it is not enough. `last` is
+   * the mark of this owner's last group.
+   */
   take(
     commands: readonly TaskCommand[],
     codec: Codec,
+    last: string | null,
   ): { readonly facts: GroupFacts; readonly guard: Statement } | undefined {
     if (!commands.every((command) => this.#isEnoughFor(command))) return undefined;
     const facts = noFacts(codec);
@@ -64,8 +70,14 @@ export class KnownTasks {
       tasks.map(({ id }) => toStored(id)),
       tasks.map(({ version }) => version),
       tasks.length,
+      last,
     ];
     return { facts, guard: { sql: this.#sql.held, values } };
+  }
+
+  /** Commits may have been undone. */
+  forget(): void {
+    this.#tasks.clear();
   }
 
   /** After a commit of a group: `before` are its tasks as they were read, `facts` as they are now. */
@@ -103,16 +115,17 @@ export class KnownTasks {
   }
 }
 
-export function guardStatements({ owner, task }: Names) {
+export function guardStatements({ owner, task, committed }: Names) {
   return {
     /**
-     * Fails unless the owner may write, and the tasks have these versions; until its transaction ends, that stays so. The error is that of
+     * Fails unless the owner may write, its last group is there, and the tasks have these versions; until its transaction ends, that stays so. The error is that of
      * a text that is no number, since nothing else makes a statement fail by itself.
      */
     held: `WITH fence AS MATERIALIZED (SELECT 1 FROM ${owner} WHERE id = $1 AND retired = 0 FOR KEY SHARE),
       held AS MATERIALIZED (SELECT 1 FROM ${task} JOIN unnest($2::text[], $3::bigint[]) AS known (id, version)
         ON task.id = known.id AND task.version = known.version ORDER BY task.id FOR UPDATE OF task)
-      SELECT CASE WHEN (SELECT count(*) FROM held) = $4::int AND EXISTS (SELECT FROM fence) THEN 1
+      SELECT CASE WHEN (SELECT count(*) FROM held) = $4::int AND EXISTS (SELECT FROM fence)
+          AND ${hasMarkIn(committed, "$1", "$5::bigint")} THEN 1
         ELSE ('Others have changed a task; still as known: ' || (SELECT count(*) FROM held))::int END`,
   };
 }

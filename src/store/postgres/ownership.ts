@@ -8,6 +8,8 @@
 // 3. A step, a handler or a webhook begins only inside a lease that holds by this machine's own clocks, with a margin (`holds`). Otherwise the
 //    runtime renews it first, and looks whether the task is still its own.
 // 4. Each row that says "running, owned by me" has a run here, or is released within one lease: the runtime compares them (`held`).
+// 5. What a process knows of rows without reading them counts only while the database has the last group that the process committed
+//    (`Commits.last`). Its groups come one after another, so a failover that undid any of them undid the last one.
 //
 // A writer locks its owner's row, in a mode that renewals do not wait for, and whoever declares it dead locks the row alone: so no group of an
 // owner that was declared dead is committed after that. No advisory lock and no state of a connection is part of this.
@@ -93,7 +95,7 @@ export class Owners {
   async write<T>(send: (queries: Queries) => Promise<T>): Promise<T> {
     const transaction = await this.#database.begin();
     try {
-      const [row] = await transaction.query(this.sql.fence, [this.id]);
+      const [row] = await transaction.query(this.sql.fence, [this.id, null]);
       if (row === undefined) throw new StoreLost(`schema ${this.#schema}`, true);
       const [result] = await Promise.all([send(transaction), transaction.commit()]);
       return result;
@@ -172,18 +174,27 @@ export function living({ owner }: Names): string {
 
 const until = (lease: string): string => `clock_timestamp() + ${lease} * interval '1 ms'`;
 
+/** Whether an owner's group with this mark is in the database. */
+export const hasMarkIn = (committed: string, owner: string, mark: string): string =>
+  `EXISTS (SELECT FROM ${committed} WHERE owner = ${owner} AND xid = ${mark})`;
+
 /** Statements about the processes that have the store open. */
 export function ownerStatements({ owner, committed, task, message, pausedTool }: Names) {
   // One whose own renewals came without a gap for a lease shows that others could have renewed theirs. One that has closed its store has none.
   const lives = `retired = 0 AND (lease_until >= clock_timestamp() OR (lease_until > '-infinity' AND NOT EXISTS (
       SELECT 1 FROM ${owner} AS witness WHERE witness.retired = 0 AND witness.lease_until >= clock_timestamp()
         AND witness.steady_since <= clock_timestamp() - $1::float8 * interval '1 ms')))`;
+  const hasMark = (mark: string): string => hasMarkIn(committed, "$1", mark);
   return {
     /** For counts, which are exact by them. */
     lockShared: `SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name`,
     lockAlone: `SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name`,
-    /** The transaction id, if the owner may write: until it ends, nobody can declare the owner dead. */
-    fence: `SELECT pg_current_xact_id()::text FROM ${owner} WHERE id = $1 AND retired = 0 FOR KEY SHARE`,
+    /**
+     * The transaction id, if the owner may write: until it ends, nobody can declare the owner dead. And whether the database has this mark, of
+     * the last group of the owner.
+     */
+    fence: `SELECT pg_current_xact_id()::text, CASE WHEN $2::bigint IS NULL OR ${hasMark("$2::bigint")} THEN 1 ELSE 0 END
+      FROM ${owner} WHERE id = $1 AND retired = 0 FOR KEY SHARE`,
     /** Before an owner is declared dead: waits for what it writes. */
     lockOwner: `SELECT 1 FROM ${owner} WHERE id = $1 FOR UPDATE`,
     register: `INSERT INTO ${owner} (id, pid, host, since, handlers, lease_until, steady_since)
@@ -230,6 +241,11 @@ export class Commits {
   constructor(names: Names, owner: string) {
     this.#sql = commitStatements(names);
     this.#owner = owner;
+  }
+
+  /** The mark of the last group that was committed; null before the first one. */
+  get last(): string | null {
+    return this.#marks.at(-1) ?? null;
   }
 
   /** Adds the mark to a transaction, and deletes older marks. Returns a function to call after the commit. */

@@ -46,6 +46,21 @@ export function isWrongServer(error: unknown): boolean {
   );
 }
 
+/** The address of the database leads to a standby. */
+class LeadsToStandby extends HoldfastError {
+  constructor() {
+    super(
+      "store_failed",
+      "The address of the database leads to a standby, which takes no writes. Give it that of the primary server, or the hosts of all servers, separated by commas.",
+    );
+  }
+}
+
+/** Whether the database answered, and takes no writes now: nothing comes of a wait. */
+export function refusesWrites(error: unknown): boolean {
+  return error instanceof LeadsToStandby || isWrongServer(error);
+}
+
 /** A later statement of a transaction that has failed: its error says nothing of the cause. */
 export const transactionFailed = "25P02";
 
@@ -54,10 +69,7 @@ export async function refuseStandby(client: Pick<Client, "query">): Promise<numb
   const text = "SELECT pg_is_in_recovery(), pg_backend_pid()";
   const { rows } = await client.query<[boolean, number]>({ text, rowMode: "array" });
   if (rows[0]?.[0] !== true) return rows[0]?.[1];
-  throw new HoldfastError(
-    "store_failed",
-    "The address of the database leads to a standby, which takes no writes. Give it that of the primary server, or the hosts of all servers, separated by commas.",
-  );
+  throw new LeadsToStandby();
 }
 
 /** Whether a connection broke that seemed to be open: another one may work. */

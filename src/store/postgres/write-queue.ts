@@ -3,6 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskChange } from "../store.ts";
 import { InDoubt, type Answer, type CommittedGroup, type GroupWriter } from "./group-writer.ts";
 import { TasksLocked } from "./locked-tasks.ts";
+import { refusesWrites } from "./postgres-error.ts";
 import { commandSize } from "../command-size.ts";
 import { mostCreates } from "./usage-sql.ts";
 
@@ -72,9 +73,12 @@ export class WriteQueue {
     }
   }
 
-  /** No caller waits longer than the database may take, even if several groups before its own fail in turn. */
-  #giveUpWaiting(error: HoldfastError): void {
-    const until = performance.now() - this.#setup.timeoutMs;
+  /**
+   * No caller waits longer than the database may take, even if several groups before its own fail in turn, nor at all for a server that takes
+   * no writes.
+   */
+  #giveUpWaiting(error: HoldfastError, isOver = false): void {
+    const until = performance.now() - (isOver ? 0 : this.#setup.timeoutMs);
     const late = new Set(this.#waiting.filter((each) => isOfCaller(each) && each.since <= until));
     this.#waiting = this.#waiting.filter((each) => !late.has(each));
     for (const { reject } of late) reject(error);
@@ -105,17 +109,20 @@ export class WriteQueue {
   async #findOut(group: readonly Waiting[], doubt: InDoubt): Promise<void> {
     const refused = new Set<Waiting>();
     const since = performance.now();
-    const look = (): void => {
+    const look = (isOver = false): void => {
       const until = performance.now() - this.#setup.timeoutMs;
-      const late = since > until ? [] : group.filter(isOfCaller);
+      const late = since > until && !isOver ? [] : group.filter(isOfCaller);
       for (const each of late) refused.add(each);
       for (const { reject } of late) reject(doubt);
-      this.#giveUpWaiting(doubt);
+      this.#giveUpWaiting(doubt, isOver);
     };
     const timer = setInterval(look, askAgainMs);
     let committed: boolean | undefined;
     while (committed === undefined && !this.#closed) {
-      committed = await doubt.wasCommitted().catch(() => undefined);
+      committed = await doubt.wasCommitted().catch((error: unknown) => {
+        if (refusesWrites(error)) look(true);
+        return undefined;
+      });
       if (committed === undefined) await new Promise((resolve) => setTimeout(resolve, askAgainMs));
     }
     clearInterval(timer);

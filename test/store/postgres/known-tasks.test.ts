@@ -123,3 +123,29 @@ test("an owner that was declared dead writes nothing more to what it knew", asyn
   });
   expect(await one.get("task-a")).toMatchObject({ state: "running" });
 });
+
+test.each(["of the task", "of another task"])(
+  "what a failover has undone is not taken for known, although the version is the same again, when the next write is one %s",
+  async (which) => {
+    const fresh = await FreshSchema.inSharedDatabase();
+    const [one, two] = [await openStore(fresh, "one"), await openStore(fresh, "two")];
+    onTestFinished(() => fresh.drop());
+    const sql = (text: string) => withClient(fresh.url, (client) => client.query(text));
+    await one.write(createRunning("a"));
+    await one.write({ type: "mark", ...held("a") });
+    const saved = ["task", "journal", "committed"].map((name) => `${fresh.schema}.${name}`);
+    for (const table of saved) await sql(`CREATE TABLE ${table}_before AS TABLE ${table}`);
+    await one.write(step("a", "lost"));
+    const lost = await one.get("task-a");
+    // As a server that has not received it, where the task is then changed in another way.
+    for (const table of saved)
+      await sql(`BEGIN; DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM ${table}_before; COMMIT`);
+    await two.write({ type: "request_cancel", now: noon, id: "task-a", cancelBy: noon + 1_000 });
+    expect(await one.get("task-a")).toMatchObject({ version: lost?.version, cancelBy: noon + 1_000 });
+    if (which === "of another task") await one.write(createQueued("b"));
+    expect(await one.write(step("a", "next"))).toMatchObject({
+      ok: true,
+      task: { cancelRequestedAt: noon, cancelBy: noon + 1_000 },
+    });
+  },
+);

@@ -55,6 +55,7 @@ const parts = ({
   report,
   limitLine,
   limitPlace,
+  committed,
 }: Names): string[] => {
   const each = `FROM generate_series($1::int, $2::int) AS i, LATERAL (SELECT i * 9 AS n, 'task-' || lpad((i * 9)::text, 9, '0') AS id) AS t`;
   const pair = `FROM generate_series($1::int, $2::int) AS i, generate_series(1, 3) AS k,
@@ -82,6 +83,7 @@ const parts = ({
     `INSERT INTO ${delivery} (hook, event, task_id, tool, principal, generation, version, at, due_at, tries, failed_at, problem)
       SELECT 'hook-' || n % 3, 'created', id, 'tool-3', NULL, 'plain', 1, ${firstTime} + n::bigint * ${apart},
         CASE WHEN n % 10 <> 0 THEN ${firstTime} + n::bigint * ${apart} END, 0, CASE WHEN n % 100 = 0 THEN ${firstTime} END, '503' ${each}`,
+    `INSERT INTO ${committed} (owner, xid) SELECT 'owner-' || i % 3, -i ${each} WHERE i <= 300`,
     `INSERT INTO ${report} (owner, minute, body) SELECT 'owner-' || n % 3, n, '{}' ${each}`,
     `INSERT INTO ${limitLine} (name, ticket, paused_until, last_at)
       SELECT 'limit-' || n, 0, 0, ${firstTime} + n::bigint * ${apart} ${each}`,
