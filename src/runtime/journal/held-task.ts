@@ -52,8 +52,8 @@ export class HeldTask implements TaskWriter {
   readonly #attempt: number;
   readonly #isChild: boolean;
   #marked: Promise<unknown> | undefined;
-  /** Whether the store has had it as one that a later attempt can resume. */
-  #wasMarked: boolean;
+  /** Whether the store has had it as one that a later attempt can resume; undefined while it takes that back. */
+  #wasMarked: boolean | undefined;
   /** The newest state of what blocked it. */
   #blocked: TaskRecord["blocked"];
   /** The highest version of the record seen so far. */
@@ -106,6 +106,7 @@ export class HeldTask implements TaskWriter {
       if (task.cancelRequestedAt !== null) this.#life.requestCancel();
     }
     if (task?.token !== this.#token) return this.#life.fence(this.#fenced(this.#whyFenced(task)));
+    if (this.#wasMarked === undefined) return;
     if (this.#wasMarked && !task.journalled) this.#markAgain();
     this.#wasMarked ||= task.journalled;
   }
@@ -158,8 +159,10 @@ export class HeldTask implements TaskWriter {
 
   /** From here on, the handler's first journalled call decides whether the attempt can be resumed. */
   async recordPrepared(prepared: HeldCommand<"record_step">): Promise<void> {
+    this.#wasMarked = undefined; // the end of `prepare` takes its mark back, which no failover has undone
     await this.journal.recordStep({ ...prepared, beforeHandler: true });
     this.#marked = undefined;
+    this.#wasMarked = false;
   }
 
   /** Writes under the token; rejects with `fenced`, and aborts the handler, when the task is no longer held. */
