@@ -2,6 +2,7 @@ import { storedFile } from "./artifact-shapes.ts";
 import * as z from "zod/mini";
 import type { TaskAttempt } from "../task/attempts.ts";
 import { blockReasons, type Blocked, type BlockReason } from "../task/blocked.ts";
+import type { Suspicion } from "../task/loss.ts";
 import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
 import { questionMethod, timelineEntry, timelineSummary } from "./timeline-shapes.ts";
 import {
@@ -94,6 +95,8 @@ const blocked: Members<Blocked> = {
   since: time,
   tries: whole,
 };
+
+const suspicion: Members<Suspicion> = { shared: whole, since: timeOrNull, clearedAt: timeOrNull };
 
 class DeclaredTaskSummary {
   readonly id = member(text);
@@ -215,6 +218,11 @@ class DeclaredTaskDetails extends DeclaredTaskSummary {
   /** How often its handler threw and had to run again, and how often its process was lost since its last write. */
   readonly failures = member(whole);
   readonly crashes = member(whole);
+  /**
+   * Whether it was suspected of ending its processes: since when, how many of the crashes count against nobody because others ran there too,
+   * and when it was cleared (null: not yet). Null if it never was.
+   */
+  readonly suspicion: Suspicion | null = member(z.nullable(z.object(suspicion)) as Schema<Suspicion | null>);
   readonly cancelRequestedAt = member(timeOrNull);
   /** When its result first went to its principal, and by which method or polling tool; null if it did not. */
   readonly retrieved = member(z.nullable(z.object({ at: time, via: text })));

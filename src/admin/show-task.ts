@@ -40,6 +40,7 @@ export async function showTask(store: TaskStore, id: string, now: number): Promi
     toolVersion,
     failures,
     crashes,
+    suspicion: task.suspicion?.since === null ? null : (task.suspicion ?? null),
     cancelRequestedAt,
     retrieved: task.retrieved ?? null,
     requiredScopes,

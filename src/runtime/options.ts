@@ -225,7 +225,7 @@ export class DeclaredRuntimeOptions {
   });
   /** Maximum number of webhook messages waiting in the store. Above it, the oldest are dropped within a minute. Default 100,000. */
   readonly maxDeliveries?: number = number({ min: 1, default: 100_000, variable: "HOLDFAST_MAX_DELIVERIES" });
-  /** Crashes in a row, without progress between them, after which a task fails. Default 5. */
+  /** Crashes in a row that count against a task, without progress between them, after which it fails. Default 5. */
   readonly maxCrashes?: number = number({ min: 1, default: 5, variable: "HOLDFAST_MAX_CRASHES" });
   /** The pause before a task runs again after its second crash in a row. It doubles with each further crash. Default 1 second. */
   readonly crashBackoffMs?: number = time({ min: 0, default: 1_000, variable: "HOLDFAST_CRASH_BACKOFF" });

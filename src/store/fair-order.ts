@@ -3,14 +3,14 @@ import {
   type ClaimingHandler,
   type HandlerName,
   afterTurn,
-  lanesFrom,
+  allLanesFrom,
   type Round,
   type Turns,
   compareNames,
   type LimitedTurn,
 } from "../task/queue.ts";
 import type { QueueLane } from "../task/record.ts";
-import { ReadyLine, sooner, type Next, type ReadyTask, type ReadyTasks } from "./ready-line.ts";
+import { ReadyLine, sooner, SuspectTurn, type Next, type ReadyTask, type ReadyTasks } from "./ready-line.ts";
 
 /** Which tasks to take. */
 export interface FairQuery {
@@ -24,21 +24,26 @@ export interface FairlyTaken<Task> {
   readonly tasks: readonly Task[];
   /** The turns after these tasks. */
   readonly turns: Turns;
-  /** True if tasks may have been left out because their handler's limit was reached. */
+  /** True if tasks may have been left out because their handler's limit was reached, or because another suspect runs. */
   readonly heldBack: boolean;
+  /** True if suspects were left out because another one runs. */
+  readonly suspectsWait: boolean;
 }
 
 /**
  * Takes tasks so that no principal waits behind all tasks of another. Handlers of a higher priority come first. Within a priority,
  * principals take turns, one task each: from the round's lane if they have one there, and there the task that has been ready longest. A
- * handler with a limit also takes its principals in turn, for as many tasks as it has room for.
+ * handler with a limit also takes its principals in turn, for as many tasks as it has room for. Of suspects, at most one is taken, and
+ * none while `suspectRuns`, which is only asked if there is one to take.
  */
 export function takeFairly<Task extends ReadyTask>(
   lines: Iterable<ReadyTasks<Task>>,
   { handlers, turns, limit }: FairQuery,
   running: (handler: HandlerName) => number,
+  suspectRuns: () => boolean = () => false,
 ): FairlyTaken<Task> {
-  const queues = queuesOf(lines, handlers, turns, running);
+  const suspects = new SuspectTurn(suspectRuns);
+  const queues = queuesOf(lines, handlers, turns, running, suspects);
   const tasks: Task[] = [];
   const rounds = new Map(turns.rounds.map((round) => [round.priority, round]));
   const priorities = new Set(queues.map(({ priority }) => priority));
@@ -52,10 +57,12 @@ export function takeFairly<Task extends ReadyTask>(
       rounds.set(priority, round);
     }
   }
+  const suspectsWait = tasks.length < limit && suspects.heldBack;
   return {
     tasks,
     turns: { rounds: [...rounds.values()], limited: limitedTurns(turns, queues) },
-    heldBack: queues.some(({ room }) => room <= 0),
+    suspectsWait,
+    heldBack: suspectsWait || queues.some(({ room }) => room <= 0),
   };
 }
 
@@ -64,6 +71,7 @@ function queuesOf<Task extends ReadyTask>(
   handlers: readonly ClaimingHandler[],
   turns: Turns,
   running: (handler: HandlerName) => number,
+  suspects: SuspectTurn,
 ): readonly HandlerQueue<Task>[] {
   const found = [...lines];
   return handlers.flatMap((handler) => {
@@ -73,7 +81,7 @@ function queuesOf<Task extends ReadyTask>(
     const last = turns.limited.find((turn) => hasHandler([handler], turn))?.principal ?? null;
     return new HandlerQueue(
       handler,
-      own.map((line) => new ReadyLine(line)),
+      own.map((line) => new ReadyLine(line, suspects)),
       used,
       last,
     );
@@ -124,9 +132,9 @@ interface Found<Task extends ReadyTask> {
 function firstOf<Task extends ReadyTask>(
   queues: readonly HandlerQueue<Task>[],
   principal: string,
-  from: QueueLane,
+  from: Round["lane"],
 ): Found<Task> | undefined {
-  for (const lane of lanesFrom(from)) {
+  for (const lane of allLanesFrom(from)) {
     let found: Found<Task> | undefined;
     for (const queue of queues) {
       for (const line of queue.lines) {

@@ -12,6 +12,7 @@ import { planOutbox, deliveriesForDeleted, deliveryWrites } from "./plan-outbox.
 import type { Plan, TableWrite } from "./table-write.ts";
 import { extended } from "../task/expiry.ts";
 import type { JournalEntry } from "../task/journal.ts";
+import { lossesOf } from "../task/suspicion.ts";
 import { changesOfRelatives } from "./relatives.ts";
 
 /** Decides a command from its facts. Actions of operators are recorded with it. */
@@ -121,13 +122,16 @@ function wake({ now }: TaskCommand<"wake">, { toWake, owner }: Facts): Plan {
   return { result: { ok: true, woken: woken.length, unreadable }, ...saving(woken) };
 }
 
-function reclaim({ owner, now, backoff }: TaskCommand<"reclaim">, facts: Facts): Plan {
+function reclaim({ owner, after, now, backoff }: TaskCommand<"reclaim">, facts: Facts): Plan {
   const { alive = false, tasks = [], unreadable = [], next = null } = facts.running ?? {};
   // An owner that writes lives, whatever its lock says.
   if (alive || owner === facts.owner) return refused("state");
   const circumstances = { owner: facts.owner, entry: () => undefined };
+  const lossOf = lossesOf(tasks, after === "" && next === null && unreadable.length === 0);
   const given = tasks
-    .map((task) => decide(task, { type: "reclaim", now, id: task.id, backoff }, circumstances))
+    .map((task) =>
+      decide(task, { type: "reclaim", now, id: task.id, backoff, loss: lossOf(task) }, circumstances),
+    )
     .filter((decision) => decision.ok);
   const { writes, changes } = saving(given);
   // With the first page: otherwise an owner that was declared dead could claim again what that page returned, which no later page sees.

@@ -1,4 +1,4 @@
-import { type HandlerName, compareNames, lanesFrom } from "../task/queue.ts";
+import { type HandlerName, compareNames, allLanesFrom } from "../task/queue.ts";
 import type { QueueLane } from "../task/record.ts";
 
 /** The known data of a task before it is taken. */
@@ -25,6 +25,29 @@ export interface Next {
   readonly begins: boolean;
 }
 
+/** Which suspect may be taken: the first one, if none runs. */
+export class SuspectTurn {
+  readonly #isRunning: () => boolean;
+  #isFree: boolean | undefined;
+  /** True once one could not be taken. */
+  heldBack = false;
+
+  constructor(isRunning: () => boolean) {
+    this.#isRunning = isRunning;
+  }
+
+  /** Asked when there is one to take. */
+  get isFree(): boolean {
+    this.#isFree ??= !this.#isRunning();
+    if (!this.#isFree) this.heldBack = true;
+    return this.#isFree;
+  }
+
+  take(): void {
+    this.#isFree = false;
+  }
+}
+
 /** One line of tasks that are taken in turns. It finds no taken task again, and reads nothing twice. */
 export class ReadyLine<Task extends ReadyTask> {
   readonly #tasks: ReadyTasks<Task>;
@@ -32,9 +55,11 @@ export class ReadyLine<Task extends ReadyTask> {
   readonly #heads = new Map<string, { readonly rest: Iterator<Task, unknown>; head: Task | undefined }>();
   /** Principals with no tasks left. */
   readonly #empty = new Set<string>();
+  readonly #suspects: SuspectTurn;
 
-  constructor(tasks: ReadyTasks<Task>) {
+  constructor(tasks: ReadyTasks<Task>, suspects: SuspectTurn) {
     this.#tasks = tasks;
+    this.#suspects = suspects;
   }
 
   /** The next principal in turn that may have tasks left. */
@@ -48,7 +73,7 @@ export class ReadyLine<Task extends ReadyTask> {
 
   hasLeft(principal: string): boolean {
     if (this.#empty.has(principal)) return false;
-    const hasLeft = lanesFrom("new").some((lane) => this.head(principal, lane) !== undefined);
+    const hasLeft = allLanesFrom("new").some((lane) => this.head(principal, lane) !== undefined);
     if (hasLeft) return true;
     this.#empty.add(principal);
     this.#tasks.nothingLeft?.(principal);
@@ -56,11 +81,13 @@ export class ReadyLine<Task extends ReadyTask> {
   }
 
   head(principal: string, lane: QueueLane): Task | undefined {
-    return this.#queue(principal, lane).head;
+    const { head } = this.#queue(principal, lane);
+    return head === undefined || lane !== "suspect" || this.#suspects.isFree ? head : undefined;
   }
 
   take(principal: string, lane: QueueLane): void {
     const queue = this.#queue(principal, lane);
+    if (lane === "suspect") this.#suspects.take();
     queue.head = first(queue.rest);
   }
 

@@ -174,7 +174,7 @@ export interface TaskStore {
    * `wake` and `reclaim` report those. A page with fewer than `limit` is the last.
    */
   unfinished(after: string, limit: number): Promise<readonly TaskRecord[]>;
-  /** Whether this owner can claim a task for the handlers now. */
+  /** Whether this owner can claim a task for the handlers now, or could but for a suspect that runs (`suspicion.ts`). */
   hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean>;
   /** Handlers of queued tasks that no living owner has. */
   orphanedHandlers(): Promise<readonly HandlerName[]>;

@@ -1,6 +1,7 @@
 import type { Block } from "./blocked.ts";
 import { cutText } from "./stored-text.ts";
 import type { Outcome } from "./outcome.ts";
+import { lossText, lostAlone, type Loss } from "./loss.ts";
 import type { TaskEvent } from "./transition.ts";
 
 /**
@@ -35,6 +36,7 @@ interface Change {
   readonly statusMessage?: string;
   readonly stack?: string;
   readonly block?: Block;
+  readonly loss?: Loss;
 }
 
 /** How many attempts a record keeps: every change of the task writes them again. */
@@ -44,8 +46,6 @@ const mostAttempts = 10;
 const longestError = 500;
 
 const longestStack = 4_000;
-
-const processGone = "The process that ran it is gone.";
 
 /** The attempts of a task whose first attempt starts when the task is created. */
 export function firstAttempt(owner: string, startedAt: number): readonly TaskAttempt[] {
@@ -58,7 +58,7 @@ export function firstAttempt(owner: string, startedAt: number): readonly TaskAtt
  */
 export function attemptsAfter(
   { attempts, attempt }: { readonly attempts: readonly TaskAttempt[]; readonly attempt: number },
-  { type, now, outcome, statusMessage, stack, block }: Change,
+  { type, now, outcome, statusMessage, stack, block, loss }: Change,
   owner: string,
 ): readonly TaskAttempt[] {
   switch (type) {
@@ -73,7 +73,7 @@ export function attemptsAfter(
     case "block":
       return ended(attempts, now, "blocked", block?.problem);
     case "reclaim":
-      return ended(attempts, now, "lost", processGone);
+      return ended(attempts, now, "lost", lossText(loss ?? lostAlone));
     case "settle":
       return outcome?.kind === "result"
         ? ended(attempts, now, "settled")

@@ -47,7 +47,7 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
   /**
    * Starts claimable queued tasks, one under each token, by priorities of `handlers`, and by turns of principals and lanes
    * (`store/fair-order.ts`). Leaves out tasks that another living owner with their handler will run, tasks that none of `handlers` runs,
-   * and tasks whose handler's limit is reached.
+   * tasks whose handler's limit is reached, and suspects of ending their process, except one while no other runs.
    */
   claim: {
     readonly handlers: readonly ClaimingHandler[];
@@ -262,7 +262,7 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
   /**
    * Returns the running tasks of a lost owner to the queue, where any owner may claim them; those whose handlers rest are parked. Refused
    * as `state` while that owner lives. From then on, that owner can write nothing. Works in pages, so that no transaction grows with the
-   * store: up to `limit` tasks with ids above `after`. Expired tasks stay as they are, since they can only `expire`; so do unreadable ones,
+   * store: up to `limit` tasks with ids above `after`. Against which of the tasks the loss counts, `suspicion.ts` says. Expired tasks stay as they are, since they can only `expire`; so do unreadable ones,
    * which the result names. After the last page the store forgets the owner, unless it runs tasks that are unreadable or to be cancelled.
    */
   reclaim: {

@@ -11,7 +11,6 @@ import { blockedUntil, unblockedBy } from "./blocked-record.ts";
 import type { CommandBesideTasks } from "./bulk.ts";
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
 import {
-  crashPause,
   parkedOr,
   isToWake,
   pausing,
@@ -35,6 +34,8 @@ import { cancelledByCaller } from "./status-text.ts";
 import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 import type { LineList, TaskLine } from "./task-line.ts";
+import type { Loss } from "./loss.ts";
+import { clearedBy, inOwnLane, reclaimed } from "./suspicion.ts";
 
 /** Commands about several tasks, a new task, an ended task, or callers of a task. */
 type OtherName =
@@ -69,7 +70,7 @@ export type TaskChangeCommand =
   | CountInputs
   | {
       [N in TaskChangeName]: N extends "reclaim"
-        ? Omit<TaskCommand<N>, "owner" | "after" | "limit"> & { readonly id: string }
+        ? Omit<TaskCommand<N>, "owner" | "after" | "limit"> & { readonly id: string; readonly loss?: Loss }
         : N extends "wake"
           ? Omit<TaskCommand<N>, "limit"> & { readonly id: string }
           : TaskCommand<N>;
@@ -123,7 +124,8 @@ export function decide(
   const attempts = attemptsAfter(task, command, circumstances.owner);
   const decided = effect({ ...task, state, owner, limited, attempts }, command, circumstances);
   if (!decided.ok) return decided;
-  const after = unblockedBy(command, decided.task);
+  const cleared = clearedBy(task, unblockedBy(command, decided.task), decided.outcome, command.now);
+  const after = command.type === "reclaim" ? cleared : inOwnLane(cleared);
   if (!isTerminal(state) || (task.openArtifacts ?? 0) === 0) return { ...decided, task: after, before: task };
   return { ...decided, task: { ...after, openArtifacts: 0 }, pieces: { do: "drop_open" }, before: task };
 }
@@ -195,12 +197,8 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       return decision({ ...task, ...parkedOr(task, ready("woken", now)), token: null });
     case "wake":
       return decision({ ...task, ...ready(task.waiting ? "woken" : "recovered", now) });
-    case "reclaim": {
-      const crashes = task.crashes + (task.waiting ? 0 : 1);
-      const pause = crashPause(crashes, command.backoff);
-      const otherwise = pause === 0 ? ready("recovered", now) : pausing(now + pause);
-      return decision({ ...task, ...parkedOr(task, otherwise), token: null, crashes });
-    }
+    case "reclaim":
+      return decision(reclaimed(task, command));
     case "mark":
       return decision({ ...task, ...resting(task, command.rest), journalled: true });
     case "update":

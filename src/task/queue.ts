@@ -134,7 +134,7 @@ export interface Round {
   /** Who had the last turn; empty for callers that are not told apart. */
   readonly principal: string;
   /** The lane from which principals get a task in this round, if they have one there. */
-  readonly lane: QueueLane;
+  readonly lane: RoundLane;
 }
 
 /** The principal that had the last turn at such a handler. A turn comes only when there is room, so this is a separate round. */
@@ -147,10 +147,17 @@ export const noTurns: Turns = { rounds: [], limited: [] };
 /** In the order of the rounds. */
 const lanes = ["woken", "new", "recovered"] as const satisfies readonly QueueLane[];
 
+type RoundLane = (typeof lanes)[number];
+
 /** If a principal has nothing in the round's lane, the next lane counts. */
-export function lanesFrom(lane: QueueLane): readonly QueueLane[] {
+export function lanesFrom(lane: RoundLane): readonly RoundLane[] {
   const place = lanes.indexOf(lane);
   return [...lanes.slice(place), ...lanes.slice(0, place)];
+}
+
+/** The same with suspects, which go before others that are recovered: one at a time runs. */
+export function allLanesFrom(lane: RoundLane): readonly QueueLane[] {
+  return lanesFrom(lane).flatMap((each) => (each === "recovered" ? (["suspect", each] as const) : each));
 }
 
 /** The round after a principal's turn. Once all principals had theirs, another round begins, with the next lane. */
@@ -221,6 +228,6 @@ export interface CrashBackoff {
 }
 
 /** The first crash causes no pause, so that work continues as soon as a process is available. */
-export function crashPause(crashes: number, { baseMs, maxMs, maxCrashes }: CrashBackoff): number {
-  return crashes < 2 || crashes >= maxCrashes ? 0 : Math.min(baseMs * 2 ** (crashes - 2), maxMs);
+export function crashPause(crashes: number, { baseMs, maxMs }: Omit<CrashBackoff, "maxCrashes">): number {
+  return crashes < 2 ? 0 : Math.min(baseMs * 2 ** (crashes - 2), maxMs);
 }

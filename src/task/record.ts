@@ -8,6 +8,7 @@ import type { TaskAttempt } from "./attempts.ts";
 import type { OutcomeKind, TaskState, Outcome } from "./outcome.ts";
 import type { Blocked } from "./blocked.ts";
 import type { InputRequest, WaitReason } from "./journal.ts";
+import type { Suspicion } from "./loss.ts";
 
 /**
  * Request types that a task can represent; a list, so that more can be added. `other` is a type that only the server behind
@@ -26,10 +27,10 @@ export const taskMethods: Readonly<Record<TaskMethod, true>> = {
 };
 
 /**
- * Why a queued task can be claimed: it is new, its wait has ended, or its last attempt was lost or failed. Each lane is a separate queue,
- * so that none waits behind another.
+ * Why a queued task can be claimed: it is new, its wait has ended, or its last attempt was lost or failed. Suspects have a lane of their own,
+ * from which one at a time runs (`suspicion.ts`). Each lane is a separate queue, so that none waits behind another.
  */
-export type QueueLane = "new" | "woken" | "recovered";
+export type QueueLane = "new" | "woken" | "recovered" | "suspect";
 
 /** What authentication returned about a caller besides the principal. It is stored with a task, and never contains a token. */
 export interface CallerDetails {
@@ -184,8 +185,10 @@ export interface TaskRecord {
   readonly openArtifacts?: number;
   /** What the handler waits for; `retry` also while it pauses after a crash or a failure. Null while it works, and if it is not known. */
   readonly waitsFor: WaitReason | null;
-  /** Attempts lost since the last journal write. */
+  /** Attempts lost since the last journal write. Not all of them count against the task. */
   readonly crashes: number;
+  /** What crashes of its processes have to do with the task, as far as that is not clear from their number; left out if it is. */
+  readonly suspicion?: Suspicion;
   /** The kind of a settled task's outcome, so that a list need not read outcomes; otherwise null. */
   readonly outcomeKind: OutcomeKind | null;
   /** The names of the webhooks to notify of its status changes; left out if there are none. */

@@ -125,7 +125,7 @@ export const reclaimCases = [
       await store.write(createQueued("a"));
       await store.write({ type: "start", now: noon, id: "task-a", token: "t1" });
       await store.write({ type: "release", now: noon, id: "task-a", token: "t1" });
-      for (const pause of [0, 1_000, 2_000, 3_000, 3_000, 0]) {
+      for (const [before, pause] of [0, 1_000, 2_000, 3_000, 3_000, 0].entries()) {
         const { store: next, owner } = await join();
         const tokens = [`t-${owner}`];
         const claimed = await next.write({ type: "claim", now: noon + 60, handlers: [aHandler], tokens });
@@ -140,8 +140,60 @@ export const reclaimCases = [
         assertMembers(await store.write({ type: "wake", now: noon + pause, limit: 9 }), {
           woken: Number(pause > 0),
         });
-        assertMembers(await store.get("task-a"), { lane: "recovered", runAfter: noon + pause });
+        const ready = before === 0 || before === 5 ? "recovered" : "suspect";
+        assertMembers(await store.get("task-a"), { lane: ready, runAfter: noon + pause });
       }
+    },
+
+    "a crash of several tasks counts against none, and then one suspect at a time runs": async (under) => {
+      const { store, join, kill } = under;
+      for (const name of ["a", "b", "c"]) {
+        await store.write(createQueued(name));
+        await store.write({ type: "start", now: noon, id: `task-${name}`, token: name });
+        await store.write({ type: "release", now: noon, id: `task-${name}`, token: name });
+      }
+      const claim = async (by: TaskStore, tokens: readonly string[]) =>
+        by.write({ type: "claim", now: noon + 60, handlers: [aHandler], tokens });
+      for (const crash of [1, 2]) {
+        const { store: next, owner } = await join();
+        const tokens = ["a", "b", "c"].map((name) => `${name}-${owner}`);
+        assert.equal((await claim(next, tokens)).tasks.length, 3);
+        await kill(owner);
+        await reclaim(store, owner);
+        for (const name of ["a", "b", "c"]) {
+          const { crashes, suspicion, attempts = [] } = (await store.get(`task-${name}`)) ?? {};
+          const since = crash === 1 ? null : noon;
+          assert.deepEqual([crashes, suspicion], [crash, { shared: crash, since, clearedAt: null }]);
+          assert.match(attempts.at(-1)?.error ?? "", /2 other tasks too, so this does not count/);
+        }
+      }
+      await store.write({ type: "wake", now: noon + 1_000, limit: 9 });
+      const { store: other, owner } = await join();
+      const first = await claim(other, ["t1", "t2"]);
+      assertMembers(first, { heldBack: true, tasks: [{ crashes: 2 }] });
+      // Whoever looks has to hear when it ends.
+      assert.equal(await store.hasClaimable([aHandler]), true);
+      assertMembers(await claim(store, ["t3"]), { heldBack: true, tasks: [] });
+      // It is gone once more, beside one that is no suspect.
+      await other.write({ ...createRunning("d"), now: noon });
+      await kill(owner);
+      await reclaim(store, owner);
+      const [tried = { id: "" }] = first.tasks;
+      assertMembers(await store.get(tried.id), {
+        crashes: 3,
+        suspicion: { shared: 2, since: noon, clearedAt: null },
+      });
+      assertMembers(await store.get("task-d"), {
+        crashes: 1,
+        suspicion: { shared: 1, since: null, clearedAt: null },
+      });
+      // Progress clears one, and the next may run.
+      const [next = { id: "" }] = (await claim(store, ["t4"])).tasks.filter(({ crashes }) => crashes === 2);
+      const step = { key: "s", value: "1", error: null } as const;
+      await store.write({ type: "record_step", now: noon + 70, id: next.id, token: "t4", ...step });
+      const cleared = { shared: 0, since: noon, clearedAt: noon + 70 };
+      assertMembers(await store.get(next.id), { crashes: 0, suspicion: cleared });
+      assert.equal(await store.hasClaimable([aHandler]), true);
     },
 
     "late writes of a dead owner are refused and change nothing": async (under) => {

@@ -17,8 +17,8 @@ export function oneMore({ attempts, attempt }: TaskRecord, owner: string, now: n
 }
 
 /** A task whose process is gone. */
-export function lost(task: TaskRecord, now: number): readonly TaskAttempt[] {
-  return over(task, { endedAt: now, end: "lost", error: "The process that ran it is gone." });
+export function lost(task: TaskRecord, now: number, about: string): readonly TaskAttempt[] {
+  return over(task, { endedAt: now, end: "lost", error: `The process that ran it is gone.${about}` });
 }
 
 /** What a command says of the attempt that runs, if one does. */

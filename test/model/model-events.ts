@@ -29,6 +29,7 @@ export function sendEvent(
     return step(put(model, kept), { ok: true, task: raised, isNew: true, ended: null }, id);
   }
   const next = changed(old, {
+    now,
     task: { ...goesOn(task, now), openWaits: task.openWaits - 1, crashes: 0 },
     entries: [{ ...wait, value, doneAt: now, doneVersion: task.version + 1 }],
     ...(dedupeId !== null && { events: [...events, { name, value: null, dedupeId }] }),

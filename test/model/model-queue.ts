@@ -5,14 +5,18 @@ import type { TaskRecord } from "../../src/task/record.ts";
 import { isAlive, isServed, mayTake, retire, runs } from "./model-owners.ts";
 import { byId, put, refuse, step, type Model, type ModelStep } from "./model-state.ts";
 import { inTurn, type Claim, type Claimed } from "./model-turns.ts";
-import { given, started, woken, type ModelTask } from "./model-task.ts";
+import { given, started, woken, type Guilt, type ModelTask } from "./model-task.ts";
 
 // The queued tasks: those in a lane can be claimed, by turns, and the others wait.
 
 /** One task under each token, as far as there are any. */
 export function claim(model: Model, by: string, command: TaskCommand<"claim">): ModelStep {
   const { handlers, tokens, now } = command;
-  const { tasks: taken, ...rest } = claimedBy(model, by, { ...command, limit: tokens.length });
+  const {
+    tasks: taken,
+    suspectsWait: _,
+    ...rest
+  } = claimedBy(model, by, { ...command, limit: tokens.length });
   const counted = handlers.filter(({ concurrency }) => concurrency !== undefined);
   const claimed = taken.flatMap(({ id, method, tool }, index) => {
     const old = model.tasks.get(id);
@@ -50,7 +54,17 @@ export function reclaim(model: Model, by: string, command: TaskCommand<"reclaim"
     .filter(({ task }) => task.id > after && (task.sweepAt ?? Infinity) > now)
     .slice(0, limit);
   const next = page.length < limit ? null : (page.at(-1)?.task.id ?? null);
-  const reclaimed = put(model, ...page.map((old) => given(old, now, backoff)));
+  const works = page.filter(({ task }) => !task.waiting);
+  // Who has gone on since a crash does not cause one each time.
+  const possible = works.filter(({ task }) => task.crashes > 0 || task.attempts.at(-2)?.end !== "lost");
+  const tried = works.filter(({ task }) => task.crashes > 1);
+  const isAlone = tried.length === 0 && possible.length === 1 && after === "" && next === null;
+  const guilty = isAlone ? possible[0] : tried.length === 1 ? tried[0] : undefined;
+  const guiltOf = (old: ModelTask): Guilt => ({
+    counts: old !== guilty ? "not" : isAlone ? "alone" : "on trial",
+    others: works.filter((each) => each !== old).length,
+  });
+  const reclaimed = put(model, ...page.map((old) => given(old, now, backoff, guiltOf(old))));
   // A cancel that is due can be called off, and the end of a life cannot.
   const isOver = ({ task }: ModelTask): boolean =>
     task.cancelBy === null && (task.sweepAt ?? Infinity) <= now;
@@ -61,7 +75,8 @@ export function reclaim(model: Model, by: string, command: TaskCommand<"reclaim"
 }
 
 export function hasClaimable(model: Model, by: string, handlers: readonly ClaimingHandler[]): boolean {
-  return claimedBy(model, by, { handlers, limit: 1 }).tasks.length > 0;
+  const { tasks, suspectsWait } = claimedBy(model, by, { handlers, limit: 1 });
+  return tasks.length > 0 || suspectsWait;
 }
 
 /** In the order of their names. */

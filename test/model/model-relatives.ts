@@ -81,6 +81,7 @@ function callEnded(
   const done = { doneAt: now, doneVersion: task.version + 1, ...callEnd(child, type === "expire") };
   const call = journal.filter((entry) => entry.key === key && entry.kind === "call" && isOpen(entry));
   return changed(caller, {
+    now,
     task: { ...goesOn(task, now), openWaits: task.openWaits - 1, crashes: 0 },
     entries: call.map((entry) => ({ ...entry, ...done })),
   });

@@ -67,6 +67,8 @@ export interface Effect {
   readonly lines?: readonly TaskLine[];
   readonly pieces?: readonly ModelPiece[];
   readonly outcome?: Outcome;
+  /** When it happens. */
+  readonly now?: number;
   /** True where the command is accepted and there is nothing for it to do. */
   readonly idle?: true;
   /** Only for what outlived its time. */
@@ -223,17 +225,62 @@ export function woken(old: ModelTask, now: number): ModelTask {
   return changed(old, { task: { lane, waiting: false, waitsFor: null, runAfter: now } });
 }
 
-/** The task, given back to the queue. A crash is the task's fault where its handler ran, and not where it waited. */
-export function given(old: ModelTask, now: number, { baseMs, maxMs, maxCrashes }: CrashBackoff): ModelTask {
+/** The task, given back to the queue. Its handler may have caused the crash where it ran, and not where it waited. */
+export function given(
+  old: ModelTask,
+  now: number,
+  { baseMs, maxMs, maxCrashes }: CrashBackoff,
+  { counts, others }: Guilt,
+): ModelTask {
   const crashes = old.task.crashes + (old.task.waiting ? 0 : 1);
   const lengths = [0, 0, baseMs, baseMs * 2, baseMs * 4, baseMs * 8, baseMs * 16];
-  const pause = crashes < maxCrashes ? Math.min(lengths[crashes] ?? Infinity, maxMs) : 0;
+  const earlier = old.task.crashes === 0 ? 0 : (old.task.suspicion?.shared ?? 0);
+  const shared = { not: earlier + 1, "on trial": earlier, alone: 0 }[counts];
+  const since = crashes < 2 ? null : ((old.task.crashes > 1 ? old.task.suspicion?.since : null) ?? now);
+  const isKnown = old.task.crashes > 0 && old.task.suspicion !== undefined;
+  const isPlain = old.task.waiting || (counts === "alone" && !isKnown);
+  const suspicion = isPlain ? {} : { suspicion: { shared, since, clearedAt: null } };
+  const blamed = crashes - (old.task.waiting ? (old.task.suspicion?.shared ?? 0) : shared);
+  const isOver = blamed >= maxCrashes;
+  const pause = isOver ? 0 : Math.min(lengths[crashes] ?? Infinity, maxMs);
   const later =
     pause > 0 && old.task.runAfter === null
       ? { lane: null, waitsFor: "retry" as const, runAfter: now + pause }
       : {};
   const free = { ...letGo(old.task, now, "recovered"), owner: null };
-  return changed(old, { task: { ...free, ...later, attempts: lost(old.task, now), crashes } });
+  const attempts = lost(old.task, now, saidOf(counts, others));
+  const next = changed(old, { task: { ...free, ...later, ...suspicion, attempts, crashes } });
+  // One that is given up waits for nobody.
+  return isOver && next.task.lane !== null ? { ...next, task: { ...next.task, lane: "recovered" } } : next;
+}
+
+/** Whether a crash counts against a task, and how many others worked there. */
+export interface Guilt {
+  readonly counts: "not" | "on trial" | "alone";
+  readonly others: number;
+}
+
+function saidOf(counts: Guilt["counts"], others: number): string {
+  if (others === 0) return "";
+  const why = {
+    not: "so this does not count against the task.",
+    "on trial": "but no other that is suspected of ending processes, so this counts against the task.",
+    alone: "but each of those has made progress since its last crash, so this counts against the task.",
+  }[counts];
+  return ` It ran ${others === 1 ? "another task" : `${others} other tasks`} too, ${why}`;
+}
+
+/** Progress clears a task, and so does an end of its own. */
+function cleared(old: TaskRecord, next: TaskRecord, { outcome, now = 0 }: Effect): TaskRecord {
+  const { suspicion, ...others } = next;
+  if (suspicion === undefined || old.crashes === 0) return next;
+  if (next.crashes > 0 && (outcome === undefined || outcome.kind === "error")) return next;
+  const { since } = suspicion;
+  return since === null ? others : { ...next, suspicion: { shared: 0, since, clearedAt: now } };
+}
+
+function inItsLane(task: TaskRecord): TaskRecord {
+  return task.lane === "recovered" && task.crashes > 1 ? { ...task, lane: "suspect" } : task;
 }
 
 /** The task after an effect: one version on, its journal in the order of first writes. */
@@ -252,7 +299,9 @@ export function changed(old: ModelTask, does: Effect): ModelTask {
   const limited = next.limited && next.state === "running";
   return {
     ...old,
-    task: withSweepAt({ ...next, limited }, visibleUntil, old.task.updatedAt),
+    task: inItsLane(
+      cleared(old.task, withSweepAt({ ...next, limited }, visibleUntil, old.task.updatedAt), does),
+    ),
     journal: [...rewritten, ...added],
     events,
     lines,

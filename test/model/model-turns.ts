@@ -22,6 +22,7 @@ export interface Claimed {
   readonly tasks: readonly TaskRecord[];
   readonly turns: Turns;
   readonly heldBack: boolean;
+  readonly suspectsWait: boolean;
 }
 
 /** What is claimed of the tasks that can be, while others of `all` run. */
@@ -34,8 +35,11 @@ export function inTurn(ready: readonly TaskRecord[], all: readonly TaskRecord[],
   const roomOf = (handler: ClaimingHandler): number =>
     (handler.concurrency ?? Infinity) -
     [...counting, ...tasks].filter((task) => runs([handler], task)).length;
+  const isTried = [...all].some((task) => task.state === "running" && task.crashes > 1 && !task.waiting);
+  const mayTake = (task: TaskRecord): boolean =>
+    task.lane !== "suspect" || !(isTried || tasks.some(({ lane }) => lane === "suspect"));
   while (tasks.length < limit) {
-    const left = ready.filter((task) => !tasks.includes(task));
+    const left = ready.filter((task) => !tasks.includes(task) && mayTake(task));
     // At a handler with a limit only one principal has the turn.
     const turnOf = (handler: ClaimingHandler): string | undefined => {
       const names = left.filter((task) => runs([handler], task)).map(nameOf);
@@ -74,8 +78,10 @@ export function inTurn(ready: readonly TaskRecord[], all: readonly TaskRecord[],
     ];
     tasks.push(next.task);
   }
-  const heldBack = waited.some((handler) => roomOf(handler) <= 0);
-  return { tasks, turns: { rounds, limited: inOrder(limited, waited) }, heldBack };
+  const waits = ready.some((task) => !tasks.includes(task) && task.lane === "suspect");
+  const suspectsWait = waits && tasks.length < limit;
+  const heldBack = suspectsWait || waited.some((handler) => roomOf(handler) <= 0);
+  return { tasks, turns: { rounds, limited: inOrder(limited, waited) }, heldBack, suspectsWait };
 }
 
 /** A handler may have tasks of several lines. */
@@ -112,8 +118,9 @@ function roundOf(before: Round | undefined, priority: number, principal: string)
 
 /** How far the lane of a task is from that of the round. */
 function inLane({ lane }: TaskRecord, round: Round): number {
-  const place = lanes.findIndex((each) => each === lane);
-  return (place - lanes.indexOf(round.lane) + lanes.length) % lanes.length;
+  const place = lanes.findIndex((each) => each === (lane === "suspect" ? "recovered" : lane));
+  const rounds = (place - lanes.indexOf(round.lane) + lanes.length) % lanes.length;
+  return lane === "recovered" ? rounds + 0.5 : rounds;
 }
 
 function byTime(a: TaskRecord, b: TaskRecord): number {

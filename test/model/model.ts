@@ -183,7 +183,7 @@ function callTool(model: Model, by: string, command: TaskCommand<"call_tool">): 
   if (typeof done === "string") return refuse(model, done);
   const tasks = [...model.tasks.values()].map(({ task }) => task);
   if (tasks.some((task) => hasSameId(task, wanted))) return refuse(model, "taken");
-  const next = changed(old, done);
+  const next = changed(old, { ...done, now: command.now });
   const parent = { id, key, root: old.task.parent?.root ?? id, cancelGraceMs };
   const child = newTask({ task: wanted, now }, { owner: null, token: null, version: null, parent });
   const { changes } = step(put(model, next), { ok: true }, id);
@@ -244,7 +244,9 @@ function change(model: Model, by: string, command: ChangeCommand): ModelStep {
   const done = refusal(old, command, circumstances) ?? effect(old, command, by);
   if (typeof done === "string") return refuse(model, done);
   const attempts = overBy(old.task, command);
-  const next = done.idle ? old : changed(old, { ...done, task: { attempts, ...done.task } });
+  const next = done.idle
+    ? old
+    : changed(old, { ...done, now: command.now, task: { attempts, ...done.task } });
   const accepted = (done.entries ?? []).map(({ key }) => key);
   const { journalled, token, owner } = old.task;
   const hears = token !== null && owner !== null && (owner === by || isAlive(model, owner));

@@ -62,7 +62,8 @@ export function assertWoken(before: Model, after: Model, { now, limit }: TaskCom
     const old = before.tasks.get(id)?.task;
     if (old?.version === task.version) continue;
     assert.ok(wanted.some((each) => each.id === id));
-    assert.equal(task.lane, old?.waiting === true ? "woken" : "recovered");
+    const recovered = task.crashes > 1 ? "suspect" : "recovered";
+    assert.equal(task.lane, old?.waiting === true ? "woken" : recovered);
   }
 }
 

@@ -103,7 +103,7 @@ describe("parking", () => {
   test("a task that waits and is not to be parked can be claimed at once", () => {
     const waits = { ...rests, runAfter: null };
     expect(accepted(waits, samples.park).task).toMatchObject(ready("woken"));
-    expect(accepted(waits, samples.release).task).toMatchObject(ready("recovered"));
+    expect(accepted(waits, samples.release).task).toMatchObject(ready("suspect"));
   });
 
   test("an answer and a cancel wake a parked task", () => {

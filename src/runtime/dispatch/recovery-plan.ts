@@ -2,6 +2,7 @@ import { hasExpired } from "../../task/expiry.ts";
 import { errorOutcome } from "../../task/outcome.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
 import { endingOf, type Ending } from "../../task/status-text.ts";
+import { blamedCrashes } from "../../task/suspicion.ts";
 import type { Refusal } from "../blocking.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -31,7 +32,7 @@ export function planClaimed(
   const isCancelled = task.cancelRequestedAt !== null;
   // Its handler runs with its signal aborted, so that it can stop what it started elsewhere.
   if (isCancelled && !(task.journalled && mayRun(task, tool))) return { do: "cancel" };
-  if (task.crashes >= maxCrashes) {
+  if (blamedCrashes(task) >= maxCrashes) {
     return fail(
       `Gave up: the server crashed ${task.crashes} times in a row while this task was running, without any progress in between.`,
     );

@@ -1,7 +1,7 @@
 import type { Names } from "./names.ts";
-import { isReady as ready, recordList } from "../tables/task.ts";
+import { isReady as ready, isTried, recordList } from "../tables/task.ts";
 
-export function claimStatements({ task, owner }: Names) {
+export function claimStatements({ schema, task, owner }: Names) {
   const principalOf = (after: string): string => `(SELECT coalesce(principal, '') FROM ${task}
     WHERE ${ready} AND task.owner = line.owner AND task.method = line.method AND task.tool = line.tool AND ${after}
     ORDER BY coalesce(principal, '') LIMIT 1)`;
@@ -36,7 +36,7 @@ export function claimStatements({ task, owner }: Names) {
         FROM principal AS line WHERE line.name IS NOT NULL AND line.place <= $5)
       SELECT line.owner, line.method, line.tool, line.name, lane.name, head.id, head.run_after
       FROM (SELECT DISTINCT owner, method, tool, name FROM principal WHERE name IS NOT NULL) AS line
-      CROSS JOIN unnest(ARRAY['new', 'woken', 'recovered']) AS lane (name)
+      CROSS JOIN unnest(ARRAY['new', 'woken', 'recovered', 'suspect']) AS lane (name)
       CROSS JOIN LATERAL (
         SELECT id, run_after FROM ${task}
         WHERE ${ready} AND task.owner = line.owner AND task.method = line.method AND task.tool = line.tool
@@ -44,6 +44,9 @@ export function claimStatements({ task, owner }: Names) {
         ORDER BY run_after, id LIMIT $7) AS head`,
     /** Skips tasks that are gone, or being taken. */
     lock: `SELECT ${recordList()} FROM ${task} WHERE id = ANY($1::text[]) AND ${ready} ORDER BY id FOR UPDATE SKIP LOCKED`,
+    /** Whether this transaction is the only one that may take a suspect. */
+    lockSuspects: `SELECT pg_try_advisory_xact_lock(hashtextextended('${schema} suspects', 0))::int`,
+    tried: `SELECT 1 FROM ${task} WHERE ${isTried} AND waiting = 0 LIMIT 1`,
     countLimited: `SELECT task.method, task.tool, count(*)
       FROM unnest($1::text[], $2::text[]) AS handler (method, tool)
       JOIN ${task} ON task.method = handler.method AND task.tool = handler.tool AND state = 'running' AND limited = 1

@@ -21,6 +21,9 @@ export function limitedOf(handlers: readonly ClaimingHandler[]): readonly Claimi
   return handlers.filter(({ concurrency }) => concurrency !== undefined);
 }
 
+/** Whether a suspect of another claimer runs, or is being taken. */
+type SuspectRuns = () => Promise<boolean>;
+
 /** Takes and locks the tasks whose turn it is. */
 export async function lockRunnable(
   queries: Queries,
@@ -32,8 +35,12 @@ export async function lockRunnable(
   const passed = new Set<string>();
   const without = new Set<string>();
   const unreadable: RunnableTasks["unreadable"][number][] = [];
+  const suspectRuns: SuspectRuns = async () => {
+    const [locked] = await queries.query(sql.lockSuspects);
+    return Number(locked?.[0]) !== 1 || isTried(queries, sql);
+  };
   for (;;) {
-    const taken = await takeReady(queries, sql, query, own, [...without]);
+    const taken = await takeReady(queries, sql, query, own, [...without], suspectRuns);
     const ids = taken.tasks.map(({ id }) => id);
     const found = ids.length === 0 ? [] : await queries.query(sql.lock, [ids]);
     const { tasks, unreadable: damaged } = recordsOf(found, into);
@@ -56,8 +63,13 @@ export async function hasRunnable(
   own: string,
 ): Promise<boolean> {
   const turns = { rounds: [], limited: [] };
-  const { tasks } = await takeReady(queries, sql, { handlers, turns, limit: 1 }, own, []);
-  return tasks.length > 0;
+  const query = { handlers, turns, limit: 1 };
+  const { tasks, suspectsWait } = await takeReady(queries, sql, query, own, [], () => isTried(queries, sql));
+  return tasks.length > 0 || suspectsWait;
+}
+
+async function isTried(queries: Queries, sql: ClaimStatements): Promise<boolean> {
+  return (await queries.query(sql.tried)).length > 0;
 }
 
 /** The tasks to take if nobody else takes any, with ids as stored. */
@@ -67,6 +79,7 @@ async function takeReady(
   query: FairQuery,
   own: string,
   passed: readonly string[],
+  suspectRuns: SuspectRuns,
 ): Promise<FairlyTaken<ReadyTask>> {
   const { handlers, turns, limit } = query;
   const counts = countLimited(queries, sql, limitedOf(handlers));
@@ -87,7 +100,8 @@ async function takeReady(
     ];
     const [heads, count] = await Promise.all([queries.query(sql.heads, values), counts]);
     const lines = new ReadLines(heads, rows);
-    const taken = takeFairly(lines.all(), query, count);
+    const isOccupied = lines.hasSuspects && (await suspectRuns());
+    const taken = takeFairly(lines.all(), query, count, () => isOccupied);
     if (!lines.ranOut || rows >= limit) return taken;
   }
 }
@@ -120,6 +134,7 @@ type Lanes = Map<string, ReadyTask[]>;
 class ReadLines {
   /** Whether more was requested than was read. */
   ranOut = false;
+  hasSuspects = false;
   readonly #lines = new Map<
     string,
     { readonly handler: HandlerName; readonly principals: Map<string, Lanes> }
@@ -157,6 +172,7 @@ class ReadLines {
     const lanes: Lanes = line.principals.get(principal) ?? new Map<string, ReadyTask[]>();
     line.principals.set(principal, lanes);
     const runAfter = integer(row, at.run_after);
+    if (lane === "suspect") this.hasSuspects = true;
     const tasks = lanes.get(lane) ?? [];
     lanes.set(lane, tasks);
     tasks.push({ id, runAfter: Math.min(runAfter, latestTime) });

@@ -75,6 +75,7 @@ export class GroupTables implements TaskTables {
         unreadable: [],
         turns: { rounds: [], limited: [] },
         heldBack: false,
+        suspectsWait: false,
       }
     );
   }

@@ -23,6 +23,7 @@ import {
   finished,
   isBlocked,
   isReady,
+  isTried,
   isWaiting,
   recordList,
   taskTable,
@@ -148,7 +149,10 @@ export const selectReady = `
 export const selectReadyDamaged = `
   SELECT ${allOfTask} FROM task INDEXED BY task_ready
   WHERE ${isReady} AND owner = ? AND method = ? AND tool = ? AND coalesce(principal, '') = ?
-    AND lane NOT IN ('new', 'woken', 'recovered')`;
+    AND lane NOT IN ('new', 'woken', 'recovered', 'suspect')`;
+
+/** A suspect that runs. */
+export const selectTried = `SELECT 1 FROM task INDEXED BY task_tried WHERE ${isTried} AND waiting = 0 LIMIT 1`;
 
 /** The running tasks of a handler that count for its limit. */
 export const countLimited = `

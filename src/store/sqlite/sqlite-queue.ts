@@ -33,7 +33,9 @@ export class SqliteQueue {
   runnable(query: FairQuery, mayTake: MayTake): RunnableTasks {
     const unreadable: UnreadableTask[] = [];
     const lines = this.#lines(query.handlers, mayTake, unreadable);
-    return { ...takeFairly(lines, query, (handler) => this.#limitedOf(handler)), unreadable };
+    const running = (handler: HandlerName): number => this.#limitedOf(handler);
+    const suspectRuns = (): boolean => this.#sql.get(sql.selectTried) !== undefined;
+    return { ...takeFairly(lines, query, running, suspectRuns), unreadable };
   }
 
   /** Waiting tasks whose time has come at `now`. */

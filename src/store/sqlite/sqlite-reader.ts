@@ -251,7 +251,8 @@ export class SqliteReader {
 
   hasClaimable(handlers: readonly ClaimingHandler[], own: string): boolean {
     const query = { handlers, turns: noTurns, limit: 1 };
-    return this.#queue.runnable(query, this.#owners.mayTake(own)).tasks.length > 0;
+    const { tasks, suspectsWait } = this.#queue.runnable(query, this.#owners.mayTake(own));
+    return tasks.length > 0 || suspectsWait;
   }
 
   orphanedHandlers(): readonly HandlerName[] {

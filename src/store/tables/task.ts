@@ -21,6 +21,7 @@ import {
   taskMethods,
 } from "../../task/record.ts";
 import { DecryptionError, isSealed } from "../../task/stored-text.ts";
+import type { Suspicion } from "../../task/loss.ts";
 import { inClear, type Codec, type Place } from "../codec.ts";
 import { text, textOrNull, type Row } from "../row.ts";
 import {
@@ -50,6 +51,8 @@ export const finished = "state IN ('settled', 'cancelled')";
 export const isReady = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL";
 export const isWaiting = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
 export const isBlocked = "state = 'queued' AND blocked IS NOT NULL";
+/** Only while processes crash there are any. */
+export const isTried = "state = 'running' AND crashes > 1";
 export const isAsking = `${unfinished} AND open_inputs > 0`;
 
 const states: Readonly<Record<TaskState, true>> = {
@@ -59,7 +62,7 @@ const states: Readonly<Record<TaskState, true>> = {
   cancelled: true,
 };
 
-const lanes: Readonly<Record<QueueLane, true>> = { new: true, woken: true, recovered: true };
+const lanes: Readonly<Record<QueueLane, true>> = { new: true, woken: true, recovered: true, suspect: true };
 
 const outcomeKinds: Readonly<Record<OutcomeKind, true>> = { result: true, error_result: true, error: true };
 
@@ -109,6 +112,11 @@ function blockedWith(blocked: Blocked, convert: Convert): Blocked {
     was: was === null ? null : convert(was, 0, "was"),
     is: is === null ? null : convert(is, 0, "is"),
   };
+}
+
+function isSuspicion(value: unknown): boolean {
+  const { shared, since, clearedAt } = value as Partial<Record<keyof Suspicion, unknown>>;
+  return isInteger(shared) && [since, clearedAt].every((at) => at === null || isInteger(at));
 }
 
 function progressWith({ message, ...numbers }: Progress, convert: Convert): Progress {
@@ -234,6 +242,7 @@ export const taskTable = new Table<TaskRecord>("task", {
     openArtifacts: orNone(anInteger),
     waitsFor: orNull(aName(waitReasons)),
     crashes: anInteger,
+    suspicion: orNone(json<Suspicion>(isSuspicion)),
     outcomeKind: orNull(checkedName(outcomeKinds)),
     retrieved: orNone(json<Retrieval>(isRetrieval)),
     retriedAs: orNone(aText),
@@ -266,6 +275,7 @@ export const taskTable = new Table<TaskRecord>("task", {
       where: finished,
     },
     task_blocked: { on: "method, tool, id", where: isBlocked },
+    task_tried: { on: "id", where: isTried },
     task_limited: { on: "method, tool", where: "state = 'running' AND limited = 1" },
     /** SQLite looks through the unfinished ones: another index would cost each of its few writers more. */
     task_running: { on: { postgres: "owner, id" }, where: "state = 'running'" },

@@ -56,6 +56,7 @@ const details: TaskDetails = {
   toolVersion: 2,
   failures: 1,
   crashes: 1,
+  suspicion: null,
   cancelRequestedAt: null,
   retrieved: { at: at + 96_000, via: "tasks/get" },
   requiredScopes: ["reports"],

@@ -145,6 +145,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   ],
   "claim.lock": [some],
   "guard.held": ["owner-1", ["task-000000018"], [1], 1, -7],
+  "claim.lockSuspects": [],
+  "claim.tried": [],
   "claim.countLimited": [["tools/call"], ["tool-3"]],
   "commit.mark": ["owner-1", 7],
   "commit.unmark": ["owner-1", [1, 2, 3]],

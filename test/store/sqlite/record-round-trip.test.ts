@@ -104,6 +104,10 @@ const members: {
   openArtifacts: count,
   waitsFor: fc.constantFrom(null, "question", "event", "call", "sleep", "retry"),
   crashes: count,
+  suspicion: fc.record(
+    { shared: count, since: fc.option(time), clearedAt: fc.option(time) },
+    { noNullPrototype: true },
+  ),
   outcomeKind: fc.constantFrom("result", "error_result", "error", null),
   notifies: fc.array(fc.stringMatching(/^[a-z]+$/), { minLength: 1 }),
   retrieved: fc.record({ at: time, via: text }, { noNullPrototype: true }),
@@ -129,6 +133,7 @@ const {
   retriedAs: ___,
   openArtifacts: ____,
   blocked: _____,
+  suspicion: ______,
   ...required
 } = members;
 const record: fc.Arbitrary<TaskRecord> = fc.record(members, {

@@ -90,6 +90,7 @@ export function TaskFacts({ task }: { readonly task: TaskDetails }): JSX.Element
         </Fact>
       )}
       {task.blocked !== null && <BlockedFacts blocked={task.blocked} />}
+      {task.suspicion !== null && <Fact name="Suspected">{suspicionText(task.suspicion)}</Fact>}
       {task.retriedAs !== null && (
         <Fact name="Run again as">
           <Link to={taskPath(task.retriedAs)}>{task.retriedAs}</Link>
@@ -163,4 +164,12 @@ function blockedText({ since, tries, version, deploy }: Blocked): string {
   ].join(", ");
   const met = code === "" ? "" : ` Last met by ${code}.`;
   return `Since ${new Date(since).toLocaleString()}, tried ${tries === 1 ? "once" : `${tries} times`}.${met}`;
+}
+
+/** Whether the task may have ended the processes that ran it. */
+function suspicionText({ since, clearedAt }: NonNullable<TaskDetails["suspicion"]>): string {
+  const from = since === null ? "" : ` since ${new Date(since).toLocaleString()}`;
+  if (clearedAt !== null)
+    return `Of ending its process${from}. Cleared ${new Date(clearedAt).toLocaleString()}.`;
+  return `Of ending its process${from}. It runs beside no other suspect until it makes progress.`;
 }

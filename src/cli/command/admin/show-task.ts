@@ -7,6 +7,7 @@ import type {
 } from "../../../admin/admin.ts";
 import type { TimelineEntry } from "../../../admin/timeline-shapes.ts";
 import type { Blocked } from "../../../task/blocked.ts";
+import type { Suspicion } from "../../../task/loss.ts";
 import { isJsonObject } from "../../../generation/message.ts";
 import type { Column } from "../../output/fitted-table.ts";
 import { notedTable } from "../../output/noted-table.ts";
@@ -109,6 +110,7 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     ["  it had", task.blocked !== null && task.blocked.was],
     ["  has now", task.blocked !== null && task.blocked.is],
     ["attempts", attemptsText(task)],
+    ["suspected", task.suspicion && suspicionText(task.suspicion)],
     ["owner", task.owner],
     ["parent", task.parent],
     ["retry of", task.retryOf],
@@ -260,4 +262,10 @@ function blockedText({ problem, since, tries, version, deploy }: Blocked): strin
   const tried = tries === 1 ? "tried once" : `tried ${tries} times`;
   const code = `${version === null ? "" : `, last with version ${version}`}${deploy === null ? "" : ` of deploy ${deploy}`}`;
   return `since ${timeText(since)}, ${tried}${code}: ${problem}`;
+}
+
+function suspicionText({ since, clearedAt }: Suspicion): string {
+  const from = since === null ? "" : `since ${timeText(since)}, `;
+  if (clearedAt !== null) return `of ending its process, ${from}cleared at ${timeText(clearedAt)}`;
+  return `of ending its process, ${from}so it runs beside no other suspect`;
 }
