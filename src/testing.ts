@@ -1,4 +1,6 @@
 export { checkReplay } from "./testing/check-replay.ts";
+export { replayHandler } from "./testing/replay-handler.ts";
+export type { ReplayedJournal, ReplayReport } from "./testing/replay-handler.ts";
 export type { CheckReplayOptions, ReplayCheck } from "./testing/check-replay.ts";
 export type { ChangedKey } from "./testing/recorded-store.ts";
 export { exportJournal } from "./store/export-journal.ts";

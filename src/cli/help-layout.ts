@@ -232,6 +232,16 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: "prints everything stored about ann's tasks",
     },
   ],
+  check: [
+    {
+      line: "holdfast check recordings --tools ./tools.ts",
+      does: "runs the handlers on the recordings of a folder, and no step",
+    },
+    {
+      line: "holdfast check waiting.jsonl --tools ./tools.ts",
+      does: "does the same with what admin STORE export --state waiting wrote",
+    },
+  ],
   "admin keys": [{ line: "holdfast admin tasks.db keys", does: "with HOLDFAST_ENCRYPTION_KEYS=new:…,old:…" }],
   "admin reseal": [
     { line: "holdfast admin tasks.db reseal", does: "with HOLDFAST_ENCRYPTION_KEYS=new:…,old:…" },
@@ -251,7 +261,7 @@ const groups: readonly (readonly [string, readonly string[]])[] = [
   ["Tools:", ["tools", "call", "trust", "login", "logout", "doctor", "ping"]],
   ["Tasks:", ["ls", "result", "watch", "get", "logs", "answer", "cancel", "forget"]],
   ["Resources and prompts:", ["resources", "read", "prompts", "prompt", "complete"]],
-  ["Servers of your own:", ["init", "dashboard", "admin", "journal", "migrate"]],
+  ["Servers of your own:", ["init", "dashboard", "admin", "journal", "check", "migrate"]],
 ];
 
 const widest = 80;

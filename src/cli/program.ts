@@ -14,6 +14,7 @@ import { restoreId } from "./arguments/rewrite-argv.ts";
 import { packageVersion } from "../task/package.ts";
 import type { AnswerOptions } from "./command/answer.ts";
 import type { CallOptions } from "./command/call.ts";
+import type { CheckOptions } from "./command/check.ts";
 import type { ExportOptions } from "./command/journal.ts";
 import { addAccessCommands } from "./access-program.ts";
 import { layOutHelp } from "./help-layout.ts";
@@ -160,6 +161,16 @@ export async function makeProgram(
     .option("--json", "print errors as JSON too")
     .action(async (store: string, id: string, options: ExportOptions) =>
       end(await (await import("./command/journal.ts")).exportTask(context, { store, id, options })),
+    );
+
+  program
+    .command("check")
+    .description("check that new code of tools continues recorded tasks")
+    .argument("<journals...>", "files or folders of journal export or admin export, or - for stdin")
+    .requiredOption("--tools <file>", "the module that exports the tools")
+    .option("--json", jsonHelp)
+    .action(async (journals: readonly string[], options: CheckOptions) =>
+      end(await (await import("./command/check.ts")).check(context, { journals, options })),
     );
 
   program

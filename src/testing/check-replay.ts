@@ -91,7 +91,8 @@ export async function checkReplay(
   if (runtime === undefined) throw wrong("checkReplay takes what createTasks returned");
   assertRecording(recording);
   const tool = handlerOf(runtime.registry, recording);
-  const replay = await replayHandler(runtime, tool, recording, { settleMs, credentials });
+  if (typeof tool === "string") throw wrong(tool);
+  const replay = await replayRecording(runtime, tool, recording, { settleMs, credentials });
   const { added, changed, end } = replay;
   const unreached = replay.unreached.map(({ key }) => key);
   const renamed = Object.fromEntries(
@@ -105,16 +106,22 @@ export async function checkReplay(
   return { ...found, end: end.threw ? "threw" : "returned", outcome };
 }
 
-/** The handler of the tool version that the task began with, as the runtime finds it. */
-function handlerOf(registry: Registry, recording: JournalRecording): Tool {
+/** Why nothing of `tasks` continues the recorded task: they have no such tool, or only an older version of it. */
+export function missingHandler(tasks: Tasks, recording: JournalRecording): string | undefined {
+  assertRecording(recording);
+  const runtime = insideOf(tasks)?.runtime;
+  const tool = runtime && handlerOf(runtime.registry, recording);
+  return typeof tool === "string" ? `${tool}.` : undefined;
+}
+
+/** The handler of the tool version that the task began with, as the runtime finds it; or why there is none. */
+function handlerOf(registry: Registry, recording: JournalRecording): Tool | string {
   const tool = registry.handlerOf(recording);
-  if (tool === undefined) throw wrong(`These tasks have no tool "${recording.tool}"`);
+  if (tool === undefined) return `These tasks have no tool "${recording.tool}"`;
   const version = versionOf(recording);
   const handler = toolAtVersion(tool, version);
   if (handler !== undefined) return handler;
-  throw wrong(
-    `The recorded task began with version ${version} of tool "${tool.name}", which has version ${tool.version} here: only newer processes continue such a task`,
-  );
+  return `The recorded task began with version ${version} of tool "${tool.name}", which has version ${tool.version} here: only newer processes continue such a task`;
 }
 
 const optionNames: OptionNames<CheckReplayOptions> = { settleMs: true, credentials: true };
@@ -202,7 +209,7 @@ const ignore = (): void => undefined;
  * Runs the handler of a recorded task like an attempt of the runtime, on the recorded journal. Anything that is not in the journal does not
  * begin: there the handler waits forever, and is dropped.
  */
-async function replayHandler(
+async function replayRecording(
   { registry, options, clock }: Runtime,
   tool: Tool,
   recording: JournalRecording,

@@ -43,7 +43,11 @@ export const layers: Readonly<Record<string, LayerRule>> = {
     forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/,
   },
   // Beside servers it reads the files of stores, and serves the page that shows them.
-  cli: { from: ["task", "options", "generation", "store", "admin", "client", "server", "cli"] },
+  // A check of recordings is run by the Holdfast of the author's project.
+  cli: {
+    from: ["task", "options", "generation", "store", "admin", "client", "server", "cli"],
+    typesFrom: ["testing"],
+  },
   // What operators set, as options of what is served.
   env: { from: ["task", "options", "store", "runtime", "server", "env"], packages: ["node:fs"] },
   // By OpenTelemetry's API alone: which SDK exports what is traced is the author's choice.
@@ -107,6 +111,11 @@ export const edges: ReadonlyMap<string, string> = new Map([
   ["src/cli.ts", "what a command has of the world: time, environment, streams"],
   ["src/store/postgres/ownership.ts", "whether a lease holds: no clock that a test gives can say that"],
   ["src/client/clock.ts", "the client's clock: polling and waiting are given it, and tests give another"],
+]);
+
+/** Files that import what is not ours, whose paths come from outside, with the reason. */
+export const importsOthers: ReadonlyMap<string, string> = new Map([
+  ["src/cli/command/check.ts", "the author's tools, and the Holdfast of their project, which runs them"],
 ]);
 
 /** What only an edge may touch. */

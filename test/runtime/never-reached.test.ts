@@ -107,6 +107,7 @@ describe("a key may be renamed", () => {
     ["at the beginning", ["old", "a"], ["new", "a"], { old: "new" }],
     ["at the end, before what is new", ["a", "old"], ["a", "new", "more"], { old: "new" }],
     ["in a journal of its own", ["old"], ["new"], { old: "new" }],
+    ["before others that were lost", ["a", "old", "b"], ["a", "new"], { old: "new", b: undefined }],
     ["at two places", ["b", "a", "d", "c"], ["b2", "a", "d2", "c"], { b: "b2", d: "d2" }],
   ])("%s", (_, journal, reached, renamed) => {
     expect(renamedIn(journal, reached)).toEqual(renamed);

@@ -1,7 +1,8 @@
 /**
  * Entries of its journal that an attempt has not come to: code that was deployed since has lost their keys.
  * - Keys of `prepare` do not count: once its value is in the journal, its questions are not asked again.
- * - A key may be renamed if one new key of the same kind stands in its place: after the same key, and before the same one.
+ * - A key may be renamed if one new key of the same kind stands in its place: after the same key, and before the same one if the handler
+ *   has come to any further one.
  */
 
 import type { ListedEntry } from "../../store/store.ts";
@@ -33,9 +34,9 @@ export function neverReached(
   const added = afterEach(come, (key) => kinds.has(key));
   const last = come.findLast((key) => kinds.has(key));
   return [...afterEach(kinds.keys(), (key) => reached.has(key))].flatMap(([before, lost]) =>
-    lost.map((key) => {
+    lost.map((key, at) => {
       const [renamedTo, ...others] = added.get(before) ?? [];
-      const isOne = lost.length === 1 && (others.length === 0 || before === last);
+      const isOne = before === last ? at === 0 : lost.length === 1 && others.length === 0;
       const isSameKind = renamedTo !== undefined && reached.get(renamedTo) === kinds.get(key);
       return isOne && isSameKind ? { key, renamedTo } : { key };
     }),
