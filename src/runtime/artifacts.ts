@@ -3,6 +3,7 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Artifact, StoredArtifact } from "../task/artifact.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { boundGarbage } from "./bound-garbage.ts";
 import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import type { JournalEnd, JournalHead } from "../task/journal.ts";
 
@@ -105,6 +106,7 @@ export async function readArtifact(
       );
     at += piece.copy(data, at - from, at - seq * pieceBytes, Math.min(whole, end - seq * pieceBytes));
   }
+  boundGarbage(data.length);
   return { artifact, from, data };
 }
 

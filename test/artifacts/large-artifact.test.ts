@@ -15,7 +15,10 @@ import { content } from "./content.ts";
 
 const size = fullForm ? 1_000_000_000 : 24_000_000;
 
-/** How much more memory a process may take than before, apart from garbage (bytes). */
+/** The size of an artifact after which a process has loaded and compiled what it needs. */
+const warmUp = 5_000_000;
+
+/** How much more memory a process may take than after that, with its garbage (bytes). */
 const most = 64 * 1024 ** 2;
 
 interface Told {
@@ -33,7 +36,6 @@ class Program {
 
   constructor(script: URL, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     this.child = fork(fileURLToPath(script), args, {
-      execArgv: ["--expose-gc"],
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
@@ -98,16 +100,15 @@ it.each([
       const [link] = blocks;
       return link?.type === "resource_link" ? link.uri : "";
     };
-    const small = await linkIn(5_000_000);
+    const small = await linkIn(warmUp);
     first.program.child.send("measure");
     const half = first.program.told("half");
     const made = linkIn(size);
     await half;
     grown.push(first.program.grown);
     const second = await restart(place, first);
-    const isHalf = second.program.told("half");
+    await linkIn(warmUp);
     second.program.child.send("measure");
-    await isHalf;
     const uri = await made;
 
     const path = join(folder, "data.bin");
@@ -116,6 +117,8 @@ it.each([
     await saving.told("half");
     grown.push(second.program.grown);
     const third = await restart(place, second);
+    await linkIn(warmUp);
+    third.program.child.send("measure");
     const { saved } = await end;
     grown.push(saving.grown, third.program.grown);
 

@@ -4,6 +4,7 @@ import { open, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import type { ReadResourceResult } from "@modelcontextprotocol/client";
 import { artifactMeta, artifactPartUri, artifactResourceAt } from "../../generation/extensions.ts";
 import { isJsonObject, metaOf } from "../../generation/message.ts";
+import { boundGarbage } from "../../runtime/bound-garbage.ts";
 import type { ClientClock } from "../clock.ts";
 import { readReply, replyError, Violation, type Reply } from "../reply/reply.ts";
 import { sendWithRetries } from "../reply/retry.ts";
@@ -87,6 +88,7 @@ async function saveTo(
       if (at + data.length > size) return undefined;
       await file.appendFile(data);
       hash.update(data);
+      boundGarbage(data.length);
       at += data.length;
       reader.onProgress?.(at, size);
       if (at < size && data.length > 0) continue;

@@ -4,6 +4,7 @@ import type { ResourceLink } from "@modelcontextprotocol/server";
 import { artifactUri, assertArtifactName, type StoredArtifact } from "../../task/artifact.ts";
 import { HoldfastError, isFault, tooLarge } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
+import { boundGarbage } from "../bound-garbage.ts";
 import type { Clock } from "../clock.ts";
 import type { PieceWriter } from "../journal/piece-writer.ts";
 import type { Run } from "../journal/run.ts";
@@ -90,6 +91,7 @@ async function writePieces(
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
     await writing;
+    boundGarbage(filled);
     writing = pieces.write(piece.subarray(0, filled));
     filled = 0;
     writing.catch(() => undefined); // the next write, or the end, rejects with it
