@@ -74,6 +74,15 @@ export type {
   CallResult,
   ToolCall,
 } from "./runtime/tool/called-tool.ts";
+export { worker } from "./runtime/threads/worker-options.ts";
+export type {
+  WorkerExport,
+  WorkerInput,
+  WorkerModule,
+  WorkerOptions,
+  WorkerOutput,
+} from "./runtime/threads/worker-options.ts";
+export type { WorkerStepContext } from "./runtime/threads/worker-context.ts";
 export type { ArtifactData, ArtifactOptions, ArtifactSource } from "./runtime/tool/artifact-source.ts";
 export type { JournalKey } from "./task/journal.ts";
 export type { LogLevel } from "./task/task-line.ts";

@@ -35,15 +35,40 @@ const rateLimiterInMemory: Plugin = {
           .join("\n"),
 };
 
-/** Bundles `src` into one file for each public entry, the files that they share, and the thread that writes SQLite's file. */
+const sdk = "@modelcontextprotocol/server";
+
+/** Threads need the one class of the SDK that errors are compared with, and not the schemas that come with it. */
+const protocolErrorAlone: Plugin = {
+  name: "protocol-error-alone",
+  resolveId: (id) => (id === sdk ? "\0protocol-error-alone" : undefined),
+  load: (id) =>
+    id !== "\0protocol-error-alone"
+      ? undefined
+      : `export class ProtocolError extends Error {
+          name = "ProtocolError";
+          constructor(code, message, data) {
+            super(message);
+            this.code = code;
+            this.data = data;
+          }
+        }`,
+};
+
+/** Bundles `src` into one file for each public entry, the files that they share, and threads. */
 export async function bundleSources(): Promise<readonly OutputChunk[]> {
-  const entries = await entryNames();
-  const [shared, thread] = await Promise.all([
+  const entries = (await entryNames()).filter((name) => name !== "worker");
+  const [shared, writer, thread] = await Promise.all([
     bundleEntries(Object.fromEntries(entries.map((name) => [name, `${src}${name}.ts`]))),
     // Apart, so that a thread loads one file with what it needs.
     bundle({ "writer-worker": `${src}store/sqlite/writer-worker.ts` }, false),
+    // What authors import on a thread is part of what runs it, so that classes exist once.
+    bundle(
+      { worker: `${src}worker.ts`, "worker-thread": `${src}runtime/threads/worker-thread.ts` },
+      { groups: [{ name: (id) => (/\/(?:worker|worker-thread)\.ts$/.test(id) ? null : "thread") }] },
+      [protocolErrorAlone],
+    ),
   ]);
-  const chunks = [...shared, ...thread];
+  const chunks = [...shared, ...writer, ...thread];
   await removeAllBut(new Set(chunks.flatMap(({ fileName }) => [fileName, `${fileName}.map`])));
   return chunks;
 }
@@ -70,7 +95,8 @@ async function bundle(
   const build = await rolldown({
     input,
     platform: "node",
-    external: (id) => !/^[./\0]/.test(id) && !bundled.test(id),
+    external: (id) =>
+      !/^[./\0]/.test(id) && !bundled.test(id) && !(id === sdk && plugins.includes(protocolErrorAlone)),
     plugins: [rateLimiterInMemory, ...plugins],
     transform: { target: "node22.18" },
     treeshake: { moduleSideEffects: (id) => id.endsWith("/require-node.ts") },

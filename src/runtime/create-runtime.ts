@@ -45,6 +45,7 @@ import { RuntimeLifecycle } from "./runtime-lifecycle.ts";
 import { EventUrls } from "./event-urls.ts";
 import { sendEvent } from "./send-event.ts";
 import type { OnStepRun, Services } from "./services.ts";
+import { ThreadPool } from "./threads/thread-pool.ts";
 import { UnreadableTasks } from "./unreadable-tasks.ts";
 import { resolveWebhooks, type WebhookOptions } from "./webhooks/webhook-options.ts";
 import type { Watcher } from "./watchers.ts";
@@ -87,6 +88,11 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
     inOwnContext: ownContext(),
     onError,
     processes: new StartedProcesses({ folder: options.execFolder, store, clock, onError }),
+    threads: new ThreadPool({
+      threads: options.workerThreads,
+      maxHeapBytes: options.maxWorkerHeapBytes,
+      onError,
+    }),
     unreadable: new UnreadableTasks(onError, events),
     onStepRun,
     blobs: blobs && new ArtifactBlobs(blobs, clock),

@@ -241,6 +241,15 @@ export class DeclaredRuntimeOptions {
    * `~/.local/state`.
    */
   readonly execFolder?: string = text("a path", (path) => path !== "", { variable: "HOLDFAST_EXEC_FOLDER" });
+  /**
+   * The most threads on which steps run that compute (`task.step` with `worker`). Default: one less than the machine has processors, and at least one.
+   */
+  readonly workerThreads?: number = number({ min: 1, variable: "HOLDFAST_WORKER_THREADS" });
+  /** Maximum size of the heap of each of these threads. A step that needs more crashes its thread, and fails. Default: as Node sets it. */
+  readonly maxWorkerHeapBytes?: number = size({
+    min: 16 * 1024 ** 2,
+    variable: "HOLDFAST_MAX_WORKER_HEAP_BYTES",
+  });
   /** How long tasks wait for a tool, or a version of one, that no process on the store has. Then they are blocked. Default 1 minute. */
   readonly unregisteredGraceMs?: number = time({
     min: 0,
@@ -261,12 +270,14 @@ export interface RuntimeOptions extends DeclaredRuntimeOptions {}
 
 export const runtimeOptions = tableOf<RuntimeOptions>(DeclaredRuntimeOptions);
 
+type WithoutDefault = "ttlMs" | "deploy" | "execFolder" | "workerThreads" | "maxWorkerHeapBytes";
+
 /** The options with their defaults. */
-export type RuntimeSettings = Settings<RuntimeOptions, "ttlMs" | "deploy" | "execFolder">;
+export type RuntimeSettings = Settings<RuntimeOptions, WithoutDefault>;
 
 /** The options with their defaults. Throws `configuration` for those that do not fit together; each was checked before. */
 export function runtimeSettings(given: RuntimeOptions): RuntimeSettings {
-  const settings = settingsOf<RuntimeOptions, "ttlMs" | "deploy" | "execFolder">(runtimeOptions, given);
+  const settings = settingsOf<RuntimeOptions, WithoutDefault>(runtimeOptions, given);
   const { minTtlMs, maxTtlMs } = settings;
   if (minTtlMs <= maxTtlMs) return settings;
   const message = `minTtlMs is ${minTtlMs}, which is more than maxTtlMs (${maxTtlMs}).`;

@@ -192,6 +192,7 @@ export class RuntimeLifecycle {
     await sweeper.stop();
     this.#services.processes.stop();
     this.#parts.drain.end();
+    await this.#services.threads.close();
     this.#unsubscribe();
     await this.#services.store.close();
   }

@@ -12,6 +12,7 @@ import type { ProcessCounts } from "./reports/process-counts.ts";
 import type { TaskTraces } from "./telemetry/task-traces.ts";
 import type { ServerTelemetry } from "./telemetry/telemetry.ts";
 import type { Registry } from "./tool/registry.ts";
+import type { ThreadPool } from "./threads/thread-pool.ts";
 import type { Webhook } from "./webhooks/webhook-options.ts";
 import type { UnreadableTasks } from "./unreadable-tasks.ts";
 
@@ -33,6 +34,8 @@ export interface Services {
   readonly onError: (error: unknown) => void;
   /** Those that steps have started on this machine. */
   readonly processes: StartedProcesses;
+  /** Those that steps run on. */
+  readonly threads: ThreadPool;
   readonly unreadable: UnreadableTasks;
   readonly eventUrls: EventUrls;
   readonly onStepRun?: OnStepRun | undefined;

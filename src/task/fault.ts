@@ -31,6 +31,8 @@ export type FaultCode =
   | "not_json"
   | "replay_mismatch"
   | "step_timeout"
+  // the thread of a step ended before its function did
+  | "worker_crashed"
   // a step failed after its handler had returned, which did not wait for it
   | "step_not_awaited"
   // an attempt worked longer without a break than its tool's `timeoutMs` allows
@@ -109,6 +111,7 @@ const jsonRpcNumbers: Partial<Record<FaultCode, number>> = {
 /** Faults that describe how a tool's own work went: uncaught, they become a result with `isError` and not a JSON-RPC error. */
 const endsOfWork: ReadonlySet<FaultCode> = new Set([
   "step_timeout",
+  "worker_crashed",
   "attempt_timeout",
   "event_timeout",
   "poll_timeout",

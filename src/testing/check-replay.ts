@@ -21,6 +21,7 @@ import { ofTask } from "../runtime/journal/run.ts";
 import { TaskLines } from "../runtime/journal/task-lines.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { ThreadPool } from "../runtime/threads/thread-pool.ts";
 import { Timers } from "../runtime/timers.ts";
 import { taskCaller, type TaskContext } from "../runtime/tool/task-context.ts";
 import { credentialsOf } from "../runtime/tool/received-request.ts";
@@ -238,6 +239,7 @@ async function replayRecording(
     inOwnContext: ownContext(),
     onError: ignore,
     processes: new StartedProcesses({ folder: options.execFolder, store, clock, onError: ignore }),
+    threads: new ThreadPool({ onError: ignore }),
     unreadable: new UnreadableTasks(ignore),
     eventUrls: new EventUrls("https://replay.invalid", { current: new Uint8Array(32), accepted: [] }),
     webhooks: [],

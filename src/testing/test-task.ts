@@ -5,7 +5,7 @@ import type { InputResult } from "../client/question/input-request.ts";
 import type { LogLine, OutputPart } from "../client/task/task-lines.ts";
 import type { RemoteTask } from "../client/task/remote-task.ts";
 import type { TaskHandle } from "../client/task/task-handle.ts";
-import { textOf } from "../runtime/execution/reported.ts";
+import { textOf } from "../runtime/plain-data.ts";
 import { decodeValue } from "../runtime/stored-values.ts";
 import type { SendOptions } from "../runtime/tool/declared-events.ts";
 import type { Tasks } from "../server/tasks.ts";

@@ -116,6 +116,7 @@ export const edges: ReadonlyMap<string, string> = new Map([
 /** Files that import what is not ours, whose paths come from outside, with the reason. */
 export const importsOthers: ReadonlyMap<string, string> = new Map([
   ["src/cli/command/check.ts", "the author's tools, and the Holdfast of their project, which runs them"],
+  ["src/runtime/threads/worker-thread.ts", "a thread loads the modules of authors"],
 ]);
 
 /** What only an edge may touch. */

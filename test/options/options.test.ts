@@ -107,6 +107,8 @@ const doors: readonly (readonly [name: string, Door])[] = [
 const samples: Readonly<Record<string, readonly [text: string, value: unknown]>> = {
   HOLDFAST_TTL: ["5m", 300_000],
   HOLDFAST_INPUT_TIMEOUT: ["none", null],
+  HOLDFAST_WORKER_THREADS: ["3", 3],
+  HOLDFAST_MAX_WORKER_HEAP_BYTES: ["64MiB", 64 * 1024 ** 2],
   HOLDFAST_EXEC_FOLDER: ["/var/lib/holdfast/exec", "/var/lib/holdfast/exec"],
   HOLDFAST_DEPLOY: ["2026-11-28.1", "2026-11-28.1"],
   HOLDFAST_EVENTS_URL: ["https://example.com/events", "https://example.com/events"],

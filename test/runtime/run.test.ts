@@ -11,6 +11,7 @@ import { Commits } from "../../src/runtime/commits.ts";
 import { Lease } from "../../src/runtime/dispatch/lease.ts";
 import { ownContext } from "../../src/runtime/own-context.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
+import { ThreadPool } from "../../src/runtime/threads/thread-pool.ts";
 import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
@@ -45,6 +46,7 @@ async function services(): Promise<Services> {
     inOwnContext: ownContext(),
     onError,
     processes: new StartedProcesses({ folder: "unused", store, clock: new FakeClock(), onError }),
+    threads: new ThreadPool({ onError }),
     unreadable,
     eventUrls: new EventUrls(undefined),
     webhooks: [],

@@ -118,6 +118,7 @@ export class HeldRun {
       report: services.onError,
       onStepRun: services.onStepRun,
       processes: services.processes,
+      threads: services.threads,
       running: services.counts?.steps,
       pauses: durablePauses(run, this.task, this.#limit, timers),
     };

@@ -9,6 +9,8 @@ import type { Progress } from "../../task/record.ts";
 import type { LineList } from "../../task/task-line.ts";
 import { runExec, type ExecEffects } from "../exec/exec.ts";
 import type { StartedProcesses } from "../exec/started-processes.ts";
+import type { ThreadPool } from "../threads/thread-pool.ts";
+import { runThreadStep, type ThreadStepOptions } from "../threads/thread-step.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
@@ -49,6 +51,8 @@ import type { ReceivedRequest } from "../tool/received-request.ts";
 export interface ContextEffects extends StepEffects {
   /** The processes of `task.exec`. */
   readonly processes: StartedProcesses;
+  /** Those of steps that compute. */
+  readonly threads: ThreadPool;
   /** Asks a question and resolves with the answer's result object. */
   ask(key: JournalKey, method: InputMethod, params: object, options: QuestionOptions): Promise<unknown>;
   sleep(key: JournalKey, ms: number): Promise<void>;
@@ -121,10 +125,16 @@ export function makeContext(
     await (Array.isArray(appended) ? Promise.all(appended) : appended);
   };
 
-  function step<T>(key: JournalKey, fn: StepFn<T>): Promise<T>;
-  function step<T>(key: JournalKey, options: StepOptions, fn: StepFn<T>): Promise<T>;
-  function step<T>(key: JournalKey, second: StepOptions | StepFn<T>, third?: StepFn<T>): Promise<T> {
-    const [options, fn] = typeof second === "function" ? [{}, second] : [second, third];
+  function step(
+    key: JournalKey,
+    second: StepOptions | ThreadStepOptions | StepFn<unknown>,
+    third?: unknown,
+  ): Promise<unknown> {
+    if (isForThread(second)) {
+      const of = { run, effects, clock, principal: caller.principal, reports: context };
+      return entry(runThreadStep(of, key, second, third));
+    }
+    const [options, fn] = typeof second === "function" ? [{}, second] : [second, third as StepFn<unknown>];
     if (fn === undefined) throw new TypeError("task.step needs a function");
     assertStepOptions(options);
     return entry(runStep(run, effects, clock, key, options, fn));
@@ -139,7 +149,7 @@ export function makeContext(
     return entry(outside(key, () => callAll(key, calls, options, (...one) => effects.call(...one))));
   }
 
-  return {
+  const context: TaskContext = {
     prepared: decodeValue(prepared),
     caller,
     credentials: () => handled(credentials()),
@@ -192,6 +202,11 @@ export function makeContext(
     extend: (ttlMs) => update({ ttlMs }),
     pollInterval: (pollIntervalMs) => update({ pollIntervalMs }),
   };
+  return context;
+}
+
+function isForThread(given: object): given is ThreadStepOptions {
+  return "worker" in given;
 }
 
 /**

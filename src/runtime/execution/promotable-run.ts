@@ -195,6 +195,7 @@ export class PromotableRun {
       report: this.#setup.services.onError,
       onStepRun: this.#setup.services.onStepRun,
       processes: this.#setup.services.processes,
+      threads: this.#setup.services.threads,
       running: this.#setup.services.counts?.steps,
       pauses: {
         // A step begins with its task. A checkpoint here would release that before the failure of a try is journalled.

@@ -43,11 +43,11 @@ export async function runInline(
   call: InlineRun,
   services: Pick<
     Services,
-    "clock" | "inOwnContext" | "onError" | "onStepRun" | "options" | "processes" | "telemetry"
+    "clock" | "inOwnContext" | "onError" | "onStepRun" | "options" | "processes" | "telemetry" | "threads"
   >,
   timers: Timers,
 ): Promise<Outcome> {
-  const { clock, onError, onStepRun, options: limits, processes, telemetry } = services;
+  const { clock, onError, onStepRun, options: limits, processes, telemetry, threads } = services;
   const id = taskId(clock.now(), (size) => clock.randomBytes(size));
   const of = { tool: call.tool.name, attempt: 1, trace: call.trace };
   const trace = telemetry && new RunTrace(telemetry.tracing, of);
@@ -96,6 +96,7 @@ export async function runInline(
     report: onError,
     onStepRun,
     processes,
+    threads,
     pauses: passingPauses(run, timers),
   };
   const contextFor = async (args: unknown): Promise<TaskContext> => {

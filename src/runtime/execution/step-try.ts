@@ -48,6 +48,26 @@ export interface Looks<T> {
   readonly lastAt: number;
 }
 
+/** What a step has returned on a thread, where it was stored, or why it cannot be. */
+export class StoredReturn {
+  readonly #text: string | null;
+  readonly #instance: readonly [path: string, className: string] | undefined;
+  readonly #refusal: Error | undefined;
+
+  constructor(text: string | null, instance?: readonly [string, string], refusal?: Error) {
+    this.#text = text;
+    this.#instance = instance;
+    this.#refusal = refusal;
+  }
+
+  /** As `encodeValue`. */
+  encoded(onInstance: (path: string, className: string) => void): string | null {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#instance !== undefined) onInstance(...this.#instance);
+    return this.#text;
+  }
+}
+
 /** How one try of a step ended. The first two also end the step. */
 export type TryEnd =
   | { readonly value: string | null }
@@ -173,6 +193,7 @@ function encodeReturned<T>({ run, key, effects }: Step<T>, returned: T): string 
     const stored = `${what} has an instance of ${className} (${path}). Its data is stored, and the handler gets that data.`;
     effects.report(new HoldfastError("not_json", `${stored} Return plain data, and this is not said again.`));
   };
+  if (returned instanceof StoredReturn) return returned.encoded(onInstance);
   return encodeValue(returned, { what, name: "result", maxBytes: run.maxBodyBytes, onInstance });
 }
 

@@ -15,6 +15,7 @@ import type { EventName, EventSchemas, EventValue, EventWait } from "./declared-
 import type { AllOptions, CalledTool, CallRest, CallResult, ToolCall } from "./called-tool.ts";
 import type { PollOptions } from "./poll-options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
+import type { WorkerExport, WorkerInput, WorkerOutput, WorkerOptions } from "../threads/worker-options.ts";
 import type { ArtifactOptions, ArtifactSource } from "./artifact-source.ts";
 import type { CallerDetails } from "../../task/record.ts";
 
@@ -123,6 +124,20 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    * ```
    */
   readonly cancelled: boolean;
+  /**
+   * Runs a function of a module as a step on a thread, with this input, so that the server answers others while it computes. It gets the input, and as
+   * its second argument the signal, `log`, `progress`, `status` and `output`. When the task is cancelled, or the time is over, its thread is ended. A thread
+   * that crashes is a try that fails with `worker_crashed`. Input and result are copied as results of steps are, so what those cannot have is refused.
+   *
+   * ```ts
+   * const digest = await task.step("hash", { worker: new URL("./hash.ts", import.meta.url), export: "hash" }, { path });
+   * ```
+   */
+  step<Exports, const Name extends WorkerExport<Exports>>(
+    key: JournalKey,
+    options: StepOptions & WorkerOptions<Exports, Name>,
+    input: WorkerInput<Exports, Name>,
+  ): Promise<WorkerOutput<Exports, Name>>;
   /**
    * Runs `fn` and writes its result to the journal. A later attempt gets that result and does not run `fn` again; the same holds for what
    * `fn` throws after its last retry. The handler gets a copy, the same in each attempt: of plain data, dates, big integers, maps, sets,

@@ -163,6 +163,7 @@ export function errorParts(error: Error): ErrorParts {
 /** Our faults that can be the end of a step, a question or a wait for an event. */
 const ends: readonly FaultCode[] = [
   "step_timeout",
+  "worker_crashed",
   "attempt_timeout",
   "input_timeout",
   "input_failed",

@@ -14,7 +14,7 @@ import {
   type ReceivedRequest,
   type RunDetails,
 } from "../../runtime/tool/received-request.ts";
-import { textOf } from "../../runtime/execution/reported.ts";
+import { textOf } from "../../runtime/plain-data.ts";
 import type { ElicitParams } from "../../runtime/questions/form.ts";
 import type { QuestionOptions, TaskContext } from "../../runtime/tool/task-context.ts";
 import type { AutomaticKeys } from "./automatic-keys.ts";

@@ -92,6 +92,7 @@ const codes: Readonly<Record<RefusalCode, readonly [group: RefusalGroupName, mea
   not_json: ["others", inHandler],
   replay_mismatch: ["others", inHandler],
   step_timeout: ["others", inHandler],
+  worker_crashed: ["others", inHandler],
   step_not_awaited: ["others", inHandler],
   attempt_timeout: ["others", inHandler],
   input_timeout: ["others", inHandler],

@@ -1,0 +1,113 @@
+import { HoldfastError } from "../../task/fault.ts";
+import type { Clock } from "../clock.ts";
+import { runStep } from "../execution/step.ts";
+import { StoredReturn, type StepEffects } from "../execution/step-try.ts";
+import type { Run } from "../journal/run.ts";
+import { decodeError, encodeValue } from "../stored-values.ts";
+import { stepOptions, type StepContext, type StepOptions, type TaskContext } from "../tool/task-context.ts";
+import { followerOf } from "../wait-for.ts";
+import type { JournalKey } from "../../task/journal.ts";
+import { assertOptions, joined, settingsOf } from "../../options/options.ts";
+import { backoffProblem } from "../backoff.ts";
+import type { ReportMethod, ThreadEnd, ThreadJob } from "./thread-messages.ts";
+import { workerOptions, type WorkerOptions } from "./worker-options.ts";
+import type { ThreadPool } from "./thread-pool.ts";
+
+export interface ThreadStepEffects extends StepEffects {
+  readonly threads: ThreadPool;
+}
+
+/** Those of the step, and of its function. */
+export type ThreadStepOptions = StepOptions & WorkerOptions;
+
+const tableOfBoth = joined(stepOptions, workerOptions);
+
+type Reports = Pick<TaskContext, ReportMethod>;
+
+interface ThreadStep {
+  readonly run: Run;
+  readonly threads: ThreadPool;
+  readonly clock: Clock;
+  readonly principal: string | null;
+  readonly reports: Reports;
+  readonly name: string;
+  readonly options: ThreadStepOptions;
+  readonly input: unknown;
+}
+
+/** Runs a function of a module as a step, on a thread. */
+export async function runThreadStep(
+  {
+    run,
+    effects,
+    clock,
+    principal,
+    reports,
+  }: Pick<ThreadStep, "run" | "clock" | "principal" | "reports"> & {
+    readonly effects: ThreadStepEffects;
+  },
+  key: JournalKey,
+  options: ThreadStepOptions,
+  input: unknown,
+): Promise<unknown> {
+  assertOptions("task.step", options, tableOfBoth);
+  const problem = options.backoff && backoffProblem("task.step: backoff", options.backoff);
+  if (problem !== undefined) throw new HoldfastError("configuration", `${problem}.`);
+  const { timeoutMs, ...retrying } = options;
+  void timeoutMs; // a step that is over waits for its thread
+  const name = typeof key === "string" ? key : JSON.stringify(key);
+  const step = { run, threads: effects.threads, clock, principal, reports, name, options, input };
+  return runStep(run, effects, clock, key, retrying, (context) => runTry(step, context));
+}
+
+async function runTry(step: ThreadStep, { idempotencyKey, signal }: StepContext): Promise<StoredReturn> {
+  const { run, threads, clock, principal, reports, name, options, input } = step;
+  const { killAfterMs } = settingsOf<WorkerOptions>(workerOptions, options);
+  const { timeoutMs } = options;
+  const maxBytes = run.maxBodyBytes;
+  const job: ThreadJob = {
+    module: options.worker.href,
+    export: options.export,
+    input:
+      input === undefined
+        ? null
+        : encodeValue(input, { what: `The input of step "${name}"`, name: "input", maxBytes }),
+    idempotencyKey,
+    result: { what: `The result of step "${name}"`, name: "result", maxBytes },
+  };
+  const { controller, release } = followerOf(signal);
+  let cancelTimer = (): void => undefined;
+  const onBegin = (): void => {
+    if (timeoutMs === undefined) return;
+    const late = new HoldfastError("step_timeout", `Step "${name}" took longer than ${timeoutMs} ms.`);
+    cancelTimer = clock.after(timeoutMs, () => controller.abort(late));
+  };
+  const report = (method: ReportMethod, args: readonly unknown[]): unknown =>
+    (reports[method] as (...given: readonly unknown[]) => unknown)(...args);
+  try {
+    const work = { job, principal, signal: controller.signal, killAfterMs, onBegin, report };
+    return returnOf(await threads.run(work), step);
+  } finally {
+    cancelTimer();
+    release();
+  }
+}
+
+function returnOf(end: ThreadEnd, { name }: ThreadStep): StoredReturn {
+  switch (end.how) {
+    case "returned":
+      return new StoredReturn(end.value, end.instance);
+    case "refused":
+      return new StoredReturn(null, undefined, decodeError(end.error));
+    case "threw":
+      throw withStack(decodeError(end.error), end.stack);
+    case "missing":
+      throw new HoldfastError("configuration", `Step "${name}" cannot run on a thread: ${end.problem}`);
+  }
+}
+
+/** Operators see where it was thrown on the thread. */
+function withStack(error: Error, stack: string | undefined): Error {
+  if (stack === undefined) return error;
+  return Object.defineProperty(error, "stack", { value: stack, writable: true, configurable: true });
+}

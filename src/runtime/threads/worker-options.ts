@@ -1,0 +1,69 @@
+import { tableOf, text, time, value } from "../../options/options.ts";
+
+/** A module for threads: its URL, with the types of what it exports. */
+export interface WorkerModule<Exports = unknown> extends URL {
+  /** Never set: for types only. */
+  readonly "~exports"?: Exports;
+}
+
+/**
+ * Gives the URL of a module the types of its exports, for steps and handlers on threads.
+ *
+ * ```ts
+ * import type * as hash from "./hash.ts";
+ *
+ * const hashing = worker<typeof hash>(new URL("./hash.ts", import.meta.url));
+ * const digest = await task.step("hash", { worker: hashing, export: "hash" }, { path });
+ * ```
+ */
+export function worker<Exports>(module: URL): WorkerModule<Exports> {
+  return module;
+}
+
+type AnyFunction = (...args: never[]) => unknown;
+
+/** The names of the functions that a module exports. */
+export type WorkerExport<Exports> = unknown extends Exports
+  ? string
+  : { [Name in keyof Exports]: Exports[Name] extends AnyFunction ? Name : never }[keyof Exports] & string;
+
+type ExportOf<Exports, Name> = Name extends keyof Exports ? Exports[Name] : unknown;
+
+/** The input of such a function: the last argument of `task.step`, `undefined` for one that takes none. */
+export type WorkerInput<Exports, Name> =
+  ExportOf<Exports, Name> extends (...args: infer Args) => unknown
+    ? Args extends readonly []
+      ? undefined
+      : Args[0]
+    : unknown;
+
+/** What such a function returns, as `task.step` resolves with it. */
+export type WorkerOutput<Exports, Name> =
+  ExportOf<Exports, Name> extends (...args: never[]) => infer Returned ? Awaited<Returned> : unknown;
+
+export function isWorkerModule(given: unknown): given is URL {
+  return given instanceof URL && ["file:", "data:"].includes(given.protocol);
+}
+
+class DeclaredWorkerOptions<Exports = unknown, Name = string> {
+  /** The module that has the function, such as `new URL("./hash.ts", import.meta.url)`. */
+  readonly worker: WorkerModule<Exports> = value(
+    "the URL of a module, made with new URL and import.meta.url",
+    isWorkerModule,
+    { required: true },
+  );
+  /** The name under which the module exports the function. */
+  readonly export: Name = text("the name of an export", (name) => name !== "", { required: true }) as Name;
+  /**
+   * How long the function has to end after its signal aborts, when the task is cancelled or the time is over. Then its thread is ended. Default 1 second.
+   */
+  readonly killAfterMs?: number = time({ min: 0, default: 1_000 });
+}
+
+/** The function that a step runs on a thread. The step's `timeoutMs` counts from its start, without the wait for a thread. */
+export interface WorkerOptions<Exports = unknown, Name = string> extends DeclaredWorkerOptions<
+  Exports,
+  Name
+> {}
+
+export const workerOptions = tableOf<WorkerOptions>(DeclaredWorkerOptions);

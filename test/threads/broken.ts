@@ -1,0 +1,3 @@
+throw new Error("The module is broken.");
+
+export function never(): void {}
