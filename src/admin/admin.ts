@@ -259,6 +259,11 @@ export interface TaskDetails extends DeclaredTaskDetails {}
 
 export const taskDetails = shown<TaskDetails>("TaskDetails", DeclaredTaskDetails);
 
+/** Numbers of tasks, by what they wait for. */
+export type WaitCounts = Readonly<Record<AdminWaitReason, number>>;
+
+const waitCounts = z.record(waitReason, whole);
+
 class DeclaredToolCounts {
   readonly tool = member(text);
   readonly queued = member(whole);
@@ -266,6 +271,8 @@ class DeclaredToolCounts {
   readonly running = member(whole);
   readonly inputRequired = member(whole);
   readonly blocked = member(whole);
+  /** What unfinished tasks wait for, among them those of `inputRequired` (`question`) and `queued` (`slot`). */
+  readonly waitsFor: WaitCounts = member(waitCounts);
   readonly completed = member(whole);
   readonly failed = member(whole);
   readonly cancelled = member(whole);
@@ -302,6 +309,8 @@ export const failureGroup = shown<FailureGroup>("FailureGroup", DeclaredFailureG
 class DeclaredWebhookBacklog {
   readonly webhook = member(text);
   readonly waiting = member(whole);
+  /** When the oldest change was made whose message waits; null if none does. */
+  readonly oldestAt = member(timeOrNull);
   /** Messages given up after three days. They are kept until they are a week old. */
   readonly givenUp = member(whole);
   /** The newest failure of these messages; null if none has failed. */

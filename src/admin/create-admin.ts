@@ -3,7 +3,9 @@ import type { TaskStore, StoreChanges } from "../store/store.ts";
 import { Acts } from "./act.ts";
 import { BulkActs } from "./bulk.ts";
 import { BulkRunner, type RunnerServices } from "./bulk-runner.ts";
-import type { TaskChanges, Counts, FailureGroup, ToolCounts } from "./admin.ts";
+import type { TaskChanges, Counts, FailureGroup, ToolCounts, WaitCounts } from "./admin.ts";
+import { adminWaitReasons } from "./task-state.ts";
+import { waitsForOf } from "../task/waits-for.ts";
 import { call, methodsOf } from "./operation.ts";
 import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
 import { adminOf } from "./admin-store-of.ts";
@@ -200,9 +202,18 @@ export async function countTasks(admin: AdminStore, ends: EndedCounts): Promise<
   return { most: mostCounted, tools };
 }
 
-type OpenCounts = Pick<ToolCounts, "queued" | "waiting" | "running" | "inputRequired" | "blocked">;
+type OpenStates = Pick<ToolCounts, "queued" | "waiting" | "running" | "inputRequired" | "blocked">;
 
-const noneOpen: OpenCounts = { queued: 0, waiting: 0, running: 0, inputRequired: 0, blocked: 0 };
+type OpenCounts = OpenStates & Pick<ToolCounts, "waitsFor">;
+
+const noneOpen: OpenCounts = {
+  queued: 0,
+  waiting: 0,
+  running: 0,
+  inputRequired: 0,
+  blocked: 0,
+  waitsFor: Object.fromEntries(adminWaitReasons.map((reason) => [reason, 0])) as WaitCounts,
+};
 
 /** Counts the newest unfinished tasks, by tool. */
 async function countOpen(admin: AdminStore): Promise<ReadonlyMap<string, OpenCounts>> {
@@ -214,7 +225,9 @@ async function countOpen(admin: AdminStore): Promise<ReadonlyMap<string, OpenCou
       const of = counts.get(task.tool) ?? noneOpen;
       const state = adminStateOf(task);
       const name = state === "input_required" ? "inputRequired" : state;
-      if (name in of) counts.set(task.tool, { ...of, [name]: of[name as keyof OpenCounts] + 1 });
+      const reason = waitsForOf(task);
+      const waitsFor = reason === null ? of.waitsFor : { ...of.waitsFor, [reason]: of.waitsFor[reason] + 1 };
+      if (name in of) counts.set(task.tool, { ...of, [name]: of[name as keyof OpenStates] + 1, waitsFor });
     }
     read += tasks.length;
     before = tasks.at(-1)?.id ?? null;

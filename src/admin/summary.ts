@@ -1,8 +1,9 @@
 import { cutText, encryptedText, isSealed } from "../task/stored-text.ts";
-import { isTerminal, type Outcome } from "../task/outcome.ts";
+import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { latestTime } from "../task/time.ts";
-import type { AdminTaskState, AdminWaitReason, TaskSummary } from "./admin.ts";
+import { waitsForOf } from "../task/waits-for.ts";
+import type { AdminTaskState, TaskSummary } from "./admin.ts";
 
 /** A task's state for operators. */
 export function adminStateOf(task: TaskRecord): AdminTaskState {
@@ -18,13 +19,6 @@ export function adminStateOf(task: TaskRecord): AdminTaskState {
       if (task.state === "running") return task.waiting ? "waiting" : "running";
       return task.lane === null ? "waiting" : "queued";
   }
-}
-
-/** What an unfinished task waits for. */
-export function waitsForOf(task: TaskRecord): AdminWaitReason | null {
-  if (isTerminal(task.state) || task.blocked !== undefined) return null;
-  if (task.openInputs > 0) return "question";
-  return task.lane === null ? task.waitsFor : "slot";
 }
 
 /** A record as operators see it; `outcome` is that of a failed task. */

@@ -1,4 +1,4 @@
-import { waitReasons, type WaitReason } from "../task/journal.ts";
+import { allWaitReasons } from "../task/waits-for.ts";
 
 // What help of the command line names, in a module that loads no schemas.
 
@@ -15,4 +15,4 @@ export const adminTaskStates = [
 ] as const;
 
 /** What unfinished tasks wait for. */
-export const adminWaitReasons = [...(Object.keys(waitReasons) as WaitReason[]), "slot"] as const;
+export const adminWaitReasons = allWaitReasons;

@@ -15,6 +15,8 @@ export interface WaitingDeliveries {
   readonly hook: string;
   /** Messages that are or will be due. */
   readonly waiting: number;
+  /** When the first of these changes was made (epoch ms), of the first that are due; null if none waits. */
+  readonly oldestAt: number | null;
   /** Messages that were given up, and are kept for a while. */
   readonly givenUp: number;
   /** The newest failure of these messages; null if none has failed. */

@@ -188,6 +188,30 @@ export const metric = {
     unit: "s",
     description: "Longest time that a ready task has waited for an attempt, in the whole store.",
   },
+  tasksWaiting: {
+    name: "holdfast.task.waiting",
+    kind: "gauge",
+    unit: "{task}",
+    description: "Unfinished tasks that wait, among the newest 10,000 of the whole store.",
+  },
+  webhookSends: {
+    name: "holdfast.webhook.sends",
+    kind: "counter",
+    unit: "{message}",
+    description: "Messages sent to webhooks, each try by what came of it.",
+  },
+  webhookMessages: {
+    name: "holdfast.webhook.messages",
+    kind: "gauge",
+    unit: "{message}",
+    description: "Messages that webhooks have not accepted, in the whole store, counted up to 10,000 each.",
+  },
+  webhookAge: {
+    name: "holdfast.webhook.age",
+    kind: "gauge",
+    unit: "s",
+    description: "How long ago the oldest change was whose message is still tried.",
+  },
   clockOffset: {
     name: "holdfast.clock.offset",
     kind: "gauge",

@@ -1,24 +1,11 @@
-import type {
-  Attributes,
-  Histogram,
-  Meter,
-  Counter,
-  BatchObservableResult,
-  Observable,
-  ObservableGauge,
-  ObservableUpDownCounter,
-} from "@opentelemetry/api";
+import type { Attributes, Histogram, Meter, Counter } from "@opentelemetry/api";
 import type { ServerEvent } from "../runtime/events/server-event.ts";
-import type {
-  ServerMetrics,
-  ServerReadings,
-  WriteOutcome,
-  QueueReadings,
-} from "../runtime/telemetry/metrics.ts";
+import type { ServerMetrics, ServerReadings, WriteOutcome } from "../runtime/telemetry/metrics.ts";
 import type { TaskCommandName } from "../task/command.ts";
-import { ByTool, type SeriesNames } from "./series-names.ts";
+import { ServerGauges } from "./server-gauges.ts";
+import type { SeriesNames } from "./series-names.ts";
 import { attribute } from "./spans.ts";
-import { histogramOf, metric, counterOf, gaugeOf, upDownCounterOf } from "./metric.ts";
+import { histogramOf, metric, counterOf } from "./metric.ts";
 import type { AttemptOutcome } from "../runtime/telemetry/tracing.ts";
 
 /** The metrics of a server. */
@@ -93,6 +80,7 @@ class EventMeters {
   readonly #ownersLost: Counter;
   readonly #storeLosses: Counter;
   readonly #listenerLosses: Counter;
+  readonly #sent: Counter;
 
   constructor(meter: Meter, names: SeriesNames) {
     this.#names = names;
@@ -110,6 +98,7 @@ class EventMeters {
     this.#ownersLost = counterOf(meter, metric.ownersLost);
     this.#storeLosses = counterOf(meter, metric.storeLosses);
     this.#listenerLosses = counterOf(meter, metric.listenerLosses);
+    this.#sent = counterOf(meter, metric.webhookSends);
   }
 
   /**
@@ -161,6 +150,10 @@ class EventMeters {
         return this.#storeLosses.add(1);
       case "listener.lost":
         return this.#listenerLosses.add(1);
+      case "webhook.delivered":
+      case "webhook.retried":
+      case "webhook.failed":
+        return this.#sent.add(1, sendOf(event));
       default:
         return;
     }
@@ -215,6 +208,17 @@ function refusalOf({ code, status }: Extract<ServerEvent, { readonly type: "requ
   };
 }
 
+/** `retried`: it is sent again; `failed`: it is given up. */
+function sendOf({
+  type,
+  webhook,
+}: {
+  readonly type: `webhook.${string}`;
+  readonly webhook: string;
+}): Attributes {
+  return { [attribute.webhook]: webhook, [attribute.webhookOutcome]: type.slice("webhook.".length) };
+}
+
 function inSeconds(ms: number): number {
   return ms / 1_000;
 }
@@ -245,146 +249,4 @@ class Tally {
       counted.count = 0;
     }
   }
-}
-
-/** By meter. Servers of a process that share a meter share these, because an SDK keeps the last number reported for an instrument. */
-const known = new WeakMap<Meter, ServerGauges>();
-
-/**
- * Values that are read when metrics are collected: the sums of all servers of the process and, for the queues of their stores, which may
- * be the same, the longest.
- */
-class ServerGauges {
-  readonly #meter: Meter;
-  readonly #names: SeriesNames;
-  /** Each with a function that first reports what it has counted. */
-  readonly #servers = new Map<ServerReadings, () => void>();
-  readonly #used: ObservableUpDownCounter;
-  readonly #limit: ObservableUpDownCounter;
-  readonly #active: ByTool;
-  readonly #waiting: ByTool;
-  readonly #leaked: ByTool;
-  readonly #queues: Readonly<Record<QueueReadings["lengths"][number]["state"], ByTool>>;
-  readonly #age: ObservableGauge;
-  readonly #clockOffset: ObservableGauge;
-  readonly #delays: Readonly<Record<"min" | "max" | "mean" | "p50" | "p90" | "p99", ObservableGauge>>;
-
-  static of(meter: Meter, names: SeriesNames): ServerGauges {
-    const gauges = known.get(meter) ?? new ServerGauges(meter, names);
-    known.set(meter, gauges);
-    return gauges;
-  }
-
-  private constructor(meter: Meter, names: SeriesNames) {
-    this.#meter = meter;
-    this.#names = names;
-    this.#used = upDownCounterOf(meter, metric.slotsUsed);
-    this.#limit = upDownCounterOf(meter, metric.slotLimit);
-    this.#active = new ByTool(upDownCounterOf(meter, metric.handlersActive));
-    this.#waiting = new ByTool(upDownCounterOf(meter, metric.handlersWaiting));
-    this.#leaked = new ByTool(upDownCounterOf(meter, metric.handlersLeaked));
-    const length = gaugeOf(meter, metric.queueLength);
-    this.#queues = { ready: new ByTool(length), parked: new ByTool(length) };
-    this.#age = gaugeOf(meter, metric.queueAge);
-    this.#clockOffset = gaugeOf(meter, metric.clockOffset);
-    this.#delays = {
-      min: gaugeOf(meter, metric.loopDelayMin),
-      max: gaugeOf(meter, metric.loopDelayMax),
-      mean: gaugeOf(meter, metric.loopDelayMean),
-      p50: gaugeOf(meter, metric.loopDelayP50),
-      p90: gaugeOf(meter, metric.loopDelayP90),
-      p99: gaugeOf(meter, metric.loopDelayP99),
-    };
-  }
-
-  observe(readings: ServerReadings, flush: () => void): () => void {
-    this.#servers.set(readings, flush);
-    if (this.#servers.size === 1) this.#begin();
-    return () => {
-      if (this.#servers.delete(readings) && this.#servers.size === 0) this.#end();
-    };
-  }
-
-  #begin(): void {
-    this.#meter.addBatchObservableCallback(this.#readProcess, this.#ofProcess);
-    this.#meter.addBatchObservableCallback(this.#readStores, this.#ofStores);
-  }
-
-  #end(): void {
-    this.#meter.removeBatchObservableCallback(this.#readProcess, this.#ofProcess);
-    this.#meter.removeBatchObservableCallback(this.#readStores, this.#ofStores);
-  }
-
-  get #ofProcess(): Observable[] {
-    return [
-      this.#used,
-      this.#limit,
-      this.#active.instrument,
-      this.#waiting.instrument,
-      this.#leaked.instrument,
-      this.#clockOffset,
-      ...Object.values(this.#delays),
-    ];
-  }
-
-  get #ofStores(): Observable[] {
-    return [this.#queues.ready.instrument, this.#age];
-  }
-
-  readonly #readProcess = (result: BatchObservableResult): void => {
-    for (const flush of this.#servers.values()) flush();
-    const servers = [...this.#servers.keys()];
-    const slots = servers.map((server) => server.slots());
-    result.observe(this.#used, sum(slots.map(({ used }) => used)));
-    result.observe(this.#limit, sum(slots.map(({ limit }) => limit)));
-    this.#waiting.observe(result, joined(servers.map((server) => this.#byTool(server.waitingHandlers()))));
-    this.#active.observe(result, joined(servers.map((server) => this.#byTool(server.activeHandlers()))));
-    this.#leaked.observe(result, joined(servers.map((server) => this.#byTool(server.leakedHandlers()))));
-    const offsets = servers.map((server) => server.clockOffset());
-    const furthest = offsets.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
-    result.observe(this.#clockOffset, furthest / 1_000);
-    const [delay] = servers.map((server) => server.loopDelay()).filter((read) => read !== undefined); // there is one loop
-    if (delay === undefined) return;
-    for (const each of ["min", "max", "mean", "p50", "p90", "p99"] as const)
-      result.observe(this.#delays[each], delay[each] / 1_000);
-  };
-
-  readonly #readStores = async (result: BatchObservableResult): Promise<void> => {
-    const asked = await Promise.all([...this.#servers.keys()].map((server) => server.queues()));
-    const read = asked.filter((queues) => queues !== undefined);
-    if (read.length === 0) return;
-    for (const state of ["ready", "parked"] as const) {
-      const tasks = read.map(({ lengths }) => this.#byTool(lengthsOf(state, lengths)));
-      this.#queues[state].observe(result, joined(tasks, Math.max), { [attribute.queueState]: state });
-    }
-    result.observe(this.#age, Math.max(...read.map(({ oldestMs }) => oldestMs)) / 1_000);
-  };
-
-  /** The numbers under the names of their series. */
-  #byTool(numbers: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
-    return joined([...numbers].map(([tool, number]) => new Map([[this.#names.of(tool), number]])));
-  }
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
-}
-
-/** One number for each tool: by default the sum. */
-function joined(
-  each: readonly ReadonlyMap<string, number>[],
-  join: (a: number, b: number) => number = (a, b) => a + b,
-): ReadonlyMap<string, number> {
-  const all = new Map<string, number>();
-  for (const numbers of each)
-    for (const [tool, number] of numbers) all.set(tool, join(all.get(tool) ?? 0, number));
-  return all;
-}
-
-function lengthsOf(
-  wanted: QueueReadings["lengths"][number]["state"],
-  lengths: QueueReadings["lengths"],
-): ReadonlyMap<string, number> {
-  const ofState = lengths.filter(({ state }) => state === wanted);
-  return new Map(ofState.map(({ tool, tasks }) => [tool, tasks]));
 }

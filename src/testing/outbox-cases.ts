@@ -128,13 +128,18 @@ export const outboxCases = [
       await store.write({ type: "retry_delivery", now: noon + 2, ...other, at: noon + 3, problem: null });
       assert.equal(await store.outbox.nextDueAt("billing"), noon + 3);
       const lastFailure = { at: noon + 1, problem: "\u0000 503" };
-      const counted = { hook: "billing", waiting: 2, givenUp: 0, lastFailure };
+      const counted = { hook: "billing", waiting: 2, oldestAt: noon, givenUp: 0, lastFailure };
       assert.deepEqual(await store.outbox.counts(9), [counted]);
       await store.write({ type: "retry_delivery", now: noon + 4, seq, tries: 1, at: null, problem: "gone" });
       await store.write({ type: "end_delivery", now: noon + 4, ...other });
       assert.equal(await store.outbox.nextDueAt("billing"), null);
       assert.equal(await undelivered(store), "");
-      const givenUp = { waiting: 0, givenUp: 1, lastFailure: { at: noon + 4, problem: "gone" } };
+      const givenUp = {
+        waiting: 0,
+        oldestAt: null,
+        givenUp: 1,
+        lastFailure: { at: noon + 4, problem: "gone" },
+      };
       assert.deepEqual(await store.outbox.counts(9), [{ hook: "billing", ...givenUp }]);
       const resend = { type: "resend_deliveries", now: noon + 5, hook: "billing", limit: 9 } as const;
       assert.deepEqual(await store.write(resend), { ok: true, resent: 1 });

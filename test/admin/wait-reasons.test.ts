@@ -67,6 +67,10 @@ it("says what each task waits for, before and after a crash, and lists by it", a
       ["sleeps", 2, 0, 0],
       ["works", 0, 1, 0],
     ]);
+    const reasons = (await admin.counts()).tools.map(({ waitsFor }) =>
+      Object.entries(waitsFor).flatMap(([reason, count]) => (count > 0 ? [`${count} ${reason}`] : [])),
+    );
+    expect(reasons).toEqual([["1 question"], ["1 call"], ["1 event"], ["1 retry"], ["2 sleep"], []]);
   }
   await expect(adminOf(process).list({ waitsFor: ["lunch"] } as unknown as TaskQuery)).rejects.toThrow(
     'waitsFor.0 must be one of question, event, call, sleep, retry, slot, not "lunch".',

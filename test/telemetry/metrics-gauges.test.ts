@@ -46,11 +46,20 @@ it("says what stands in a process and in the queues of the store", async () => {
   expect(await metrics.points("holdfast.handler.waiting")).toEqual([{ attributes: tool("ask"), value: 1 }]);
   expect(await metrics.points("holdfast.queue.length")).toEqual([queue("hold", "ready", 1)]);
   expect(await metrics.points("holdfast.queue.age")).toEqual([{ attributes: {}, value: 7 }]);
+  const waiting = (name: string, reason: string, value: number) => ({
+    attributes: { ...tool(name), "holdfast.wait.reason": reason },
+    value,
+  });
+  expect(await metrics.points("holdfast.task.waiting")).toEqual([
+    waiting("ask", "question", 1),
+    waiting("hold", "slot", 1),
+  ]);
   held.resolve();
   for (const id of [first, second, third]) await process.ended(id);
   await process.clock.advance(5_000);
   expect(await metrics.points("holdfast.queue.age")).toEqual([{ attributes: {}, value: 0 }]);
   expect(await metrics.points("holdfast.queue.length")).toEqual([queue("hold", "ready", 0)]);
+  expect(await metrics.points("holdfast.task.waiting")).toContainEqual(waiting("hold", "slot", 0));
   expect(await metrics.points("holdfast.handler.active")).toContainEqual({
     attributes: tool("hold"),
     value: 0,

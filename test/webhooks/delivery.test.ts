@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import { aMoment, hookOf, HookedProcess, hour, secret } from "./hooked-process.ts";
+import { CollectedMetrics } from "../telemetry/collected-metrics.ts";
 import { accept, answerWith, isSigned, Receiver, type Received } from "./receiver.ts";
 
 const other = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;
@@ -276,5 +277,34 @@ test("without webhooks nothing is kept", async () => {
   await process.told("task.settled");
   expect(await process.runtime.store.outbox?.counts(9)).toEqual([]);
   expect((await process.runtime.store.get(id))?.notifies).toBeUndefined();
+  await process.runtime.stop();
+});
+
+test("metrics say how often messages are sent, what came of it, and what waits since when", async () => {
+  await using receiver = await Receiver.start(answerWith(500));
+  const metrics = new CollectedMetrics();
+  const hook = hookOf(receiver, { events: ["task.created"] });
+  const process = new HookedProcess({ webhooks: [hook], telemetry: metrics.telemetry });
+  await process.runtime.start();
+  await process.call();
+  await process.clock.advance(aMoment);
+  await process.told("webhook.retried");
+  const name = { "holdfast.webhook.name": "main" };
+  const sent = (outcome: string, value: number) => ({
+    attributes: { ...name, "holdfast.webhook.outcome": outcome },
+    value,
+  });
+  expect(await metrics.points("holdfast.webhook.sends")).toEqual([sent("retried", 1)]);
+  const messages = await metrics.points("holdfast.webhook.messages");
+  expect(messages).toContainEqual({
+    attributes: { ...name, "holdfast.webhook.state": "given_up" },
+    value: 0,
+  });
+  const [age] = await metrics.points("holdfast.webhook.age");
+  expect(age).toEqual({ attributes: name, value: aMoment / 1_000 });
+  receiver.answering = accept;
+  await process.clock.advance(60_000);
+  await process.told("webhook.delivered");
+  expect(await metrics.points("holdfast.webhook.sends")).toEqual([sent("retried", 1), sent("delivered", 1)]);
   await process.runtime.stop();
 });

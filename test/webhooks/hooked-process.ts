@@ -4,6 +4,7 @@ import { ServerEvents } from "../../src/runtime/events/server-events.ts";
 import type { RuntimeOptions } from "../../src/runtime/options.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
+import type { ServerTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
 import type { WebhookOptions } from "../../src/runtime/webhooks/webhook-options.ts";
 import { memoryDatabase, memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskStore } from "../../src/store/store.ts";
@@ -35,6 +36,7 @@ export interface HookedSetup {
   readonly database?: ReturnType<typeof memoryDatabase>;
   readonly clock?: FakeClock;
   readonly handler?: (task: TaskContext) => Promise<void>;
+  readonly telemetry?: ServerTelemetry;
 }
 
 type EventOf<T extends ServerEvent["type"]> = Extract<ServerEvent, { readonly type: T }>;
@@ -49,7 +51,14 @@ export class HookedProcess {
   readonly errors: unknown[] = [];
   #waiting: (() => void)[] = [];
 
-  constructor({ webhooks, options = {}, database, clock = new FakeClock(), handler }: HookedSetup) {
+  constructor({
+    webhooks,
+    options = {},
+    database,
+    clock = new FakeClock(),
+    handler,
+    telemetry,
+  }: HookedSetup) {
     this.clock = clock;
     const registry = new Registry();
     registry.add("work", {}, async (_, task) => {
@@ -59,11 +68,21 @@ export class HookedProcess {
     const onError = (error: unknown): void => void this.errors.push(error);
     const onEvent = (event: ServerEvent): void => {
       this.events.push(event);
+      telemetry?.metrics.event(event);
       for (const resolve of this.#waiting.splice(0)) resolve();
     };
     const events = new ServerEvents({ listeners: [onEvent], clock, onError });
     this.store = memoryStore(database ?? memoryDatabase());
-    this.runtime = createRuntime({ store: this.store, registry, options, clock, onError, events, webhooks });
+    this.runtime = createRuntime({
+      store: this.store,
+      registry,
+      options,
+      clock,
+      onError,
+      events,
+      webhooks,
+      telemetry,
+    });
   }
 
   /** A task that is called and works off its handler; resolves with its id. */

@@ -1,4 +1,6 @@
+import type { WaitingDeliveries } from "../../store/outbox.ts";
 import type { QueueLength } from "../../store/queue-length.ts";
+import type { WaitingTasks } from "./store-waits.ts";
 import type { TaskCommandName } from "../../task/command.ts";
 import type { ServerEvent } from "../events/server-event.ts";
 
@@ -52,4 +54,10 @@ export interface QueueReadings {
   readonly lengths: readonly Pick<QueueLength, "tool" | "state" | "tasks">[];
   /** How long the longest-waiting task has been ready for its first or next attempt; 0 if none waits. */
   readonly oldestMs: number;
+  /** What unfinished tasks wait for. */
+  readonly waits: readonly WaitingTasks[];
+  /** Messages that webhooks have not accepted, and how long the oldest of those that are still tried has waited; 0 if there is none. */
+  readonly webhooks: readonly (Pick<WaitingDeliveries, "hook" | "waiting" | "givenUp"> & {
+    readonly oldestMs: number;
+  })[];
 }

@@ -4,7 +4,9 @@ import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Services } from "../services.ts";
 import type { LoopDelay, QueueReadings } from "./metrics.ts";
+import type { WaitingDeliveries } from "../../store/outbox.ts";
 import type { QueueLength } from "../../store/queue-length.ts";
+import { waitsIn, type WaitingTasks } from "./store-waits.ts";
 import type { TaskStore } from "../../store/store.ts";
 import type { Clock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
@@ -80,14 +82,21 @@ const patienceMs = 1_000;
 const mostTasks = 10_000;
 
 export interface QueueReadsSetup {
-  readonly store: Pick<TaskStore, "admin">;
+  readonly store: Pick<TaskStore, "admin" | "outbox">;
   readonly clock: Clock;
+}
+
+/** What is read together: the queues, what tasks wait for, and the messages of webhooks. */
+interface StoreNumbers {
+  readonly lengths: readonly QueueLength[];
+  readonly waits: readonly WaitingTasks[];
+  readonly hooks: readonly WaitingDeliveries[];
 }
 
 /** The queues of the store, read once for all callers at about the same time. */
 export class QueueReads {
   readonly #setup: QueueReadsSetup;
-  #reading: Promise<readonly QueueLength[]> | undefined;
+  #reading: Promise<StoreNumbers> | undefined;
   #isUnderWay = false;
   #readAt = 0;
   #freshMs = freshMs.least;
@@ -101,25 +110,37 @@ export class QueueReads {
     const { clock } = this.#setup;
     const isFresh = clock.elapsed() - this.#readAt < this.#freshMs;
     if (this.#reading === undefined || (!this.#isUnderWay && !isFresh)) this.#reading = this.#ask();
-    const lengths = await this.#inTime(this.#reading);
-    if (lengths === undefined) return undefined;
+    const numbers = await this.#inTime(this.#reading);
+    if (numbers === undefined) return undefined;
+    const { lengths, waits, hooks } = numbers;
     const first = Math.min(...lengths.map(({ since }) => since ?? Infinity));
-    return { lengths, oldestMs: first === Infinity ? 0 : Math.max(clock.now() - first, 0) };
+    const ageOf = (since: number): number => (since === Infinity ? 0 : Math.max(clock.now() - since, 0));
+    const webhooks = hooks.map(({ oldestAt, ...counts }) => ({
+      ...counts,
+      oldestMs: ageOf(oldestAt ?? Infinity),
+    }));
+    return { lengths, oldestMs: ageOf(first), waits, webhooks };
   }
 
-  async #inTime(reading: Promise<readonly QueueLength[]>): Promise<readonly QueueLength[] | undefined> {
+  async #inTime(reading: Promise<StoreNumbers>): Promise<StoreNumbers | undefined> {
     const deadline = new Deadline(this.#setup.clock, patienceMs);
     const isRead = await deadline.bound(reading);
     deadline.cancelTimer();
     return isRead ? reading : undefined;
   }
 
-  async #ask(): Promise<readonly QueueLength[]> {
+  async #ask(): Promise<StoreNumbers> {
     const { store, clock } = this.#setup;
     const begunAt = clock.elapsed();
     this.#isUnderWay = true;
     try {
-      return (await store.admin?.queues(mostTasks)) ?? [];
+      const { admin, outbox } = store;
+      const [lengths, waits, hooks] = await Promise.all([
+        admin?.queues(mostTasks) ?? [],
+        admin === undefined ? [] : waitsIn(admin, mostTasks),
+        outbox?.counts(mostTasks) ?? [],
+      ]);
+      return { lengths, waits, hooks };
     } finally {
       this.#isUnderWay = false;
       this.#readAt = clock.elapsed();

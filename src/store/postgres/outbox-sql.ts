@@ -37,7 +37,8 @@ export function outboxStatements({ delivery }: Names) {
       SELECT next.hook FROM named CROSS JOIN LATERAL (
         SELECT hook FROM ${delivery} WHERE hook > named.hook ORDER BY hook LIMIT 1) AS next
     ) SELECT hook FROM named`,
-    countWaiting: counted("IS NOT NULL"),
+    countWaiting: `SELECT count(*)::int, min(at) FROM (
+      SELECT at FROM ${delivery} WHERE hook = $1 AND due_at IS NOT NULL ORDER BY due_at LIMIT $2) AS counted`,
     countGivenUp: counted("IS NULL"),
     /** For a task, among the newest ones. */
     ofTask: `SELECT ${all} FROM ${delivery}

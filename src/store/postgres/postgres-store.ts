@@ -341,6 +341,8 @@ export type ReportStatements = ReturnType<typeof reportStatements>;
 
 const dueAt = columnsOf(["due_at"]);
 
+const oldestAt = columnsOf(["count", "oldest"]);
+
 const hookAt = columnsOf(["hook"]);
 
 /** The reads of webhook messages. */
@@ -371,6 +373,7 @@ export class PostgresOutbox implements Outbox {
         return {
           hook,
           waiting: Number(waiting?.[0] ?? 0),
+          oldestAt: waiting === undefined ? null : integerOrNull(waiting, oldestAt.oldest),
           givenUp: Number(givenUp?.[0] ?? 0),
           lastFailure: failureIn(failure),
         };

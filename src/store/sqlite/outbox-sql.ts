@@ -31,8 +31,8 @@ export const selectNextDelivery = `
 export const selectNextHook =
   "SELECT hook FROM delivery INDEXED BY delivery_due WHERE hook > ? ORDER BY hook LIMIT 1";
 export const countWaitingDeliveries = `
-  SELECT count(*) AS count FROM (
-    SELECT 1 FROM delivery INDEXED BY delivery_due WHERE hook = ? AND due_at IS NOT NULL LIMIT ? + 0)`;
+  SELECT count(*) AS count, min(at) AS oldest FROM (
+    SELECT at FROM delivery INDEXED BY delivery_due WHERE hook = ? AND due_at IS NOT NULL LIMIT ? + 0)`;
 export const countGivenUpDeliveries = `
   SELECT count(*) AS count FROM (
     SELECT 1 FROM delivery INDEXED BY delivery_due WHERE hook = ? AND due_at IS NULL LIMIT ? + 0)`;

@@ -11,6 +11,7 @@ const seqAt = columnsOf(["seq"]);
 const dueAt = columnsOf(["due_at"]);
 const hookAt = columnsOf(["hook"]);
 const countAt = columnsOf(["count"]);
+const waitingAt = columnsOf(["count", "oldest"]);
 
 /** Webhook messages, on the write connection. */
 export class SqliteOutboxTable {
@@ -79,7 +80,7 @@ export class SqliteOutbox {
       const hook = text(row, hookAt.hook);
       counts.push({
         hook,
-        waiting: this.#count(sql.countWaitingDeliveries, hook, most),
+        ...this.#waiting(hook, most),
         givenUp: this.#count(sql.countGivenUpDeliveries, hook, most),
         lastFailure: failureIn(this.#sql.get(sql.selectLastFailure, hook)),
       });
@@ -94,6 +95,12 @@ export class SqliteOutbox {
 
   #next(hook: string): Row | undefined {
     return this.#sql.get(sql.selectNextHook, hook);
+  }
+
+  #waiting(hook: string, most: number): Pick<WaitingDeliveries, "waiting" | "oldestAt"> {
+    const row = this.#sql.get(sql.countWaitingDeliveries, hook, most);
+    if (row === undefined) return { waiting: 0, oldestAt: null };
+    return { waiting: integer(row, waitingAt.count), oldestAt: integerOrNull(row, waitingAt.oldest) };
   }
 
   #count(statement: string, hook: string, most: number): number {

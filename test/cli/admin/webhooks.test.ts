@@ -23,11 +23,11 @@ it(
     await store.write({ type: "retry_delivery", ...failed });
     await store.close();
 
-    expect(await admin(place, "webhooks")).toMatch(/^billing\t1\t1\t2026-11-01 .*HTTP 500\n$/);
+    expect(await admin(place, "webhooks")).toMatch(/^billing\t1\t2026-11-01 .*\t1\t2026-11-01 .*HTTP 500\n$/);
     expect(await admin(place, "resend", "billing")).toBe("1 message of billing sent again\n");
     const lastFailure = { at: noon, problem: "HTTP 500" };
     expect(await adminJson(place, "webhooks")).toEqual({
-      webhooks: [{ webhook: "billing", waiting: 2, givenUp: 0, lastFailure }],
+      webhooks: [{ webhook: "billing", waiting: 2, oldestAt: noon, givenUp: 0, lastFailure }],
     });
     expect(await adminJson(place, "resend", "billing")).toEqual({ webhook: "billing", resent: 0 });
     expect(await admin(place, "actions")).toContain("resend");

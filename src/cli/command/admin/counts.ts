@@ -1,10 +1,12 @@
-import type { Counts, ToolCounts } from "../../../admin/admin.ts";
+import type { Counts, ToolCounts, WaitCounts } from "../../../admin/admin.ts";
 import { fittedTable, type Column } from "../../output/fitted-table.ts";
 import { timeText } from "../../output/times.ts";
 
 interface CountColumn extends Column {
   readonly text: (tool: ToolCounts, number: (count: number) => string) => string;
 }
+
+const waitsFor = "WAITS FOR";
 
 const countColumns: readonly CountColumn[] = [
   { title: "TOOL", least: 8, text: ({ tool }) => tool },
@@ -16,6 +18,7 @@ const countColumns: readonly CountColumn[] = [
   numbers("DONE", ({ completed }) => completed),
   numbers("FAILED", ({ failed }) => failed),
   numbers("CANCELLED", ({ cancelled }) => cancelled),
+  { title: waitsFor, least: waitsFor.length, text: ({ waitsFor: counts }) => waitsText(counts) },
   {
     title: "PAUSED BY",
     least: 6,
@@ -32,11 +35,25 @@ function numbers(title: string, of: (tool: ToolCounts) => number): CountColumn {
   };
 }
 
-/** One line for each tool. People see the column of blocked tasks when there are some; programs have the same columns always. */
+/** Such as `2 event, 1 sleep`. The columns of queued tasks and of questions have the others. */
+function waitsText(counts: WaitCounts): string {
+  return Object.entries(counts)
+    .filter(([reason, count]) => count > 0 && reason !== "slot" && reason !== "question")
+    .map(([reason, count]) => `${count} ${reason}`)
+    .join(", ");
+}
+
+/**
+ * One line for each tool. People see the column of blocked tasks, and what others wait for, when there are some; programs have the same
+ * columns always.
+ */
 export function countTable({ tools, most }: Counts, cells: number | undefined): string {
   const number = (count: number): string => countText(count, most);
   const hasBlocked = cells === undefined || tools.some(({ blocked }) => blocked > 0);
-  const columns = countColumns.filter(({ title }) => hasBlocked || title !== "BLOCKED");
+  const hasWaits = cells !== undefined && tools.some((tool) => waitsText(tool.waitsFor) !== "");
+  const columns = countColumns.filter(
+    ({ title }) => (hasBlocked || title !== "BLOCKED") && (hasWaits || title !== waitsFor),
+  );
   const rows = tools.map((tool) => columns.map(({ text }) => text(tool, number)));
   return fittedTable(columns, rows, cells);
 }

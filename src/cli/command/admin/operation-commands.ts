@@ -154,12 +154,14 @@ function webhookTable(webhooks: readonly WebhookBacklog[], cells: number | undef
   const columns = [
     { title: "WEBHOOK", least: 8 },
     { title: "WAITING", least: 7, isNumber: true },
+    { title: "OLDEST", least: 20 },
     { title: "GIVEN UP", least: 8, isNumber: true },
     { title: "LAST FAILURE", least: 12 },
   ] as const;
-  const rows = webhooks.map(({ webhook, waiting, givenUp, lastFailure }) => {
+  const rows = webhooks.map(({ webhook, waiting, oldestAt, givenUp, lastFailure }) => {
     const failure = lastFailure === null ? "" : `${timeText(lastFailure.at)} ${lastFailure.problem}`;
-    return [webhook, String(waiting), String(givenUp), failure];
+    const oldest = oldestAt === null ? "" : timeText(oldestAt);
+    return [webhook, String(waiting), oldest, String(givenUp), failure];
   });
   return fittedTable(columns, rows, cells);
 }
