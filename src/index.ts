@@ -8,6 +8,7 @@ export type {
   FailureGroup,
   OpenQuestion,
   Resent,
+  ResendOptions,
   RetryOptions,
   ShownLine,
   TaskChanges,

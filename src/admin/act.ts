@@ -4,17 +4,15 @@ import { HoldfastError } from "../task/fault.ts";
 import { isSealed } from "../task/stored-text.ts";
 import { TaskActs, type ActServices, type Recording } from "./act-on-task.ts";
 import type { DrainOptions, NodeSummary } from "./activity.ts";
-import type { RetryOptions, TaskSelection, TaskSummary } from "./admin.ts";
+import type { ResendOptions, Resent, RetryOptions, TaskSelection, TaskSummary } from "./admin.ts";
 import type { BulkAction, BulkJobShown, BulkOptions, BulkResult } from "./bulk-job.ts";
 import type { BulkActs } from "./bulk.ts";
 import { invalid } from "./operation.ts";
 import type { AdminActs } from "./operations.ts";
 import { livingNode } from "./nodes.ts";
+import { resend } from "./resend.ts";
 import { encrypted, unknown } from "./refusals.ts";
 import { summaryOf } from "./summary.ts";
-
-/** Messages to requeue in one write. */
-const resendPage = 1_000;
 
 /** One operator's actions on the tasks of a store, whichever process runs them. Owners are notified as of any other change. */
 export class Acts implements AdminActs {
@@ -92,14 +90,10 @@ export class Acts implements AdminActs {
     return livingNode(store.reports, now(), node);
   }
 
-  async resend(webhook: string): Promise<{ readonly resent: number }> {
-    const by = this.#by("resend", { webhook });
-    for (let resent = 0; ;) {
-      const page = { type: "resend_deliveries", hook: webhook, limit: resendPage, ...by } as const;
-      const result = await this.#tasks.write<"resend_deliveries">(page);
-      resent += result.resent;
-      if (result.resent < resendPage) return { resent };
-    }
+  async resend(webhook: string, options: ResendOptions = {}): Promise<Resent> {
+    const { store, now } = this.#services;
+    const by = () => this.#by("resend", { webhook, ...options });
+    return resend(store, this.#tasks, { webhook, options, by, now });
   }
 
   async bulk(action: BulkAction, selection: TaskSelection, options: BulkOptions = {}): Promise<BulkResult> {

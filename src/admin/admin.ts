@@ -262,7 +262,12 @@ export const taskDetails = shown<TaskDetails>("TaskDetails", DeclaredTaskDetails
 /** Numbers of tasks, by what they wait for. */
 export type WaitCounts = Readonly<Record<AdminWaitReason, number>>;
 
-const waitCounts = z.record(waitReason, whole);
+const waitCounts = z.object(
+  Object.fromEntries(adminWaitReasons.map((reason) => [reason, whole])) as Record<
+    AdminWaitReason,
+    typeof whole
+  >,
+);
 
 class DeclaredToolCounts {
   readonly tool = member(text);
@@ -322,8 +327,34 @@ export interface WebhookBacklog extends DeclaredWebhookBacklog {}
 
 export const webhookBacklog = shown<WebhookBacklog>("WebhookBacklog", DeclaredWebhookBacklog);
 
+class DeclaredResendOptions {
+  /** Also messages that wait for their next try: they are sent at once. Default false. */
+  readonly waiting? = optional(described(flag, "Also messages that wait for their next try."));
+  /** Also delivered messages, of tasks that changed at this time (epoch ms) or later: the webhook is told how each task stands now. */
+  readonly changedFrom? = optional(
+    described(
+      number,
+      "Also delivered messages: tell how tasks stand that changed at this time (epoch ms) or later.",
+    ),
+  );
+  /** With `changedFrom`: and before this time (epoch ms). */
+  readonly changedBefore? = optional(described(number, "And before this time (epoch ms)."));
+  /** With `changedFrom`: only tasks of this tool. */
+  readonly tool? = optional(described(text, "Of delivered messages, only those of tasks of this tool."));
+  /** Only counts the messages, given up and waiting ones up to 10,000 each. Default false. */
+  readonly dryRun? = optional(described(flag, "Only count the messages."));
+}
+
+/** Which messages of a webhook are sent again, besides those that were given up. */
+export interface ResendOptions extends DeclaredResendOptions {}
+
+export const resendOptions = membersOf<ResendOptions>(DeclaredResendOptions);
+
 class DeclaredResent {
+  /** Messages that had not been accepted. */
   readonly resent = member(whole);
+  /** Tasks of which the webhook is told once more. */
+  readonly delivered = member(whole);
 }
 
 /** How many messages are sent again. */

@@ -11,6 +11,7 @@ import {
   adminAction,
   counts,
   failureGroup,
+  resendOptions,
   resent,
   retryOptions,
   taskChanges,
@@ -23,6 +24,7 @@ import {
   type AdminAction,
   type Counts,
   type FailureGroup,
+  type ResendOptions,
   type Resent,
   type RetryOptions,
   type TaskChanges,
@@ -316,13 +318,17 @@ class DeclaredActs {
     gives: nodeSummary,
   });
 
-  /** Sends the webhook's given-up messages again, within a minute. */
-  readonly resend = operation<(webhook: string) => Promise<Resent>>({
+  /**
+   * Sends the webhook's given-up messages again, within a minute, and as `options` say those that wait and those that were delivered. What was
+   * delivered is not stored: the webhook is told how tasks stand now. Rejects with `invalid_params` for a range without `changedFrom`.
+   */
+  readonly resend = operation<(webhook: string, options?: ResendOptions) => Promise<Resent>>({
     method: "POST",
     path: "/webhooks/{webhook}/resend",
     id: "resendWebhook",
-    summary: "Resend a webhook's messages that could not be delivered",
+    summary: "Resend a webhook's messages that could not be delivered, and others on request",
     takes: { webhook: nonEmpty },
+    options: resendOptions,
     gives: resent,
   });
 

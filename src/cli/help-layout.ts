@@ -212,7 +212,13 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   "admin resume": [{ line: "holdfast admin tasks.db resume report", does: "starts the tasks that waited" }],
   "admin webhooks": [{ line: "holdfast admin tasks.db webhooks", does: "prints a line for each webhook" }],
-  "admin resend": [{ line: "holdfast admin tasks.db resend billing", does: "resends them within a minute" }],
+  "admin resend": [
+    { line: "holdfast admin tasks.db resend billing", does: "resends them within a minute" },
+    {
+      line: "holdfast admin tasks.db resend billing --waiting --changed-from 2h --dry-run",
+      does: "counts all that an outage of two hours may have lost",
+    },
+  ],
   "admin dump": [
     {
       line: "holdfast admin tasks.db dump monday.dump",

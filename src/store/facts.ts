@@ -175,7 +175,14 @@ export function factsFor(command: TaskCommand): FactsQuery {
     case "claim_deliveries":
       return { deliveries: { hook: command.hook, now: command.now, limit: command.limit } };
     case "resend_deliveries":
-      return { deliveries: { hook: command.hook, now: null, limit: command.limit } };
+      return {
+        deliveries: {
+          hook: command.hook,
+          now: command.waiting === true ? command.now : null,
+          limit: command.limit,
+          ...(command.waiting && { later: true }),
+        },
+      };
     case "trim_deliveries": {
       const { most, before, limit } = command;
       return { excess: { most, before, limit } };

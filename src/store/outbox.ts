@@ -23,11 +23,12 @@ export interface WaitingDeliveries {
   readonly lastFailure: { readonly at: number; readonly problem: string } | null;
 }
 
-/** Selects deliveries of a webhook: those due at `now`, earliest first, or those given up. */
+/** Selects deliveries of a webhook: those due at `now`, or `later`, earliest first, or those given up. */
 export interface DeliveryQuery {
   readonly hook: string;
   /** Null: those given up. */
   readonly now: number | null;
+  readonly later?: true;
   readonly limit: number;
 }
 

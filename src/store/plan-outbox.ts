@@ -1,5 +1,11 @@
 import type { CommandResult, TaskCommand } from "../task/command.ts";
-import { deliveriesOf, deliveriesOfDeleted, type Delivery, type DeliveryCommands } from "../task/delivery.ts";
+import {
+  deliveriesOf,
+  deliveriesOfDeleted,
+  deliveryOfStatus,
+  type Delivery,
+  type DeliveryCommands,
+} from "../task/delivery.ts";
 import type { Decision } from "../task/decide.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { storable } from "../task/time.ts";
@@ -10,7 +16,7 @@ import type { Plan, TableWrite } from "./table-write.ts";
 type OutboxCommand = TaskCommand<keyof DeliveryCommands>;
 
 /** Decides changes of deliveries. They change no task. */
-export function planOutbox(command: OutboxCommand, { deliveries = [], excess = [] }: Facts): Plan {
+export function planOutbox(command: OutboxCommand, { deliveries = [], excess = [], task }: Facts): Plan {
   switch (command.type) {
     case "claim_deliveries": {
       const until = storable(command.until);
@@ -29,6 +35,11 @@ export function planOutbox(command: OutboxCommand, { deliveries = [], excess = [
     case "resend_deliveries": {
       const writes = deliveries.map(({ seq }) => ({ do: "resend_delivery", seq, now: command.now }) as const);
       return planned({ ok: true, resent: writes.length }, writes);
+    }
+    case "repeat_delivery": {
+      const delivery = task && deliveryOfStatus(task, command.hook);
+      const writes = delivery === undefined ? [] : [{ do: "keep_delivery", delivery } as const];
+      return planned({ ok: true, repeated: delivery !== undefined }, writes);
     }
     case "trim_deliveries": {
       const writes = excess.map((seq) => ({ do: "drop_delivery", seq }) as const);

@@ -69,6 +69,7 @@ function decided(command: TaskCommand, facts: Facts): Plan {
     case "end_delivery":
     case "retry_delivery":
     case "resend_deliveries":
+    case "repeat_delivery":
     case "trim_deliveries":
       return planOutbox(command, facts);
     case "add_bulk_tasks":

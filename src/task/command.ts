@@ -385,6 +385,7 @@ interface SpecialResults extends BulkResults<Refused>, StartResults {
   end_delivery: { readonly ok: true };
   retry_delivery: { readonly ok: true };
   resend_deliveries: { readonly ok: true; readonly resent: number };
+  repeat_delivery: { readonly ok: true; readonly repeated: boolean };
   trim_deliveries: { readonly ok: true; readonly dropped: number };
   keep_secret: { readonly ok: true; readonly value: string | null };
   replace_secret: { readonly ok: true; readonly replaced: boolean };

@@ -59,6 +59,15 @@ export function deliveriesOfDeleted(task: TaskRecord, now: number): readonly Del
   return toEachHook({ ...task, version: task.version + 1 }, "deleted", now);
 }
 
+/** The delivery that says to one webhook how a task stands; undefined if the task was created without that webhook. */
+export function deliveryOfStatus(task: TaskRecord, hook: string): Delivery | undefined {
+  if (task.notifies?.includes(hook) !== true) return undefined;
+  const isNew = task.version === 1;
+  const event = isNew ? "created" : eventOfStatus(task);
+  const [delivery] = toEachHook({ ...task, notifies: [hook] }, event, task.updatedAt);
+  return delivery;
+}
+
 const none: readonly Delivery[] = [];
 
 function toEachHook(
@@ -90,8 +99,10 @@ export interface DeliveryCommands {
     /** It was taken and not sent, which is no try. */
     readonly unsent?: true;
   };
-  /** Makes up to `limit` given-up deliveries of a webhook due again. */
-  resend_deliveries: { readonly hook: string; readonly limit: number };
+  /** Makes up to `limit` given-up deliveries of a webhook due again; `waiting`: those that are due later. */
+  resend_deliveries: { readonly hook: string; readonly limit: number; readonly waiting?: true };
+  /** Adds a delivery that says how a task stands, if it is one of which the webhook is told. */
+  repeat_delivery: { readonly id: string; readonly hook: string };
   /** Deletes, oldest first, up to `limit` deliveries of changes before `before` (epoch ms), and of those beyond the newest `most`. */
   trim_deliveries: { readonly most: number; readonly before: number; readonly limit: number };
 }

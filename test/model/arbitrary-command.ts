@@ -310,6 +310,7 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   claim_deliveries: fc.record({ now, hook, limit: fc.nat({ max: 3 }), until: now }),
   end_delivery: fc.record({ now, ...delivery }),
   retry_delivery: fc.record({ now, ...delivery, at: orNothing(now), problem: orNothing(text) }),
+  repeat_delivery: fc.record({ now, id, hook }),
   resend_deliveries: fc.record({ now, hook, limit: fc.nat({ max: 3 }) }),
   trim_deliveries: fc.record({ now, most: fc.nat({ max: 3 }), before: now, limit: fc.nat({ max: 3 }) }),
   delete_expired: fc.record({ now: fc.integer({ min: 0, max: 100 }), limit: fc.integer({ min: 0, max: 3 }) }),

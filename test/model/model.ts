@@ -89,6 +89,8 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       return unchanged(model, { ok: true, resent: 0 });
     case "trim_deliveries":
       return unchanged(model, { ok: true, dropped: 0 });
+    case "repeat_delivery":
+      return unchanged(model, { ok: true, repeated: false });
     case "end_delivery":
     case "retry_delivery":
       return unchanged(model, { ok: true });

@@ -22,6 +22,7 @@ function slowStore(): Asked {
       asked.push(answer);
       return answer.promise;
     },
+    tasks: () => Promise.resolve([]),
   });
   return { clock, asked, reads: new QueueReads({ store: { admin }, clock }) };
 }
@@ -32,7 +33,7 @@ it("asks a store that took long less often, but once a minute", async () => {
   await clock.advance(2_000);
   expect(await first).toBeUndefined();
   asked[0]?.resolve([]);
-  expect(await reads.read()).toEqual({ lengths: [], oldestMs: 0 });
+  expect(await reads.read()).toEqual({ lengths: [], oldestMs: 0, waits: [], webhooks: [] });
   await clock.advance(39_000);
   await reads.read();
   expect(asked).toHaveLength(1);

@@ -23,3 +23,9 @@ export function untilOf(text: string, now: number): number | null {
     );
   }
 }
+
+/** A time that is over (epoch ms): `2h` is two hours ago; or a date in ISO 8601. Throws a UsageError. */
+export function pastTime(what: string, text: string, now: number): number {
+  const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
+  return Number.isFinite(date) ? date : now - readTimeSpan(what, text);
+}

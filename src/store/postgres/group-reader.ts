@@ -191,11 +191,12 @@ export class GroupReader {
   }
 
   async #readDeliveries(queries: Queries, query: DeliveryQuery, facts: GroupFacts): Promise<void> {
-    const { hook, now, limit } = query;
+    const { hook, now, later, limit } = query;
+    const { lockGivenUp, lockDue, lockLater } = this.#outbox;
     const rows =
       now === null
-        ? await queries.query(this.#outbox.lockGivenUp, [hook, limit])
-        : await queries.query(this.#outbox.lockDue, [hook, now, limit]);
+        ? await queries.query(lockGivenUp, [hook, limit])
+        : await queries.query(later === true ? lockLater : lockDue, [hook, now, limit]);
     facts.deliveries = deliveriesIn(rows);
   }
 

@@ -24,6 +24,8 @@ export function outboxStatements({ delivery }: Names) {
     /** Skips those that others are taking. */
     lockDue: `SELECT ${all} FROM ${delivery} WHERE hook = $1 AND due_at <= $2 AND ${knownDeliveries}
       ORDER BY due_at, seq LIMIT $3 FOR UPDATE SKIP LOCKED`,
+    lockLater: `SELECT ${all} FROM ${delivery} WHERE hook = $1 AND due_at > $2 AND ${knownDeliveries}
+      ORDER BY due_at, seq LIMIT $3 FOR UPDATE SKIP LOCKED`,
     lockGivenUp: `SELECT ${all} FROM ${delivery} WHERE hook = $1 AND due_at IS NULL AND ${knownDeliveries}
       ORDER BY due_at, seq LIMIT $2 FOR UPDATE SKIP LOCKED`,
     /** Among the oldest ones: those before a time, and those beyond the newest so many. */

@@ -16,6 +16,9 @@ export const deleteDelivery = "DELETE FROM delivery WHERE seq = ?";
 export const selectDueDeliveries = `
   SELECT ${all} FROM delivery INDEXED BY delivery_due
   WHERE hook = ? AND due_at <= ? AND ${knownDeliveries} ORDER BY due_at, seq LIMIT ? + 0`;
+export const selectLaterDeliveries = `
+  SELECT ${all} FROM delivery INDEXED BY delivery_due
+  WHERE hook = ? AND due_at > ? AND ${knownDeliveries} ORDER BY due_at, seq LIMIT ? + 0`;
 export const selectGivenUpDeliveries = `
   SELECT ${all} FROM delivery INDEXED BY delivery_due
   WHERE hook = ? AND due_at IS NULL AND ${knownDeliveries} ORDER BY seq LIMIT ? + 0`;

@@ -21,12 +21,10 @@ export class SqliteOutboxTable {
     this.#sql = statements;
   }
 
-  deliveries({ hook, now, limit }: DeliveryQuery): readonly StoredDelivery[] {
-    return deliveriesIn(
-      now === null
-        ? this.#sql.all(sql.selectGivenUpDeliveries, hook, limit)
-        : this.#sql.all(sql.selectDueDeliveries, hook, now, limit),
-    );
+  deliveries({ hook, now, later, limit }: DeliveryQuery): readonly StoredDelivery[] {
+    if (now === null) return deliveriesIn(this.#sql.all(sql.selectGivenUpDeliveries, hook, limit));
+    const due = later === true ? sql.selectLaterDeliveries : sql.selectDueDeliveries;
+    return deliveriesIn(this.#sql.all(due, hook, now, limit));
   }
 
   excess({ most, before, limit }: ExcessQuery): readonly number[] {

@@ -29,7 +29,13 @@ it(
     expect(await adminJson(place, "webhooks")).toEqual({
       webhooks: [{ webhook: "billing", waiting: 2, oldestAt: noon, givenUp: 0, lastFailure }],
     });
-    expect(await adminJson(place, "resend", "billing")).toEqual({ webhook: "billing", resent: 0 });
+    expect(await adminJson(place, "resend", "billing")).toEqual({
+      webhook: "billing",
+      resent: 0,
+      delivered: 0,
+    });
+    const counted = await admin(place, "resend", "billing", "--waiting", "--changed-from", "2h", "--dry-run");
+    expect(counted).toBe("2 messages of billing, and how 0 tasks stand would be sent again\n");
     expect(await admin(place, "actions")).toContain("resend");
   },
 );

@@ -293,6 +293,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "outbox.endDeliveries": [[1, 2, 3], all(0)],
   "outbox.dropDeliveries": [[1, 2, 3]],
   "outbox.lockDue": ["hook-1", now, limit],
+  "outbox.lockLater": ["hook-1", now, limit],
   "outbox.lockGivenUp": ["hook-1", limit],
   "outbox.excess": [now, 1_000, limit],
   "outbox.nextDue": ["hook-1"],

@@ -243,6 +243,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   deleteEndedDelivery: ["delivery INTEGER PRIMARY KEY (rowid=?)"],
   deleteDelivery: ["delivery INTEGER PRIMARY KEY (rowid=?)"],
   selectDueDeliveries: ["delivery INDEX delivery_due (hook=? AND due_at<?)"],
+  selectLaterDeliveries: ["delivery INDEX delivery_due (hook=? AND due_at>?)"],
   selectGivenUpDeliveries: ["delivery INDEX delivery_due (hook=? AND due_at=?)"],
   selectExcessDeliveries: [],
   selectNextDelivery: ["delivery INDEX delivery_due (hook=? AND due_at>?)"],

@@ -34,6 +34,7 @@ export function WebhookBacklogs({ onChange }: { readonly onChange: () => void })
                 <th scope="col" class="number">
                   Waiting
                 </th>
+                <th scope="col">Oldest</th>
                 <th scope="col" class="number">
                   Given up
                 </th>
@@ -46,6 +47,7 @@ export function WebhookBacklogs({ onChange }: { readonly onChange: () => void })
                 <tr key={backlog.webhook}>
                   <th scope="row">{backlog.webhook}</th>
                   <td class="number">{countText(backlog.waiting)}</td>
+                  <td>{backlog.oldestAt === null ? "–" : <Ago at={backlog.oldestAt} now={now} />}</td>
                   <td class="number">
                     <span class={backlog.givenUp > 0 ? "error" : ""}>{countText(backlog.givenUp)}</span>
                   </td>
@@ -81,7 +83,7 @@ function countText(count: number): string {
 }
 
 function Resend({
-  backlog: { webhook, givenUp },
+  backlog: { webhook, waiting, givenUp },
   onDone,
 }: {
   readonly backlog: WebhookBacklog;
@@ -92,7 +94,7 @@ function Resend({
   const resend = async (): Promise<void> => {
     setBusy(true);
     await attempt(
-      () => admin.as(session.actor).resend(webhook),
+      () => admin.as(session.actor).resend(webhook, { waiting: true }),
       ({ resent }) =>
         `${resent.toLocaleString()} ${resent === 1 ? "message" : "messages"} will be resent to ${webhook} within a minute.`,
     );
@@ -103,8 +105,8 @@ function Resend({
     <button
       type="button"
       class="quiet"
-      disabled={isBusy || givenUp === 0}
-      aria-label={`Resend the messages to ${webhook} that could not be delivered`}
+      disabled={isBusy || givenUp + waiting === 0}
+      aria-label={`Resend the messages to ${webhook} that have not been delivered`}
       onClick={() => void resend()}
     >
       Resend

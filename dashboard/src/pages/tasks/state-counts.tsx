@@ -3,16 +3,17 @@ import type { Counts, AdminTaskState, ToolCounts } from "../../../../src/admin/a
 import { stateNames } from "../../parts/state-badge.tsx";
 import { taskStates, type TaskFilter } from "./task-filter.ts";
 
-const memberOf: Readonly<Record<AdminTaskState, Exclude<keyof ToolCounts, "tool" | "paused">>> = {
-  queued: "queued",
-  waiting: "waiting",
-  running: "running",
-  input_required: "inputRequired",
-  blocked: "blocked",
-  completed: "completed",
-  failed: "failed",
-  cancelled: "cancelled",
-};
+const memberOf: Readonly<Record<AdminTaskState, Exclude<keyof ToolCounts, "tool" | "paused" | "waitsFor">>> =
+  {
+    queued: "queued",
+    waiting: "waiting",
+    running: "running",
+    input_required: "inputRequired",
+    blocked: "blocked",
+    completed: "completed",
+    failed: "failed",
+    cancelled: "cancelled",
+  };
 
 interface StateCountsProps {
   readonly counts: Counts | undefined;

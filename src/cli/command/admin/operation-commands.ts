@@ -2,13 +2,16 @@ import { InvalidArgumentError, type Command } from "commander";
 import * as z from "zod/mini";
 import type { Activity, NodeSummary } from "../../../admin/activity.ts";
 import type { FailureGroup, WebhookBacklog } from "../../../admin/admin.ts";
-import { parametersOf } from "../../../admin/endpoint/request.ts";
+import { parametersOf, type Parameter } from "../../../admin/endpoint/request.ts";
 import { call, type Input, type Operation } from "../../../admin/operation.ts";
+import type { Schema } from "../../../admin/shape.ts";
 import { acts, reads, type AdminActs, type AdminReads } from "../../../admin/operations.ts";
 import { idForms } from "../../common-options.ts";
 import type { Context } from "../../context.ts";
 import { exitCodes, type ExitCode } from "../../exit-code.ts";
 import { fittedTable } from "../../output/fitted-table.ts";
+import { pastTime } from "../../arguments/times.ts";
+import { tasksText } from "../../output/amounts.ts";
 import { spanText, timeText } from "../../output/times.ts";
 import { duration } from "../../terminal/status-line.ts";
 import { countTable } from "./counts.ts";
@@ -65,9 +68,12 @@ const actPages: Pages<AdminActs> = {
     text: (_, { tool }) => `resumed ${String(tool)}\n`,
   },
   resend: {
-    json: ({ resent }, { webhook }) => ({ webhook, resent }),
-    text: ({ resent }, { webhook }) =>
-      `${resent} ${resent === 1 ? "message" : "messages"} of ${String(webhook)} sent again\n`,
+    json: (resent, { webhook }) => ({ webhook, ...resent }),
+    text: ({ resent, delivered }, { webhook, changedFrom, dryRun }) => {
+      const messages = `${resent} ${resent === 1 ? "message" : "messages"} of ${String(webhook)}`;
+      const told = changedFrom === undefined ? "" : `, and how ${tasksText(delivered)} stand`;
+      return `${messages}${told} ${dryRun === true ? "would be " : ""}sent again\n`;
+    },
   },
 };
 
@@ -95,10 +101,7 @@ export function addOperationCommands(
       const made = command(name, `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`, method !== "GET");
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, named = ""]) => named);
       for (const named of inPath) made.argument(`<${named}>`, words[named]);
-      for (const { name: option, schema } of parametersOf(operation)) {
-        const { description = "" } = z.globalRegistry.get(schema) ?? {};
-        made.option(`--${option} <count>`, description.toLowerCase().replace(/\.$/, ""), countOf);
-      }
+      for (const parameter of parametersOf(operation)) addOption(made, parameter);
       made.action(async (place: string, ...given: readonly (string | object)[]) => {
         const options = given[inPath.length] as AdminOptions & Input & { readonly json?: true };
         const { as, json: _, ...others } = options;
@@ -107,6 +110,43 @@ export function addOperationCommands(
         end(await run(context, { place, operation, page: page as Page<unknown>, options: actor, input }));
       });
     }
+}
+
+/** A time is told by its words: it is given as a date, or as how long ago it was. */
+function addOption(command: Command, { name, schema }: Parameter): void {
+  const words = wordsOf(schema);
+  const option = optionOf(name);
+  if (schema instanceof z.ZodMiniBoolean) command.option(option, words);
+  else if (isTime(schema))
+    command.option(`${option} <time>`, words.replace(inEpochMs, " (a date, or 2h for two hours ago)"));
+  else if (schema instanceof z.ZodMiniNumber) command.option(`${option} <count>`, words, countOf);
+  else command.option(`${option} <text>`, words);
+}
+
+const inEpochMs = " (epoch ms)";
+
+function wordsOf(schema: Schema): string {
+  const { description = "" } = z.globalRegistry.get(schema) ?? {};
+  return `${description.slice(0, 1).toLowerCase()}${description.slice(1)}`.replace(/\.$/, "");
+}
+
+function isTime(schema: Schema): boolean {
+  return wordsOf(schema).includes(inEpochMs);
+}
+
+function optionOf(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** The times among the options, as the operation takes them. */
+function timesIn(operation: Operation, typed: Input, now: number): Input {
+  const times = parametersOf(operation).flatMap(({ name, schema }) => {
+    const given = typed[name];
+    return typeof given === "string" && isTime(schema)
+      ? [[name, pastTime(optionOf(name), given, now)] as const]
+      : [];
+  });
+  return Object.fromEntries(times);
 }
 
 interface Running {
@@ -125,7 +165,8 @@ async function run(
   const { withAdmin } = await import("./with-admin.ts");
   return withAdmin(context, { place, options }, async ({ admin, acts: act, now }) => {
     const { id } = typed;
-    const input = typeof id === "string" ? { ...typed, id: await findTask(admin, id) } : typed;
+    const task = typeof id === "string" ? { id: await findTask(admin, id) } : {};
+    const input = { ...typed, ...timesIn(operation, typed, now()), ...task };
     const given = await call(operation.method === "GET" ? admin : act(), operation, input);
     if (output.json) await output.printJson(page.json?.(given, input) ?? (given as object));
     else await output.print(page.text(given, input, { now: now(), cells: output.columns }));

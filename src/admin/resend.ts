@@ -1,0 +1,85 @@
+import { nextTurn } from "../runtime/next-turn.ts";
+import type { TaskStore } from "../store/store.ts";
+import type { ActionBy } from "../task/record.ts";
+import type { TaskActs } from "./act-on-task.ts";
+import type { Resent, ResendOptions } from "./admin.ts";
+import { adminOf } from "./admin-store-of.ts";
+import { invalid } from "./operation.ts";
+import { selectTasks, type SelectedPage } from "./select-tasks.ts";
+
+/** Messages to make due, and tasks to read, in one transaction. */
+const page = 1_000;
+
+/** Messages that are counted. */
+const mostCounted = 10_000;
+
+interface Resending {
+  readonly webhook: string;
+  readonly options: ResendOptions;
+  /** Recorded once. */
+  readonly by: () => { readonly now: number; readonly by: ActionBy };
+  readonly now: () => number;
+}
+
+/**
+ * Sends a webhook's messages again. What it has accepted is not stored any more: instead it is told how each task stands that changed in the
+ * range, with the version by which it knows which message is newer.
+ */
+export async function resend(
+  store: TaskStore,
+  tasks: TaskActs,
+  { webhook, options, by, now }: Resending,
+): Promise<Resent> {
+  const { waiting = false, changedFrom, changedBefore, tool, dryRun = false } = options;
+  if (changedFrom === undefined && (changedBefore ?? tool) !== undefined)
+    throw invalid("Give changedFrom: from when on the tasks changed whose messages were delivered.");
+  const delivered = async (tell: (id: string) => Promise<boolean>): Promise<number> => {
+    let told = 0;
+    if (changedFrom === undefined) return told;
+    for await (const ids of changedTasks(store, webhook, { ...options, changedFrom }))
+      told += (await Promise.all(ids.map(tell))).filter(Boolean).length;
+    return told;
+  };
+  if (dryRun) {
+    const counts = (await store.outbox?.counts(mostCounted)) ?? [];
+    const of = counts.find(({ hook }) => hook === webhook);
+    const resent = (of?.givenUp ?? 0) + (waiting ? (of?.waiting ?? 0) : 0);
+    return { resent, delivered: await delivered(() => Promise.resolve(true)) };
+  }
+  let resent = 0;
+  const again = { type: "resend_deliveries", hook: webhook, limit: page } as const;
+  for (const which of waiting ? ([{}, { waiting: true }] as const) : ([{}] as const))
+    for (let found: number = page; found === page; resent += found) {
+      const recorded = resent === 0 && !("waiting" in which) ? by() : { now: now() };
+      found = (await tasks.write<"resend_deliveries">({ ...again, ...which, ...recorded })).resent;
+    }
+  const tell = async (id: string): Promise<boolean> => {
+    const repeat = { type: "repeat_delivery", now: now(), id, hook: webhook } as const;
+    const result = await tasks.write<"repeat_delivery">(repeat);
+    return result.ok && result.repeated;
+  };
+  return { resent, delivered: await delivered(tell) };
+}
+
+/** The ids of tasks of which the webhook is told and that changed in the range, newest first. */
+async function* changedTasks(
+  store: TaskStore,
+  webhook: string,
+  { changedFrom, changedBefore = Infinity, tool }: ResendOptions & { readonly changedFrom: number },
+): AsyncGenerator<readonly string[]> {
+  // Tasks that were created later have changed later, too.
+  const selection = {
+    ...(tool !== undefined && { tool }),
+    ...(changedBefore !== Infinity && { createdBefore: changedBefore }),
+  };
+  let after: string | null = null;
+  do {
+    const { tasks, next }: SelectedPage = await selectTasks(adminOf(store), selection, page, after);
+    yield tasks
+      .filter(({ updatedAt }) => updatedAt >= changedFrom && updatedAt < changedBefore)
+      .filter(({ notifies = [] }) => notifies.includes(webhook))
+      .map(({ id }) => id);
+    after = next;
+    await nextTurn();
+  } while (after !== null);
+}
