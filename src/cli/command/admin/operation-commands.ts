@@ -114,13 +114,13 @@ export function addOperationCommands(
 
 /** A time is told by its words: it is given as a date, or as how long ago it was. */
 function addOption(command: Command, { name, schema }: Parameter): void {
-  const words = wordsOf(schema);
+  const told = wordsOf(schema);
   const option = optionOf(name);
-  if (schema instanceof z.ZodMiniBoolean) command.option(option, words);
+  if (schema instanceof z.ZodMiniBoolean) command.option(option, told);
   else if (isTime(schema))
-    command.option(`${option} <time>`, words.replace(inEpochMs, " (a date, or 2h for two hours ago)"));
-  else if (schema instanceof z.ZodMiniNumber) command.option(`${option} <count>`, words, countOf);
-  else command.option(`${option} <text>`, words);
+    command.option(`${option} <time>`, told.replace(inEpochMs, " (a date, or 2h for two hours ago)"));
+  else if (schema instanceof z.ZodMiniNumber) command.option(`${option} <count>`, told, countOf);
+  else command.option(`${option} <text>`, told);
 }
 
 const inEpochMs = " (epoch ms)";
