@@ -17,6 +17,7 @@ import { attemptOutcome } from "../telemetry/run-trace.ts";
 import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
 import { thrownStack, describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
+import { longWithoutEntryMs } from "../tool/crash-rule.ts";
 import { type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
 import { HandlerUpdates, ProgressReports } from "./handler-updates.ts";
@@ -183,6 +184,7 @@ export class HeldRun {
     const retry = this.#retryAfter(end);
     if (retry !== undefined) await this.#endRemaining(gone);
     run.end();
+    if (this.#wasWithoutEntry(end)) this.#setup.services.registry.workedWithoutEntry(this.tool);
     if (end.threw) events?.threw(token, end.error);
     try {
       if (run.life.state === "ended") {
@@ -219,6 +221,14 @@ export class HeldRun {
       const body = logBody("warning", text, undefined, lines.limits.maxLogBytes);
       lines.append(lineSource, "log", this.#setup.services.clock.now(), body).catch(() => undefined);
     }
+  }
+
+  /** Whether a whole run of the handler took long, and a crash at any time would have lost all of it. */
+  #wasWithoutEntry(end: HandlerEnd): boolean {
+    const { record, services } = this.#setup;
+    const { startedAt, attempt } = record;
+    if (end.threw || end.refused !== undefined || attempt > 1 || startedAt === null) return false;
+    return this.run.keys.all.size === 0 && services.clock.now() - startedAt >= longWithoutEntryMs;
   }
 
   /** Nothing if the handler did not begin, or stopped because its task is cancelled. */

@@ -5,6 +5,7 @@ import type { HandlerName } from "../../task/queue.ts";
 import type { Role } from "../options.ts";
 import type { DurableTool, Tool, ToolConfig, Prepare } from "./tool.ts";
 import type { EventSchemas, SendOptions } from "./declared-events.ts";
+import { crashWarning, saysWhatCrashDoes } from "./crash-rule.ts";
 import { objectSchema, type ToolArguments, type ToolSchema } from "./schema.ts";
 import type { TaskContext } from "./task-context.ts";
 import { assertToolConfig, assertToolParts, olderVersionsOf, type AnyOlderVersion } from "./tool-config.ts";
@@ -29,6 +30,8 @@ export class Registry {
   readonly #entries = new Map<string, Entry>();
   readonly #others = new Map<TaskMethod, Tool>();
   readonly #listeners = new Set<() => void>();
+  /** The tools of which it was said what a crash does to them. */
+  readonly #warned = new Set<string>();
   readonly #checks: ((tool: Tool) => void)[] = [];
   #send: SendEvent | undefined;
 
@@ -99,6 +102,13 @@ export class Registry {
 
   isEnabled({ name }: Tool): boolean {
     return this.get(name) !== undefined;
+  }
+
+  /** The handler of a tool has worked for long without an entry in its journal: says once what a crash would have done, unless its author has. */
+  workedWithoutEntry({ name, isUndecided }: Tool): void {
+    if (isUndecided !== true || this.#warned.has(name)) return;
+    this.#warned.add(name);
+    process.emitWarning(crashWarning(name), "HoldfastWarning");
   }
 
   /** Including disabled ones. */
@@ -187,6 +197,7 @@ function makeTool(name: string, { config, handler }: ToolParts): Tool {
     name,
     task,
     onCrash,
+    ...(saysWhatCrashDoes(config) ? {} : { isUndecided: true as const }),
     version,
     requires: config.requires ?? [],
     handler,

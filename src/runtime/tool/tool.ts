@@ -90,6 +90,8 @@ export interface Tool extends Omit<ToolConfig, "inputSchema" | "outputSchema" | 
   readonly task: TaskMode;
   readonly requires: readonly InputCapability[];
   readonly onCrash: OnCrash;
+  /** Left out if its author has said what a crash does to it. */
+  readonly isUndecided?: true;
   readonly prepare?: Prepare<never, unknown>;
   readonly handler: (args: never, task: TaskContext<never>) => unknown;
   /** The handler's return value is not a tool result, and is stored as it is. */

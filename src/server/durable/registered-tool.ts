@@ -10,6 +10,7 @@ import {
   type InputRequiredResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { saysWhatCrashDoes } from "../../runtime/tool/crash-rule.ts";
 import type { DurableTool, ToolHandler } from "../../runtime/tool/tool.ts";
 import type { Tasks } from "../tasks.ts";
 import type { FactoryRun, LeftTool } from "./factory-run.ts";
@@ -59,7 +60,8 @@ export class RegisteredDurableTool {
     this.#settings = settings;
     this.#made = made(registration);
     // A handler that was not written for it does not run again where nothing has failed.
-    const taskConfig = { park: false, ...settings, task: mode };
+    // Of a crash it is warned here, and not when it runs.
+    const taskConfig = { park: false, onCrash: "auto" as const, ...settings, task: mode };
     const { handler, ...parts } = this.#partsOf(this.#made);
     if (!this.#isDecided(this.#made)) process.emitWarning(undecided(name), "HoldfastWarning");
     const tool = tasks.tool(name, { ...parts, ...taskConfig }, handler) as DurableTool;
@@ -127,7 +129,7 @@ export class RegisteredDurableTool {
 
   /** Whether its author has said what a crash does to a handler that has not used its task. */
   #isDecided(tool: Made): boolean {
-    return this.#settings.onCrash !== undefined || this.#mayRepeat(tool);
+    return saysWhatCrashDoes({ ...this.#settings, ...tool }) || this.#settings.park === true;
   }
 
   #mayRepeat({ annotations }: Made): boolean {
