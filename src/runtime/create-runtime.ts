@@ -16,6 +16,7 @@ import { Commits } from "./commits.ts";
 import { Lease } from "./dispatch/lease.ts";
 import { errorReporter } from "./error-reporter.ts";
 import { StartedProcesses } from "./exec/started-processes.ts";
+import { Limits } from "./limits/limits.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
@@ -77,6 +78,10 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
   const commits = new Commits(clock);
   const options = runtimeSettings(setup.options ?? {});
   const lease = new Lease(store);
+  const limits = new Limits({ store, clock, onError, limits: options.limits ?? {} });
+  registry.checkEach(({ limit, name }) => {
+    if (limit !== undefined) limits.assertDeclared(limit, `Tool "${name}"`);
+  });
   return new LocalRuntime({
     store: observedStore(store, { commits, lease, events, counts, telemetry }),
     commits,
@@ -93,6 +98,7 @@ export function createRuntime(setup: RuntimeSetup): Runtime {
       maxHeapBytes: options.maxWorkerHeapBytes,
       onError,
     }),
+    limits,
     unreadable: new UnreadableTasks(onError, events),
     onStepRun,
     blobs: blobs && new ArtifactBlobs(blobs, clock),

@@ -8,8 +8,10 @@ import {
   text,
   time,
   type Settings,
+  value,
 } from "../options/options.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { areLimits, type LimitOptions } from "./limits/limit-options.ts";
 
 /** What a ttl that a client asks for applies to. */
 export type RequestedTtl = "result" | "task";
@@ -31,6 +33,14 @@ export class DeclaredRuntimeOptions {
   });
   /** Handlers that run at the same time. One that waits for an answer, an event or a sleep does not count. Default 64. */
   readonly concurrency?: number = number({ min: 1, default: 64, variable: "HOLDFAST_CONCURRENCY" });
+  /**
+   * Limits by name, for steps, commands and tools that name one: how many may run at a time and start per minute, over all processes that
+   * share the store. Processes with different numbers each go by their own. Default: none, at no cost.
+   */
+  readonly limits?: Readonly<Record<string, LimitOptions>> = value(
+    "limits by their names: { openai: { concurrency: 4, perMinute: 60 } }",
+    areLimits,
+  );
   /** How long a task is kept after its end, unless a ttl or its client says otherwise. Default 1 day. */
   // In less than a second a result would be gone before anybody reads it.
   readonly keepMs?: number = time({ min: 1_000, default: 24 * hour, variable: "HOLDFAST_KEEP" });
@@ -270,7 +280,7 @@ export interface RuntimeOptions extends DeclaredRuntimeOptions {}
 
 export const runtimeOptions = tableOf<RuntimeOptions>(DeclaredRuntimeOptions);
 
-type WithoutDefault = "ttlMs" | "deploy" | "execFolder" | "workerThreads" | "maxWorkerHeapBytes";
+type WithoutDefault = "limits" | "ttlMs" | "deploy" | "execFolder" | "workerThreads" | "maxWorkerHeapBytes";
 
 /** The options with their defaults. */
 export type RuntimeSettings = Settings<RuntimeOptions, WithoutDefault>;

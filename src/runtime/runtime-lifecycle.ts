@@ -104,6 +104,7 @@ export class RuntimeLifecycle {
       this.#unsubscribe = store.subscribe((changes, by) => {
         changed.onChanges(changes);
         watchers.onChanges(changes);
+        if (by === "others") this.#services.limits.onChanges(changes);
         webhooks.changed();
         if (by === "others" && (changes === "gap" || store.onWork === undefined)) dispatcher.wake();
         else dispatcher.changed();
@@ -189,6 +190,7 @@ export class RuntimeLifecycle {
     cancellation.stop();
     cancelled.stop();
     timers.close();
+    this.#services.limits.stop();
     await sweeper.stop();
     this.#services.processes.stop();
     this.#parts.drain.end();

@@ -7,6 +7,7 @@ import type { Lease } from "./dispatch/lease.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import type { EventUrls } from "./event-urls.ts";
 import type { OwnContext } from "./own-context.ts";
+import type { Limits } from "./limits/limits.ts";
 import type { RuntimeSettings } from "./options.ts";
 import type { ProcessCounts } from "./reports/process-counts.ts";
 import type { TaskTraces } from "./telemetry/task-traces.ts";
@@ -36,6 +37,7 @@ export interface Services {
   readonly processes: StartedProcesses;
   /** Those that steps run on. */
   readonly threads: ThreadPool;
+  readonly limits: Pick<Limits, "of" | "onChanges" | "stop">;
   readonly unreadable: UnreadableTasks;
   readonly eventUrls: EventUrls;
   readonly onStepRun?: OnStepRun | undefined;

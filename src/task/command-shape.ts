@@ -245,7 +245,7 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
   unblock: { id: text },
   park: held,
   wake: { limit: whole },
-  mark: { ...held, rest },
+  mark: { ...held, rest, beforeHandler: optional(yes) },
   record_step: {
     ...held,
     key: text,

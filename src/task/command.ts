@@ -76,8 +76,11 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
   park: { readonly id: string; readonly token: string };
   /** Makes up to `limit` waiting queued tasks claimable whose time has come. */
   wake: { readonly limit: number };
-  /** Sent before an attempt's first journalled call runs, when its handler begins to rest, and before it works again. */
-  mark: { readonly id: string; readonly token: string; readonly rest?: Rest };
+  /**
+   * Sent before an attempt's first journalled call runs, when its handler begins to rest, and before it works again. `beforeHandler`: as in
+   * `record_step`, after a wait for a limit.
+   */
+  mark: { readonly id: string; readonly token: string; readonly rest?: Rest; readonly beforeHandler?: true };
   /** A step's end: exactly one of `value` and `error`, or neither for a step that returned nothing. */
   record_step: {
     readonly id: string;

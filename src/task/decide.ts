@@ -194,13 +194,13 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       return decision({ ...task, ...ready("recovered", now) });
     case "park":
       // If an answer or event has arrived meanwhile, it has already woken the task.
-      return decision({ ...task, ...parkedOr(task, ready("woken", now)), token: null });
+      return decision({ ...task, ...parkedOr(task, ready("woken", now), false), token: null });
     case "wake":
       return decision({ ...task, ...ready(task.waiting ? "woken" : "recovered", now) });
     case "reclaim":
       return decision(reclaimed(task, command));
     case "mark":
-      return decision({ ...task, ...resting(task, command.rest), journalled: true });
+      return decision({ ...task, ...resting(task, command.rest), journalled: !command.beforeHandler });
     case "update":
       return isBehind(task, command) ? nothing(task) : decision(withChanges(task, command));
     case "append": {

@@ -11,8 +11,8 @@ export function isEndedByOthers(kind: JournalKind): boolean {
   return kind === "input" || kind === "call" || kind === "event";
 }
 
-/** What a handler waits for. `retry`: the next try of a step, or of the handler. */
-export type WaitReason = "question" | "event" | "call" | "sleep" | "retry";
+/** What a handler waits for. `retry`: the next try of a step, or of the handler; `limit`: a permit of a limit by name. */
+export type WaitReason = "question" | "event" | "call" | "sleep" | "retry" | "limit";
 
 /** In the order of what operators are told of a handler that waits for several things. */
 export const waitReasons: Readonly<Record<WaitReason, true>> = {
@@ -21,6 +21,7 @@ export const waitReasons: Readonly<Record<WaitReason, true>> = {
   call: true,
   sleep: true,
   retry: true,
+  limit: true,
 };
 
 /** A journal entry without its texts. */

@@ -71,9 +71,14 @@ export function resumedToCancel(task: TaskRecord, now: number): Waiting {
   return pauses ? ready("recovered", now) : resumed(task, now);
 }
 
-/** A task whose attempt ends without an outcome: parked if its handler rests, otherwise `otherwise`. */
-export function parkedOr({ waiting, waitsFor, runAfter }: TaskRecord, otherwise: Waiting): Waiting {
-  return runAfter === null ? otherwise : { waiting, waitsFor, lane: null, runAfter };
+/**
+ * A task whose attempt ends without an outcome: parked if its handler rests, otherwise `otherwise`. Where its process stops or is gone
+ * (`isLeft`), one that waits for a limit runs again: a permit may be free, and nobody else asks for it.
+ */
+export function parkedOr(task: TaskRecord, otherwise: Waiting, isLeft = true): Waiting {
+  const { waiting, waitsFor, runAfter } = task;
+  const asks = isLeft && waitsFor === "limit";
+  return runAfter === null || asks ? otherwise : { waiting, waitsFor, lane: null, runAfter };
 }
 
 /** Whether the time has come at which a parked or pausing task continues by itself. */

@@ -30,6 +30,7 @@ import { Lease } from "../runtime/dispatch/lease.ts";
 import { ownContext } from "../runtime/own-context.ts";
 import { EventUrls } from "../runtime/event-urls.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
+import { noWaits } from "../runtime/limits/limits.ts";
 import { encodeJournalKey } from "../task/journal.ts";
 
 export interface CheckReplayOptions {
@@ -241,6 +242,7 @@ async function replayRecording(
     processes: new StartedProcesses({ folder: options.execFolder, store, clock, onError: ignore }),
     threads: new ThreadPool({ onError: ignore }),
     unreadable: new UnreadableTasks(ignore),
+    limits: noWaits,
     eventUrls: new EventUrls("https://replay.invalid", { current: new Uint8Array(32), accepted: [] }),
     webhooks: [],
   };

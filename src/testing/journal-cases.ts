@@ -217,6 +217,17 @@ export const journalCases = storeCases("journal", {
     assertMembers(await store.write(step("k")), { ok: true, task: { journalled: true } });
   },
 
+  "nor does a wait before it": async ({ store }) => {
+    await store.write(createRunning("a"));
+    const rest = { reason: "limit", runAfter: noon + 9, open: 0 } as const;
+    const mark = { type: "mark", now: noon, id, token: "t1" } as const;
+    assertMembers(await store.write({ ...mark, rest }), { task: { journalled: true, waitsFor: "limit" } });
+    assertMembers(await store.write({ ...mark, beforeHandler: true }), {
+      ok: true,
+      task: { journalled: false, waiting: false, waitsFor: null },
+    });
+  },
+
   "a finished task shows no open inputs; its journal keeps the question": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(ask(input("m")));

@@ -51,7 +51,7 @@ const input = fc.record({
 /** What attempts say that know of all that has come, and that do not; one that waits for no question waits until a time. */
 const rest: fc.Arbitrary<Rest> = fc.oneof(
   fc.record({
-    reason: fc.constantFrom("sleep", "retry", "event"),
+    reason: fc.constantFrom("sleep", "retry", "event", "limit"),
     runAfter: fc.oneof({ weight: 6, arbitrary: now }, { weight: 1, arbitrary: fc.constant(null) }),
     open: fc.constantFrom(0, 0, 0, 1, 1, 2),
   }),
@@ -136,7 +136,12 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   unblock: fc.record(about),
   park: fc.record(held),
   wake: fc.record({ now: fc.oneof(now, fc.constant(60)), limit: fc.constantFrom(0, 1, 1, 9, 9) }),
-  mark: mostlyRests(fc.record(held)),
+  mark: mostlyRests(
+    fc.record(
+      { ...held, beforeHandler: fc.constant(true as const) },
+      { requiredKeys: Object.keys(held) as (keyof typeof held)[] },
+    ),
+  ),
   record_step: fc.record(
     {
       ...held,

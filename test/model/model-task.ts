@@ -9,7 +9,7 @@ import type { TaskRecord, TaskRequest } from "../../src/task/record.ts";
 import type { TaskLine } from "../../src/task/task-line.ts";
 import { lost, oneMore } from "./model-attempts.ts";
 import { idle, journalEffect, openOf, type ModelEvent } from "./model-journal.ts";
-import { askedToCancel, letGo, pauses, said, works } from "./model-waiting.ts";
+import { askedToCancel, leftAlone, letGo, pauses, said, works } from "./model-waiting.ts";
 
 // What may happen to one task, said once more in the words of the design: nothing of src runs here. A command that
 // is new to the project becomes a case of `effect`.
@@ -120,8 +120,9 @@ function ownEffect(old: ModelTask, command: ChangeCommand, by: string): Effect |
     case "start":
       return { task: begun(task, by, { ...command, limited: command.limited === true }) };
     case "release": {
-      const pause = task.runAfter === null ? pauses(command.until, now) : {};
-      return { task: { ...letGo(task, now, "recovered"), ...pause, owner: null } };
+      const left = leftAlone(task);
+      const pause = left.runAfter === null ? pauses(command.until, now) : {};
+      return { task: { ...letGo(left, now, "recovered"), ...pause, owner: null } };
     }
     case "retry": {
       const failed = { failures: task.failures + 1, statusMessage: command.statusMessage, updatedAt: now };
@@ -145,7 +146,9 @@ function ownEffect(old: ModelTask, command: ChangeCommand, by: string): Effect |
     case "park":
       return { task: letGo(task, now, "woken") };
     case "mark":
-      return { task: { journalled: true, ...said(task, openOf(old).length, command.rest) } };
+      return {
+        task: { journalled: command.beforeHandler !== true, ...said(task, openOf(old).length, command.rest) },
+      };
     case "update": {
       const { progress, ...others } = command.changes;
       const isBehind = (progress?.progress ?? Infinity) < (task.progress?.progress ?? -Infinity);
@@ -233,6 +236,7 @@ export function given(
   { counts, others }: Guilt,
 ): ModelTask {
   const crashes = old.task.crashes + (old.task.waiting ? 0 : 1);
+  const left = leftAlone(old.task);
   const lengths = [0, 0, baseMs, baseMs * 2, baseMs * 4, baseMs * 8, baseMs * 16];
   const earlier = old.task.crashes === 0 ? 0 : (old.task.suspicion?.shared ?? 0);
   const shared = { not: earlier + 1, "on trial": earlier, alone: 0 }[counts];
@@ -244,10 +248,10 @@ export function given(
   const isOver = blamed >= maxCrashes;
   const pause = isOver ? 0 : Math.min(lengths[crashes] ?? Infinity, maxMs);
   const later =
-    pause > 0 && old.task.runAfter === null
+    pause > 0 && left.runAfter === null
       ? { lane: null, waitsFor: "retry" as const, runAfter: now + pause }
       : {};
-  const free = { ...letGo(old.task, now, "recovered"), owner: null };
+  const free = { ...letGo(left, now, "recovered"), owner: null };
   const attempts = lost(old.task, now, saidOf(counts, others));
   const next = changed(old, { task: { ...free, ...later, ...suspicion, attempts, crashes } });
   // One that is given up waits for nobody.

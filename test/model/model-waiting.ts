@@ -32,6 +32,11 @@ export function letGo(task: TaskRecord, now: number, lane: "woken" | "recovered"
   return task.runAfter === null ? { ...free, lane, waiting: false, waitsFor: null, runAfter: now } : free;
 }
 
+/** Its process is gone or stops: nobody asks for a permit for it any more, so it is to run and ask for itself. */
+export function leftAlone(task: TaskRecord): TaskRecord {
+  return task.waitsFor === "limit" ? { ...task, runAfter: null } : task;
+}
+
 /** The task pauses until a time, or is to run at once. */
 export function pauses(until: number | undefined, now: number): Partial<TaskRecord> {
   const free = { state: "queued", token: null, owner: null, waiting: false } as const;

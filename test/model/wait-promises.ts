@@ -37,8 +37,10 @@ export function assertWaitMoved(old: ModelTask, now: ModelTask, command: StoreCo
     const said = "rest" in command ? command.rest?.open : undefined;
     assert.equal(said, openOf(now).length);
   }
-  // What failed, or does not fit its code, is run again, whatever it waited for.
-  if (rests(old.task) && now.task.state === "queued" && !isRunAnew.has(command.type))
+  // What failed, or does not fit its code, is run again, whatever it waited for, and so is who waits for a limit and asks for it no more.
+  const asksAgain = old.task.waitsFor === "limit" && command.type !== "park";
+  if (rests(old.task) && now.task.state === "queued" && asksAgain) assert.equal(now.task.waiting, false);
+  else if (rests(old.task) && now.task.state === "queued" && !isRunAnew.has(command.type))
     assert.deepEqual([isParked(now.task), now.task.crashes], [true, old.task.crashes]);
   if (
     old.task.state === "queued" &&

@@ -13,6 +13,7 @@ import { ownContext } from "../../src/runtime/own-context.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { ThreadPool } from "../../src/runtime/threads/thread-pool.ts";
 import { UnreadableTasks } from "../../src/runtime/unreadable-tasks.ts";
+import { noWaits } from "../../src/runtime/limits/limits.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { createRunning } from "../contract/sample-task.ts";
@@ -48,6 +49,7 @@ async function services(): Promise<Services> {
     processes: new StartedProcesses({ folder: "unused", store, clock: new FakeClock(), onError }),
     threads: new ThreadPool({ onError }),
     unreadable,
+    limits: noWaits,
     eventUrls: new EventUrls(undefined),
     webhooks: [],
   };

@@ -19,6 +19,7 @@ export const reasonNames: Readonly<Record<AdminWaitReason, string>> = {
   call: "another tool",
   sleep: "a time",
   retry: "its next try",
+  limit: "a limit",
   slot: "a free slot",
 };
 

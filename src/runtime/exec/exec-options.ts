@@ -13,6 +13,7 @@ import {
   value,
 } from "../../options/options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
+import { isLimitName, type LimitName } from "../limits/limit-options.ts";
 
 const isEnv = (given: unknown): boolean =>
   typeof given === "object" &&
@@ -55,8 +56,13 @@ class DeclaredExecOptions {
   readonly retries?: number = row(orKind(numberKind("number", { min: 0 }), Infinity), { default: 0 });
   /** The pauses before it runs again. By default they start at 1 second and double up to a minute. */
   readonly backoff?: Backoff = options(backoffOptions);
-  /** Whether it runs again after this error; default: always. */
-  readonly retryIf?: (error: unknown) => boolean = callback();
+  /** Whether it runs again after this error; default: always. A number: as for a step. */
+  readonly retryIf?: (error: unknown) => boolean | number = callback();
+  /** A limit for it, as for a step. A command that lives on without its server keeps its permit. Default: none. */
+  readonly limit?: LimitName = value(
+    'the name of a limit, or a name and a key: ["builds", tenant]',
+    isLimitName,
+  );
   /** How much of each output the result has: of one that is larger, the beginning and the end. Default 64 KiB. */
   readonly maxOutputBytes?: number = size({ min: 0, default: 64 * 1024 });
   /** How many lines of each output go to the task's log: of more, the first and the last. Default 1,000. */

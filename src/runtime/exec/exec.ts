@@ -21,6 +21,7 @@ import { end, launch, lookFor, type Launched } from "./launched.ts";
 import { Output, textOf } from "./output.ts";
 import { ownVariables } from "./own-environment.ts";
 import { endGroup } from "./process-group.ts";
+import type { StepContext } from "../tool/task-context.ts";
 import type { StartedProcesses } from "./started-processes.ts";
 
 export interface ExecEffects extends StepEffects {
@@ -35,7 +36,7 @@ interface Exec {
   readonly key: string;
   readonly file: string;
   readonly args: readonly string[];
-  readonly options: Settings<ExecOptions, "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf">;
+  readonly options: Settings<ExecOptions, "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf" | "limit">;
   /** Processes that have ended: their files are needed until the journal says how, or has another process. */
   readonly over: Launched[];
 }
@@ -50,20 +51,26 @@ export async function runExec(
 ): Promise<ExecResult> {
   assertOptions("task.exec", given, execOptions);
   assertCommand(file, args);
-  const options = settingsOf<ExecOptions, "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf">(
+  const options = settingsOf<ExecOptions, "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf" | "limit">(
     execOptions,
     given,
   );
-  const { retries, backoff, retryIf } = options;
-  const retrying = { retries, ...(backoff && { backoff }), ...(retryIf && { retryIf }) };
+  const { retries, backoff, retryIf, limit, onCrash } = options;
+  const retrying = {
+    retries,
+    ...(backoff && { backoff }),
+    ...(retryIf && { retryIf }),
+    ...(limit && { limit }),
+  };
   const exec = { run, effects, clock, key: run.keys.stored(key), file, args, options, over: [] };
   let isFirst = true;
-  const step = runStep(run, effects, clock, key, retrying, async ({ signal }) => {
+  const begin = async ({ signal }: StepContext): Promise<ExecResult> => {
     const begun = isFirst ? await run.begunBy(exec.key) : undefined;
     isFirst = false;
     const earlier = begun === undefined ? undefined : (JSON.parse(begun) as Launched);
     return runTry(exec, earlier, signal);
-  });
+  };
+  const step = runStep(run, effects, clock, key, retrying, begin, { livesOn: onCrash === "adopt" });
   try {
     return await step;
   } finally {

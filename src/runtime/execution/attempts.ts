@@ -145,7 +145,7 @@ export class Attempts implements TaskHolder, AttemptHost {
   }
 
   onRest(held: HeldRun): void {
-    this.#parking.rests(held, held.tool.concurrency !== undefined);
+    this.#parking.rests(held, held.isAtLimit);
   }
 
   onStir(held: HeldRun): void {

@@ -8,6 +8,8 @@ import { attemptBegins, attemptFailed, endingOf, type Ending } from "../../task/
 import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask, TaskWatcher } from "../journal/held-task.ts";
 import { subject } from "../events/eventful-write.ts";
+import type { LimitName } from "../limits/limit-options.ts";
+import type { GiveBack } from "../limits/limits.ts";
 import { LifeLimit } from "../journal/life-limit.ts";
 import { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
@@ -74,6 +76,7 @@ export class HeldRun {
   readonly #updates: HandlerUpdates;
   readonly #limit: LifeLimit;
   readonly #waits: OutsideWaits;
+  #holdsPermit = false;
 
   constructor(setup: HeldRunSetup) {
     const { services, timers, run, record } = setup;
@@ -121,6 +124,7 @@ export class HeldRun {
       processes: services.processes,
       threads: services.threads,
       running: services.counts?.steps,
+      limits: services.limits.of(run, record.principal),
       pauses: durablePauses(run, this.task, this.#limit, timers),
     };
   }
@@ -158,6 +162,19 @@ export class HeldRun {
   #underWay(write: Promise<void>): Promise<void> {
     this.task.rests.busyWhile(write);
     return this.task.journal.updating(write);
+  }
+
+  /** Whether others wait for what it has while its handler rests. */
+  get isAtLimit(): boolean {
+    return this.tool.concurrency !== undefined || this.#holdsPermit;
+  }
+
+  /** Waits for a permit for the handler itself. A first wait does not make a lost attempt resumable: the handler has not begun. */
+  async takePermit(limit: LimitName): Promise<GiveBack> {
+    const giveBack = await this.effects.limits.take("", limit, false);
+    this.#holdsPermit = true;
+    if (!this.record.journalled) await this.task.beginAfterWait();
+    return giveBack;
   }
 
   /** Removes the failure of the last attempt from what clients see. */

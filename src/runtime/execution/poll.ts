@@ -27,7 +27,7 @@ interface Seen {
   readonly lastAt: number | null;
 }
 
-type Unset = "until" | "timeoutMs" | "lookTimeoutMs" | "maxEvery" | "backoff" | "retryIf";
+type Unset = "until" | "timeoutMs" | "lookTimeoutMs" | "maxEvery" | "backoff" | "retryIf" | "limit";
 
 /** Looks until something is ready, or takes that from the journal. */
 export async function runPoll<T>(
@@ -40,7 +40,7 @@ export async function runPoll<T>(
   assertBackoff("task.poll", given.backoff);
   const options = settingsOf<PollOptions<T>, Unset>(pollOptions, given);
   const { every, factor, maxEvery, jitter, until, timeoutMs, lookTimeoutMs } = options;
-  const { retries, backoff, retryIf } = options;
+  const { retries, backoff, retryIf, limit } = options;
   const name = encodeJournalKey(key);
   let seen: Seen | undefined;
 
@@ -85,9 +85,14 @@ export async function runPoll<T>(
       return next;
     },
   };
-  const retrying = { retries, ...(backoff && { backoff }), ...(retryIf && { retryIf }) };
+  const retrying = {
+    retries,
+    ...(backoff && { backoff }),
+    ...(retryIf && { retryIf }),
+    ...(limit && { limit }),
+  };
   const stepOptions = { ...retrying, ...(lookTimeoutMs !== undefined && { timeoutMs: lookTimeoutMs }) };
-  return runStep(run, effects, clock, key, stepOptions, look, looks);
+  return runStep(run, effects, clock, key, stepOptions, look, { looks });
 }
 
 async function seenBefore(run: Run, key: string): Promise<Seen | undefined> {

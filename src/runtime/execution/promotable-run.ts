@@ -197,6 +197,8 @@ export class PromotableRun {
       processes: this.#setup.services.processes,
       threads: this.#setup.services.threads,
       running: this.#setup.services.counts?.steps,
+      // A step begins with its task.
+      limits: { take: async (...step) => (this.#held?.effects ?? (await durable())).limits.take(...step) },
       pauses: {
         // A step begins with its task. A checkpoint here would release that before the failure of a try is journalled.
         reaches: async (until) => (this.#held?.effects ?? (await durable())).pauses.reaches(until),

@@ -43,7 +43,15 @@ export async function runInline(
   call: InlineRun,
   services: Pick<
     Services,
-    "clock" | "inOwnContext" | "onError" | "onStepRun" | "options" | "processes" | "telemetry" | "threads"
+    | "clock"
+    | "inOwnContext"
+    | "limits"
+    | "onError"
+    | "onStepRun"
+    | "options"
+    | "processes"
+    | "telemetry"
+    | "threads"
   >,
   timers: Timers,
 ): Promise<Outcome> {
@@ -97,6 +105,7 @@ export async function runInline(
     onStepRun,
     processes,
     threads,
+    limits: services.limits.of(run, call.caller.principal),
     pauses: passingPauses(run, timers),
   };
   const contextFor = async (args: unknown): Promise<TaskContext> => {

@@ -8,11 +8,13 @@ import { decodeError, encodeError, encodeValue } from "../stored-values.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
-import { ruleAllows, type Report } from "../tool/tool.ts";
+import { ruleSays, type Report } from "../tool/tool.ts";
 import { followerOf } from "../wait-for.ts";
 import type { RunningSteps } from "../reports/running-steps.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
+import type { RunLimits } from "../limits/limits.ts";
+import { isRefusal, isRetryLater, refusalOf, saidPause } from "../tool/retry-later.ts";
 import type { PausedStep, StepPauses } from "./step-pauses.ts";
 
 export type StepRun<T> = (step: StepContext) => T | Promise<T>;
@@ -20,6 +22,7 @@ export type StepRun<T> = (step: StepContext) => T | Promise<T>;
 /** What steps need from their run. */
 export interface StepEffects {
   readonly pauses: StepPauses;
+  readonly limits: RunLimits;
   /** Receives faults that the handler does not see. */
   readonly report: Report;
   readonly onStepRun?: OnStepRun | undefined;
@@ -72,7 +75,8 @@ export class StoredReturn {
 export type TryEnd =
   | { readonly value: string | null }
   | { readonly thrown: unknown }
-  | { readonly again: { readonly until: number; readonly paused: PausedStep } };
+  /** With how long it was told to wait (ms). */
+  | { readonly again: { readonly until: number; readonly paused: PausedStep; readonly saidMs?: number } };
 
 /** Maximum size of an error that always has room: that of a try, which that of the next try replaces, and a refusal. */
 const smallErrorBytes = 4_096;
@@ -90,16 +94,18 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
   let returned: T;
   try {
     returned = await (run.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step));
+    if (isRefusal(returned, step.clock.now())) throw returned;
     const until = await looks?.again(returned);
     if (until !== undefined) return { again: { until, paused: pausedWith(0, null) } };
-  } catch (thrown) {
+  } catch (given) {
+    const thrown = refusalOf(given);
     if (run.life.hasReturned) effects.report(failedLate(step, thrown));
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
     if (run.signal.aborted || isFault(thrown)) return { thrown };
-    const until = await nextTry(step, tries + 1, thrown);
-    if (until !== undefined) {
+    const next = await nextTry(step, tries, given);
+    if (next !== undefined) {
       const error = encodeError(thrown, Math.min(run.maxBodyBytes, smallErrorBytes));
-      return { again: { until, paused: pausedWith(tries + 1, error) } };
+      return { again: { paused: pausedWith(next.saidMs === undefined ? tries + 1 : tries, error), ...next } };
     }
     return recordThrown(step, thrown, begunAt);
   }
@@ -144,19 +150,26 @@ async function recordRefusal<T>({ run, key }: Step<T>, refusal: unknown, begunAt
 /** Of an end that cannot be stored. */
 const refusals: readonly FaultCode[] = ["not_json", "too_large", "limit_reached"];
 
-/** When to retry a step whose `failures`-th try threw `error` (epoch ms); undefined if it is not retried. */
+/**
+ * When to run a step again that had failed `failures` times before it threw `error` (epoch ms); undefined if it does not run again. If it was
+ * told how long to wait, that is no failure.
+ */
 async function nextTry<T>(
   { options, clock, effects, looks }: Step<T>,
   failures: number,
   error: unknown,
-): Promise<number | undefined> {
+): Promise<{ readonly until: number; readonly saidMs?: number } | undefined> {
   const { retries = 0, retryIf, backoff } = options;
-  if (failures > retries || isNonRetryable(error)) return undefined;
-  if (retryIf !== undefined && !ruleAllows(retryIf, error, effects.report)) return undefined;
   const lastAt = looks?.lastAt ?? Infinity;
-  if (clock.now() >= lastAt) return undefined;
-  const until = Math.min(deadlineAfter(clock.now(), retryPause(failures, clock, backoff)), lastAt);
-  return (await effects.pauses.reaches(until)) ? until : undefined;
+  if (isNonRetryable(error) || clock.now() >= lastAt) return undefined;
+  const rule = retryIf === undefined || isRetryLater(error) ? true : ruleSays(retryIf, error, effects.report);
+  if (rule === false) return undefined;
+  const saidMs = rule === true ? saidPause(error, clock.now()) : rule;
+  if (saidMs === undefined && failures >= retries) return undefined;
+  const pause = saidMs ?? retryPause(failures + 1, clock, backoff);
+  const until = Math.min(deadlineAfter(clock.now(), pause), lastAt);
+  if (!(await effects.pauses.reaches(until))) return undefined;
+  return { until, ...(saidMs !== undefined && { saidMs }) };
 }
 
 async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {

@@ -3,6 +3,8 @@ import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import { assertOptions } from "../../options/options.ts";
 import { backoffProblem, type Backoff } from "../backoff.ts";
 import type { Run } from "../journal/run.ts";
+import type { LimitName } from "../limits/limit-options.ts";
+import type { RunLimits } from "../limits/limits.ts";
 import type { Clock } from "../clock.ts";
 import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
@@ -15,6 +17,14 @@ import {
   type StepRun,
 } from "./step-try.ts";
 
+/** In what a step differs from others. */
+interface StepKind<T> {
+  /** It is a poll. */
+  readonly looks?: Looks<T>;
+  /** What it has begun may live on without its attempt. */
+  readonly livesOn?: boolean;
+}
+
 /** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
 export async function runStep<T>(
   run: Run,
@@ -23,7 +33,7 @@ export async function runStep<T>(
   key: JournalKey,
   options: StepOptions,
   fn: StepRun<T>,
-  looks?: Looks<T>,
+  { looks, livesOn = false }: StepKind<T> = {},
 ): Promise<T> {
   assertOutsideStep(run, key);
   const claimed = run.claim(key);
@@ -40,13 +50,19 @@ export async function runStep<T>(
   else await pauses.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
   const step = { run, effects, clock, key: claimed, options, fn, looks };
   let begunAt: number | undefined;
-  for (let tries = entry?.tries ?? 0; ;) {
-    const end = await run.working(() => {
+  let tries = entry?.tries ?? 0;
+  const work = (): Promise<TryEnd> =>
+    run.working(() => {
       const firstAt = (begunAt ??= clock.now());
       const once = (): Promise<TryEnd> => tryStep(step, tries, firstAt);
       const running = { taskId: run.taskId, key: claimed, begunAt: entry?.begunAt ?? firstAt, tries };
       return effects.running?.during(running, once) ?? once();
     });
+  for (;;) {
+    const { limit } = options;
+    const end = await (limit === undefined
+      ? work()
+      : underLimit(effects.limits, claimed, limit, livesOn, work));
     if ("again" in end) {
       const { until, paused } = end.again;
       ({ tries } = paused);
@@ -62,6 +78,25 @@ export async function runStep<T>(
 /** A poll that looks again has not failed. */
 function pauseReason(tries = 0): WaitReason {
   return tries === 0 ? "sleep" : "retry";
+}
+
+/** Runs one try with a permit. What it was told to wait for, all who have to do with this limit wait for. */
+async function underLimit(
+  limits: RunLimits,
+  key: string,
+  limit: LimitName,
+  livesOn: boolean,
+  work: () => Promise<TryEnd>,
+): Promise<TryEnd> {
+  const giveBack = await limits.take(key, limit, livesOn);
+  let pauseMs: number | undefined;
+  try {
+    const end = await work();
+    pauseMs = "again" in end ? end.again.saidMs : undefined;
+    return end;
+  } finally {
+    giveBack(pauseMs);
+  }
 }
 
 /** How a step ended in an earlier attempt. */

@@ -42,13 +42,14 @@ export interface HeldTaskSetup {
 /** A task held by a run: what is written under its token, and what others do to it meanwhile. */
 export class HeldTask implements TaskWriter {
   readonly id: string;
+  /** Under which it writes. */
+  readonly token: string;
   readonly journal: Journal;
   readonly rests: Rests;
   readonly #services: Services;
   readonly #life: RunLife;
   readonly #slot: SlotHolder;
   readonly #watcher: TaskWatcher;
-  readonly #token: string;
   readonly #attempt: number;
   readonly #isChild: boolean;
   #marked: Promise<unknown> | undefined;
@@ -66,7 +67,7 @@ export class HeldTask implements TaskWriter {
     this.#life = life;
     this.#slot = slot;
     this.#watcher = watcher;
-    this.#token = task.token;
+    this.token = task.token;
     this.#attempt = task.attempt;
     this.#isChild = task.parent !== null;
     this.#seen = task.version;
@@ -105,7 +106,7 @@ export class HeldTask implements TaskWriter {
       this.#blocked = task.blocked;
       if (task.cancelRequestedAt !== null) this.#life.requestCancel();
     }
-    if (task?.token !== this.#token) return this.#life.fence(this.#fenced(this.#whyFenced(task)));
+    if (task?.token !== this.token) return this.#life.fence(this.#fenced(this.#whyFenced(task)));
     if (this.#wasMarked === undefined) return;
     if (this.#wasMarked && !task.journalled) this.#markAgain();
     this.#wasMarked ||= task.journalled;
@@ -165,10 +166,20 @@ export class HeldTask implements TaskWriter {
     this.#wasMarked = false;
   }
 
+  /** The same after a wait before the handler, if it was recorded. */
+  async beginAfterWait(): Promise<void> {
+    if (!this.rests.mayBeRecorded) return;
+    await this.rests.settled();
+    this.#wasMarked = undefined;
+    await this.write("mark", { beforeHandler: true });
+    this.#marked = undefined;
+    this.#wasMarked = false;
+  }
+
   /** Writes under the token; rejects with `fenced`, and aborts the handler, when the task is no longer held. */
   async write<N extends HeldCommandName>(type: N, command: HeldCommand<N>): Promise<CommandResult<N>> {
     const { store, clock } = this.#services;
-    const full = { ...command, type, now: clock.now(), id: this.id, token: this.#token };
+    const full = { ...command, type, now: clock.now(), id: this.id, token: this.token };
     // The spread has exactly the members of the command, which TypeScript cannot see through the generic name.
     const pending = full as unknown as TaskCommand<N>;
     if (this.#life.stops("write")) await forEver();
@@ -241,7 +252,7 @@ export class HeldTask implements TaskWriter {
   /** Returns the task to wait in the queue, however long the store fails, and resolves with its record; rejects when `over` aborts. */
   async park(over: AbortSignal): Promise<TaskRecord | undefined> {
     const { store, clock } = this.#services;
-    const park = { type: "park", now: clock.now(), id: this.id, token: this.#token } as const;
+    const park = { type: "park", now: clock.now(), id: this.id, token: this.token } as const;
     const result = await untilStoreAnswers(() => store.write<"park">(park), this.#services, over);
     if (result.ok) return result.task;
     return untilStoreAnswers(() => store.get(this.id), this.#services, over); // it has ended, or was taken
@@ -251,7 +262,7 @@ export class HeldTask implements TaskWriter {
   async giveBack(): Promise<void> {
     const { store, clock, onError } = this.#services;
     try {
-      await store.write({ type: "release", now: clock.now(), id: this.id, token: this.#token });
+      await store.write({ type: "release", now: clock.now(), id: this.id, token: this.token });
     } catch (error) {
       onError(error);
     }
@@ -262,7 +273,7 @@ export class HeldTask implements TaskWriter {
     const { store, onError } = this.#services;
     const { over, cancelRequested } = this.#life;
     const cancelRequestedAt = cancelRequested ? 0 : null;
-    const task = { id: this.id, token: this.#token, blocked: this.#blocked, cancelRequestedAt };
+    const task = { id: this.id, token: this.token, blocked: this.#blocked, cancelRequestedAt };
     try {
       const entryOf = (key: string) =>
         untilStoreAnswers(() => store.journalEntry(this.id, key), this.#services, over);

@@ -118,8 +118,13 @@ export class Rests {
     return this.#withdrawing;
   }
 
-  async #withdraw(): Promise<void> {
+  /** Resolves when no write is under way that records a rest. */
+  async settled(): Promise<void> {
     while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
+  }
+
+  async #withdraw(): Promise<void> {
+    await this.settled();
     if (this.#recorded.waiting) await this.#task.write("mark", {});
   }
 

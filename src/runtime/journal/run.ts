@@ -17,7 +17,7 @@ import { forEver, RunLife } from "./run-life.ts";
 import { isSame, replayMismatch, type Doing, type Mismatch, type RunRefusal } from "./replay-match.ts";
 import type { PieceWriter } from "./piece-writer.ts";
 import type { LineSource, TaskLines } from "./task-lines.ts";
-import { SlotHolder } from "./slot-holder.ts";
+import { SlotHolder, type BeginWait } from "./slot-holder.ts";
 import { WorkLimit, type WorkLimitSetup } from "./work-limit.ts";
 
 export type ArtifactLimits = Pick<RuntimeSettings, "maxArtifactBytes" | "maxArtifactsPerTask">;
@@ -119,6 +119,11 @@ export class Run {
   /** Begins the handler, or its `prepare`, in the runtime's own context, and within the span of the run. */
   start<T>(begin: () => T): T {
     return this.#inOwnContext(() => this.trace?.run(begin) ?? begin());
+  }
+
+  /** The token under which it holds its task; empty without one. */
+  get token(): string {
+    return this.#task?.token ?? "";
   }
 
   /** From now on it holds its task, with earlier attempts' journal entries. */
@@ -289,7 +294,7 @@ export class Run {
    * Frees the slot during the wait that `begin` begins, which ends by itself at `until` (epoch ms). A stopping server does not wait for a
    * client: the task returns to the queue, and the handler is dropped here.
    */
-  async whileWaiting<T>(reason: WaitReason, begin: () => Promise<T>, until?: number): Promise<T> {
+  async whileWaiting<T>(reason: WaitReason, begin: BeginWait<T>, until?: number): Promise<T> {
     const waiting = this.#slot.whileWaiting(reason, begin, until);
     waiting.catch(() => undefined); // it is dropped, and not handled, where the task was released meanwhile
     this.#releaseWhereItWaits();

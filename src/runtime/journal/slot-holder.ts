@@ -3,6 +3,9 @@ import { latestTime } from "../../task/time.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import type { WorkLimit } from "./work-limit.ts";
 
+/** Begins a wait. */
+export type BeginWait<T> = (postpone: (until: number) => void) => Promise<T>;
+
 /**
  * One run's claim on a slot. Its handler has a slot while it works, and none while everything in it waits for a client or a timer, on any
  * number of branches. Without `slots` it always has one. While it has one, the time of `limit` runs.
@@ -13,7 +16,7 @@ export class SlotHolder {
   #holds = true;
   #ended = false;
   /** Why it waits, and when each of its waits ends by itself (epoch ms). */
-  readonly #waits = new Set<{ readonly reason: WaitReason; readonly until: number }>();
+  readonly #waits = new Set<{ readonly reason: WaitReason; until: number }>();
   #works = 0;
   #workEnd: PromiseWithResolvers<void> | undefined;
   /** Steps, questions and sleeps that are about to begin. */
@@ -100,14 +103,20 @@ export class SlotHolder {
     }
   }
 
-  /** Frees the slot during the wait that `begin` begins, until the wait ends by itself, and takes one again when it settles. */
-  async whileWaiting<T>(reason: WaitReason, begin: () => Promise<T>, until = latestTime): Promise<T> {
+  /**
+   * Frees the slot during the wait that `begin` begins, until the wait ends by itself, and takes one again when it settles. `begin` gets a
+   * function that postpones that end.
+   */
+  async whileWaiting<T>(reason: WaitReason, begin: BeginWait<T>, until = latestTime): Promise<T> {
     const wait = { reason, until };
     this.#waits.add(wait);
     if (this.#works === 0) this.#give();
     this.giveWhenIdle();
     try {
-      return await begin();
+      return await begin((later) => {
+        wait.until = later;
+        this.giveWhenIdle();
+      });
     } finally {
       await this.take();
       this.#waits.delete(wait);

@@ -1,6 +1,7 @@
 import { numberKind, orKind } from "../../options/kind.ts";
-import { callback, number, options, row, tableOf, time } from "../../options/options.ts";
+import { callback, number, options, row, tableOf, time, value } from "../../options/options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
+import { isLimitName, type LimitName } from "../limits/limit-options.ts";
 
 class DeclaredPollOptions<T> {
   /** The pause before the next look, in milliseconds. */
@@ -25,7 +26,12 @@ class DeclaredPollOptions<T> {
   /** The pauses after looks that fail. By default they start at 1 second and double up to a minute. */
   readonly backoff?: Backoff = options(backoffOptions);
   /** Whether to look again after this error, as in a step. */
-  readonly retryIf?: (error: unknown) => boolean = callback();
+  readonly retryIf?: (error: unknown) => boolean | number = callback();
+  /** A limit for each look, as for a step. Default: none. */
+  readonly limit?: LimitName = value(
+    'the name of a limit, or a name and a key: ["jobs", tenant]',
+    isLimitName,
+  );
 }
 
 /** How `task.poll` looks. */

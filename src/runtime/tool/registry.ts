@@ -67,8 +67,9 @@ export class Registry {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Lets `check` refuse a tool, by throwing, before it is added. */
+  /** Lets `check` refuse a tool, by throwing, before it is added; also those that are there. */
   checkEach(check: (tool: Tool) => void): void {
+    for (const tool of this.all()) check(tool);
     this.#checks.push(check);
   }
 

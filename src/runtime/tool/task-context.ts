@@ -1,5 +1,5 @@
 import { numberKind, orKind } from "../../options/kind.ts";
-import { callback, options, row, tableOf, time } from "../../options/options.ts";
+import { callback, options, row, tableOf, time, value } from "../../options/options.ts";
 import type {
   ContentBlock,
   CreateMessageRequestParams,
@@ -16,6 +16,7 @@ import type { AllOptions, CalledTool, CallRest, CallResult, ToolCall } from "./c
 import type { PollOptions } from "./poll-options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
 import type { WorkerExport, WorkerInput, WorkerOutput, WorkerOptions } from "../threads/worker-options.ts";
+import { isLimitName, type LimitName } from "../limits/limit-options.ts";
 import type { ArtifactOptions, ArtifactSource } from "./artifact-source.ts";
 import type { CallerDetails } from "../../task/record.ts";
 
@@ -45,9 +46,17 @@ class DeclaredStepOptions {
   readonly backoff?: Backoff = options(backoffOptions);
   /**
    * Whether the step runs again after this error; default: always. If it throws, the error goes to `onError` and the step does not run
-   * again. A `NonRetryableError` is never retried.
+   * again. A `NonRetryableError` is never retried. A number above 0: it runs again after so many milliseconds, and that counts as no retry.
    */
-  readonly retryIf?: (error: unknown) => boolean = callback();
+  readonly retryIf?: (error: unknown) => boolean | number = callback();
+  /**
+   * A limit that `createTasks` declares in `limits`, or such a limit and a key. The step runs once it has a permit, which all steps of all
+   * processes share; until then it waits without a slot. Default: none, at no cost.
+   */
+  readonly limit?: LimitName = value(
+    'the name of a limit, or a name and a key: ["openai", tenant]',
+    isLimitName,
+  );
   /** The time limit of each run. Default: none. */
   readonly timeoutMs?: number = time({ min: 0, fractions: true });
 }

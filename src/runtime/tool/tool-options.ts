@@ -14,6 +14,7 @@ import {
   value,
 } from "../../options/options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
+import { isLimitName, type LimitName } from "../limits/limit-options.ts";
 import type { EventSchemas } from "./declared-events.ts";
 import { isSchema, isShape } from "./schema.ts";
 
@@ -106,6 +107,15 @@ export class DeclaredDurableToolOptions {
    * `concurrency` applies. A tool with this option cannot be `forbidden`, nor have `promoteAfterMs`: runs without a task are not counted.
    */
   readonly concurrency?: number = number({ min: 1 });
+  /**
+   * A limit that `createTasks` declares in `limits`, or such a limit and a key: the handler begins once it has a permit, and gives it back
+   * at its end, and when its task has waited for something for more than a second. Each time that it runs from the top counts as a start. A
+   * tool with this option cannot be `forbidden`, nor have `promoteAfterMs`. Left out: none.
+   */
+  readonly limit?: LimitName = value(
+    'the name of a limit, or a name and a key: ["openai", "eu"]',
+    isLimitName,
+  );
   /**
    * Tasks of a tool with a higher number always start first, however long tasks with a lower one wait. A whole number, which may be
    * negative. Default 0.

@@ -101,13 +101,25 @@ export interface Tool extends Omit<ToolConfig, "inputSchema" | "outputSchema" | 
 /** Receives faults that no caller sees. */
 export type Report = (error: unknown) => void;
 
-/** What an author's `retryIf` or `retry.on` says about an error. If it throws or returns a promise, the answer is no, and that is reported. */
+/** What an author's `retry.on` says about an error. If it throws or returns a promise, the answer is no, and that is reported. */
 export function ruleAllows(rule: (error: unknown) => boolean, error: unknown, report: Report): boolean {
+  return ruleSays(rule, error, report) !== false;
+}
+
+/** The same for a step's `retryIf`, which may say after how many milliseconds. */
+export function ruleSays(
+  rule: (error: unknown) => boolean | number,
+  error: unknown,
+  report: Report,
+): boolean | number {
   try {
     const answer: unknown = rule(error);
+    if (typeof answer === "number" && answer > 0 && Number.isFinite(answer)) return answer;
     if (!(answer instanceof Promise)) return Boolean(answer);
     answer.catch(() => undefined);
-    throw new TypeError("A function that decides about retries must return true or false, not a promise.");
+    throw new TypeError(
+      "A function that decides about retries must return true, false or a number, not a promise.",
+    );
   } catch (thrown) {
     report(thrown);
     return false;

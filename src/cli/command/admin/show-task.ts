@@ -71,6 +71,7 @@ const waitText: Readonly<Record<AdminWaitReason, string>> = {
   call: "a call of another tool",
   sleep: "a time",
   retry: "the next try",
+  limit: "a limit",
   slot: "a process with room",
 };
 

@@ -1,0 +1,278 @@
+import { describe, expect, it } from "vitest";
+import type { LimitName } from "../../src/runtime/limits/limit-options.ts";
+import type { TaskSnapshot } from "../../src/task/record.ts";
+import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
+import { SlotGauge } from "./slot-gauge.ts";
+
+/** Steps that end when the test lets them. */
+class Gate {
+  readonly begun: string[] = [];
+  readonly #open = new Map<string, () => void>();
+
+  /** A tool of one such step under a limit. */
+  tool(limit: LimitName): Handler {
+    return async ({ name }, task) => {
+      await task.step("work", { limit }, async ({ signal }) => {
+        this.begun.push(String(name));
+        await new Promise<void>((resolve, reject) => {
+          this.#open.set(String(name), resolve);
+          signal.addEventListener("abort", () => reject(signal.reason as Error));
+        });
+      });
+      return text(`${String(name)} done`);
+    };
+  }
+
+  end(name: string): void {
+    this.#open.get(name)?.();
+  }
+}
+
+const limits = { api: { concurrency: 1 } };
+
+const waits = ({ task }: TaskSnapshot): boolean => task.waitsFor === "limit" && task.waiting;
+
+async function call(process: Process, tool: string, name: string, principal: string | null = null) {
+  return process.callId(tool, { arguments: { name }, principal });
+}
+
+const of = (principal: string) => ({ generation: "2026-07-28", principal }) as const;
+
+describe("a step that names a limit", () => {
+  it("waits without a slot while others have its permits, and its record says so", async () => {
+    const gate = new Gate();
+    const gauge = new SlotGauge();
+    const tools = { work: gate.tool("api"), gauge: gauge.handler };
+    const process = await Process.started({ tools, options: { limits, concurrency: 2 } });
+    const a = await call(process, "work", "a");
+    await process.until(a, () => gate.begun.length === 1);
+    const b = await call(process, "work", "b");
+    expect((await process.until(b, waits)).task).toMatchObject({ state: "running" });
+    expect(await gauge.free(process)).toBe(1);
+    expect(gate.begun).toEqual(["a"]);
+    expect(await process.store.limits?.ofTask(b)).toEqual([
+      expect.objectContaining({ name: "api", entry: "work", isWaiting: true }),
+    ]);
+    gate.end("a");
+    await process.until(b, () => gate.begun.length === 2);
+    expect((await process.get(b)).task).toMatchObject({ waiting: false, waitsFor: null });
+    gate.end("b");
+    expect(bodyOf(await process.ended(b))).toEqual(text("b done"));
+    expect(await process.store.limits?.ofTask(b)).toEqual([]);
+  });
+
+  it("is counted by itself under each key", async () => {
+    const gate = new Gate();
+    const tools = { one: gate.tool(["api", "one"]), two: gate.tool(["api", "two"]) };
+    const process = await Process.started({ tools, options: { limits } });
+    await call(process, "one", "a");
+    const two = await call(process, "two", "b");
+    await process.until(two, () => gate.begun.length === 2);
+    const third = await call(process, "two", "c");
+    await process.until(third, waits);
+  });
+
+  it("gets its permit in the turn of its principal", async () => {
+    const gate = new Gate();
+    const process = await Process.started({ tools: { work: gate.tool("api") }, options: { limits } });
+    const ids = new Map<string, string>();
+    for (const [name, principal] of [
+      ["a1", "ann"],
+      ["a2", "ann"],
+      ["a3", "ann"],
+      ["b1", "ben"],
+    ] as const) {
+      const id = await call(process, "work", name, principal);
+      ids.set(name, id);
+      if (name !== "a1") await process.until(id, waits, of(principal));
+      else await process.until(id, () => gate.begun.length === 1, of(principal));
+    }
+    for (const [place, name] of ["a1", "a2", "b1"].entries()) {
+      gate.end(name);
+      await process.until(
+        ids.get(name) ?? "",
+        () => gate.begun.length === place + 2,
+        of(name === "b1" ? "ben" : "ann"),
+      );
+    }
+    expect(gate.begun).toEqual(["a1", "a2", "b1", "a3"]);
+  });
+
+  it("asks again after a crash, and the permits of the dead attempt are free", async () => {
+    const gate = new Gate();
+    const setup: Setup = { tools: { work: gate.tool("api") }, options: { limits } };
+    const process = await Process.started(setup);
+    const a = await call(process, "work", "a");
+    await process.until(a, () => gate.begun.length === 1);
+    const b = await call(process, "work", "b");
+    await process.until(b, waits);
+    const next = await process.crash(setup);
+    await next.runtime.start();
+    await next.until(a, () => gate.begun.length === 2);
+    const [, again = ""] = gate.begun;
+    gate.end(again);
+    await next.until(b, () => gate.begun.length === 3);
+    expect(new Set(gate.begun.slice(1))).toEqual(new Set(["a", "b"]));
+    gate.end(gate.begun[2] ?? "");
+    for (const [id, name] of [
+      [a, "a"],
+      [b, "b"],
+    ] as const)
+      expect(bodyOf(await next.ended(id))).toEqual(text(`${name} done`));
+  });
+
+  it("keeps no permit when it is cancelled, waiting or not", async () => {
+    const gate = new Gate();
+    const process = await Process.started({ tools: { work: gate.tool("api") }, options: { limits } });
+    const a = await call(process, "work", "a");
+    await process.until(a, () => gate.begun.length === 1);
+    const b = await call(process, "work", "b");
+    const c = await call(process, "work", "c");
+    await process.until(b, waits);
+    await process.until(c, waits);
+    await process.cancel(b);
+    await process.ended(b);
+    await process.cancel(a);
+    await process.until(c, () => gate.begun.length === 2);
+    expect(gate.begun).toEqual(["a", "c"]);
+  });
+
+  it("starts no more often than its limit allows within a minute", async () => {
+    const starts: number[] = [];
+    const many: Handler = async (_, task) => {
+      await Promise.all(
+        Array.from({ length: 7 }, async (_each, index) =>
+          task.step(["get", index], { limit: "api" }, () => void starts.push(process.clock.now())),
+        ),
+      );
+      return text("all");
+    };
+    const process = await Process.started({
+      tools: { many },
+      options: { limits: { api: { perMinute: 3 } } },
+    });
+    const id = await process.callId("many");
+    await process.until(id, waits);
+    expect(starts).toHaveLength(3);
+    await process.clock.advance(59_000);
+    expect(starts).toHaveLength(3);
+    await process.clock.advance(10_000);
+    expect(starts).toHaveLength(6);
+    await process.clock.advance(70_000);
+    expect(bodyOf(await process.ended(id))).toEqual(text("all"));
+    for (const [index, at] of starts.entries())
+      expect(at - (starts[index - 3] ?? -Infinity)).toBeGreaterThan(60_000);
+  });
+
+  it("is dropped from memory while it waits, and has its place in line when it comes back", async () => {
+    const gate = new Gate();
+    const process = await Process.started({
+      tools: { work: gate.tool("api") },
+      options: { limits, maxParkedFrames: 0 },
+    });
+    const a = await call(process, "work", "a");
+    await process.until(a, () => gate.begun.length === 1);
+    const b = await call(process, "work", "b");
+    await process.until(b, ({ task }) => task.state === "queued" && task.waitsFor === "limit");
+    gate.end("a");
+    await process.ended(a);
+    await process.clock.advance(200_000);
+    await process.until(b, () => gate.begun.length === 2);
+    gate.end("b");
+    expect(bodyOf(await process.ended(b))).toEqual(text("b done"));
+  });
+
+  it("runs without a task too", async () => {
+    const gate = new Gate();
+    const direct: Handler = async (_, task) => text(await task.step("get", { limit: "api" }, () => "direct"));
+    const tools = {
+      work: gate.tool("api"),
+      direct: { config: { task: "forbidden" }, handler: direct },
+    } as const;
+    const process = await Process.started({ tools, options: { limits } });
+    const a = await call(process, "work", "a");
+    await process.until(a, () => gate.begun.length === 1);
+    const outcome = process.runInline("direct");
+    gate.end("a");
+    expect(JSON.parse((await outcome).body)).toEqual(text("direct"));
+  });
+
+  it("fails if its limit is not declared, and says what to do", async () => {
+    const gate = new Gate();
+    const process = await Process.started({ tools: { work: gate.tool("apis") }, options: { limits } });
+    const id = await call(process, "work", "a");
+    expect(bodyOf(await process.ended(id))).toMatchObject({
+      message: expect.stringMatching(
+        /Step "work" names the limit "apis", .* It declares api\. Add it: limits: \{ "apis"/,
+      ),
+    });
+  });
+});
+
+describe("a tool that names a limit", () => {
+  const rests: Handler = async ({ name }, task) => {
+    begun.push(String(name));
+    await task.step("work", () => undefined);
+    await task.sleep("nap", 600_000);
+    return text(`${String(name)} done`);
+  };
+  let begun: string[] = [];
+
+  it("begins with a permit, and gives it back while it waits for something else", async () => {
+    begun = [];
+    const process = await Process.started({
+      tools: { work: { config: { limit: "api" }, handler: rests } },
+      options: { limits },
+    });
+    const a = await call(process, "work", "a");
+    await process.until(a, ({ task }) => task.waitsFor === "sleep");
+    const b = await call(process, "work", "b");
+    expect((await process.until(b, waits)).task.journalled).toBe(true);
+    expect(begun).toEqual(["a"]);
+    await process.clock.advance(3_000);
+    await process.until(b, () => begun.length === 2);
+    await process.clock.advance(700_000);
+    await process.clock.advance(10_000);
+    for (const id of [a, b])
+      expect(bodyOf(await process.ended(id))).toMatchObject({ content: [{ type: "text" }] });
+  });
+
+  it("does not run again after a crash because it had waited", async () => {
+    const held = Promise.withResolvers<void>();
+    const runs: string[] = [];
+    const handler: Handler = async ({ name }) => {
+      runs.push(String(name));
+      await held.promise;
+      return text(`${String(name)} done`);
+    };
+    const setup: Setup = {
+      tools: { work: { config: { limit: "api" }, handler } },
+      options: { limits },
+    };
+    const process = await Process.started(setup);
+    const a = await call(process, "work", "a");
+    await process.until(a, () => runs.length === 1);
+    const b = await call(process, "work", "b");
+    await process.until(b, waits);
+    held.resolve();
+    await process.ended(a);
+    expect(bodyOf(await process.ended(b))).toEqual(text("b done"));
+    expect((await process.get(b)).task.journalled).toBe(false);
+  });
+
+  it("is refused if the limit is not declared, and if it may run without a task", async () => {
+    const handler: Handler = async () => text("never");
+    const start = (config: object) =>
+      Process.started({ tools: { work: { config, handler } }, options: { limits } });
+    await expect(start({ limit: "apis" })).rejects.toMatchObject({ code: "configuration" });
+    await expect(start({ limit: "api", task: "forbidden" })).rejects.toThrow(/limit counts tasks/);
+  });
+});
+
+it("wrong limits are refused, each with what is wrong", async () => {
+  const start = (given: object) =>
+    Process.started({ tools: {}, options: { limits: given as typeof limits } });
+  await expect(start({ api: {} })).rejects.toThrow("limits.api limits nothing");
+  await expect(start({ api: { concurrency: 0 } })).rejects.toThrow("concurrency must be");
+  await expect(start({ api: { perHour: 5 } })).rejects.toThrow("perHour");
+});
