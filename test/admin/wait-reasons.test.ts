@@ -73,6 +73,6 @@ it("says what each task waits for, before and after a crash, and lists by it", a
     expect(reasons).toEqual([["1 question"], ["1 call"], ["1 event"], ["1 retry"], ["2 sleep"], []]);
   }
   await expect(adminOf(process).list({ waitsFor: ["lunch"] } as unknown as TaskQuery)).rejects.toThrow(
-    'waitsFor.0 must be one of question, event, call, sleep, retry, slot, not "lunch".',
+    'waitsFor.0 must be one of question, event, call, sleep, retry, limit, slot, not "lunch".',
   );
 });

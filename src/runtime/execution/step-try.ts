@@ -14,7 +14,7 @@ import type { RunningSteps } from "../reports/running-steps.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { RunLimits } from "../limits/limits.ts";
-import { isRefusal, isRetryLater, refusalOf, saidPause } from "../tool/retry-later.ts";
+import { isRetryLater, refusalOf, returnedRefusal, saidPause } from "../tool/retry-later.ts";
 import type { PausedStep, StepPauses } from "./step-pauses.ts";
 
 export type StepRun<T> = (step: StepContext) => T | Promise<T>;
@@ -94,7 +94,8 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
   let returned: T;
   try {
     returned = await (run.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step));
-    if (isRefusal(returned, step.clock.now())) throw returned;
+    const refusal = returnedRefusal(returned, step.clock.now());
+    if (refusal !== undefined) throw refusal;
     const until = await looks?.again(returned);
     if (until !== undefined) return { again: { until, paused: pausedWith(0, null) } };
   } catch (given) {

@@ -1,5 +1,6 @@
 import type { LimitAnswer, LimitCall, LimitHolder, LimitJoin, LimitStore } from "../../store/limits.ts";
 import type { Clock } from "../clock.ts";
+import { nextTurn } from "../next-turn.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
 
 /**
@@ -97,7 +98,7 @@ export class LimitLine {
 
   async #ask(): Promise<void> {
     const { stopped, onError } = this.#setup;
-    await null; // those of the same turn ask together
+    await nextTurn(); // those of the same turn ask together
     while (this.#again && !stopped.aborted) {
       this.#again = false;
       this.#stopTimers();

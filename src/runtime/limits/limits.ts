@@ -121,8 +121,8 @@ export class Limits {
       const waited = async (postpone: (until: number) => void): Promise<void> => {
         const stop = run.life.holdTimer(clock.every(parkedMs / 2, () => postpone(asks())));
         try {
-          await waitFor((done) => {
-            permit.promise.then(done, done);
+          await waitFor((wake) => {
+            permit.promise.then(wake, wake);
             return () => undefined;
           }, run.signal);
         } finally {

@@ -53,9 +53,13 @@ export function refusalOf(given: unknown): unknown {
   return new Error(`The service answered with status ${given.status}.`);
 }
 
-/** Whether a step returned the answer of a service that asks to wait. */
-export function isRefusal(returned: unknown, now: number): boolean {
-  return !(returned instanceof Error) && isResponse(returned) && saidPause(returned, now) !== undefined;
+/** The answer of a service that asks to wait, where a step returned it instead of throwing. */
+export function returnedRefusal(returned: unknown, now: number): RetryLater | undefined {
+  if (!isResponse(returned) || returned instanceof Error) return undefined;
+  const ms = saidPause(returned, now);
+  return ms === undefined
+    ? undefined
+    : new RetryLater(ms, `The service answered with status ${returned.status}.`);
 }
 
 /** Whether `retryLater` made it, of this or another copy of the class. */
