@@ -18,6 +18,10 @@ function countOf(bytes: Buffer, part: Buffer): number {
   return bytes.toString("latin1").split(part.toString("latin1")).length - 1;
 }
 
+function replaced(bytes: Buffer, [from, to]: readonly [string, string]): Buffer {
+  return Buffer.from(bytes.toString("latin1").replaceAll(from, to), "latin1");
+}
+
 /** Stands between a store and its database, and has the network fail. */
 export class DatabaseProxy implements AsyncDisposable {
   readonly url: string;
@@ -29,6 +33,7 @@ export class DatabaseProxy implements AsyncDisposable {
   #held: (() => void)[] = [];
   #loss: { readonly kind: LostCommit; readonly lost: () => void } | undefined;
   #passing = 0;
+  #rewritten: readonly (readonly [string, string])[] = [];
 
   private constructor(url: string, target: URL, server: Server) {
     this.url = url;
@@ -68,6 +73,11 @@ export class DatabaseProxy implements AsyncDisposable {
     this.cut();
   }
 
+  /** Statements arrive with these texts instead, which have to be as long: the database seems to be one that does something else with them. */
+  rewrite(...texts: readonly (readonly [string, string])[]): void {
+    this.#rewritten = texts;
+  }
+
   /** What was held back. */
   deliver(): void {
     for (const go of this.#held.splice(0)) go();
@@ -103,7 +113,8 @@ export class DatabaseProxy implements AsyncDisposable {
     client.once("close", () => this.#afterwards(() => database.end()));
     database.once("close", () => this.#afterwards(() => client.end()));
     database.on("data", (chunk: Buffer) => this.#afterwards(() => client.write(chunk)));
-    client.on("data", (chunk: Buffer) => {
+    client.on("data", (sent: Buffer) => {
+      const chunk = this.#rewritten.reduce(replaced, sent);
       if (this.#loss !== undefined && chunk.includes(commit) && this.#passing-- === 0)
         this.#lose(client, database, chunk);
       else this.#afterwards(() => database.write(chunk));

@@ -1,4 +1,4 @@
-// Has a PgBouncer in front of a database, and ends it when its stdin ends, however its parent ended: node pgbouncer-supervisor.ts URL POOL_SIZE.
+// Has a PgBouncer in front of a database, and ends it when its stdin ends, however its parent ended: node pgbouncer-supervisor.ts URL POOL_SIZE MODE.
 // Prints one line: where it serves, or why it cannot.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { freePort } from "./free-port.ts";
 import { installPgBouncer, type Installation } from "./install-pgbouncer.ts";
 import type { PgBouncerReply } from "./pgbouncer.ts";
 
-const [database = "", poolSize = "10"] = process.argv.slice(2);
+const [database = "", poolSize = "10", mode = "transaction"] = process.argv.slice(2);
 
 // Whoever ends a run ends its parent, too; what it wrote is to be removed by then.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
@@ -34,7 +34,7 @@ function configuration(port: number): string {
     `listen_port = ${port}`,
     "unix_socket_dir =",
     "auth_type = any",
-    "pool_mode = transaction",
+    `pool_mode = ${mode}`,
     "max_client_conn = 200",
     `default_pool_size = ${poolSize}`,
     "",

@@ -6,9 +6,11 @@ export type PgBouncerReply = { readonly url: string } | { readonly missing: stri
 /** How many connections to the database all its clients share. */
 export interface PgBouncerOptions {
   readonly poolSize?: number;
+  /** How long a client has one of them. */
+  readonly mode?: "transaction" | "statement";
 }
 
-/** A PgBouncer in transaction mode in front of a server; it ends with the process that started it. */
+/** A PgBouncer in front of a server; it ends with the process that started it. */
 export class PgBouncer implements AsyncDisposable {
   readonly #supervisor: Supervised;
   /** That of the database, but for the port. */
@@ -22,10 +24,10 @@ export class PgBouncer implements AsyncDisposable {
   /** Resolves when it takes connections, for the database of the URL and the others of that server; with a reason where this machine has none. */
   static async start(
     database: string,
-    { poolSize = 10 }: PgBouncerOptions = {},
+    { poolSize = 10, mode = "transaction" }: PgBouncerOptions = {},
   ): Promise<PgBouncer | string> {
     const program = new URL("./pgbouncer-supervisor.ts", import.meta.url);
-    const supervisor = new Supervised(program, database, String(poolSize));
+    const supervisor = new Supervised(program, database, String(poolSize), mode);
     try {
       const reply = JSON.parse(await supervisor.hear()) as PgBouncerReply;
       if ("url" in reply) return new PgBouncer(supervisor, reply.url);

@@ -2,15 +2,7 @@ import type { Pool, PoolClient, QueryArrayResult } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
 import { Codecs } from "../cipher.ts";
 import type { Row } from "../row.ts";
-import {
-  isBroken,
-  isConnectionFault,
-  isWrongServer,
-  refuseStandby,
-  sqlState,
-  storeFailed,
-  transactionFailed,
-} from "./postgres-error.ts";
+import { isBroken, isConnectionFault, isWrongServer, refuseStandby, storeFailed } from "./postgres-error.ts";
 import { StatementNames } from "./statement-names.ts";
 import type { Servers } from "./servers.ts";
 
@@ -253,7 +245,7 @@ export class Transaction implements Queries {
   query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     const sent = this.#client.query(statement(sql, values, this.#setup.nameOf(sql)));
     const rows = this.#send(sent).then(rowsOf, (error: unknown) => {
-      throw sqlState(error) === transactionFailed ? (this.#cause ?? error) : error;
+      throw this.#cause ?? error;
     });
     rows.catch(() => undefined);
     return rows;

@@ -24,6 +24,8 @@ export class ListenConnection {
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
   #isListening = false;
+  #isPooled = false;
+  #heard: (() => void) | undefined;
   #isChecking = false;
   #closed = false;
 
@@ -39,6 +41,25 @@ export class ListenConnection {
 
   get isListening(): boolean {
     return this.#isListening;
+  }
+
+  /** Whether a pooler is between it and the server, which may give away the connection that listens. */
+  get isPooled(): boolean {
+    return this.#isPooled;
+  }
+
+  /** Whether something that is sent to the channel arrives within a time (ms). */
+  async hears(send: () => Promise<unknown>, ms: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), ms);
+    this.#heard = () => resolve(true);
+    try {
+      await send();
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#heard = undefined;
+    }
   }
 
   /** Asks the server for a reply. A connection that did not reply to the previous check is gone; nothing else may show that. */
@@ -72,9 +93,12 @@ export class ListenConnection {
     if (this.#closed) return endClient(client);
     this.#client = client;
     client.on("notification", ({ payload = "" }) => {
-      if (this.#client === client) this.#setup.onPayload(payload);
+      if (this.#client !== client) return;
+      this.#heard?.();
+      this.#setup.onPayload(payload);
     });
     try {
+      this.#isPooled = !(await isDirect(client));
       await client.query(`LISTEN ${client.escapeIdentifier(this.#setup.channel)}`);
     } catch {
       return this.#lost(client);
@@ -101,6 +125,12 @@ export class ListenConnection {
     const pause = Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs);
     this.#timer = setTimeout(() => this.#open(), pause).unref();
   }
+}
+
+/** A pooler gives a connection a number of its own. */
+async function isDirect(client: Client): Promise<boolean> {
+  const { rows } = await client.query<[number]>({ text: "SELECT pg_backend_pid()", rowMode: "array" });
+  return rows[0]?.[0] === (client as unknown as { readonly processID: number | null }).processID;
 }
 
 /** A server that does not answer delays this only briefly. */

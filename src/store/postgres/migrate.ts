@@ -5,6 +5,7 @@ import { makeOnEmptyTable, makeWhileInUse } from "./indexes.ts";
 import { defaultSchema, type Names } from "./names.ts";
 import { isWorthRepeating, messageOf, sqlState } from "./postgres-error.ts";
 import { migrations, type Migration } from "./schema.ts";
+import { assertSuitable } from "./suitable.ts";
 
 /** A schema's migrations, and the oldest version whose processes can use it; 0 for one without tasks. */
 export interface SchemaVersion {
@@ -16,9 +17,6 @@ export interface SchemaVersion {
 const lockTimeoutMs = 1_000;
 /** How long it tries to get its locks (ms). */
 const patienceMs = 60_000;
-
-/** The oldest supported Postgres. */
-const oldestPostgres = 14;
 
 export interface MigrateSetup {
   readonly known?: readonly Migration[];
@@ -137,26 +135,6 @@ async function versionOf(queries: Queries, names: Names): Promise<SchemaVersion>
     `SELECT coalesce(max(version), 0), coalesce(max(good_for), 0) FROM ${names.migration}`,
   );
   return { version: Number(row?.[0]), goodFor: Number(row?.[1]) };
-}
-
-/** Rejects if the database is unsuitable for tasks. */
-async function assertSuitable(queries: Queries): Promise<void> {
-  const [row] = await queries.query(
-    "SELECT current_setting('server_version_num')::integer / 10000, current_setting('server_encoding')",
-  );
-  const [version, encoding] = row ?? [];
-  if (Number(version) < oldestPostgres) {
-    throw new HoldfastError(
-      "store_unusable",
-      `The database is Postgres ${String(version)}; the store needs ${oldestPostgres} or later.`,
-    );
-  }
-  if (encoding !== "UTF8") {
-    throw new HoldfastError(
-      "store_unusable",
-      `The database has the encoding ${String(encoding)}; the store needs UTF8.`,
-    );
-  }
 }
 
 /** The command that upgrades a schema. */

@@ -15,6 +15,7 @@ import { Owners } from "./ownership.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import type { PostgresSessions } from "./postgres-sessions.ts";
 import { Servers } from "./servers.ts";
+import { assertBegins, assertConnections, assertTransactions } from "./suitable.ts";
 import { WorkSharing } from "./work-sharing.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { countLock, usageStatements } from "./usage-sql.ts";
@@ -58,6 +59,7 @@ export async function openParts(setup: OpenSetup): Promise<OpenParts> {
     const patiently = (): Promise<unknown> =>
       withPatience(url, timeoutMs, (patient) => migrateSchema(patient, names));
     try {
+      await assertBegins(database);
       await prepareSchema(database, names, migrate ? patiently : undefined);
       await refuseBesideOriginal(database, url, names, settings.leaseMs);
       return await join(setup, database);
@@ -122,8 +124,10 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await leases.close();
   };
   try {
+    await assertConnections(database, leases);
     await channel.start();
     await owners.register();
+    await assertTransactions(database, names, owner.id);
     await refuseAfterRegistering(database, names, owners);
     channel.send("gap");
     await sessions.start(database, owner.id);

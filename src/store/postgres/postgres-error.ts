@@ -61,9 +61,6 @@ export function refusesWrites(error: unknown): boolean {
   return error instanceof LeadsToStandby || isWrongServer(error);
 }
 
-/** A later statement of a transaction that has failed: its error says nothing of the cause. */
-export const transactionFailed = "25P02";
-
 /** Rejects with `store_failed` if the server of a connection is a standby; resolves with the number of its process. */
 export async function refuseStandby(client: Pick<Client, "query">): Promise<number | undefined> {
   const text = "SELECT pg_is_in_recovery(), pg_backend_pid()";

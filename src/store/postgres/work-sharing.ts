@@ -1,5 +1,5 @@
 import type { WorkListener } from "../store.ts";
-import type { News, WorkerState } from "./change-channel.ts";
+import type { News, WorkerState } from "./news.ts";
 
 /** How long a process that was told of tasks may be silent before all others are told (ms). */
 const patienceMs = 200;

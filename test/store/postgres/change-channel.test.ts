@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Pool } from "pg";
-import type { ChannelSetup, News } from "../../../src/store/postgres/change-channel.ts";
+import type { ChannelSetup } from "../../../src/store/postgres/change-channel.ts";
+import type { News } from "../../../src/store/postgres/news.ts";
 import { Database } from "../../../src/store/postgres/database.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
 import { withClient } from "../../postgres/with-client.ts";

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { Client, Pool } from "pg";
-import { ChangeChannel, type ChannelSetup, type News } from "../../../src/store/postgres/change-channel.ts";
+import { ChangeChannel, type ChannelSetup } from "../../../src/store/postgres/change-channel.ts";
+import type { News } from "../../../src/store/postgres/news.ts";
 import { Database } from "../../../src/store/postgres/database.ts";
 import { namesIn } from "../../../src/store/postgres/names.ts";
 import type { FreshSchema } from "../../postgres/test-database.ts";

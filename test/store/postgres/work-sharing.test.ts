@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
-import type { News } from "../../../src/store/postgres/change-channel.ts";
+import type { News } from "../../../src/store/postgres/news.ts";
 import { WorkSharing } from "../../../src/store/postgres/work-sharing.ts";
 import { rest } from "../../../src/testing/clocks.ts";
 
