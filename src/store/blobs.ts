@@ -1,6 +1,6 @@
 /**
- * Where the bytes of artifacts are kept outside of a store: a folder (`folderBlobs`), or a bucket of an object store, whose client the author
- * has. What is stored is encrypted, and its key is in the store, with the task.
+ * Where the bytes of artifacts are kept outside of a store: a folder (`folderBlobs`), a bucket of an object store (`s3Blobs`), or what else an
+ * author has. What is stored is encrypted, and its key is in the store, with the task.
  * - Names have letters, digits, `-`, `_`, `.`, `%` and `/`, and at most 400 characters.
  * - Each is used for the same bytes only, so that a call that fails can be repeated.
  */
