@@ -57,10 +57,11 @@ const protocolErrorAlone: Plugin = {
 /** Bundles `src` into one file for each public entry, the files that they share, and threads. */
 export async function bundleSources(): Promise<readonly OutputChunk[]> {
   const entries = (await entryNames()).filter((name) => name !== "worker");
-  const [shared, writer, thread] = await Promise.all([
+  const [shared, writer, watchdog, thread] = await Promise.all([
     bundleEntries(Object.fromEntries(entries.map((name) => [name, `${src}${name}.ts`]))),
     // Apart, so that a thread loads one file with what it needs.
     bundle({ "writer-worker": `${src}store/sqlite/writer-worker.ts` }, false),
+    bundle({ "watchdog-thread": `${src}runtime/watchdog/watchdog-thread.ts` }, false),
     // What authors import on a thread is part of what runs it, so that classes exist once.
     bundle(
       { worker: `${src}worker.ts`, "worker-thread": `${src}runtime/threads/worker-thread.ts` },
@@ -68,7 +69,7 @@ export async function bundleSources(): Promise<readonly OutputChunk[]> {
       [protocolErrorAlone],
     ),
   ]);
-  const chunks = [...shared, ...writer, ...thread];
+  const chunks = [...shared, ...writer, ...watchdog, ...thread];
   await removeAllBut(new Set(chunks.flatMap(({ fileName }) => [fileName, `${fileName}.map`])));
   return chunks;
 }

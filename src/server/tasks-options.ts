@@ -55,6 +55,36 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
    * it throws, the error goes to `onError`. `pinoEvents` of `holdfast/pino` writes events to a log. Default: none, at no cost.
    */
   readonly onEvent?: (event: ServerEvent) => unknown = callback();
+  /**
+   * How long the event loop of this process may not answer before an event (`loop.blocked`), a metric and a line on stderr say so, with the tool and
+   * the step that block it. A thread of its own watches. `null`: nobody does. Default 1 second.
+   */
+  readonly loopBlockedMs?: number | null = time({
+    min: 50,
+    orNull: true,
+    default: 1_000,
+    variable: "HOLDFAST_LOOP_BLOCKED",
+  });
+  /**
+   * What becomes of a process whose event loop has not answered for `blockedExitMs`. `exit`: it ends like a crash, and others go on with its tasks, of
+   * which the one that blocked it fails after `maxCrashes`. Not for a process that a debugger stops. Default `report`.
+   */
+  readonly onBlocked?: "report" | "exit" = choice(["report", "exit"], {
+    default: "report",
+    variable: "HOLDFAST_ON_BLOCKED",
+  });
+  /** After how long that is. Default 1 minute. */
+  readonly blockedExitMs?: number = time({ min: 1_000, default: 60_000, variable: "HOLDFAST_BLOCKED_EXIT" });
+  /**
+   * A port on which the watching thread answers `GET /healthz`, also while the event loop is blocked: 200, or 503 once that was for
+   * `loopBlockedMs`, with `blockedMs` in JSON. Default: none.
+   */
+  readonly healthPort?: number = number({ min: 1, max: 65_535, variable: "HOLDFAST_HEALTH_PORT" });
+  /** The address of that port; `0.0.0.0` for one that a container's host can reach. Default `127.0.0.1`. */
+  readonly healthHost?: string = text("an address", (given) => given !== "", {
+    default: "127.0.0.1",
+    variable: "HOLDFAST_HEALTH_HOST",
+  });
   /** Traces and measures this process: `openTelemetry()` of `holdfast/opentelemetry`. Default: none, at no cost. */
   readonly telemetry?: ServerTelemetry = value("what openTelemetry() returns", isObject);
   /** Answers a call that lacks a capability with -32003, as in early drafts, instead of -32021. Default `false`. */

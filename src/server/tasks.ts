@@ -2,7 +2,7 @@ import type { McpServer, Server } from "@modelcontextprotocol/server";
 import type { Admin } from "../admin/operations.ts";
 import { BulkRunner, type RunnerServices } from "../admin/bulk-runner.ts";
 import { createAdmin } from "../admin/create-admin.ts";
-import { assertOptions, settingsOf } from "../options/options.ts";
+import { assertOptions, settingsOf, type Settings } from "../options/options.ts";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
 import { inThisContext } from "../runtime/own-context.ts";
 import { StoreClock, systemClock, type Clock } from "../runtime/clock.ts";
@@ -26,6 +26,8 @@ import type { ServerEvent } from "../runtime/events/server-event.ts";
 import { ServerEvents, type OnEvent } from "../runtime/events/server-events.ts";
 import { ProcessCounts } from "../runtime/reports/process-counts.ts";
 import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
+import type { Watch } from "../runtime/watchdog/watch-messages.ts";
+import { Watchdog } from "../runtime/watchdog/watchdog.ts";
 
 /** The durable tools of a process. */
 export interface Tasks {
@@ -145,7 +147,16 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     ...settings
   } = settingsOf<
     TasksOptions,
-    "ttlMs" | "plain" | "pollingTools" | "rates" | "onError" | "onEvent" | "telemetry" | "webhooks" | "blobs"
+    | "ttlMs"
+    | "healthPort"
+    | "plain"
+    | "pollingTools"
+    | "rates"
+    | "onError"
+    | "onEvent"
+    | "telemetry"
+    | "webhooks"
+    | "blobs"
   >(tasksOptions, given);
   const { plainDeadlineMs, plainGraceMs, pollingTools = {}, rates = {} } = settings;
   const { legacyErrorCodes, requireTasks, listRequiredTools } = settings;
@@ -190,6 +201,10 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
   };
   const runner = new BulkRunner(operated);
   runtime.beside(runner);
+  const watch = watchOf(settings);
+  // A clock that a test sets says nothing of a loop that is blocked.
+  if (watch !== undefined && testedBy.clock === undefined)
+    runtime.beside(new Watchdog({ watch, events, onError }));
   const admin = createAdmin(operated, runner);
   const serverOf = (factory: ServerFactory<McpServer | Server>): TaskServer => {
     registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
@@ -216,6 +231,21 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
   };
   keepInside(tasks, { runtime, onError, events });
   return { tasks, serverOf };
+}
+
+function watchOf({
+  loopBlockedMs,
+  onBlocked,
+  blockedExitMs,
+  healthPort: port,
+  healthHost: host,
+}: Pick<
+  Settings<TasksOptions, "healthPort">,
+  "loopBlockedMs" | "onBlocked" | "blockedExitMs" | "healthPort" | "healthHost"
+>): Omit<Watch, "id"> | undefined {
+  if (loopBlockedMs === null) return undefined;
+  const exitMs = onBlocked === "exit" ? Math.max(blockedExitMs, loopBlockedMs) : null;
+  return { loopBlockedMs, exitMs, health: port === undefined ? null : { host, port } };
 }
 
 /** JavaScript callers can pass anything: says what is missing, and shows the right form. */

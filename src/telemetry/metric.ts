@@ -101,6 +101,13 @@ export const metric = {
     unit: "{handler}",
     description: "Handlers that kept running after their tasks had ended.",
   },
+  loopBlocks: {
+    name: "holdfast.loop.block.duration",
+    kind: "histogram",
+    unit: "s",
+    description: "How long the event loop did not answer, if that was for longer than it should.",
+    buckets: seconds,
+  },
   tasksUnreadable: {
     name: "holdfast.task.damages",
     kind: "counter",

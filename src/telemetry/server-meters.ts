@@ -76,6 +76,7 @@ class EventMeters {
   readonly #answered: Counter;
   readonly #refused: Counter;
   readonly #leaked: Counter;
+  readonly #loopBlocks: Histogram;
   readonly #unreadable: Counter;
   readonly #ownersLost: Counter;
   readonly #storeLosses: Counter;
@@ -94,6 +95,7 @@ class EventMeters {
     this.#answered = counterOf(meter, metric.questionsAnswered);
     this.#refused = counterOf(meter, metric.requestsRefused);
     this.#leaked = counterOf(meter, metric.handlerLeaks);
+    this.#loopBlocks = histogramOf(meter, metric.loopBlocks);
     this.#unreadable = counterOf(meter, metric.tasksUnreadable);
     this.#ownersLost = counterOf(meter, metric.ownersLost);
     this.#storeLosses = counterOf(meter, metric.storeLosses);
@@ -141,6 +143,11 @@ class EventMeters {
         return this.#refused.add(1, refusalOf(event));
       case "handler.leaked":
         return this.#leaked.add(1, this.#of(event));
+      case "loop.blocked":
+        return this.#loopBlocks.record(
+          inSeconds(event.durationMs),
+          event.tool === undefined ? {} : this.#of({ tool: event.tool }),
+        );
       case "task.unreadable":
         return this.#unreadable.add(1);
       case "owner.lost":

@@ -110,6 +110,7 @@ const samples: Readonly<Record<string, readonly [text: string, value: unknown]>>
   HOLDFAST_WORKER_THREADS: ["3", 3],
   HOLDFAST_MAX_WORKER_HEAP_BYTES: ["64MiB", 64 * 1024 ** 2],
   HOLDFAST_EXEC_FOLDER: ["/var/lib/holdfast/exec", "/var/lib/holdfast/exec"],
+  HOLDFAST_HEALTH_PORT: ["9001", 9_001],
   HOLDFAST_DEPLOY: ["2026-11-28.1", "2026-11-28.1"],
   HOLDFAST_EVENTS_URL: ["https://example.com/events", "https://example.com/events"],
   HOLDFAST_WEBHOOK_URL: ["https://hooks.example.com/in", "https://hooks.example.com/in"],

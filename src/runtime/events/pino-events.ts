@@ -55,6 +55,7 @@ function levelOf(event: ServerEvent): Level {
     case "task.expired":
     case "request.refused":
     case "handler.leaked":
+    case "loop.blocked":
     case "owner.lost":
     case "webhook.retried":
     case "webhook.dropped":

@@ -179,6 +179,24 @@ type ProcessEvent =
   | { readonly type: "task.unreadable"; readonly taskId: string; readonly error: EventError }
   /** A process is gone, and its tasks can run again. */
   | { readonly type: "owner.lost"; readonly owner: string; readonly tasks: number }
+  /**
+   * The event loop of this process did not answer for so long, and does again: nothing else of the process went on meanwhile. `tool`, `taskId`
+   * and `step`: the code of an author that it was in; left out if it was in none. Not `isCertain`: what it had entered last.
+   */
+  | {
+      readonly type: "loop.blocked";
+      readonly durationMs: number;
+      readonly tool?: string;
+      readonly taskId?: string;
+      /** The key of the step; left out in the handler itself. */
+      readonly step?: string;
+      readonly isCertain: boolean;
+      /**
+       * Where it was after twice `loopBlockedMs`. Left out for a shorter time, within a minute of the last one, in a call of the system, and where Node
+       * has no debugger.
+       */
+      readonly stack?: string;
+    }
   /** The store no longer notifies this process of others' changes, so it polls until `listener.regained`. */
   | { readonly type: "listener.lost" }
   | { readonly type: "listener.regained" }

@@ -15,6 +15,7 @@ import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { RunLimits } from "../limits/limits.ts";
 import { isRetryLater, refusalOf, returnedRefusal, saidPause } from "../tool/retry-later.ts";
+import { enterStep } from "../watchdog/running-code.ts";
 import type { PausedStep, StepPauses } from "./step-pauses.ts";
 
 export type StepRun<T> = (step: StepContext) => T | Promise<T>;
@@ -177,7 +178,9 @@ async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn
   effects.onStepRun?.(run.taskId, key);
   const idempotencyKey = `${run.stepKeys}:${key}`;
   const once = (signal: AbortSignal, limit?: AbortSignal): Promise<T> =>
-    inStep(run, { step: key, ...(limit && { limit }) }, async () => fn({ idempotencyKey, signal }));
+    inStep(run, { step: key, ...(limit && { limit }) }, async () =>
+      enterStep(key, () => fn({ idempotencyKey, signal })),
+    );
   if (timeoutMs === undefined) return once(run.signal);
 
   const { controller: over, release } = followerOf(run.signal);

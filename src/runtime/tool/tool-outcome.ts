@@ -23,6 +23,7 @@ import {
   tooLarge,
 } from "../../task/fault.ts";
 import { encodeJson } from "../../task/stored-text.ts";
+import { enterHandler } from "../watchdog/running-code.ts";
 import { describeIssues } from "../describe-issues.ts";
 import { describeThrown, jsonTextOf } from "./tool-errors.ts";
 
@@ -62,7 +63,7 @@ export async function runToEnd(
     hasBegun = true;
     // The registry paired this handler with the schema that has just accepted the arguments.
     const handler = tool.handler as (args: unknown, task: TaskContext) => unknown;
-    const returned = await handler(validated.args, context);
+    const returned = await enterHandler(tool.name, context.id, () => handler(validated.args, context));
     return { outcome: await outcomeOfReturn(tool, returned, maxBytes, context), threw: false };
   } catch (error) {
     const end = threwEnd(error, maxBytes);
