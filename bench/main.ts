@@ -14,6 +14,7 @@ import { lives, livesLog, livesTelemetry, livesTraced } from "./figures/lives.ts
 import { parkedAnswer, parkedMemory, parkedStart } from "./figures/parked.ts";
 import { retainedCreate, retainedGet, retainedStart } from "./figures/retained.ts";
 import { tail } from "./figures/tail.ts";
+import { threads } from "./figures/threads.ts";
 import { tasksGet, tasksGetHono, tasksGetSession } from "./figures/tasks-get.ts";
 import { benchOptions, runBench } from "./run-bench.ts";
 
@@ -30,6 +31,7 @@ const ownFigures: readonly Figure[] = [
   tasksGetSession,
   listen,
   tail,
+  threads,
   retainedStart,
   retainedGet,
   retainedCreate,

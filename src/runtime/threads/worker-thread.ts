@@ -4,6 +4,7 @@
  */
 
 import { existsSync } from "node:fs";
+import { getPriority, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parentPort } from "node:worker_threads";
 import { plainData, textOf } from "../plain-data.ts";
@@ -17,6 +18,12 @@ const pauseMs = 50;
 
 /** More of the data of a line than the server keeps. */
 const mostDataBytes = 64 * 1024;
+
+/** How much more willing to wait for a processor a thread is than the server. */
+const niceness = 5;
+
+// Elsewhere this would be the priority of the whole process.
+if (process.platform === "linux") setPriority(Math.min(getPriority() + niceness, 19));
 
 /** The function that runs now. */
 let current: Call | undefined;
