@@ -1,11 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { postgresStore } from "holdfast/postgres";
 import { expect, onTestFinished, test } from "vitest";
+import { fullForm } from "../full-form.ts";
 import { serve } from "../kit/server.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
 import { acknowledged, Subscription } from "../kit/subscription.ts";
 import { Nodes } from "../nodes/nodes.ts";
+import { DatabaseProxy } from "../postgres/database-proxy.ts";
 import { PgBouncer } from "../postgres/pgbouncer.ts";
+import { FreshDatabase } from "../postgres/test-database.ts";
+import { withClient } from "../postgres/with-client.ts";
 import { Pair } from "./pair.ts";
 
 const leaseMs = 3_000;
@@ -23,10 +27,12 @@ class Servers {
   readonly begun: string[] = [];
   readonly ended: string[] = [];
   readonly #url: string;
+  readonly #leaseMs: number;
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
 
-  constructor(url: string) {
+  constructor(url: string, lease = leaseMs) {
     this.#url = url;
+    this.#leaseMs = lease;
   }
 
   open(word: string): void {
@@ -54,7 +60,10 @@ class Servers {
           });
         }
       },
-      options: { store: postgresStore(this.#url, { leaseMs, timeoutMs: 1_000 }), pollIntervalMs: 100 },
+      options: {
+        store: postgresStore(this.#url, { leaseMs: this.#leaseMs, timeoutMs: 1_000 }),
+        pollIntervalMs: 100,
+      },
     });
     return Object.assign(new StatelessClient(http.url), { url: http.url });
   }
@@ -91,6 +100,52 @@ test("after an outage longer than the lease, and a failover to a synchronous sta
   for (const id of ids) await expect.poll(() => stateOf(one, id), patience).toBe("completed");
   expect(servers.begun.toSorted()).toEqual(["a", "b", "c first", "c second"]);
 });
+
+/** Seconds without the database, and the lease. */
+const outages: readonly { readonly seconds: number; readonly lease: number }[] = fullForm
+  ? [
+      { seconds: 20, lease: 15_000 },
+      { seconds: 60, lease: 15_000 },
+    ]
+  : [{ seconds: 6, lease: leaseMs }];
+
+test.each(outages)(
+  "after $seconds s without the database, no task failed or ran again, and a listener that was there before is told to listen again",
+  { timeout: 300_000 },
+  async ({ seconds, lease }) => {
+    const fresh = await FreshDatabase.create();
+    const wire = await DatabaseProxy.before(fresh.url);
+    onTestFinished(() => fresh[Symbol.asyncDispose]());
+    onTestFinished(() => wire[Symbol.asyncDispose]());
+    const servers = new Servers(wire.url, lease);
+    const [one, other] = [await servers.start(), await servers.start()];
+    const [meanwhile, later] = [await one.start("whole-a"), await one.start("whole-b")];
+    await expect.poll(() => servers.begun, patience).toEqual(expect.arrayContaining(["a", "b"]));
+    const listener = await Subscription.to(other.url, { taskIds: [meanwhile, later] });
+    onTestFinished(() => listener.leave());
+    expect(await listener.next()).toMatchObject({ method: acknowledged });
+    wire.refuse();
+    servers.open("a");
+    const isOver = `select from holdfast.owner having max(lease_until) <
+      clock_timestamp() + interval '${lease} milliseconds' - interval '${seconds} seconds'`;
+    const hasPassed = (): Promise<number | null> =>
+      withClient(fresh.url, async (client) => (await client.query(isOver)).rowCount);
+    await expect.poll(hasPassed, { timeout: 2_000 * seconds, interval: 500 }).toBe(1);
+    // It is told that its stream is over, and listens again.
+    expect(await listener.next()).toMatchObject({ result: { resultType: "complete" } });
+    expect(await listener.next()).toBeUndefined();
+    wire.lead(fresh.url);
+    for (const client of [one, other])
+      await expect.poll(() => stateOf(client, later), patience).toBe("working");
+    const again = await Subscription.to(other.url, { taskIds: [meanwhile, later] });
+    onTestFinished(() => again.leave());
+    expect(await again.next()).toMatchObject({ method: acknowledged });
+    expect(await again.until("completed")).toMatchObject({ taskId: meanwhile });
+    servers.open("b");
+    expect(await again.until("completed")).toMatchObject({ taskId: later });
+    expect(servers.begun.toSorted()).toEqual(["a", "b"]);
+  },
+);
 
 test("what a failover to an asynchronous standby lost is gone on every node, and what it undid goes on", async () => {
   const pair = await startPair("asynchronous");
