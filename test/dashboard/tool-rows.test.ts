@@ -7,7 +7,7 @@ const none = {
   running: 0,
   inputRequired: 0,
   blocked: 0,
-  waitsFor: { question: 0, event: 0, call: 0, sleep: 0, retry: 0, slot: 0 },
+  waitsFor: { question: 0, event: 0, call: 0, sleep: 0, retry: 0, limit: 0, slot: 0 },
   completed: 0,
   failed: 0,
   cancelled: 0,
