@@ -88,6 +88,7 @@ export type {
 } from "./runtime/threads/worker-options.ts";
 export type { WorkerStepContext } from "./runtime/threads/worker-context.ts";
 export type { ArtifactData, ArtifactOptions, ArtifactSource } from "./runtime/tool/artifact-source.ts";
+export type { TimeSpan } from "./task/time.ts";
 export type { JournalKey } from "./task/journal.ts";
 export type { LogLevel } from "./task/task-line.ts";
 export { HoldfastError } from "./task/fault.ts";

@@ -15,7 +15,7 @@ export function addChecks(tasks: Tasks, folder: string, checks: Checks): void {
       const run = async (name: string): Promise<string> => {
         const [program = "", ...args] = checks[name] ?? [];
         try {
-          await task.exec(name, program, args, { cwd: folder, timeoutMs: 1_800_000 });
+          await task.exec(name, program, args, { cwd: folder, timeoutMs: "30m" });
           return `${name}: passed`;
         } catch (error) {
           if (!(error instanceof ExecError) || error.exitCode === undefined) throw error;

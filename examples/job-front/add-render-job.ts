@@ -23,9 +23,9 @@ export function addRenderJob(tasks: Tasks, jobs: JobSystem): void {
       const state = await task.poll(
         "end",
         {
-          every: 5_000,
+          every: "5s",
           factor: 1.5,
-          maxEvery: 3_600_000,
+          maxEvery: "1h",
           until: (now) => now !== "running",
           retries: Infinity,
         },

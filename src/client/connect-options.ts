@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../task/time.ts";
 import type {
   ClientCapabilities,
   FetchLike,
@@ -46,9 +47,9 @@ class DeclaredReceiveTasksOptions {
    * The life of a task, from its creation; in SEP-1686, how long it is kept after its end. A server may ask for another
    * value of up to 30 days. Default: a question waits for its answer for up to a year, and is then kept for a day.
    */
-  readonly ttlMs?: number | null = time({ min: 0, orNull: true });
+  readonly ttlMs?: TimeSpan | null = time({ min: 0, orNull: true });
   /** The poll interval that the server is asked to keep. Default 1 second. */
-  readonly pollIntervalMs?: number = time({ min: 0, default: 1_000 });
+  readonly pollIntervalMs?: TimeSpan = time({ min: 0, default: 1_000 });
   /** Whether to refuse questions that do not ask for a task, with -32600. Has no effect in SEP-1686. Default `false`. */
   readonly required?: boolean = flag({ default: false });
   /** Called with errors that reach no caller. Default: prints a line to stderr. */
@@ -103,7 +104,7 @@ class DeclaredConnectOptions {
     "earlier",
   ]);
   /** How long the server may take to answer the request that asks for 2026-07-28; then an earlier version is tried. Default 10 seconds. */
-  readonly probeTimeoutMs?: number = time({ min: 1, default: 10_000 });
+  readonly probeTimeoutMs?: TimeSpan = time({ min: 1, default: 10_000 });
   /**
    * Set it to use the tasks of the original proposal (SEP-1686) in protocol 2025-11-25 too. Before that version they are always used;
    * later versions are then not used. Servers need not declare them: one without tasks answers the call directly. Default: the tasks of
@@ -166,14 +167,14 @@ class DeclaredConnectOptions {
    */
   readonly listen?: boolean = flag({ default: true });
   /** How long a call may take in all, unless its own `timeoutMs` says otherwise; see there. Default: no limit. */
-  readonly callTimeoutMs?: number = time({ min: 0 });
+  readonly callTimeoutMs?: TimeSpan = time({ min: 0 });
   /**
    * How long a wait goes on while the server gives no valid answer, unless its own `unreachableTimeoutMs` says otherwise; then it rejects with
    * `connection`. Default: no limit.
    */
-  readonly unreachableTimeoutMs?: number = time({ min: 0 });
+  readonly unreachableTimeoutMs?: TimeSpan = time({ min: 0 });
   /** The shortest poll interval, whatever the server asks for. Default 250 ms. */
-  readonly pollFloorMs?: number = time({ min: 0, fractions: true, default: 250 });
+  readonly pollFloorMs?: TimeSpan = time({ min: 0, fractions: true, default: 250 });
 }
 
 /** Options of `connect`. */

@@ -9,6 +9,7 @@ import type {
   ResourceTemplateType,
   Tool,
 } from "@modelcontextprotocol/client";
+import type { TimeSpan } from "../task/time.ts";
 import type { SavedArtifact } from "./artifact/save-artifact.ts";
 import type { PendingCall } from "./call/pending-call.ts";
 import type { ListedTask, TaskPage } from "./task/listed-task.ts";
@@ -28,11 +29,11 @@ export interface CallOptions extends WaitOptions {
    */
   readonly idempotencyKey?: string;
   /**
-   * How long the server should keep the task, in milliseconds from its creation; many servers also end its work then. In SEP-1686, and with
+   * How long the server should keep the task, from its creation, in milliseconds or such as `"3d"`; many servers also end its work then. In SEP-1686, and with
    * servers of Holdfast, from its end. The server may choose another value. Has no effect since protocol 2026-07-28, where only the server
    * decides. Default: the server's.
    */
-  readonly ttlMs?: number;
+  readonly ttlMs?: TimeSpan;
   /**
    * Whether to delete the task on the server once `result()` or `callTool` has its outcome. Errors go to `sdk.onerror`.
    * Only SEP-1686 can delete; elsewhere it has no effect.

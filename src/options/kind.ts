@@ -10,6 +10,8 @@ export interface Kind {
   /** What else is accepted, as it is written in code and in text. */
   readonly or?: { readonly inCode: string; readonly inText: string };
   readonly accepts: (value: unknown) => boolean;
+  /** The value that code works with, of one that `accepts` accepts. Left out: the same. */
+  readonly read?: (value: unknown) => unknown;
   /** The value of a text, to be checked by `accepts`. Left out: it cannot be written as text. */
   readonly parse?: (text: string) => unknown;
   /** A value as the text of a variable. */
@@ -23,6 +25,8 @@ interface Unit {
   readonly inCode?: string;
   readonly inText?: string;
   readonly parse: (text: string) => number;
+  /** What code may give instead of a number. */
+  readonly read?: (value: unknown) => unknown;
   readonly parts: readonly Part[];
 }
 
@@ -33,9 +37,10 @@ const units = {
   number: { noun: "number", parse: digitsIn, parts: [] },
   time: {
     noun: "length of time",
-    inCode: "in milliseconds",
+    inCode: 'in milliseconds or such as `"3d"`',
     inText: "such as 30s, 5m, 48h, 7d or a number of milliseconds",
     parse: millisecondsIn,
+    read: (value) => (typeof value === "string" ? millisecondsInCode(value) : value),
     parts: [
       ["d", " day", 86_400_000],
       ["h", " hour", 3_600_000],
@@ -83,7 +88,10 @@ export function numberKind(
   return {
     ...written,
     words: `${article}${noun}${max === Infinity ? least : ` from ${shown(min)} to ${shown(max)}`}`,
-    accepts: (value) => isNumber(value) && Number(value) >= min && Number(value) <= max,
+    accepts: (given) => {
+      const found = written.read?.(given) ?? given;
+      return isNumber(found) && Number(found) >= min && Number(found) <= max;
+    },
     parse,
     textOf: (value) => shown(Number(value)),
     wordsOf: (value) => wordsOf(parts, Number(value)),
@@ -110,9 +118,14 @@ function digitsIn(text: string): number {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
+/** In a variable everything is a text. */
 function millisecondsIn(text: string): number {
+  return /^\d+$/.test(text) ? Number(text) : millisecondsInCode(text);
+}
+
+function millisecondsInCode(text: string): number {
   try {
-    return millisecondsOf(/^\d+$/.test(text) ? Number(text) : text);
+    return millisecondsOf(text);
   } catch {
     return Number.NaN;
   }
@@ -187,6 +200,7 @@ export function orKind(kind: Kind, value: unknown, word = String(value)): Kind {
       inText: or === undefined ? code(word) : `${or.inText} or ${code(word)}`,
     },
     accepts: (given) => isOther(given) || kind.accepts(given),
+    ...(kind.read && { read: (given: unknown) => (isOther(given) ? given : kind.read?.(given)) }),
     parse: (text) => (text === word ? value : kind.parse?.(text)),
     textOf: (given) => (isOther(given) ? word : kind.textOf(given)),
     wordsOf: (given) => (isOther(given) ? inCode : kind.wordsOf(given)),

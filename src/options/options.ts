@@ -1,4 +1,5 @@
 import { HoldfastError } from "../task/fault.ts";
+import type { TimeSpan, TimeSpanText } from "../task/time.ts";
 import { namesProblem } from "../task/option-names.ts";
 import {
   choiceKind,
@@ -70,8 +71,8 @@ export function number<const Spec extends NumberSpec>(spec: Spec): number | Null
   return row(numberKind("number", spec), spec);
 }
 
-/** A length of time in milliseconds. */
-export function time<const Spec extends NumberSpec>(spec: Spec): number | NullIn<Spec> {
+/** A length of time, in milliseconds or such as `"3d"`; `settingsOf` has milliseconds. */
+export function time<const Spec extends NumberSpec>(spec: Spec): TimeSpan | NullIn<Spec> {
   return row(numberKind("time", spec), spec);
 }
 
@@ -170,12 +171,31 @@ export function joined<A extends object, B extends object>(first: Table<A>, seco
   return { rows: new Map([...first.rows, ...second.rows]) };
 }
 
-/** The options with those of its defaults that are not given. */
+/** The options with those of its defaults that are not given. Lengths of time are in milliseconds. */
 export type Settings<Options, WithoutDefault extends keyof Options = never> = {
-  readonly [Name in Exclude<keyof Options, WithoutDefault>]-?: Exclude<Options[Name], undefined>;
-} & { readonly [Name in WithoutDefault]?: Options[Name] | undefined };
+  readonly [Name in Exclude<keyof Options, WithoutDefault>]-?: Exclude<
+    Options[Name],
+    undefined | TimeSpanText
+  >;
+} & { readonly [Name in WithoutDefault]?: Exclude<Options[Name], TimeSpanText> | undefined };
 
-/** What is given of a table, with its defaults. Members that are not in the table are left out. */
+const same = (given: unknown): unknown => given;
+
+/** Options as code works with them: lengths of time are in milliseconds. */
+export type Read<Options> = { readonly [Name in keyof Options]: Exclude<Options[Name], TimeSpanText> };
+
+/** What is given, as code works with it, without defaults. */
+export function readOptions<Options extends object, Given extends Options>(
+  { rows }: Table<Options>,
+  given: Given,
+): Read<Given> {
+  const read = Object.entries(given).map(([name, set]: [string, unknown]) => {
+    return [name, set === undefined ? set : (rows.get(name)?.kind.read ?? same)(set)] as const;
+  });
+  return Object.fromEntries(read) as Read<Given>;
+}
+
+/** What is given of a table, with its defaults, as code works with it. Members that are not in the table are left out. */
 export function settingsOf<Options extends object, WithoutDefault extends keyof Options = never>(
   table: Table<Options>,
   given: Partial<Options>,
@@ -183,7 +203,8 @@ export function settingsOf<Options extends object, WithoutDefault extends keyof 
   const values = given as Readonly<Record<string, unknown>>;
   const found = [...table.rows].map(([name, each]) => {
     const set = values[name];
-    return [name, set === undefined ? each.default : set] as const;
+    const { read = same } = each.kind;
+    return [name, set === undefined ? each.default : read(set)] as const;
   });
   return Object.fromEntries(found) as Settings<Options, WithoutDefault>;
 }

@@ -1,13 +1,14 @@
-import { number, settingsOf, tableOf, time } from "../options/options.ts";
+import type { TimeSpan } from "../task/time.ts";
+import { number, readOptions, settingsOf, tableOf, time } from "../options/options.ts";
 import type { Clock } from "./clock.ts";
 
 class DeclaredBackoff {
   /** The first pause. Default 1 second. */
-  readonly firstMs?: number = time({ min: 0, fractions: true, default: 1_000 });
+  readonly firstMs?: TimeSpan = time({ min: 0, fractions: true, default: 1_000 });
   /** The factor by which each pause is longer than the one before. Default 2. */
   readonly factor?: number = number({ min: 1, fractions: true, default: 2 });
   /** The longest pause. Default: 1 minute, or `firstMs` if that is longer. */
-  readonly maxMs?: number = time({ min: 0, fractions: true });
+  readonly maxMs?: TimeSpan = time({ min: 0, fractions: true });
 }
 
 /**
@@ -52,7 +53,8 @@ export function growingPause(
 }
 
 /** What is wrong with a backoff whose values are each right; undefined if nothing is. */
-export function backoffProblem(what: string, { firstMs = 0, maxMs = firstMs }: Backoff): string | undefined {
+export function backoffProblem(what: string, given: Backoff): string | undefined {
+  const { firstMs = 0, maxMs = firstMs } = readOptions(backoffOptions, given);
   if (maxMs >= firstMs) return undefined;
   return `${what}: maxMs is ${maxMs}, which is less than firstMs (${firstMs})`;
 }

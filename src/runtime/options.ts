@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../task/time.ts";
 import {
   choice,
   choices,
@@ -43,42 +44,42 @@ export class DeclaredRuntimeOptions {
   );
   /** How long a task is kept after its end, unless a ttl or its client says otherwise. Default 1 day. */
   // In less than a second a result would be gone before anybody reads it.
-  readonly keepMs?: number = time({ min: 1_000, default: 24 * hour, variable: "HOLDFAST_KEEP" });
+  readonly keepMs?: TimeSpan = time({ min: 1_000, default: 24 * hour, variable: "HOLDFAST_KEEP" });
   /**
    * The life of every task, counted from its creation. When it is over, an unfinished task fails and a finished one is deleted. `null`: tasks
    * are kept forever. Left out, a task may take `maxRunMs` and is kept for `keepMs` after its end.
    */
-  readonly ttlMs?: number | null = time({ min: 0, orNull: true, variable: "HOLDFAST_TTL" });
+  readonly ttlMs?: TimeSpan | null = time({ min: 0, orNull: true, variable: "HOLDFAST_TTL" });
   /**
    * What the ttl that a client of protocol 2025-11-25 asks for applies to. `result`: how long the task is kept after its end. `task`: the
    * life of the whole task, instead of `ttlMs`. Default `result`.
    */
   readonly requestedTtl?: RequestedTtl = choice(["result", "task"], { default: "result" });
   /** The shortest ttl that a client can ask for. It does not limit `ttlMs`. Default 1 second. */
-  readonly minTtlMs?: number = time({ min: 0, default: 1_000, variable: "HOLDFAST_MIN_TTL" });
+  readonly minTtlMs?: TimeSpan = time({ min: 0, default: 1_000, variable: "HOLDFAST_MIN_TTL" });
   /** The longest ttl that a client can ask for. It does not limit `ttlMs`. Default 30 days. */
-  readonly maxTtlMs?: number = time({ min: 1, default: 30 * 24 * hour, variable: "HOLDFAST_MAX_TTL" });
+  readonly maxTtlMs?: TimeSpan = time({ min: 1, default: 30 * 24 * hour, variable: "HOLDFAST_MAX_TTL" });
   /** How long a task without a ttl may take, counted from its creation, waits included. Default 365 days. */
-  readonly maxRunMs?: number = time({ min: 1, default: 365 * 24 * hour, variable: "HOLDFAST_MAX_RUN" });
+  readonly maxRunMs?: TimeSpan = time({ min: 1, default: 365 * 24 * hour, variable: "HOLDFAST_MAX_RUN" });
   /**
    * How long a question waits for its answer. Then the call in the handler rejects with `input_timeout`. `null`: as long as the task lives.
    * Default `null`.
    */
-  readonly inputTimeoutMs?: number | null = time({
+  readonly inputTimeoutMs?: TimeSpan | null = time({
     min: 0,
     orNull: true,
     default: null,
     variable: "HOLDFAST_INPUT_TIMEOUT",
   });
   /** How long clients are told to wait between two polls. Default 1 second. */
-  readonly pollIntervalMs?: number = time({ min: 0, default: 1_000, variable: "HOLDFAST_POLL_INTERVAL" });
+  readonly pollIntervalMs?: TimeSpan = time({ min: 0, default: 1_000, variable: "HOLDFAST_POLL_INTERVAL" });
   /**
    * How long a handler may keep running after its task was cancelled. Then the task ends as cancelled anyway. A handler that still runs this
    * long after its signal aborted counts as leaked once its task has ended, and no longer counts towards `concurrency`. Default 5 seconds.
    */
-  readonly cancelGraceMs?: number = time({ min: 0, default: 5_000, variable: "HOLDFAST_CANCEL_GRACE" });
+  readonly cancelGraceMs?: TimeSpan = time({ min: 0, default: 5_000, variable: "HOLDFAST_CANCEL_GRACE" });
   /** How long an orderly stop waits for running handlers before it gives their tasks back to the store. Default 10 seconds. */
-  readonly stopDeadlineMs?: number = time({ min: 0, default: 10_000, variable: "HOLDFAST_STOP_DEADLINE" });
+  readonly stopDeadlineMs?: TimeSpan = time({ min: 0, default: 10_000, variable: "HOLDFAST_STOP_DEADLINE" });
   /**
    * Maximum number of leaked handlers of one tool: those that outlive their tasks. At this number its tasks wait until some of them have
    * ended. Default 16.
@@ -98,7 +99,7 @@ export class DeclaredRuntimeOptions {
     variable: "HOLDFAST_MAX_PARKED_FRAMES",
   });
   /** How long a task that expired unfinished is shown as failed. Default 1 minute. */
-  readonly expiredVisibleMs?: number = time({
+  readonly expiredVisibleMs?: TimeSpan = time({
     min: 0,
     default: 60_000,
     variable: "HOLDFAST_EXPIRED_VISIBLE",
@@ -238,9 +239,9 @@ export class DeclaredRuntimeOptions {
   /** Crashes in a row that count against a task, without progress between them, after which it fails. Default 5. */
   readonly maxCrashes?: number = number({ min: 1, default: 5, variable: "HOLDFAST_MAX_CRASHES" });
   /** The pause before a task runs again after its second crash in a row. It doubles with each further crash. Default 1 second. */
-  readonly crashBackoffMs?: number = time({ min: 0, default: 1_000, variable: "HOLDFAST_CRASH_BACKOFF" });
+  readonly crashBackoffMs?: TimeSpan = time({ min: 0, default: 1_000, variable: "HOLDFAST_CRASH_BACKOFF" });
   /** The longest such pause. Default 1 minute. */
-  readonly maxCrashBackoffMs?: number = time({
+  readonly maxCrashBackoffMs?: TimeSpan = time({
     min: 0,
     default: 60_000,
     variable: "HOLDFAST_MAX_CRASH_BACKOFF",
@@ -261,7 +262,7 @@ export class DeclaredRuntimeOptions {
     variable: "HOLDFAST_MAX_WORKER_HEAP_BYTES",
   });
   /** How long tasks wait for a tool, or a version of one, that no process on the store has. Then they are blocked. Default 1 minute. */
-  readonly unregisteredGraceMs?: number = time({
+  readonly unregisteredGraceMs?: TimeSpan = time({
     min: 0,
     default: 60_000,
     variable: "HOLDFAST_UNREGISTERED_GRACE",
@@ -270,7 +271,11 @@ export class DeclaredRuntimeOptions {
    * How long a task stays blocked that the code of no process can continue, because a deploy changed what it depends on. It is tried again
    * meanwhile, and then it fails. Default 7 days.
    */
-  readonly maxBlockedMs?: number = time({ min: 0, default: 7 * 24 * hour, variable: "HOLDFAST_MAX_BLOCKED" });
+  readonly maxBlockedMs?: TimeSpan = time({
+    min: 0,
+    default: 7 * 24 * hour,
+    variable: "HOLDFAST_MAX_BLOCKED",
+  });
   /** A name of this deploy, such as a commit. Operators see it with the tasks that this deploy could not continue. */
   readonly deploy?: string = text("a name", (given) => given !== "", { variable: "HOLDFAST_DEPLOY" });
 }

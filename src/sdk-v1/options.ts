@@ -1,10 +1,12 @@
+import { numberKind, orKind } from "../options/kind.ts";
+import { mustBe, shown, type Read } from "../options/options.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import { defaultSettings } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import { isRestartDecision, type OnRestart } from "./restart.ts";
-import { latestTime } from "../task/time.ts";
+import { latestTime, type TimeSpan } from "../task/time.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Retrievals } from "../runtime/retrievals.ts";
 import type { Sweeper } from "../runtime/dispatch/sweeper.ts";
@@ -23,9 +25,9 @@ export interface SdkV1Options {
    */
   readonly onRestart?: OnRestart;
   /** The ttl of tasks that ask for none, in milliseconds. `null` keeps them forever. Default 24 hours. */
-  readonly ttlMs?: number | null;
+  readonly ttlMs?: TimeSpan | null;
   /** The longest ttl of a task, in milliseconds, also if it asks for `null`. `null`: no limit. Default 30 days. */
-  readonly maxTtlMs?: number | null;
+  readonly maxTtlMs?: TimeSpan | null;
   /**
    * The principal of a session, which owns the tasks created in it. By default each session is a principal, so a client in a new session,
    * such as after a restart of the server, does not find its tasks. With authenticated callers, return the user of the session. `undefined`
@@ -45,8 +47,10 @@ const sdkV1Options: OptionNames<SdkV1Options> = {
   onError: true,
 };
 
+export type SdkV1Settings = Read<Required<SdkV1Options>>;
+
 /** The options with their defaults. Throws `configuration` for an invalid value. */
-export function resolveSdkV1Options(given: SdkV1Options): Required<SdkV1Options> {
+export function resolveSdkV1Options(given: SdkV1Options): SdkV1Settings {
   assertOptionNames("openSdkV1Tasks", given, sdkV1Options);
   return {
     store: given.store,
@@ -63,10 +67,16 @@ function validOnRestart(given: OnRestart): OnRestart {
   throw new HoldfastError("configuration", 'onRestart must be "fail", "keep" or a function.');
 }
 
-function validTtl(name: string, given: number | null | undefined, otherwise: number | null): number | null {
+const ttlKind = numberKind("time", { min: 1 });
+
+function validTtl(name: string, given: TimeSpan | null | undefined, otherwise: number | null): number | null {
   if (given === undefined) return otherwise;
-  if (given === null || (Number.isSafeInteger(given) && given > 0)) return given;
-  throw new HoldfastError("configuration", `${name} must be a whole number above 0, or null.`);
+  if (given === null) return null;
+  if (ttlKind.accepts(given)) return ttlKind.read?.(given) as number;
+  throw new HoldfastError(
+    "configuration",
+    `${name} ${mustBe(orKind(ttlKind, null), "inCode", shown(given))}`,
+  );
 }
 
 /** The ttl of a task in milliseconds (C-103): the requested one, or the default, within the limits. null: no end. */
@@ -87,5 +97,5 @@ export interface SdkV1Services {
   readonly clock: Clock;
   readonly sweeper: Pick<Sweeper, "consider" | "ended">;
   readonly retrievals: Retrievals;
-  readonly options: Required<SdkV1Options>;
+  readonly options: SdkV1Settings;
 }

@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../task/time.ts";
 import { maxTaskIds } from "../generation/2026-07-28-listen.ts";
 import {
   callback,
@@ -106,12 +107,12 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
    */
   readonly plain?: PlainPolicy = choice(["wait", "ticket"]);
   /** How long such a call waits before it gets a ticket. A tool can override it. Default 45 seconds. */
-  readonly plainDeadlineMs?: number = time({ min: 0, default: 45_000 });
+  readonly plainDeadlineMs?: TimeSpan = time({ min: 0, default: 45_000 });
   /**
    * How long the task of such a call continues after its client timed out, so that a repeated call finds it. Then the task is cancelled. 0
    * cancels it at once. Default 10 minutes.
    */
-  readonly plainGraceMs?: number = time({ min: 0, default: 600_000 });
+  readonly plainGraceMs?: TimeSpan = time({ min: 0, default: 600_000 });
   /**
    * Names of the tools with which a model uses a ticket. Those for `answer` and `list` exist only if you name them. Default: `task_result`
    * and `task_cancel`.

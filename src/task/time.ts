@@ -12,18 +12,23 @@ const units: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
   d: 86_400_000,
+  w: 604_800_000,
 };
 
-/** A length of time: milliseconds, or a number with a unit: `"90s"`, `"5m"`, `"48h"`, `"7d"`. */
-export type TimeSpan = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+/** A length of time as text: a number with a unit, such as `"90s"`, `"15m"`, `"2h"`, `"3d"` or `"1w"`. */
+export type TimeSpanText = `${number}${"ms" | "s" | "m" | "h" | "d" | "w"}`;
 
-/** A `TimeSpan` in milliseconds. Throws a TypeError if it is invalid. */
+/** A length of time: milliseconds, or a number with a unit: `"90s"`, `"15m"`, `"2h"`, `"3d"`, `"1w"`. */
+export type TimeSpan = number | TimeSpanText;
+
+/** A `TimeSpan` in milliseconds. Throws a TypeError if it is invalid. The only place that reads these texts. */
 export function millisecondsOf(span: string | number): number {
-  const [, amount, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(span)) ?? [];
+  const [, amount, unit = ""] = /^(\d+(?:\.\d+)?)(ms|[smhdw])$/.exec(String(span)) ?? [];
   const ms = typeof span === "number" ? span : Number(amount) * (units[unit] ?? NaN);
   if (Number.isFinite(ms) && ms >= 0) return ms;
+  const given = typeof span === "string" ? JSON.stringify(span) : String(span);
   throw new TypeError(
-    `${JSON.stringify(span)} is not a duration: use "90s", "5m", "48h", "7d", or a number of milliseconds, 0 or more.`,
+    `${given} is not a length of time: use a number of milliseconds, 0 or more, or a text such as "90s", "15m", "2h", "3d" or "1w".`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { assertDuration } from "../runtime/duration.ts";
+import { millisecondsOf, type TimeSpan } from "../task/time.ts";
 import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { toolAtVersion } from "../runtime/tool/tool-config.ts";
@@ -38,7 +38,7 @@ export interface CheckReplayOptions {
    * How long the handler may do its own work, outside of steps, before the check counts it as stopped, in milliseconds. Default 1,000. A
    * check that finds no problem does not wait for it.
    */
-  readonly settleMs?: number;
+  readonly settleMs?: TimeSpan;
   /** What `task.credentials()` resolves with. Left out, it rejects with `no_credentials`, as after a restart. */
   readonly credentials?: unknown;
 }
@@ -87,8 +87,8 @@ export async function checkReplay(
   options: CheckReplayOptions = {},
 ): Promise<ReplayCheck> {
   assertOptionNames("checkReplay", options, optionNames);
-  const { settleMs = 1_000, credentials } = options;
-  assertDuration(settleMs);
+  const { credentials } = options;
+  const settleMs = millisecondsOf(options.settleMs ?? 1_000);
   const runtime = insideOf(tasks)?.runtime;
   if (runtime === undefined) throw wrong("checkReplay takes what createTasks returned");
   assertRecording(recording);

@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../task/time.ts";
 import type { ClientCapabilities, FetchLike } from "@modelcontextprotocol/client";
 import { McpServer, type Server } from "@modelcontextprotocol/server";
 import { assertConnectOptions, type ConnectOptions } from "../client/connect-options.ts";
@@ -28,12 +29,12 @@ export interface TestOptions extends Omit<TasksOptions, "store"> {
   /** Set it for a client that names its tasks itself (SEP-1686) in protocol 2025-11-25 too. */
   readonly generation?: ConnectOptions["generation"];
   /** How long a handler may work before `clock.advance` moves time anyway, in ms of real time. Default 1,000. */
-  readonly settleMs?: number;
+  readonly settleMs?: TimeSpan;
   /**
    * How long a wait lasts while nothing happens, in ms of real time. Then it rejects and says what the task waits for: an answer, or time.
    * Default 2,000.
    */
-  readonly patienceMs?: number;
+  readonly patienceMs?: TimeSpan;
 }
 
 /** What the test's client is to speak. */

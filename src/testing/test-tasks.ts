@@ -86,8 +86,8 @@ export class TestTasks implements AsyncDisposable {
       committed: this.#committed,
       now: () => this.#clock.now(),
       isAnswered: (key) => this.#questions.isAnsweredAhead(key),
-      settleMs,
-      patienceMs,
+      settleMs: millisecondsOf(settleMs),
+      patienceMs: millisecondsOf(patienceMs),
     });
     this.#clock = new FakeClock(undefined, () => this.#idleDetector.settled());
     const onStepRun = this.#runs.add.bind(this.#runs);

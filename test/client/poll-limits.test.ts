@@ -200,7 +200,9 @@ it.each([
   ["timeoutMs", Number.NaN],
   ["pollIntervalMs", -1],
   ["pollIntervalMs", Infinity],
-])("refuses %s of %d", async (name, ms) => {
+  ["pollIntervalMs", "soon"],
+  ["unreachableTimeoutMs", "3 days"],
+])("refuses %s of %s", async (name, ms) => {
   const { server, client } = await setUp();
   const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId });
   for (const wait of [

@@ -289,5 +289,7 @@ it("leaves tools without a limit alone", async () => {
 it.each([0, 1.5, -1, Number.NaN, "1" as never, null as never])("refuses a timeoutMs of %j", (wrong) => {
   const config = { timeoutMs: wrong };
   const make = (): Process => new Process({ tools: { limited: { config, handler: heedful } } });
-  expect(make).toThrow('Tool "limited": timeoutMs must be a length of time above 0, in milliseconds, not ');
+  expect(make).toThrow(
+    'Tool "limited": timeoutMs must be a length of time above 0, in milliseconds or such as "3d", not ',
+  );
 });

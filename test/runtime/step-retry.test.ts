@@ -109,8 +109,14 @@ describe("a step that is retried", () => {
 it.each<[StepOptions, string]>([
   [{ retries: -1 }, "retries must be a whole number of at least 0, or Infinity"],
   [{ retries: 1.5 }, "retries must be a whole number of at least 0, or Infinity"],
-  [{ timeoutMs: Number.NaN }, "timeoutMs must be a length of time, in milliseconds, not NaN."],
-  [{ backoff: { firstMs: -1 } }, "backoff.firstMs must be a length of time, in milliseconds, not -1."],
+  [
+    { timeoutMs: Number.NaN },
+    'timeoutMs must be a length of time, in milliseconds or such as "3d", not NaN.',
+  ],
+  [
+    { backoff: { firstMs: -1 } },
+    'backoff.firstMs must be a length of time, in milliseconds or such as "3d", not -1.',
+  ],
   [{ backoff: { factor: 0.5 } }, "backoff.factor must be a number of at least 1, not 0.5."],
   [{ backoff: { firstMs: 10, maxMs: 5 } }, "maxMs is 5, which is less than firstMs (10)"],
   [{ backoff: { first: 10 } as never }, "Did you mean firstMs?"],

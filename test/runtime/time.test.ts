@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { wholeJournal } from "../../src/testing/sample-task.ts";
+import type { TimeSpan } from "../../src/task/time.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
 
 const day = 24 * 3_600_000;
@@ -7,9 +9,9 @@ const question = { message: "?", requestedSchema: { type: "object" as const, pro
 const yes = { action: "accept", content: {} };
 
 const nap =
-  (ms: number): Handler =>
+  (time: TimeSpan | Date): Handler =>
   async (_, task) => {
-    await task.sleep("nap", ms);
+    await task.sleep("nap", time);
     return text(`woke in attempt ${task.attempt}`);
   };
 
@@ -61,10 +63,43 @@ describe("sleep", () => {
     expect((await process.ended(id)).task.state).toBe("cancelled");
   });
 
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("refuses %s as a duration", async (ms) => {
-    const process = await Process.started({ tools: { nap: nap(ms) } });
-    expect(bodyOf(await process.ended(await process.callId("nap")))).toMatchObject({ isError: true });
+  it.each<[TimeSpan | Date, number]>([
+    ["90s", 90_000],
+    ["1.5h", 5_400_000],
+    ["1w", 7 * day],
+    [new Date(Date.UTC(2026, 0, 3)), 2 * day],
+  ])("takes %s", async (time, ms) => {
+    const process = await Process.started({ tools: { nap: nap(time) } });
+    const id = await process.callId("nap");
+    await process.until(id, ({ task }) => task.waiting);
+    const [entry] = await wholeJournal(process.store, id);
+    expect(entry?.deadlineAt).toBe(process.clock.now() + ms);
   });
+
+  it("until a date that has passed is over at once", async () => {
+    const process = await Process.started({ tools: { nap: nap(new Date(0)) } });
+    const id = await process.callId("nap");
+    await process.clock.advance(0);
+    expect(bodyOf(await process.ended(id))).toEqual(text("woke in attempt 1"));
+    const direct = process.runInline("nap");
+    await process.clock.advance(0);
+    expect(await direct).toMatchObject({ kind: "result" });
+  });
+
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, "soon", "3 d", "5", "-1s", new Date(Number.NaN)])(
+    "refuses %s",
+    async (time) => {
+      const process = await Process.started({ tools: { nap: nap(time as number) } });
+      for (const body of [
+        bodyOf(await process.ended(await process.callId("nap"))),
+        JSON.parse((await process.runInline("nap")).body),
+      ])
+        expect(body).toMatchObject({
+          isError: true,
+          content: [{ text: expect.stringMatching(/length of time|date/) }],
+        });
+    },
+  );
 
   it("is a sleep in a direct run too", async () => {
     const process = await Process.started({ tools: { nap: nap(5_000) } });

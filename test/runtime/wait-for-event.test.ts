@@ -354,7 +354,7 @@ describe("a handler that waits for an event", () => {
       "The name of an event must be a non-empty string, not number.",
       "The name of an event is longer than 255 characters.",
       'A wait for an event has no option "timeout". Did you mean timeoutMs?',
-      "A wait for an event: timeoutMs must be a length of time, in milliseconds, not -1.",
+      'A wait for an event: timeoutMs must be a length of time, in milliseconds or such as "3d", not -1.',
     ]);
   });
 

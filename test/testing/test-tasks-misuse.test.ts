@@ -20,7 +20,7 @@ it("says what to give", async () => {
   }
   await using t = await testTasks(addTools);
   // @ts-expect-error: no unit that it knows
-  await expect(t.clock.advance("2 weeks")).rejects.toThrow('"2 weeks" is not a duration: use "90s"');
+  await expect(t.clock.advance("2 weeks")).rejects.toThrow('"2 weeks" is not a length of time');
   await expect(t.start("work", {}).then((task) => task.assertJournal(["worked"]))).rejects.toThrow(
     'The journal has "work", not "worked".',
   );

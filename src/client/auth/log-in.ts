@@ -1,3 +1,4 @@
+import { millisecondsOf } from "../../task/time.ts";
 import { systemClock, type ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { browserLogin } from "./browser-login.ts";
@@ -27,7 +28,7 @@ export async function logIn(server: string | URL, options: LogInOptions): Promis
 /** `logIn` with a given clock. */
 export async function logInBy(clock: ClientClock, server: URL, options: LogInOptions): Promise<Login> {
   const { store, flow = "browser", timeoutMs = 600_000 } = options;
-  const deadline = clock.deadline(timeoutMs);
+  const deadline = clock.deadline(millisecondsOf(timeoutMs));
   const signal = AbortSignal.any([deadline.signal, ...(options.signal ? [options.signal] : [])]);
   const fetchIt = oauthFetch(options, clock, signal);
   try {

@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import type { Authority } from "./find-authorization-server.ts";
@@ -43,8 +44,8 @@ export interface LogInOptions {
    */
   readonly addresses?: "any" | "public";
   readonly signal?: AbortSignal;
-  /** How long to wait for the user, in milliseconds. Default 10 minutes. */
-  readonly timeoutMs?: number;
+  /** How long to wait for the user, in milliseconds or such as `"5m"`. Default 10 minutes. */
+  readonly timeoutMs?: TimeSpan;
 }
 
 /** What all login flows share. */

@@ -14,7 +14,7 @@ import { replyError, type Reply, type Unanswered } from "../reply/reply.ts";
 import type { ReadOptions } from "../task-client.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskHandle } from "../task/task-handle.ts";
-import { assertMs, withWaitLimit } from "../task/wait-limit.ts";
+import { readMs, withWaitLimit } from "../task/wait-limit.ts";
 import type { ReadAnswer, ReadRequest, TaskProtocol } from "../task-protocol.ts";
 import { makeIdempotencyKey } from "./idempotency.ts";
 import { errorAnswer, sendFailure } from "../transport/send-failure.ts";
@@ -42,11 +42,11 @@ export async function readInTask<Result>(
   { protocol, clock, background, handle: open, cancel }: ReadServices,
   { ttlMs, deleteAfterFetch, ...waiting }: ReadOptions,
 ): Promise<Result> {
-  assertMs("ttlMs", ttlMs);
+  const keepAliveMs = readMs("ttlMs", ttlMs);
   const { read } = protocol;
   return withWaitLimit(waiting, { clock, background }, async (signal) => {
     if (read === undefined) return plainRead(plain, signal);
-    const request = { method, params, taskId: makeIdempotencyKey(), keepAliveMs: ttlMs };
+    const request = { method, params, taskId: makeIdempotencyKey(), keepAliveMs };
     const started = await startRead(request, read, clock, signal);
     if (started.kind === "result") return toResult(started.result);
     const handle = open(request.taskId, { deleteAfterFetch });

@@ -9,7 +9,7 @@ import type { AnsweredRound, CallAnswer } from "../task-protocol.ts";
 import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
 import type { TaskRequests } from "../task/task-requests.ts";
 import type { KnownTask, TaskOrigin } from "../task/task-watch.ts";
-import { assertMs, assertWait, WaitLimit } from "../task/wait-limit.ts";
+import { assertWait, readMs, WaitLimit } from "../task/wait-limit.ts";
 import type { HandleOptions } from "../task/watched-handle.ts";
 import { directHandle } from "./direct-handle.ts";
 import { makeIdempotencyKey } from "./idempotency.ts";
@@ -81,9 +81,9 @@ export class ToolCalls {
   async start(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    { idempotencyKey, ttlMs, cancelOnAbort = false, ...options }: CallAndWaitOptions,
+    { idempotencyKey, ttlMs: ttl, cancelOnAbort = false, ...options }: CallAndWaitOptions,
   ): Promise<TaskHandle> {
-    assertMs("ttlMs", ttlMs);
+    const ttlMs = readMs("ttlMs", ttl);
     assertWait(options);
     const { clock, journal } = this.#services;
     const key = idempotencyKey ?? makeIdempotencyKey();

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { TaskArtifact } from "../artifact/list-artifacts.ts";
+import type { TimeSpan } from "../../task/time.ts";
 import type { Trouble } from "./failures.ts";
 import type { RemoteTask } from "./remote-task.ts";
 import type { LogLine, OutputPart } from "./task-lines.ts";
@@ -9,15 +10,15 @@ import type { TaskReference } from "./task-reference.ts";
 export interface WaitOptions {
   /** Ends the wait; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds after which the wait rejects with `timeout`. Default: no limit. */
-  readonly timeoutMs?: number | undefined;
+  /** How long the wait may take, in milliseconds or such as `"90s"` or `"3d"`; then it rejects with `timeout`. Default: no limit. */
+  readonly timeoutMs?: TimeSpan | undefined;
   /**
-   * A poll interval in milliseconds for this wait, if longer than the server's. If several waits poll one task, the shortest counts.
+   * A poll interval for this wait, if longer than the server's. If several waits poll one task, the shortest counts.
    * Default: the server's interval.
    */
-  readonly pollIntervalMs?: number | undefined;
-  /** Milliseconds without a valid answer of the server after which the wait rejects with `connection`. Default: no limit. */
-  readonly unreachableTimeoutMs?: number | undefined;
+  readonly pollIntervalMs?: TimeSpan | undefined;
+  /** How long the server may give no valid answer; then the wait rejects with `connection`. Default: no limit. */
+  readonly unreachableTimeoutMs?: TimeSpan | undefined;
   /** Called each time that the server gives no valid answer, and with `null` when it answers again. The wait goes on meanwhile. */
   readonly onTrouble?: ((trouble: Trouble | null) => unknown) | undefined;
 }

@@ -1,3 +1,5 @@
+import { shown } from "../../options/options.ts";
+import { millisecondsOf, type TimeSpan } from "../../task/time.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock, Deadline } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
@@ -15,7 +17,9 @@ export class WaitLimit {
   readonly onTrouble: (trouble: Trouble | null) => void;
   readonly #deadline: Deadline | undefined;
 
-  constructor({ signal, timeoutMs, unreachableTimeoutMs, onTrouble }: WaitOptions, clock: ClientClock) {
+  constructor({ signal, onTrouble, ...given }: WaitOptions, clock: ClientClock) {
+    const timeoutMs = readMs("timeoutMs", given.timeoutMs);
+    const unreachableTimeoutMs = readMs("unreachableTimeoutMs", given.unreachableTimeoutMs);
     this.signal = signal;
     const over =
       timeoutMs === undefined && unreachableTimeoutMs === undefined ? undefined : new AbortController();
@@ -50,14 +54,22 @@ export class WaitLimit {
 
 /** Throws a RangeError for invalid options. */
 export function assertWait({ timeoutMs, pollIntervalMs, unreachableTimeoutMs }: WaitOptions): void {
-  assertMs("timeoutMs", timeoutMs);
-  assertMs("unreachableTimeoutMs", unreachableTimeoutMs);
-  assertMs("pollIntervalMs", pollIntervalMs);
+  readMs("timeoutMs", timeoutMs);
+  readMs("unreachableTimeoutMs", unreachableTimeoutMs);
+  readMs("pollIntervalMs", pollIntervalMs);
 }
 
-export function assertMs(name: string, ms: number | undefined): void {
-  if (ms !== undefined && !(Number.isFinite(ms) && ms >= 0)) {
-    throw new RangeError(`${name} must be a number of at least 0, not ${ms}.`);
+/** An option in milliseconds. Throws a RangeError for one that is no length of time. */
+export function readMs<Given extends TimeSpan | undefined>(
+  name: string,
+  given: Given,
+): number | Extract<Given, undefined> {
+  try {
+    return given === undefined ? (given as Extract<Given, undefined>) : millisecondsOf(given);
+  } catch {
+    throw new RangeError(
+      `${name} must be a number of milliseconds of at least 0, or a length of time such as "90s", "15m" or "3d", not ${shown(given)}.`,
+    );
   }
 }
 

@@ -12,7 +12,7 @@ import type { LineList } from "../../task/task-line.ts";
 import type { LogLine, OutputPart } from "./task-lines.ts";
 import type { TaskRequests } from "./task-requests.ts";
 import type { TaskReference } from "./task-reference.ts";
-import { assertWait, WaitLimit, withWaitLimit } from "./wait-limit.ts";
+import { assertWait, readMs, WaitLimit, withWaitLimit } from "./wait-limit.ts";
 import type { TaskWatch } from "./task-watch.ts";
 
 export interface HandleOptions {
@@ -114,7 +114,8 @@ export class WatchedHandle implements TaskHandle {
     const limit = new WaitLimit({ ...this.#services.limits, ...options }, clock);
     let isTold = false;
     try {
-      for await (const task of this.#watch.updates(limit.signal, options.pollIntervalMs, limit.onTrouble)) {
+      const pollIntervalMs = readMs("pollIntervalMs", options.pollIntervalMs);
+      for await (const task of this.#watch.updates(limit.signal, pollIntervalMs, limit.onTrouble)) {
         isTold = hasEnded(task);
         yield task;
       }

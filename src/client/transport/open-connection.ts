@@ -33,9 +33,9 @@ import { isHtml, messageInBody } from "../reply/error-body.ts";
 export interface OpenOptions
   extends
     Omit<ConnectOptions, "handles" | "maxAnswerBytes" | "probeTimeoutMs">,
-    Required<Pick<ConnectOptions, "probeTimeoutMs">>,
     Pick<ConnectionOptions, "wrapFetch" | "isHttpSse" | "maxAnswerBytes">,
     MessageRewrites {
+  readonly probeTimeoutMs: number;
   /** Holds the session to resume, if there is one. */
   readonly handles: HandleStore | undefined;
   readonly clientInfo: Implementation;

@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import { numberKind, orKind } from "../../options/kind.ts";
 import {
   callback,
@@ -42,9 +43,9 @@ class DeclaredExecOptions {
     { default: "" },
   );
   /** How long each run of the command may take. Then its processes are ended, and the step fails with `step_timeout`. Default: no limit. */
-  readonly timeoutMs?: number = time({ min: 1 });
+  readonly timeoutMs?: TimeSpan = time({ min: 1 });
   /** How long its processes have to end after SIGTERM, when the task is cancelled or the time is over. Then they get SIGKILL. Default 5 seconds. */
-  readonly killAfterMs?: number = time({ min: 0, default: 5_000 });
+  readonly killAfterMs?: TimeSpan = time({ min: 0, default: 5_000 });
   /**
    * What becomes of it when its server crashes or stops. `adopt`: it lives on, and the next process of the server on this machine reads on where the
    * last one stopped, and takes its exit code. `restart`: its processes are ended, and it begins again. Default `adopt`.

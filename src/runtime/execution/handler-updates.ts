@@ -1,5 +1,6 @@
 import { furthest } from "../../task/decide.ts";
 import type { Progress } from "../../task/record.ts";
+import { millisecondsOf, type TimeSpan } from "../../task/time.ts";
 import type { Timers } from "../timers.ts";
 
 /** The shortest time between two durable writes of progress, since handlers may report as often as they like. */
@@ -12,17 +13,26 @@ export interface HandlerChanges {
   readonly pollIntervalMs?: number;
 }
 
-/** A handler's changes of its task. Throws a RangeError for a time that could not be stored. */
-export function checkedChanges(changes: HandlerChanges): HandlerChanges {
-  const { ttlMs, pollIntervalMs } = changes;
-  if (ttlMs !== undefined && ttlMs !== null) assertWholeMs("A ttl", ttlMs);
-  if (pollIntervalMs !== undefined) assertWholeMs("A poll interval", pollIntervalMs);
-  return changes;
+/** A handler's changes of its task, as it gives them. */
+export interface GivenChanges {
+  readonly statusMessage?: string;
+  readonly ttlMs?: TimeSpan | null;
+  readonly pollIntervalMs?: TimeSpan;
 }
 
-function assertWholeMs(what: string, ms: unknown): void {
-  if (Number.isSafeInteger(ms) && Number(ms) >= 0) return;
-  throw new RangeError(`${what} must be a whole number of milliseconds, 0 or more, not ${String(ms)}.`);
+/** A handler's changes of its task. Throws a RangeError for a time that could not be stored, and a TypeError for one that is none. */
+export function checkedChanges({ ttlMs, pollIntervalMs, ...changes }: GivenChanges): HandlerChanges {
+  return {
+    ...changes,
+    ...(ttlMs !== undefined && { ttlMs: ttlMs === null ? null : wholeMs("A ttl", ttlMs) }),
+    ...(pollIntervalMs !== undefined && { pollIntervalMs: wholeMs("A poll interval", pollIntervalMs) }),
+  };
+}
+
+function wholeMs(what: string, given: TimeSpan): number {
+  const ms = typeof given === "string" ? millisecondsOf(given) : given;
+  if (Number.isSafeInteger(ms) && ms >= 0) return ms;
+  throw new RangeError(`${what} must be a whole number of milliseconds, 0 or more, not ${String(given)}.`);
 }
 
 interface Pending {

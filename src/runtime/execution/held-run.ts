@@ -115,7 +115,7 @@ export class HeldRun {
       call: (...call) => calls.call(...call),
       waitForEvent: (key, name, options) => waitForEvent(waiting, key, name, options),
       eventUrl: (wait) => services.eventUrls.urlOf(wait),
-      sleep: (key, ms) => sleep(run, this.task, this.#limit, timers, services.clock, key, ms),
+      sleep: (key, time) => sleep(run, this.task, this.#limit, timers, services.clock, key, time),
       update: (changes) => this.#underWay(this.#updates.update(changes)),
       append: (...line) => this.#underWay(run.lines.append(...line)),
       progress: (progress) => reports.report(progress),

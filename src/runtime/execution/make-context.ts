@@ -4,7 +4,8 @@ import {
   type ListRootsResult,
 } from "@modelcontextprotocol/server";
 import type { InputMethod, JournalKey } from "../../task/journal.ts";
-import { assertOptions, settingsOf } from "../../options/options.ts";
+import { assertOptions, readOptions, settingsOf, type Read } from "../../options/options.ts";
+import type { TimeSpan } from "../../task/time.ts";
 import type { Progress } from "../../task/record.ts";
 import type { LineList } from "../../task/task-line.ts";
 import { runExec, type ExecEffects } from "../exec/exec.ts";
@@ -16,12 +17,12 @@ import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
 import type { AddressedWait } from "../event-urls.ts";
 import { assertEventName } from "../event-name.ts";
-import { checkedChanges, type HandlerChanges } from "./handler-updates.ts";
+import { checkedChanges, type GivenChanges, type HandlerChanges } from "./handler-updates.ts";
 import { elicit } from "../questions/form.ts";
 import { decodeValue } from "../stored-values.ts";
 import { logBody, outputBodies, progressOf, statusOf } from "./reported.ts";
 import { runPoll } from "./poll.ts";
-import { assertStepOptions, runStep } from "./step.ts";
+import { readStepOptions, runStep } from "./step.ts";
 import { storeArtifact } from "./store-artifact.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
@@ -54,11 +55,11 @@ export interface ContextEffects extends StepEffects {
   /** Those of steps that compute. */
   readonly threads: ThreadPool;
   /** Asks a question and resolves with the answer's result object. */
-  ask(key: JournalKey, method: InputMethod, params: object, options: QuestionOptions): Promise<unknown>;
-  sleep(key: JournalKey, ms: number): Promise<void>;
+  ask(key: JournalKey, method: InputMethod, params: object, options: Read<QuestionOptions>): Promise<unknown>;
+  sleep(key: JournalKey, time: TimeSpan | Date): Promise<void>;
   /** Calls a tool of the server by its name, and resolves with its result. */
   call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult>;
-  waitForEvent(key: JournalKey, name: string, options: EventOptions): Promise<unknown>;
+  waitForEvent(key: JournalKey, name: string, options: Read<EventOptions>): Promise<unknown>;
   /** The address that ends the wait. Throws `configuration` if there is none. */
   eventUrl(wait: AddressedWait): string;
   /** The promise need not be awaited. */
@@ -94,7 +95,7 @@ export function makeContext(
     entry(
       outside(key, () => {
         assertOptions("A question", options, questionOptions);
-        return effects.ask(key, method, params, options) as Promise<T>;
+        return effects.ask(key, method, params, readOptions(questionOptions, options)) as Promise<T>;
       }),
     );
   const outside = async <T>(key: JournalKey, begin: () => Promise<T>): Promise<T> => {
@@ -108,7 +109,7 @@ export function makeContext(
     return unstoredReport && handled(unstoredReport);
   };
   // No promise of its own for each call: a handler may make very many of them.
-  const update = (changes: HandlerChanges): Promise<void> => {
+  const update = (changes: GivenChanges): Promise<void> => {
     try {
       const checked = checkedChanges(changes);
       return unstored() ?? effects.update(checked);
@@ -136,8 +137,7 @@ export function makeContext(
     }
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third as StepFn<unknown>];
     if (fn === undefined) throw new TypeError("task.step needs a function");
-    assertStepOptions(options);
-    return entry(runStep(run, effects, clock, key, options, fn));
+    return entry(runStep(run, effects, clock, key, readStepOptions(options), fn));
   }
 
   function all<Tools extends readonly CalledTool[]>(
@@ -183,13 +183,13 @@ export function makeContext(
         outside(key, () => {
           assertEventName(name);
           assertOptions("A wait for an event", options, eventOptions);
-          return effects.waitForEvent(key, name, options) as Promise<never>;
+          return effects.waitForEvent(key, name, readOptions(eventOptions, options)) as Promise<never>;
         }),
       );
       const url = (): string => effects.eventUrl({ taskId: run.taskId, key: run.keys.stored(key), name });
       return Object.defineProperty(value, "url", { get: url }) as EventWait<never>;
     },
-    sleep: (key, ms) => entry(outside(key, () => effects.sleep(key, ms))),
+    sleep: (key, time) => entry(outside(key, () => effects.sleep(key, time))),
     status: (text) => update({ statusMessage: statusOf(text, maxStatusBytes) }),
     progress: (progress, total, message) => {
       const report = progressOf(progress, total, message, maxStatusBytes);
@@ -199,8 +199,8 @@ export function makeContext(
     log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),
     output: (content) => handled(append("output", outputBodies(content, maxOutputBytes))),
     artifact: (name, data, options = {}) => entry(storeArtifact(run, clock, name, data, options)),
-    extend: (ttlMs) => update({ ttlMs }),
-    pollInterval: (pollIntervalMs) => update({ pollIntervalMs }),
+    extend: (ttl) => update({ ttlMs: ttl }),
+    pollInterval: (interval) => update({ pollIntervalMs: interval }),
   };
   return context;
 }

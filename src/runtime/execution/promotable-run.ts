@@ -179,7 +179,7 @@ export class PromotableRun {
       call: async (key, name, args) => (await durable()).call(key, name, args),
       waitForEvent: async (key, name, options) => (await durable()).waitForEvent(key, name, options),
       eventUrl: (wait) => this.#setup.services.eventUrls.urlOf(wait), // the run's id becomes the task's
-      sleep: async (key, ms) => (await durable()).sleep(key, ms),
+      sleep: async (key, time) => (await durable()).sleep(key, time),
       update: (changes) => {
         if (this.#held !== undefined) return this.#held.effects.update(changes);
         this.#early = { ...this.#early, ...changes };

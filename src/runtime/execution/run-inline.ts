@@ -12,7 +12,7 @@ import { directOutcome, RunTrace } from "../telemetry/run-trace.ts";
 import { runToEnd, type HandlerEnd } from "../tool/tool-outcome.ts";
 import type { TaskCaller, TaskContext } from "../tool/task-context.ts";
 import { credentialsOf, type CallExtras, keepDetails } from "../tool/received-request.ts";
-import { assertDuration } from "../duration.ts";
+import { endOf } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
 import { whenAborted } from "../wait-for.ts";
@@ -92,11 +92,10 @@ export async function runInline(
         `Tool "${call.tool.name}" never runs as a task, so it has no addresses for events.`,
       );
     },
-    sleep: async (key, ms) => {
-      assertDuration(ms);
+    sleep: async (key, time) => {
+      const until = endOf(time, clock.now());
       run.claim(key);
-      const until = clock.now() + ms;
-      await run.whileWaiting("sleep", () => timers.pause(ms, run.signal), until);
+      await run.whileWaiting("sleep", () => timers.pause(until - clock.now(), run.signal), until);
     },
     update: async () => undefined,
     progress: (reported) => report(call, reported),

@@ -1,13 +1,14 @@
 import type { JournalKey } from "../../task/journal.ts";
+import type { TimeSpan } from "../../task/time.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import type { Run } from "../journal/run.ts";
 import type { LifeLimit } from "../journal/life-limit.ts";
 import type { Clock } from "../clock.ts";
-import { assertDuration, deadlineAfter } from "../duration.ts";
+import { endOf } from "../duration.ts";
 import type { Timers } from "../timers.ts";
 import { waitFor } from "../wait-for.ts";
 
-/** Waits for `ms` milliseconds, counted from the first attempt; a later attempt waits for the rest. */
+/** Waits for a time, counted from the first attempt, or until a date; a later attempt waits for the rest. */
 export async function sleep(
   run: Run,
   task: HeldTask,
@@ -15,13 +16,13 @@ export async function sleep(
   timers: Timers,
   clock: Clock,
   key: JournalKey,
-  ms: number,
+  time: TimeSpan | Date,
 ): Promise<void> {
-  assertDuration(ms);
+  const end = endOf(time, clock.now());
   const claimed = run.claim(key);
   const entry = run.find(claimed, { kind: "sleep" });
   if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, () => undefined);
-  const until = entry?.deadlineAt ?? deadlineAfter(clock.now(), ms);
+  const until = entry?.deadlineAt ?? end;
   await run.beginWait(entry === undefined);
   if (entry === undefined && !limit.reaches(until))
     await limit.assertReaches(until, `The sleep "${claimed}"`);

@@ -1,3 +1,4 @@
+import type { Read } from "../../options/options.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault, type FaultCode } from "../../task/fault.ts";
 import { stemOf, type JournalKey } from "../../task/journal.ts";
@@ -36,7 +37,7 @@ export interface Step<T> {
   readonly effects: StepEffects;
   readonly clock: Clock;
   readonly key: string;
-  readonly options: StepOptions;
+  readonly options: Read<StepOptions>;
   readonly fn: StepRun<T>;
   /** Set for a step that looks until something is ready. */
   readonly looks?: Looks<T> | undefined;

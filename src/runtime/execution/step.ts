@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
-import { assertOptions } from "../../options/options.ts";
+import { assertOptions, readOptions, type Read } from "../../options/options.ts";
 import { backoffProblem, type Backoff } from "../backoff.ts";
 import type { Run } from "../journal/run.ts";
 import type { LimitName } from "../limits/limit-options.ts";
@@ -31,7 +31,7 @@ export async function runStep<T>(
   effects: StepEffects,
   clock: Clock,
   key: JournalKey,
-  options: StepOptions,
+  options: Read<StepOptions>,
   fn: StepRun<T>,
   { looks, livesOn = false }: StepKind<T> = {},
 ): Promise<T> {
@@ -105,10 +105,11 @@ function decodeEnd<T>({ value, error }: JournalEnd): T {
   return decodeValue(value) as T;
 }
 
-/** Throws `configuration` for invalid options of a step. */
-export function assertStepOptions(given: StepOptions): void {
+/** The options of a step. Throws `configuration` for invalid ones. */
+export function readStepOptions(given: StepOptions): Read<StepOptions> {
   assertOptions("task.step", given, stepOptions);
   assertBackoff("task.step", given.backoff);
+  return readOptions(stepOptions, given);
 }
 
 /** Throws `configuration` for a backoff that contradicts itself. */

@@ -1,3 +1,4 @@
+import type { Read } from "../../options/options.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalKey } from "../../task/journal.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
@@ -13,7 +14,7 @@ export async function waitForEvent(
   waiting: { readonly run: Run; readonly waits: OutsideWaits; readonly tool: Tool },
   key: JournalKey,
   name: string,
-  options: EventOptions,
+  options: Read<EventOptions>,
 ): Promise<unknown> {
   const { events } = waiting.tool;
   assertAwaitable(waiting.tool, name);
@@ -25,7 +26,7 @@ async function untilEvent(
   { run, waits }: { readonly run: Run; readonly waits: OutsideWaits },
   key: JournalKey,
   name: string,
-  { timeoutMs }: EventOptions,
+  { timeoutMs }: Read<EventOptions>,
 ): Promise<unknown> {
   const claimed = run.claim(key);
   const hash = requestHash("event", name);

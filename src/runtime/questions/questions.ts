@@ -1,3 +1,4 @@
+import type { Read } from "../../options/options.ts";
 import { HoldfastError, tooLarge } from "../../task/fault.ts";
 import { missingForInput, type InputMethod, type JournalEnd, type JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/stored-text.ts";
@@ -33,7 +34,7 @@ export class Questions {
     key: JournalKey,
     method: InputMethod,
     params: object,
-    { timeoutMs: ownMs }: QuestionOptions,
+    { timeoutMs: ownMs }: Read<QuestionOptions>,
   ): Promise<unknown> {
     const timeoutMs = ownMs ?? this.#setup.timeoutMs ?? undefined;
     this.#assertCapability(method, { ...params });

@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import { numberKind, orKind } from "../../options/kind.ts";
 import { callback, number, options, row, tableOf, time, value } from "../../options/options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
@@ -5,11 +6,11 @@ import { isLimitName, type LimitName } from "../limits/limit-options.ts";
 
 class DeclaredPollOptions<T> {
   /** The pause before the next look, in milliseconds. */
-  readonly every: number = time({ min: 1, fractions: true, required: true });
+  readonly every: TimeSpan = time({ min: 1, fractions: true, required: true });
   /** The factor by which each pause is longer than the one before. Default 1. */
   readonly factor?: number = number({ min: 1, fractions: true, default: 1 });
   /** The longest pause that `factor` makes. Default: 1 hour, or `every` if that is longer. */
-  readonly maxEvery?: number = time({ min: 1, fractions: true });
+  readonly maxEvery?: TimeSpan = time({ min: 1, fractions: true });
   /** The random part of each pause that is taken off, so that many polls do not look together: from 0 to 1. Default 0.1. */
   readonly jitter?: number = number({ min: 0, max: 1, fractions: true, default: 0.1 });
   /** Whether this is what the poll looks for. Default: anything but `undefined` is. */
@@ -18,9 +19,9 @@ class DeclaredPollOptions<T> {
    * How long to look, counted from the first look. When that is over, the poll looks for the last time, and then rejects with `poll_timeout`.
    * A timeout after the end of the task itself rejects at once, with `outlives_task`. Default: as long as the task lives.
    */
-  readonly timeoutMs?: number = time({ min: 1, fractions: true });
+  readonly timeoutMs?: TimeSpan = time({ min: 1, fractions: true });
   /** The time limit of each look: after that it has failed with `step_timeout`. Default: none. */
-  readonly lookTimeoutMs?: number = time({ min: 1, fractions: true });
+  readonly lookTimeoutMs?: TimeSpan = time({ min: 1, fractions: true });
   /** How many looks in a row may fail: the one after that ends the poll with its error. `Infinity`: any number. Default 0. */
   readonly retries?: number = row(orKind(numberKind("number", { min: 0 }), Infinity), { default: 0 });
   /** The pauses after looks that fail. By default they start at 1 second and double up to a minute. */

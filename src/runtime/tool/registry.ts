@@ -1,4 +1,4 @@
-import { settingsOf } from "../../options/options.ts";
+import { readOptions, settingsOf } from "../../options/options.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskMethod } from "../../task/record.ts";
 import type { HandlerName } from "../../task/queue.ts";
@@ -190,7 +190,7 @@ function makeTool(name: string, { config, handler }: ToolParts): Tool {
     toolOptions,
     config,
   );
-  const { inputSchema, outputSchema, ...others } = config;
+  const { inputSchema, outputSchema, ...others } = readOptions(toolOptions, config);
   const tool = {
     ...others,
     ...(inputSchema !== undefined && { inputSchema: objectSchema(name, inputSchema) }),

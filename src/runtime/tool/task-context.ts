@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import { numberKind, orKind } from "../../options/kind.ts";
 import { callback, options, row, tableOf, time, value } from "../../options/options.ts";
 import type {
@@ -58,7 +59,7 @@ class DeclaredStepOptions {
     isLimitName,
   );
   /** The time limit of each run. Default: none. */
-  readonly timeoutMs?: number = time({ min: 0, fractions: true });
+  readonly timeoutMs?: TimeSpan = time({ min: 0, fractions: true });
 }
 
 export interface StepOptions extends DeclaredStepOptions {}
@@ -71,7 +72,7 @@ class DeclaredQuestionOptions {
    * rejects with `input_timeout`, on a replay too, and answers are ignored. A timeout after the end of the task itself rejects at once,
    * with `outlives_task`.
    */
-  readonly timeoutMs?: number = time({ min: 0, fractions: true });
+  readonly timeoutMs?: TimeSpan = time({ min: 0, fractions: true });
 }
 
 export interface QuestionOptions extends DeclaredQuestionOptions {}
@@ -84,7 +85,7 @@ class DeclaredEventOptions {
    * call rejects with `event_timeout`, on a replay too, and a later event is kept for another wait. A timeout after the end of the task
    * itself rejects at once, with `outlives_task`.
    */
-  readonly timeoutMs?: number = time({ min: 0, fractions: true });
+  readonly timeoutMs?: TimeSpan = time({ min: 0, fractions: true });
 }
 
 export interface EventOptions extends DeclaredEventOptions {}
@@ -125,7 +126,7 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    *
    * ```ts
    * try {
-   *   await task.sleep("wait", 60_000);
+   *   await task.sleep("wait", "1m");
    * } catch (error) {
    *   if (task.cancelled) await jobs.stop(job);
    *   throw error;
@@ -166,7 +167,7 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    * ```ts
    * const done = await task.poll(
    *   "render",
-   *   { every: 15_000, until: (job) => job.state !== "running", timeoutMs: 7 * 86_400_000, retries: 10 },
+   *   { every: "15s", until: (job) => job.state !== "running", timeoutMs: "7d", retries: 10 },
    *   () => renderFarm.jobOf(jobId),
    * );
    * ```
@@ -184,7 +185,7 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    * by line. Rejects with an `ExecError` if it fails, or is gone without an exit code, and with `step_timeout`. Needs a POSIX system.
    *
    * ```ts
-   * const { stdout } = await task.exec("tests", "npx", ["vitest", "run"], { cwd: checkout, timeoutMs: 1_800_000 });
+   * const { stdout } = await task.exec("tests", "npx", ["vitest", "run"], { cwd: checkout, timeoutMs: "30m" });
    * ```
    */
   exec(key: JournalKey, file: string, args?: readonly string[], options?: ExecOptions): Promise<ExecResult>;
@@ -247,7 +248,7 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    * `configuration` for a name that `events` does not have.
    *
    * ```ts
-   * const { paid } = await task.waitForEvent("payment", "payment", { timeoutMs: 86_400_000 });
+   * const { paid } = await task.waitForEvent("payment", "payment", { timeoutMs: "1d" });
    * ```
    */
   waitForEvent<
@@ -259,11 +260,16 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
     options?: EventOptions,
   ): EventWait<[Value] extends [never] ? EventValue<Declared, Name> : Value>;
   /**
-   * Waits `ms` milliseconds, counted from the first attempt that got here: a restart does not start the wait again. It may last for months;
-   * the handler frees its slot meanwhile. Rejects at once with `outlives_task` if the task itself ends before that, by a ttl or by
-   * `maxRunMs`.
+   * Waits for a length of time (`60_000` milliseconds, `"90s"`, `"15m"`, `"2h"`, `"3d"`, `"1w"`), counted from the first attempt that got here: a
+   * restart does not start the wait again. Or waits until a date. It may last for months; the handler frees its slot meanwhile. Rejects at once
+   * with `outlives_task` if the task itself ends before that, by a ttl or by `maxRunMs`.
+   *
+   * ```ts
+   * await task.sleep("cool down", "3d");
+   * await task.sleep("launch", new Date("2027-01-01T09:00:00Z"));
+   * ```
    */
-  sleep(key: JournalKey, ms: number): Promise<void>;
+  sleep(key: JournalKey, time: TimeSpan | Date): Promise<void>;
   /**
    * Whether the task began under version `since` of its tool, or a later one. Use it to change a handler while tasks of an earlier version
    * run, which get false. The answer is written to the journal. A call that is answered directly gets true. Rejects with `configuration` if
@@ -339,12 +345,12 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    */
   artifact(name: string, data: ArtifactSource, options?: ArtifactOptions): Promise<ResourceLink>;
   /**
-   * Sets the life of the task, its result included, in milliseconds from its creation; in SEP-1686, how long it is kept after its end.
-   * `null` keeps it forever. Replaces a ttl, and also `maxRunMs` unless it is `null`.
+   * Sets the life of the task, its result included, in milliseconds from its creation, or such as `"3d"`; in SEP-1686, how long it is kept
+   * after its end. `null` keeps it forever. Replaces a ttl, and also `maxRunMs` unless it is `null`.
    */
-  extend(ttlMs: number | null): Promise<void>;
-  /** Sets the poll interval that clients are told to keep, in milliseconds. */
-  pollInterval(ms: number): Promise<void>;
+  extend(ttl: TimeSpan | null): Promise<void>;
+  /** Sets the poll interval that clients are told to keep, in milliseconds or such as `"30s"`. */
+  pollInterval(interval: TimeSpan): Promise<void>;
 }
 
 /** Who called a tool, as `authenticate` found it. Stored with the task, without the token. */

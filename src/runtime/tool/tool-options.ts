@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import type { Icon, ToolAnnotations } from "@modelcontextprotocol/server";
 import {
   callback,
@@ -85,7 +86,7 @@ export class DeclaredDurableToolOptions {
    * Left out, every call of a client with tasks is a task from the start, and so is a call with an idempotency key. Has no effect in
    * protocol 2025-11-25, where the client chooses.
    */
-  readonly promoteAfterMs?: number = time({ min: 0, fractions: true });
+  readonly promoteAfterMs?: TimeSpan = time({ min: 0, fractions: true });
   /**
    * A text for the model that clients of protocol 2025-11-25 get with the created task: what the model can say or do while the task runs.
    * Must not be empty.
@@ -94,7 +95,7 @@ export class DeclaredDurableToolOptions {
   /** Overrides the server's `plain` for an optional tool. Default `wait` for one with an output schema, if neither is set. */
   readonly plain?: PlainPolicy = choice(["wait", "ticket"]);
   /** Overrides the server's `plainDeadlineMs`, in milliseconds. */
-  readonly plainDeadlineMs?: number = time({ min: 0 });
+  readonly plainDeadlineMs?: TimeSpan = time({ min: 0 });
   /**
    * Whether a repeated call of the same caller without tasks joins the first one, until the first one's result has been delivered. Left
    * out, it joins if no caller waits for the first call any more, so that a lost call runs once; for a tool marked idempotent or read-only,
@@ -122,11 +123,11 @@ export class DeclaredDurableToolOptions {
    */
   readonly priority?: number = number({ default: 0 });
   /** Overrides the server's `ttlMs`: the life of a task, its result included, in milliseconds from its creation. */
-  readonly ttlMs?: number | null = time({ min: 0, orNull: true });
+  readonly ttlMs?: TimeSpan | null = time({ min: 0, orNull: true });
   /** Overrides the server's `pollIntervalMs`. */
-  readonly pollIntervalMs?: number = time({ min: 0 });
+  readonly pollIntervalMs?: TimeSpan = time({ min: 0 });
   /** Overrides the server's `maxRunMs`. */
-  readonly maxRunMs?: number = time({ min: 1 });
+  readonly maxRunMs?: TimeSpan = time({ min: 1 });
   /**
    * How long a handler may work without a break, in milliseconds. The time starts with the handler, starts again after each wait, and stops
    * while everything in it waits for an answer, an event or a sleep. Time in which the store fails does not count. When it is over, the
@@ -134,7 +135,7 @@ export class DeclaredDurableToolOptions {
    * `cancelGraceMs` counts as leaked, unless its tool is `forbidden`. Work outside of steps counts again when the handler runs again. Left
    * out: no limit.
    */
-  readonly timeoutMs?: number = time({ min: 1 });
+  readonly timeoutMs?: TimeSpan = time({ min: 1 });
   /**
    * The events that its tasks wait for, with the schemas of their values. An event of another name, or with another value, is refused where
    * it is sent. Left out, any event can be sent and waited for.
@@ -148,7 +149,7 @@ export class DeclaredDurableToolOptions {
     isShape,
   );
   /** Overrides the server's `inputTimeoutMs`. */
-  readonly inputTimeoutMs?: number | null = time({ min: 0, orNull: true });
+  readonly inputTimeoutMs?: TimeSpan | null = time({ min: 0, orNull: true });
   /**
    * What becomes of a result of more than the server's `maxBodyBytes`. `link`: it is stored as an artifact, `result.txt` if it is a single
    * text, otherwise `result.json`, and the caller gets a link to it; not for a tool with an output schema, or one that never runs as a

@@ -1,3 +1,4 @@
+import type { Read } from "../../options/options.ts";
 import type { ToolOptions, InputCapability, OnCrash, TaskMode } from "./tool-options.ts";
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { PrepareContext, TaskContext } from "./task-context.ts";
@@ -81,7 +82,9 @@ export type CheckedHandler<
   ReturnCheck<Returned, Output>;
 
 /** A registered tool, or an earlier version of one. */
-export interface Tool extends Omit<ToolConfig, "inputSchema" | "outputSchema" | "prepare" | "olderVersions"> {
+export interface Tool extends Read<
+  Omit<ToolConfig, "inputSchema" | "outputSchema" | "prepare" | "olderVersions">
+> {
   readonly name: string;
   readonly inputSchema?: StandardSchemaV1;
   readonly outputSchema?: StandardSchemaV1;

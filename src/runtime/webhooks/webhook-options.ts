@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import { listKind, textKind } from "../../options/kind.ts";
 import {
   assertOptions,
@@ -67,7 +68,7 @@ class DeclaredWebhookOptions {
   /** Messages sent to it at the same time. Default 4. */
   readonly concurrency?: number = number({ min: 1, max: 100, default: 4 });
   /** How long it may take to answer. Default 10 seconds. */
-  readonly timeoutMs?: number = time({ min: 100, max: 60_000, default: 10_000 });
+  readonly timeoutMs?: TimeSpan = time({ min: 100, max: 60_000, default: 10_000 });
 }
 
 /** A service to notify of task changes. Only the operator sets it: nothing that callers send decides where a message goes. */

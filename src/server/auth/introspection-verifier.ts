@@ -9,7 +9,8 @@ import {
   type AccessToken,
 } from "./access-token.ts";
 import { assertIssuer, audiencesOf, accessTokenOf } from "./claims.ts";
-import { assertNumbers } from "./durations.ts";
+import type { TimeSpan } from "../../task/time.ts";
+import { assertNumbers, readSpans } from "./durations.ts";
 import { Endpoint } from "./endpoint.ts";
 import { credentialsHeader, type IntrospectionCredentials } from "./introspection-credentials.ts";
 import type { JsonObject } from "../../generation/message.ts";
@@ -28,9 +29,9 @@ interface Options {
    * How long a valid token is cached, in milliseconds, but never after it expires. A revoked token may be accepted for this long. Default:
    * one minute; 0 asks each time.
    */
-  readonly maxAgeMs?: number;
+  readonly maxAgeMs?: TimeSpan;
   /** How long an invalid token is cached, in milliseconds. Default 10 seconds. */
-  readonly refusedMaxAgeMs?: number;
+  readonly refusedMaxAgeMs?: TimeSpan;
   /** Maximum number of cached tokens, for valid and invalid ones each. Default 10,000. */
   readonly maxEntries?: number;
   /**
@@ -39,9 +40,9 @@ interface Options {
    */
   readonly maxConcurrent?: number;
   /** The accepted difference between the clocks of the two servers, in milliseconds. Default 5,000. */
-  readonly clockToleranceMs?: number;
+  readonly clockToleranceMs?: TimeSpan;
   /** How long to wait for an answer, in milliseconds; default 5,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: TimeSpan;
   /** Allows an `http:` URL of another machine. Anyone who controls the network can then read tokens and the secret. Default false. */
   readonly allowInsecureUrl?: boolean;
 }
@@ -89,12 +90,16 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
 /** `introspectionVerifier` with a given clock. */
 export function introspectionVerifierBy(clock: Clock, options: IntrospectionVerifierOptions): TokenVerifier {
   assertOptionNames("introspectionVerifier", options, verifierOptions);
-  const { url, issuer, audience, clockToleranceMs = 5_000, timeoutMs = 5_000 } = options;
-  const { maxAgeMs = 60_000, refusedMaxAgeMs = 10_000, maxEntries = 10_000, maxConcurrent = 100 } = options;
+  const { url, issuer, audience, maxEntries = 10_000, maxConcurrent = 100 } = options;
+  const { clockToleranceMs, maxAgeMs, refusedMaxAgeMs } = readSpans({
+    clockToleranceMs: options.clockToleranceMs ?? 5_000,
+    maxAgeMs: options.maxAgeMs ?? 60_000,
+    refusedMaxAgeMs: options.refusedMaxAgeMs ?? 10_000,
+  });
+  const { timeoutMs } = readSpans({ timeoutMs: options.timeoutMs ?? 5_000 }, 1);
   const { allowInsecureUrl = false } = options;
   assertIssuer(issuer);
-  assertNumbers({ clockToleranceMs, maxAgeMs, refusedMaxAgeMs });
-  assertNumbers({ timeoutMs, maxEntries, maxConcurrent }, 1);
+  assertNumbers({ maxEntries, maxConcurrent }, 1);
   return new Introspection({
     endpoint: new Endpoint({ what: "Token introspection", url, timeoutMs, allowInsecureUrl, clock }),
     clock,

@@ -16,7 +16,8 @@ import { assertOptionNames, type OptionNames } from "../../task/option-names.ts"
 import { type TokenVerifier, invalidToken, type AccessToken, unavailable } from "./access-token.ts";
 import { algorithms as asymmetric, assertAlgorithms, type Algorithm } from "./algorithms.ts";
 import { assertIssuer, audiencesOf, accessTokenOf } from "./claims.ts";
-import { assertNumbers } from "./durations.ts";
+import type { TimeSpan } from "../../task/time.ts";
+import { readSpans } from "./durations.ts";
 import { Endpoint } from "./endpoint.ts";
 
 export interface JwtVerifierOptions {
@@ -29,17 +30,17 @@ export interface JwtVerifierOptions {
   /** The accepted signature algorithms. Default: all asymmetric ones (RSA, elliptic curves, Ed25519). */
   readonly algorithms?: readonly Algorithm[];
   /** The accepted difference between the clocks of issuer and server, in milliseconds. Default 5,000. */
-  readonly clockToleranceMs?: number;
+  readonly clockToleranceMs?: TimeSpan;
   /** Required claims besides `iss`, `aud` and `exp`. */
   readonly requiredClaims?: readonly string[];
   /** The required `typ` header: `at+jwt` (RFC 9068) refuses the issuer's other tokens. Default: any. */
   readonly type?: string;
   /** How long keys are used before they are fetched again; default 10 minutes. */
-  readonly jwksMaxAgeMs?: number;
+  readonly jwksMaxAgeMs?: TimeSpan;
   /** The shortest time between two fetches because of a token with an unknown key; default 30 seconds. */
-  readonly jwksCooldownMs?: number;
+  readonly jwksCooldownMs?: TimeSpan;
   /** How long to wait for the keys; default 5 seconds. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: TimeSpan;
   /** Allows an `http:` URL of another machine as `jwks`. Anyone who controls the network can then replace the keys. Default false. */
   readonly allowInsecureUrl?: boolean;
 }
@@ -80,13 +81,16 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
 /** `jwtVerifier` with a given clock. */
 export function jwtVerifierBy(clock: Clock, options: JwtVerifierOptions): TokenVerifier {
   assertOptionNames("jwtVerifier", options, verifierOptions);
-  const { issuer, jwks, clockToleranceMs = 5_000, requiredClaims = [], type } = options;
-  const { jwksMaxAgeMs = 600_000, jwksCooldownMs = 30_000, timeoutMs = 5_000 } = options;
+  const { issuer, jwks, requiredClaims = [], type } = options;
+  const { clockToleranceMs, jwksMaxAgeMs, jwksCooldownMs } = readSpans({
+    clockToleranceMs: options.clockToleranceMs ?? 5_000,
+    jwksMaxAgeMs: options.jwksMaxAgeMs ?? 600_000,
+    jwksCooldownMs: options.jwksCooldownMs ?? 30_000,
+  });
+  const { timeoutMs } = readSpans({ timeoutMs: options.timeoutMs ?? 5_000 }, 1);
   const { algorithms = asymmetric, allowInsecureUrl = false } = options;
   assertIssuer(issuer);
   assertAlgorithms(algorithms);
-  assertNumbers({ clockToleranceMs, jwksMaxAgeMs, jwksCooldownMs });
-  assertNumbers({ timeoutMs }, 1);
   const audience = audiencesOf(options.audience);
   const keysAt = (url: URL): RemoteKeys => {
     const endpoint = new Endpoint({ what: "The key set", url, timeoutMs, allowInsecureUrl, clock });

@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import type { IncomingMessage } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import {
@@ -187,7 +188,7 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
    * How long a session may have no open request or stream before it ends. Its tasks continue, and with an unfinished one the session stays in
    * the store for a week more. Default 30 minutes.
    */
-  readonly sessionIdleMs?: number = time({
+  readonly sessionIdleMs?: TimeSpan = time({
     min: 1,
     default: 30 * 60_000,
     variable: "HOLDFAST_SESSION_IDLE",
@@ -196,7 +197,7 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
    * How long a session may stay unused after its handshake before it ends. Once `maxSessions` are open, a session that was idle for this
    * long makes room for a new one. Default 1 minute.
    */
-  readonly unusedSessionMs?: number = time({
+  readonly unusedSessionMs?: TimeSpan = time({
     min: 1,
     default: 60_000,
     variable: "HOLDFAST_UNUSED_SESSION",
@@ -218,7 +219,7 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
    * task ends; the task continues. Above 10,000 such requests in all sessions, those of the principal with most of them end first. Default
    * 1 minute.
    */
-  readonly resumeMs?: number = time({ min: 1, default: 60_000, variable: "HOLDFAST_RESUME" });
+  readonly resumeMs?: TimeSpan = time({ min: 1, default: 60_000, variable: "HOLDFAST_RESUME" });
   /** Maximum number of unanswered requests of one session; one more gets 429. Default 500. */
   readonly maxOpenRequestsPerSession?: number = number({
     min: 1,
@@ -245,7 +246,7 @@ export const fetchHandlerOptions = tableOf<FetchHandlerOptions>(DeclaredFetchHan
 
 class DeclaredNodeHandlerOptions extends DeclaredFetchHandlerOptions {
   /** How long a client may leave waiting data unread before its connection is closed. Default 1 minute. */
-  readonly stallTimeoutMs?: number = time({
+  readonly stallTimeoutMs?: TimeSpan = time({
     min: 1,
     max: longestMs,
     default: 60_000,
@@ -271,14 +272,14 @@ class DeclaredHttpOptions extends DeclaredNodeHandlerOptions {
     variable: "HOLDFAST_HOST",
   });
   /** How long a client may take to send the headers of a request. Default 15 seconds. */
-  readonly headersTimeoutMs?: number = time({
+  readonly headersTimeoutMs?: TimeSpan = time({
     min: 1,
     max: longestMs,
     default: 15_000,
     variable: "HOLDFAST_HEADERS_TIMEOUT",
   });
   /** How long a connection stays open between two requests. Default 5 seconds. */
-  readonly keepAliveTimeoutMs?: number = time({
+  readonly keepAliveTimeoutMs?: TimeSpan = time({
     min: 1,
     max: longestMs,
     default: 5_000,

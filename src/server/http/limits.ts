@@ -52,7 +52,7 @@ export function bodyReadLimits(
   options: FetchHandlerOptions,
 ): BodyReadLimits {
   const { maxRequestBodySize = maxBodyBytes + slackBytes } = options;
-  const { requestTimeoutMs, maxPendingBytes: byDefault } = httpSettings({});
+  const { maxPendingBytes: byDefault } = httpSettings({});
   const { maxPendingBytes = Math.max(byDefault, maxRequestBodySize) } = options;
   if (maxPendingBytes < maxRequestBodySize) {
     const message = `maxPendingBytes must be at least maxRequestBodySize, which is ${maxRequestBodySize}.`;
@@ -60,7 +60,7 @@ export function bodyReadLimits(
   }
   return {
     maxBytes: maxRequestBodySize,
-    maxMs: options.requestTimeoutMs ?? requestTimeoutMs,
+    maxMs: httpSettings(options).requestTimeoutMs,
     maxPendingBytes,
   };
 }

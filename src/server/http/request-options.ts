@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import { listOrAny, size, tableOf, time } from "../../options/options.ts";
 
 /** Node takes a longer timer, from 2 ** 31 ms on, for one of a millisecond. */
@@ -26,7 +27,7 @@ export class DeclaredRequestOptions extends DeclaredNameOptions {
   /** Maximum size of a request body; larger ones get 413. Default: `maxBodyBytes` of the tasks plus 64 KiB. */
   readonly maxRequestBodySize?: number = size({ min: 1, variable: "HOLDFAST_MAX_REQUEST_BODY_SIZE" });
   /** How long a client may take to send a request; slower ones get 408. Default 1 minute. */
-  readonly requestTimeoutMs?: number = time({
+  readonly requestTimeoutMs?: TimeSpan = time({
     min: 1,
     max: longestMs,
     default: 60_000,

@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import { number, tableOf, time, type Settings } from "../../options/options.ts";
 
 class DeclaredRateOptions {
@@ -39,7 +40,7 @@ class DeclaredRateOptions {
    * The delay of the event loop (90th percentile) above which the process refuses new calls. It still answers requests about existing
    * tasks. `null`: no limit. Default 1 second.
    */
-  readonly maxLoopDelayMs?: number | null = time({
+  readonly maxLoopDelayMs?: TimeSpan | null = time({
     min: 1,
     orNull: true,
     default: 1_000,

@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import {
   assertOptions,
   flag,
@@ -40,7 +41,7 @@ class DeclaredPostgresStoreOptions {
    */
   readonly preparedStatements?: boolean = flag({ variable: "HOLDFAST_POSTGRES_PREPARED_STATEMENTS" });
   /** How long the database may take to answer. After that a call fails with `store_failed`. Default 5 seconds. */
-  readonly timeoutMs?: number = time({
+  readonly timeoutMs?: TimeSpan = time({
     min: 1,
     max: longestMs,
     default: 5_000,
@@ -50,7 +51,7 @@ class DeclaredPostgresStoreOptions {
    * How long after its last heartbeat a process counts as dead, so that others take over its tasks. Use the same value in all processes.
    * Default 15 seconds.
    */
-  readonly leaseMs?: number = time({
+  readonly leaseMs?: TimeSpan = time({
     min: 1_000,
     max: longestMs,
     default: 15_000,

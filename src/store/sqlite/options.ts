@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import type { Kind } from "../../options/kind.ts";
 import {
   assertOptions,
@@ -23,7 +24,7 @@ const fileModeKind: Kind = {
 class DeclaredSqliteStoreOptions {
   /** How long a write waits for another program that locks the file, such as a backup. Default 5 seconds. */
   // SQLite takes at most 24 days.
-  readonly busyTimeoutMs?: number = time({
+  readonly busyTimeoutMs?: TimeSpan = time({
     min: 1,
     max: 7 * 24 * 3_600_000,
     default: 5_000,

@@ -232,6 +232,6 @@ it("refuses what is no handler's to have", () => {
   );
   expect(() => createNodeHandler({} as never)).toThrow("createNodeHandler(tasks.server(");
   expect(() => createNodeHandler(server, { stallTimeoutMs: 0 })).toThrow(
-    "stallTimeoutMs must be a length of time from 1ms to 24d, in milliseconds, not 0.",
+    'stallTimeoutMs must be a length of time from 1ms to 24d, in milliseconds or such as "3d", not 0.',
   );
 });
