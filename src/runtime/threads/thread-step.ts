@@ -7,7 +7,7 @@ import { decodeError, encodeValue } from "../stored-values.ts";
 import { stepOptions, type StepContext, type StepOptions, type TaskContext } from "../tool/task-context.ts";
 import { followerOf } from "../wait-for.ts";
 import type { JournalKey } from "../../task/journal.ts";
-import { assertOptions, joined, settingsOf } from "../../options/options.ts";
+import { assertOptions, joined, readOptions, settingsOf, type Read } from "../../options/options.ts";
 import { backoffProblem } from "../backoff.ts";
 import type { ReportMethod, ThreadEnd, ThreadJob } from "./thread-messages.ts";
 import { workerOptions, type WorkerOptions } from "./worker-options.ts";
@@ -31,7 +31,7 @@ interface ThreadStep {
   readonly principal: string | null;
   readonly reports: Reports;
   readonly name: string;
-  readonly options: ThreadStepOptions;
+  readonly options: Read<ThreadStepOptions>;
   readonly input: unknown;
 }
 
@@ -47,10 +47,11 @@ export async function runThreadStep(
     readonly effects: ThreadStepEffects;
   },
   key: JournalKey,
-  options: ThreadStepOptions,
+  given: ThreadStepOptions,
   input: unknown,
 ): Promise<unknown> {
-  assertOptions("task.step", options, tableOfBoth);
+  assertOptions("task.step", given, tableOfBoth);
+  const options = readOptions(tableOfBoth, given);
   const problem = options.backoff && backoffProblem("task.step: backoff", options.backoff);
   if (problem !== undefined) throw new HoldfastError("configuration", `${problem}.`);
   const { timeoutMs, ...retrying } = options;

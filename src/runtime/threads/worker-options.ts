@@ -1,3 +1,4 @@
+import type { TimeSpan } from "../../task/time.ts";
 import { tableOf, text, time, value } from "../../options/options.ts";
 
 /** A module for threads: its URL, with the types of what it exports. */
@@ -57,7 +58,7 @@ class DeclaredWorkerOptions<Exports = unknown, Name = string> {
   /**
    * How long the function has to end after its signal aborts, when the task is cancelled or the time is over. Then its thread is ended. Default 1 second.
    */
-  readonly killAfterMs?: number = time({ min: 0, default: 1_000 });
+  readonly killAfterMs?: TimeSpan = time({ min: 0, default: 1_000 });
 }
 
 /** The function that a step runs on a thread. The step's `timeoutMs` counts from its start, without the wait for a thread. */
