@@ -260,14 +260,9 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
     options?: EventOptions,
   ): EventWait<[Value] extends [never] ? EventValue<Declared, Name> : Value>;
   /**
-   * Waits for a length of time (`60_000` milliseconds, `"90s"`, `"15m"`, `"2h"`, `"3d"`, `"1w"`), counted from the first attempt that got here: a
-   * restart does not start the wait again. Or waits until a date. It may last for months; the handler frees its slot meanwhile. Rejects at once
-   * with `outlives_task` if the task itself ends before that, by a ttl or by `maxRunMs`.
-   *
-   * ```ts
-   * await task.sleep("cool down", "3d");
-   * await task.sleep("launch", new Date("2027-01-01T09:00:00Z"));
-   * ```
+   * Waits for a length of time, in milliseconds or such as `"3d"`, counted from the first attempt that got here, so a restart does not begin it
+   * again; or until a `Date`. It may last for months; the handler frees its slot meanwhile. Rejects at once with `outlives_task` if the task
+   * itself ends before that, by a ttl or by `maxRunMs`.
    */
   sleep(key: JournalKey, time: TimeSpan | Date): Promise<void>;
   /**
