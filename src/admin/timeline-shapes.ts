@@ -33,6 +33,8 @@ class DeclaredTimelineEntry {
   readonly error = member(textOrNull);
   /** The task of a call that has not ended, or that failed. Others are deleted when they end. */
   readonly childId = member(textOrNull);
+  /** The limit by name for which it waits, or a list of the name and a key as JSON; left out for one that waits for none. */
+  readonly limit? = optional(text);
 }
 
 /** A step, a question, a sleep, a call of another tool or a wait for an event. In a timeline, in the order in which they began. */

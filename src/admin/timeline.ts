@@ -10,6 +10,7 @@ import type { RunningStep } from "../runtime/reports/running-steps.ts";
 import type { ListedEntry, TaskStore } from "../store/store.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./timeline-shapes.ts";
+import { isTerminal } from "../task/outcome.ts";
 import { errorText } from "./summary.ts";
 
 /** The maximum number of entries shown with a task, and of failed ones among them. */
@@ -25,6 +26,8 @@ const endsAtOnce = 200;
 /** Journals are shorter. */
 const mostHeads = 1_000_000;
 
+type ShownStep = Pick<RunningStep, "key" | "tries"> & { readonly begunAt: number | null };
+
 export class Timeline {
   readonly summary: TimelineSummary;
   readonly #store: TaskStore;
@@ -33,7 +36,9 @@ export class Timeline {
   readonly #heads: readonly ListedEntry[];
   readonly #failed: ReadonlySet<string>;
   /** Steps without a place in the journal. */
-  readonly #running: readonly RunningStep[];
+  readonly #running: readonly ShownStep[];
+  /** The limits that steps wait for, by their keys. */
+  readonly #limits: ReadonlyMap<string, string>;
   /** Steps that are tried again now. */
   readonly #retried: ReadonlySet<string>;
 
@@ -43,9 +48,16 @@ export class Timeline {
     heads: readonly ListedEntry[],
     failed: ReadonlySet<string>,
     running: readonly RunningStep[],
+    limits: ReadonlyMap<string, string>,
   ) {
     const journalled = new Set(heads.map(({ key }) => key));
-    this.#running = running.filter(({ key }) => !journalled.has(key));
+    const known = new Set([...journalled, ...running.map(({ key }) => key)]);
+    const waiting = [...limits.keys()].filter((key) => !known.has(key));
+    this.#limits = limits;
+    this.#running = [
+      ...running.filter(({ key }) => !journalled.has(key)),
+      ...waiting.map((key) => ({ key, begunAt: null, tries: 0 })),
+    ];
     this.#retried = new Set(running.map(({ key }) => key));
     this.#store = store;
     this.#id = id;
@@ -70,7 +82,8 @@ export class Timeline {
     }
     heads.sort((a, b) => a.place - b.place);
     const failed = (await store.admin?.failedKeys(id, mostHeads)) ?? [];
-    return new Timeline(store, id, heads, new Set(failed), await runningSteps(store, task, now));
+    const running = await runningSteps(store, task, now);
+    return new Timeline(store, id, heads, new Set(failed), running, await limitsOf(store, task));
   }
 
   /** The newest of those that failed, those that have not ended, and the newest others, as far as there is room. */
@@ -83,7 +96,7 @@ export class Timeline {
       this.#heads.filter((head) => kept.has(head)),
       children,
     );
-    return [...entries, ...this.#running.map(runningEntry)];
+    return [...entries, ...this.#running.map((step) => this.#runningEntry(step))];
   }
 
   async page({ limit = 200, after = -1 }: TimelineQuery): Promise<TimelinePage> {
@@ -93,7 +106,7 @@ export class Timeline {
     const isLast = last === undefined || last === this.#heads.at(-1);
     const entries = await this.#entries(heads, await childrenOf(this.#store, this.#id));
     if (!isLast) return { entries, next: last.place };
-    return { entries: [...entries, ...this.#running.map(runningEntry)], next: null };
+    return { entries: [...entries, ...this.#running.map((step) => this.#runningEntry(step))], next: null };
   }
 
   async #entries(
@@ -114,7 +127,18 @@ export class Timeline {
       ...entryOf(head, errors.get(head.key)),
       ...(this.#retried.has(head.key) && { until: null }),
       childId: byCall.get(head.key) ?? null,
+      ...this.#limitOf(head.key),
     }));
+  }
+
+  #runningEntry({ key, begunAt, tries }: ShownStep): TimelineEntry {
+    const none = { method: null, doneAt: null, durationMs: null, until: null, error: null, childId: null };
+    return { key, kind: "step", begunAt, tries, ...none, ...this.#limitOf(key) };
+  }
+
+  #limitOf(key: string): Pick<TimelineEntry, "limit"> {
+    const limit = this.#limits.get(key);
+    return limit === undefined ? {} : { limit };
   }
 }
 
@@ -145,9 +169,15 @@ async function runningSteps(
   return steps.filter(({ taskId }) => taskId === id);
 }
 
-function runningEntry({ key, begunAt, tries }: RunningStep): TimelineEntry {
-  const none = { method: null, doneAt: null, durationMs: null, until: null, error: null, childId: null };
-  return { key, kind: "step", begunAt, tries, ...none };
+/** The limits that steps of the task wait for; the handler itself goes by the name of its tool. */
+async function limitsOf(
+  { limits }: TaskStore,
+  { id, state, tool }: TaskRecord,
+): Promise<ReadonlyMap<string, string>> {
+  const places = isTerminal(state) ? [] : ((await limits?.ofTask(id)) ?? []);
+  return new Map(
+    places.filter(({ isWaiting }) => isWaiting).map(({ entry, name }) => [entry === "" ? tool : entry, name]),
+  );
 }
 
 function entryOf(

@@ -91,14 +91,29 @@ export class Owners {
     await this.write((queries) => queries.query(this.sql.setHandlers, [this.id, handlersText(handlers)]));
   }
 
-  /** Writes in a transaction. Rejects with `store_lost` if others considered this owner dead. */
+  /** Sends statements that depend on nothing in a transaction. Rejects with `store_lost` if others considered this owner dead. */
   async write<T>(send: (queries: Queries) => Promise<T>): Promise<T> {
+    return this.#fenced(async (transaction) => {
+      const [result] = await Promise.all([send(transaction), transaction.commit()]);
+      return result;
+    });
+  }
+
+  /** The same for statements that depend on the rows of others: the commit follows the last one. */
+  async writeInSteps<T>(steps: (queries: Queries) => Promise<T>): Promise<T> {
+    return this.#fenced(async (transaction) => {
+      const result = await steps(transaction);
+      await transaction.commit();
+      return result;
+    });
+  }
+
+  async #fenced<T>(write: (transaction: Transaction) => Promise<T>): Promise<T> {
     const transaction = await this.#database.begin();
     try {
       const [row] = await transaction.query(this.sql.fence, [this.id, null]);
       if (row === undefined) throw new StoreLost(`schema ${this.#schema}`, true);
-      const [result] = await Promise.all([send(transaction), transaction.commit()]);
-      return result;
+      return await write(transaction);
     } catch (error) {
       await transaction.rollback();
       throw error;

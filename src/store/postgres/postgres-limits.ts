@@ -12,7 +12,7 @@ import { storeFailed } from "./postgres-error.ts";
 interface LimitParts {
   readonly database: Pick<Database, "read">;
   readonly owner: string;
-  readonly owners: Pick<Owners, "write">;
+  readonly owners: Pick<Owners, "writeInSteps">;
 }
 
 export function limitSchema({ limitLine, limitPlace }: Names): string {
@@ -55,7 +55,7 @@ export class PostgresLimits implements LimitStore {
   async call(call: LimitCall): Promise<LimitAnswer> {
     const { owner, owners } = this.#open();
     const { answer, others } = await owners
-      .write((queries) => this.#apply(queries, owner, call))
+      .writeInSteps((queries) => this.#apply(queries, owner, call))
       .catch((error: unknown) => {
         throw storeFailed(error);
       });

@@ -180,10 +180,10 @@ const timelineColumns: readonly Column[] = [
 ];
 
 function entryRow(entry: TimelineEntry, { createdAt }: TaskDetails, now: number): readonly string[] {
-  const { key, kind, method, begunAt, doneAt, durationMs, tries, until, error } = entry;
+  const { key, kind, method, begunAt, doneAt, durationMs, tries, until, error, limit } = entry;
   const took = durationMs ?? (doneAt === null && begunAt !== null ? now - begunAt : null);
   const notes = [
-    ...(doneAt === null ? ["open"] : []),
+    ...(doneAt === null ? [limit === undefined ? "open" : `waits for the limit ${limit}`] : []),
     ...(method !== null && method !== "elicitation/create" ? [method] : []),
     ...(tries > 0 ? [`retried ${tries} ${times(tries)}`] : []),
     ...(until !== null ? [`until ${timeText(until)}`] : []),

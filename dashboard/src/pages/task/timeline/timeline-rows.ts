@@ -155,7 +155,8 @@ function entryRow(entry: TimelineEntry, { finishedAt }: Drawn): TimelineRow {
   };
 }
 
-function stateOf({ kind, doneAt, error }: TimelineEntry, isOpen: boolean): string {
+function stateOf({ kind, doneAt, error, limit }: TimelineEntry, isOpen: boolean): string {
+  if (limit !== undefined && isOpen) return `waiting for the limit ${limit}`;
   if (error !== null) return doneAt === null && isOpen ? "failed, will be retried" : "failed";
   if (doneAt !== null) return doneNames[kind];
   return isOpen ? openNames[kind] : "unfinished";
