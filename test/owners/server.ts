@@ -30,7 +30,7 @@ const tasks = createTasks({
     const isExpected = error instanceof HoldfastError && expected.includes(error.code);
     if (!isExpected) console.error(error);
   },
-  rates: { pollsPerInterval: null, maxLoopDelayMs: null }, // the machine may be busy with other things
+  rates: { pollsPerInterval: null, maxLoopDelayMs: null, callsPerMinute: null }, // the machine may be busy with other things
 });
 
 async function gated({ word }: { word: string }, task: TaskContext): Promise<CallToolResult> {
@@ -59,9 +59,29 @@ async function asks({ word }: { word: string }, task: TaskContext): Promise<Call
   return { content: [{ type: "text", text }] };
 }
 
+/** Says with which version of the code it began, and with which it ended. */
+async function quick(
+  version: number,
+  { word }: { word: string },
+  task: TaskContext,
+): Promise<CallToolResult> {
+  const began = await task.step("begin", () => version);
+  await task.sleep("pause", 10);
+  const ended = await task.step("end", () => {
+    gates.log(`end ${word}`);
+    return version;
+  });
+  return { content: [{ type: "text", text: `${word} ${began} ${ended}` }] };
+}
+
 for (const spec of names) {
   const [name = "", version = "1"] = spec.split("@");
-  if (name === "asks") tasks.tool(name, { inputSchema, requires: ["elicitation"] }, asks);
+  if (name === "quick") {
+    const code = Number(version);
+    tasks.tool(name, { inputSchema, version: code, onCrash: "resume" }, (args, task) =>
+      quick(code, args, task),
+    );
+  } else if (name === "asks") tasks.tool(name, { inputSchema, requires: ["elicitation"] }, asks);
   else tasks.tool(name, { inputSchema, plain: "wait", version: Number(version) }, gated);
 }
 
