@@ -60,7 +60,7 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
    * How long the event loop of this process may not answer before an event (`loop.blocked`), a metric and a line on stderr say so, with the tool and
    * the step that block it. A thread of its own watches. `null`: nobody does. Default 1 second.
    */
-  readonly loopBlockedMs?: number | null = time({
+  readonly loopBlockedMs?: TimeSpan | null = time({
     min: 50,
     orNull: true,
     default: 1_000,
@@ -75,7 +75,11 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
     variable: "HOLDFAST_ON_BLOCKED",
   });
   /** After how long that is. Default 1 minute. */
-  readonly blockedExitMs?: number = time({ min: 1_000, default: 60_000, variable: "HOLDFAST_BLOCKED_EXIT" });
+  readonly blockedExitMs?: TimeSpan = time({
+    min: 1_000,
+    default: 60_000,
+    variable: "HOLDFAST_BLOCKED_EXIT",
+  });
   /**
    * A port on which the watching thread answers `GET /healthz`, also while the event loop is blocked: 200, or 503 once that was for
    * `loopBlockedMs`, with `blockedMs` in JSON. Default: none.
