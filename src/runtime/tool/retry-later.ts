@@ -62,9 +62,13 @@ export function returnedRefusal(returned: unknown, now: number): RetryLater | un
     : new RetryLater(ms, `The service answered with status ${returned.status}.`);
 }
 
-/** Whether `retryLater` made it, of this or another copy of the class. */
+/** Whether `retryLater` made it, of this or another copy of the class. Never throws. */
 export function isRetryLater(thrown: unknown): thrown is RetryLater {
-  return thrown instanceof Error && thrown.name === "RetryLater" && "until" in thrown;
+  try {
+    return thrown instanceof Error && thrown.name === "RetryLater" && "until" in thrown;
+  } catch {
+    return false; // looking at it throws
+  }
 }
 
 interface Answered {
@@ -72,11 +76,15 @@ interface Answered {
   readonly headers: object;
 }
 
-/** A `Response`, or an error of a client library that has its parts. */
+/** A `Response`, or an error of a client library that has its parts. Never throws. */
 function isResponse(given: unknown): given is Answered {
   if (typeof given !== "object" || given === null) return false;
-  const { status, headers } = given as Partial<Answered>;
-  return typeof status === "number" && typeof headers === "object" && headers !== null;
+  try {
+    const { status, headers } = given as Partial<Answered>;
+    return typeof status === "number" && typeof headers === "object" && headers !== null;
+  } catch {
+    return false; // looking at it throws
+  }
 }
 
 /** `Retry-After` of an answer that refuses: seconds, or a date. */

@@ -174,6 +174,7 @@ it("lists an owner that has reported nothing", async () => {
   expect((await admin.nodes()).find(({ id }) => id === "cli")).toEqual({
     id: "cli",
     alive: true,
+    draining: null,
     host: null,
     pid: null,
     version: null,

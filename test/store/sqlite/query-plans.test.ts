@@ -194,7 +194,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectTaskByIdempotencyKey: ["task INDEX task_idempotency (<expr>=? AND idempotency_key=?)"],
   selectBlocked: ["task INDEX task_blocked (method=? AND tool=? AND id>?)"],
   selectQueued: ["task INDEX task_unfinished (id>?)"],
-  selectTried: ["task INDEX task_tried"],
+  selectTried: ["SCAN task INDEX task_tried"],
   selectUnfinished: ["task INDEX task_unfinished (id>?)"],
   selectUsage: ["usage PRIMARY KEY (owner=?)"],
   updateHandlers: ["owner PRIMARY KEY (id=?)"],
@@ -288,6 +288,7 @@ const readsAll = [
   "countGivenUpDeliveries",
   "selectExcessDeliveries",
   "selectRunningOwners",
+  "selectTried", // of the few suspects
 ];
 
 let db: DatabaseSync;
