@@ -57,8 +57,9 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
    */
   readonly onEvent?: (event: ServerEvent) => unknown = callback();
   /**
-   * How long the event loop of this process may not answer before an event (`loop.blocked`), a metric and a line on stderr say so, with the tool and
-   * the step that block it. A thread of its own watches. `null`: nobody does. Default 1 second.
+   * How long the event loop of this process may not answer before an event (`loop.blocked`) and a metric say so, with the tool and the step that
+   * block it. So does a line on stderr, unless it is rather the machine that holds the process up. A thread of its own watches. `null`: nobody
+   * does. Default 1 second.
    */
   readonly loopBlockedMs?: TimeSpan | null = time({
     min: 50,

@@ -19,6 +19,9 @@ const debuggerMs = 10_000;
 const inspectEveryMs = 60_000;
 const mostFrames = 20;
 
+/** A process that has used less of a processor was held up by its machine, or waits for it. */
+const workingShare = 0.5;
+
 interface Watched {
   readonly watch: Watch;
   readonly server: Server | undefined;
@@ -31,6 +34,10 @@ let beats = 0;
 let blockedMs = 0;
 let lookedAt = performance.now();
 let by: BlockedBy | undefined;
+/** Whether stderr has a line about it. */
+let isSaid = false;
+/** What the process had used of processors when the loop answered last. */
+let usedBefore = process.cpuUsage();
 let inspectedAt = -Infinity;
 let timer: NodeJS.Timeout | undefined;
 /** Ends the question to the debugger that is under way. */
@@ -49,7 +56,7 @@ function look(tickMs: number): void {
   blockedMs += passed;
   for (const each of watched.values()) {
     const { loopBlockedMs, exitMs } = each.watch;
-    if (!each.isReported && blockedMs >= loopBlockedMs) report(each);
+    if (blockedMs >= loopBlockedMs) report(each);
     if (blockedMs >= 2 * loopBlockedMs) inspectOnce();
     // What the debugger has to say is not to be lost with the process.
     if (exitMs === null || blockedMs < exitMs || endInspection !== undefined) continue;
@@ -68,19 +75,28 @@ function answered(count: number): void {
   beats = count;
   blockedMs = 0;
   by = undefined;
+  isSaid = false;
+  usedBefore = process.cpuUsage();
 }
 
+/** On stderr only what tasks or this process have to do with: on a machine that is too busy, every process would say it. */
 function report(each: Watched): void {
   each.isReported = true;
-  if (by !== undefined) return;
-  by = noted();
+  by ??= noted();
+  if (isSaid || !isOwnFault(by)) return;
+  isSaid = true;
   log(sentence(by));
+}
+
+function isOwnFault({ isCertain }: BlockedBy): boolean {
+  const { user, system } = process.cpuUsage(usedBefore);
+  return isCertain || (user + system) / 1_000 >= workingShare * blockedMs;
 }
 
 /** Not for each of many short blocks: to read what scripts there are costs the blocked thread up to a second. */
 function inspectOnce(): void {
   const known = by;
-  if (known === undefined || lookedAt < inspectedAt + inspectEveryMs) return;
+  if (known === undefined || !isSaid || lookedAt < inspectedAt + inspectEveryMs) return;
   inspectedAt = lookedAt;
   inspect(known, (seen) => {
     by = seen;
