@@ -5,7 +5,7 @@ export type { Codec, Place } from "./store/codec.ts";
 export type { ProtectedStore, Protection } from "./store/protection.ts";
 export type { StoredSecrets } from "./store/secrets.ts";
 export type { Blobs } from "./store/blobs.ts";
-export { folderBlobs } from "./store/folder-blobs.ts";
+export { folderBlobs } from "./runtime/blobs/folder-blobs.ts";
 export { s3Blobs, type SignedFetch } from "./store/s3-blobs.ts";
 export { encryptedStore, type EncryptionOptions } from "./store/encrypted-store.ts";
 export type { EncryptionKey } from "./store/encryption-keys.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
+import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { isJsonObject } from "../../generation/message.ts";
 import type { FoundServer, ServerSpec } from "../server/find-server.ts";
 
@@ -32,7 +32,6 @@ export class KnownServers {
   async keep({ name, spec }: Pick<FoundServer, "name" | "spec">, tools?: readonly string[]): Promise<void> {
     const known = tools ?? (await this.#read(this.#file(name)))?.tools ?? [];
     const kept = known.filter((tool) => tool.length <= longestName).slice(0, maxTools);
-    await makeFolder(this.#folder);
     await writeAtomically(
       this.#file(name),
       `${JSON.stringify({ format, name, ...spec, ...(kept.length > 0 && { tools: kept }) })}\n`,

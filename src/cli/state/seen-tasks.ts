@@ -3,7 +3,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { decodeCall, decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
 import type { CallName, StoredCall } from "../../client/handles/handle-store.ts";
-import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
+import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 import { isJsonObject } from "../../generation/message.ts";
 
@@ -47,7 +47,6 @@ export class SeenTasks {
     const keptUntil = task.ttlMs === null ? null : call.startedAt + task.ttlMs;
     const isError = task.status === "completed" && task.result.isError === true;
     const seen: Seen = { status: task.status, hasEnded: hasEnded(task), isError, at, keptUntil };
-    await makeFolder(this.#folder);
     await writeAtomically(this.#file(call), encodeEntry({ ...call, args: {}, seen }));
     if ((await this.#files()).length > maxTasks) await this.#dropLongestSeen();
   }

@@ -1,4 +1,4 @@
-import { join, dirname } from "node:path";
+import { join } from "node:path";
 import { readFile } from "node:fs/promises";
 import { fileLoginsWith } from "../../client/auth/file-logins.ts";
 import type { LoginStore } from "../../client/auth/login.ts";
@@ -14,7 +14,7 @@ import { LoginSealing } from "./login-sealing.ts";
 import { SeenTasks, type Seen } from "./seen-tasks.ts";
 import { TrustedEntries } from "./trusted-entries.ts";
 import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
-import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
+import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { isJsonObject } from "../../generation/message.ts";
 
 /** A task that was started here, or a call without an answer. */
@@ -203,7 +203,6 @@ export class ListNumbers {
       generation,
       key,
     }));
-    await makeFolder(dirname(this.#file));
     await writeAtomically(this.#file, encodeEntry({ tasks }));
   }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
-import { makeFolder, writeAtomically } from "../../client/handles/write-atomically.ts";
+import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { entryHash, type FolderEntry } from "../server/folder-entry.ts";
 
 /** `changed`: the user trusted another entry of that name in that file. */
@@ -29,7 +29,6 @@ export class TrustedEntries {
 
   async add(entry: FolderEntry): Promise<void> {
     const { path, name } = entry;
-    await makeFolder(this.#folder);
     await writeAtomically(this.#file(entry), encodeEntry({ path, name, hash: entryHash(entry.entry) }));
   }
 

@@ -15,7 +15,8 @@ import type {
 } from "./handle-store.ts";
 import { decodeCall, decodeEntry, decodeSession, encodeEntry, isMadeIn } from "./entry-format.ts";
 import { retryWhileInUse } from "./retry-while-in-use.ts";
-import { isTemporaryFile, makeFolder, writeAtomically } from "./write-atomically.ts";
+import { isTemporaryFile } from "../../runtime/replace-file.ts";
+import { writeAtomically } from "./write-atomically.ts";
 import { ConcurrencyLimit } from "../../runtime/concurrency-limit.ts";
 
 /** A temporary file older than this belongs to a process that died. */
@@ -57,9 +58,9 @@ class FileHandles implements HandleStore {
     const known = await read(file, decodeCall);
     const { startedAt } = known === undefined || known instanceof Error ? call : known;
     const stored = { ...call, startedAt };
-    if (taskId === null) await this.#write("calls", file, stored);
+    if (taskId === null) await this.#write(file, stored);
     else {
-      await this.#write("tasks", this.#taskFile({ ...call, taskId }), stored);
+      await this.#write(this.#taskFile({ ...call, taskId }), stored);
       await this.drop(call);
     }
     return known === undefined;
@@ -104,7 +105,6 @@ class FileHandles implements HandleStore {
   }
 
   async keepSession(session: ResumableSession): Promise<void> {
-    await makeFolder(join(this.#folder, "sessions"));
     await writeAtomically(this.#sessionFile(session), encodeEntry(session));
   }
 
@@ -128,7 +128,6 @@ class FileHandles implements HandleStore {
 
   async keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void> {
     const folder = this.#answersFolder(task);
-    await makeFolder(folder);
     await writeAtomically(join(folder, fileName([question])), encodeEntry({ question, answer }));
   }
 
@@ -140,8 +139,7 @@ class FileHandles implements HandleStore {
     throw new Error(`${file} cannot be read`, { cause: found });
   }
 
-  async #write(subfolder: Subfolder, file: string, call: StoredCall): Promise<void> {
-    await makeFolder(join(this.#folder, subfolder));
+  async #write(file: string, call: StoredCall): Promise<void> {
     await writeAtomically(file, encodeEntry(call));
   }
 

@@ -1,7 +1,8 @@
 import type { Dirent } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
+import { readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Blobs } from "./blobs.ts";
+import type { Blobs } from "../../store/blobs.ts";
+import { replaceFile } from "../replace-file.ts";
 
 /**
  * Keeps the bytes of artifacts as files in a folder, which is made if it is missing, and which only this user may read. All processes on the
@@ -16,10 +17,10 @@ export function folderBlobs(path: string): Blobs {
     async put(name, data) {
       const file = join(path, name);
       try {
-        await writeFile(file, data);
+        await replaceFile(file, data);
       } catch (error) {
         if (!isMissing(error)) throw error;
-        await writeFile(file, data); // the folder has just been deleted as an empty one
+        await replaceFile(file, data); // the folder has just been deleted as an empty one
       }
     },
     async get(name) {
@@ -38,44 +39,6 @@ export function folderBlobs(path: string): Blobs {
     },
     list: (prefix) => filesIn(path, prefix),
   };
-}
-
-/** Replaces a file at once. The file and its name survive a loss of power. */
-async function writeFile(path: string, data: Uint8Array): Promise<void> {
-  const folder = dirname(path);
-  await makeFolder(folder);
-  const temporary = join(folder, `.${crypto.randomUUID()}.tmp`);
-  try {
-    const file = await open(temporary, "wx", 0o600);
-    try {
-      await file.writeFile(data);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined);
-    throw error;
-  }
-  await syncFolder(folder);
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let made = folder; made.startsWith(first); made = dirname(made)) await syncFolder(dirname(made));
-}
-
-/** Does nothing where folders cannot be opened, as on Windows, which keeps names in order by itself. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }
 
 async function* filesIn(root: string, folder: string): AsyncGenerator<string> {
