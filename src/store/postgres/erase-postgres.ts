@@ -84,35 +84,10 @@ async function eraseTasks(
   // Tasks made by other tasks are not counted for anyone.
   const below = `SELECT count(*) FROM ${names.child} WHERE id = ANY($1)`;
   const children = firstNumber((await queries.query(below, [stored]))[0]);
-  const {
-    message,
-    line,
-    piece,
-    event,
-    journal,
-    outcome,
-    request,
-    child,
-    action,
-    bulkTask,
-    limitPlace,
-    task,
-  } = names;
-  const kinds = {
-    message,
-    line,
-    piece,
-    event,
-    journal,
-    outcome,
-    request,
-    child,
-    action,
-    bulk_task: bulkTask,
-    limit_place: limitPlace,
-    task,
-  };
-  for (const [kind, table] of Object.entries(kinds)) {
+  const { bulkTask: bulk_task, limitPlace: limit_place, ...others } = names;
+  const { message, line, piece, event, journal, outcome, request, child, action, task } = others;
+  const parts = { message, line, piece, event, journal, outcome, request, child, action };
+  for (const [kind, table] of Object.entries({ ...parts, bulk_task, limit_place, task })) {
     const key = kind === "child" || kind === "task" ? "id" : "task_id";
     await remove(queries, kind, `DELETE FROM ${table} WHERE ${key} = ANY($1)`, [stored], counts);
   }
