@@ -17,6 +17,9 @@ const lookEveryMs = 2_000;
 
 const mostJobs = 100;
 
+/** How often the store may fail for one task, with seconds in between where it fails for all, before that counts as the task's refusal. */
+const mostFaults = 10;
+
 export interface RunnerServices extends ActServices {
   /** Where artifacts are, if not in the store; left out if this process cannot know. */
   readonly blobs?: ArtifactBlobs | undefined;
@@ -27,12 +30,14 @@ export interface RunnerServices extends ActServices {
 /**
  * Works on bulk jobs in this process.
  * - A task's end in its job is stored in the write that acts on it, so a job that is taken up again acts on no task twice.
- * - A fault of the store ends the work, not the job: whoever looks next goes on.
+ * - A fault of the store ends the work, not the job: whoever looks next goes on. It refuses a task only if it comes again and again.
  */
 export class BulkRunner {
   readonly #services: RunnerServices;
   readonly #tasks: TaskActs;
   readonly #running = new Map<string, Promise<void>>();
+  /** How often the store failed for tasks that are still open, by job and place. */
+  readonly #faults = new Map<string, Map<number, number>>();
   #cancelLook = (): void => undefined;
   #isStopped = false;
 
@@ -74,37 +79,60 @@ export class BulkRunner {
     }
   }
 
+  /** In passes over the open tasks. What a fault of the store leaves open is tried again in the next pass, while passes change anything. */
   async #workOn(id: string): Promise<void> {
     const { store, now } = this.#services;
     const { bulk } = adminOf(store);
+    let after = -1;
+    let hasChanged = false;
+    let fault: unknown;
     while (!this.#isStopped) {
       const hold = { type: "hold_bulk", now: now(), id, until: now() + leaseMs } as const;
       const held = await store.write<"hold_bulk">(hold);
-      if (!held.ok) return;
-      const tasks = await bulk.tasks(id, null, -1, atOnce);
-      if (tasks.length === 0) {
+      if (!held.ok) return void this.#faults.delete(id);
+      const tasks = await bulk.tasks(id, null, after, atOnce);
+      const last = tasks.at(-1);
+      if (last !== undefined) {
+        const left = await this.#actOnAll(held.job, tasks);
+        hasChanged ||= left.length < tasks.length;
+        fault ??= left[0];
+        after = last.place;
+      } else if (after === -1) {
         await store.write({ type: "end_bulk", now: now(), id, cancelledBy: null });
+        this.#faults.delete(id);
         return;
+      } else if (!hasChanged) {
+        throw fault;
+      } else {
+        [after, hasChanged, fault] = [-1, false, undefined];
       }
-      await this.#actOnAll(held.job, tasks);
     }
   }
 
-  async #actOnAll(job: BulkJob, tasks: readonly BulkTask[]): Promise<void> {
-    const ends = await Promise.allSettled(tasks.map((task) => this.#actOn(job, task)));
-    const faults = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
-    // Single tasks may be locked or damaged. If none can be changed, the fault is the store's.
-    const ofStore = faults.filter(isFaultOfStore);
-    if (ofStore.length > 0 && ofStore.length === ends.length) throw ofStore[0];
+  /** Resolves with the faults of the store that left tasks open. */
+  async #actOnAll(job: BulkJob, tasks: readonly BulkTask[]): Promise<readonly unknown[]> {
     const { store, now } = this.#services;
+    const ends = await Promise.allSettled(tasks.map((task) => this.#actOn(job, task)));
+    const left: unknown[] = [];
     await Promise.all(
       tasks.map(async ({ job: of, place }, index) => {
         const end = ends[index];
         if (end?.status !== "rejected") return;
+        if (isFaultOfStore(end.reason) && this.#fails(of, place) < mostFaults)
+          return void left.push(end.reason);
         const why = whyNot(end.reason);
         await store.write({ type: "refuse_bulk_task", now: now(), task: { job: of, place }, ...why });
       }),
     );
+    return left;
+  }
+
+  /** How often the store has failed for the task now. */
+  #fails(job: string, place: number): number {
+    const ofJob = this.#faults.get(job) ?? new Map<number, number>();
+    const times = (ofJob.get(place) ?? 0) + 1;
+    this.#faults.set(job, ofJob.set(place, times));
+    return times;
   }
 
   async #actOn({ action, options }: BulkJob, { job, place, taskId }: BulkTask): Promise<void> {

@@ -142,6 +142,34 @@ it("goes on in another process where the one that worked on it is gone, or its s
   expect(await admin.bulkJob(job)).toMatchObject({ state: "done", done: ids, refused: [] });
 });
 
+it("tries tasks again for which the store failed, and refuses those for which it fails for good", async () => {
+  const { process, ids } = await withTasks(120);
+  const { store, clock } = process;
+  const tries = new Map<string | undefined, number>();
+  const failing = watchedStore(store, (call, id) => {
+    if (call !== "cancel") return;
+    const times = (tries.get(id) ?? 0) + 1;
+    tries.set(id, times);
+    if (id === ids[0] || (times === 1 && ids.indexOf(id ?? "") < 10)) throw storeFailed();
+  });
+  const services = {
+    ...servicesOf(process),
+    store: { ...failing, admin: store.admin } as TaskStore,
+  };
+  const { job } = await createAdmin(services).as("ann").bulk("cancel", waiting, { dryRun: true });
+  await store.write({ type: "start_bulk", now: clock.now(), id: job });
+  const runner = new BulkRunner(services);
+  runner.start();
+  const admin = adminOf(process);
+  while ((await admin.bulkJob(job)).endedAt === null) await clock.advance(1_000);
+  await runner.stop();
+  expect(await admin.bulkJob(job)).toMatchObject({
+    counts: { total: 120, open: 0, done: 119, refused: 1 },
+    refused: [{ id: ids[0], code: "store_failed" }],
+  });
+  expect([tries.get(ids[0]), tries.get(ids[9]), tries.get(ids[10])]).toEqual([10, 2, 1]);
+});
+
 it("leaves the rest alone once an operator stops it", async () => {
   const { process } = await withTasks(150);
   const { store } = process;

@@ -90,6 +90,7 @@ test.each(kinds)(
     await expect
       .poll(async () => (await admin.bulkJob(job)).state, { timeout: minutes, interval: 200 })
       .toBe("done");
+    expect((await admin.bulkJob(job)).refused).toEqual([]);
     expect((await admin.bulkJob(job)).counts).toEqual({ total: orders, open: 0, done: orders, refused: 0 });
     const completed = async (): Promise<unknown> => (await admin.counts()).tools[0];
     const most = Math.min(orders, (await admin.counts()).most);
