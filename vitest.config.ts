@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { bundledWriter } from "./test/bundled-writer.ts";
 import { LongestFirst } from "./test/longest-first.ts";
+import { SecondTries } from "./test/second-tries.ts";
 import { markParts } from "./test/spec/mark-parts.ts";
 import { alone, encrypted, postgres, quick, slow } from "./test/suites.ts";
 
@@ -60,8 +61,8 @@ function project(
       // state in a module, and loading the sources for each file would take longer than its tests.
       pool: "forks",
       isolate: false,
-      // Most files wait for their child processes, so two processors have room for four files at a time.
-      maxWorkers: isAlone ? 1 : availableParallelism() + 2,
+      // Most files wait for their child processes, so two processors have room for four files at a time, or five of the slow ones.
+      maxWorkers: isAlone ? 1 : availableParallelism() + (mode === "" ? 2 : 3),
       sequence: { groupOrder: isAlone ? 1 : 0 },
       env: {
         // Keeps Node's compile cache for the next worker, child process and run.
@@ -90,6 +91,9 @@ export default defineConfig({
       ...(mode === "slow" || isFull ? elsewhere : []),
       ...(isFull ? [project("alone", { include: alone, isAlone: true })] : []),
     ],
+    // Hundreds of tests kill processes beside each other. One that fails has a second try, and the end of the run names it.
+    retry: 1,
+    reporters: ["default", new SecondTries()],
     globalSetup: ["test/postgres/global-setup.ts"],
     sequence: { sequencer: LongestFirst },
     // Success prints one line for each file and nothing else.
