@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import {
+  behindMs,
   byMinute,
   described,
   flag,
@@ -61,6 +62,8 @@ class DeclaredActivity {
   readonly tools = member(list(shown<ToolActivity>("ToolActivity", DeclaredToolActivity)));
   /** Most frequent first. */
   readonly refusals = member(list(shown<RefusalActivity>("RefusalActivity", DeclaredRefusalActivity)));
+  /** How far the replica was behind that it was read from (ms); left out if it was read from the store itself. */
+  readonly behindMs? = optional(behindMs);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AdminStore } from "../store/admin-store.ts";
+import type { NodeReports } from "../store/node-reports.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 
@@ -11,4 +12,34 @@ export function adminOf(store: TaskStore): AdminStore {
     );
   }
   return store.admin;
+}
+
+/** What lists and charts are read from. */
+export interface ShownFrom extends Pick<AdminStore, "tasks" | "count" | "endedTools"> {
+  readonly between: NodeReports["between"];
+}
+
+/**
+ * Reads a list or a chart: from the replica of the store if it has one that answers, and then with how far it is behind, else from the store
+ * itself. Whatever an action depends on is not read like this.
+ */
+export async function readToShow<T extends object>(
+  store: TaskStore,
+  read: (from: ShownFrom) => Promise<T>,
+): Promise<T & { readonly behindMs?: number }> {
+  const admin = adminOf(store);
+  const replica = await admin.replica?.();
+  if (replica !== undefined) {
+    try {
+      return { ...(await read(replica)), behindMs: replica.behindMs };
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== "store_failed") throw error;
+    }
+  }
+  return read({
+    tasks: (...page) => admin.tasks(...page),
+    count: (...range) => admin.count(...range),
+    endedTools: () => admin.endedTools(),
+    between: async (...range) => (await store.reports?.between(...range)) ?? [],
+  });
 }

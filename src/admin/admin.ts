@@ -6,6 +6,7 @@ import type { Suspicion } from "../task/loss.ts";
 import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
 import { questionMethod, timelineEntry, timelineSummary } from "./timeline-shapes.ts";
 import {
+  behindMs,
   countUpTo,
   described,
   flag,
@@ -140,6 +141,8 @@ class DeclaredTaskPage {
   readonly tasks = member(list(taskSummary));
   /** Where the next page begins; null on the last page. A page may be shorter than its limit, or even empty, before the last. */
   readonly next = member(textOrNull);
+  /** How far the replica was behind that it was read from (ms); left out if it was read from the store itself. */
+  readonly behindMs? = optional(behindMs);
 }
 
 export interface TaskPage extends DeclaredTaskPage {}
@@ -291,6 +294,8 @@ export interface ToolCounts extends DeclaredToolCounts {}
 class DeclaredCounts {
   readonly most = member(whole);
   readonly tools = member(list(shown<ToolCounts>("ToolCounts", DeclaredToolCounts)));
+  /** How far the replica was behind that they were read from (ms); left out if they were read from the store itself. */
+  readonly behindMs? = optional(behindMs);
 }
 
 export interface Counts extends DeclaredCounts {}

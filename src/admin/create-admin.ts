@@ -8,7 +8,7 @@ import { adminWaitReasons } from "./task-state.ts";
 import { waitsForOf } from "../task/waits-for.ts";
 import { call, methodsOf } from "./operation.ts";
 import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
-import { adminOf } from "./admin-store-of.ts";
+import { adminOf, readToShow, type ShownFrom } from "./admin-store-of.ts";
 import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionsOn, allActions } from "./actions.ts";
@@ -44,8 +44,8 @@ function readsOf({ store, blobs, now, after }: RunnerServices, jobs: BulkActs): 
   const ends = new EndedCounts(mostCounted, now);
   return {
     async list({ limit = 50, after: last = null, ...selection } = {}) {
-      const { tasks, next } = await selectTasks(adminOf(store), selection, limit, last);
-      return { tasks: await Promise.all(tasks.map((task) => listed(store, task))), next };
+      const page = await readToShow(store, (from) => selectTasks(from, selection, limit, last));
+      return { ...page, tasks: await Promise.all(page.tasks.map((task) => listed(store, task))) };
     },
     async show(id) {
       const shown = await showTask(store, id, now());
@@ -61,13 +61,16 @@ function readsOf({ store, blobs, now, after }: RunnerServices, jobs: BulkActs): 
       if ((await store.get(id)) === undefined) throw unknown(id);
       return filePartOf({ store, blobs }, id, name, query);
     },
-    counts: async () => countTasks(adminOf(store), ends),
+    counts: () => readToShow(store, (from) => countTasks(adminOf(store), ends, from)),
     failures: async (tool, limit = 1_000) => failuresOf(store, adminOf(store), tool, limit),
     async webhooks() {
       const waiting = (await store.outbox?.counts(mostMessages)) ?? [];
       return waiting.map(({ hook, ...counts }) => ({ webhook: hook, ...counts }));
     },
-    activity: async ({ minutes = 60 } = {}) => activityIn(store.reports, now(), minutes),
+    activity: ({ minutes = 60 } = {}) =>
+      store.admin === undefined
+        ? activityIn(store.reports, now(), minutes)
+        : readToShow(store, (from) => activityIn(from, now(), minutes)),
     nodes: async () => nodesIn(store.reports, now()),
     async actions({ taskId = null, before = null, limit = 100 } = {}) {
       return taskId === null ? allActions(store, before, limit) : actionsOn(store, taskId, before, limit);
@@ -157,7 +160,7 @@ const minutesAtOnce = 15;
 
 /** The reports of so many minutes, including that of `now`. */
 export async function activityIn(
-  reports: NodeReports | undefined,
+  reports: Pick<NodeReports, "between"> | undefined,
   now: number,
   minutes: number,
 ): Promise<Activity> {
@@ -185,17 +188,21 @@ const openAtOnce = 500;
 const atOnce = 50;
 
 /** Reads the unfinished tasks, and counts the finished ones by the index, unless that was slow recently. */
-export async function countTasks(admin: AdminStore, ends: EndedCounts): Promise<Counts> {
+export async function countTasks(
+  admin: Pick<AdminStore, "paused">,
+  ends: EndedCounts,
+  from: Omit<ShownFrom, "between">,
+): Promise<Counts> {
   const [pausedTools, endedTools, open] = await Promise.all([
     admin.paused(),
-    admin.endedTools(),
-    countOpen(admin),
+    from.endedTools(),
+    countOpen(from),
   ]);
   const paused = new Map(pausedTools.map(({ tool, since, actor }) => [tool, { since, actor }]));
   const names = [...new Set([...endedTools, ...open.keys(), ...paused.keys()])].sort();
   const tools = await Promise.all(
     names.map(async (tool): Promise<ToolCounts> => {
-      const ended = await ends.of(admin, tool);
+      const ended = await ends.of(from, tool);
       return { tool, ...(open.get(tool) ?? noneOpen), ...ended, paused: paused.get(tool) ?? null };
     }),
   );
@@ -216,11 +223,11 @@ const noneOpen: OpenCounts = {
 };
 
 /** Counts the newest unfinished tasks, by tool. */
-async function countOpen(admin: AdminStore): Promise<ReadonlyMap<string, OpenCounts>> {
+async function countOpen(from: Pick<AdminStore, "tasks">): Promise<ReadonlyMap<string, OpenCounts>> {
   const counts = new Map<string, OpenCounts>();
   let before: string | null = null;
   for (let read = 0; read < mostCounted;) {
-    const tasks = await admin.tasks({ of: "open" }, before, openAtOnce);
+    const tasks = await from.tasks({ of: "open" }, before, openAtOnce);
     for (const task of tasks) {
       const of = counts.get(task.tool) ?? noneOpen;
       const state = adminStateOf(task);

@@ -21,6 +21,8 @@ const ends: ReadonlyMap<AdminTaskState, readonly EndedAs[]> = new Map([
   ["cancelled", ["cancelled"]],
 ]);
 
+type Selected = Pick<AdminStore, "tasks" | "endedTools">;
+
 export interface SelectedPage {
   readonly tasks: readonly TaskRecord[];
   readonly next: string | null;
@@ -28,7 +30,7 @@ export interface SelectedPage {
 
 /** Up to `limit` selected tasks with ids below `after`, newest first. */
 export async function selectTasks(
-  store: AdminStore,
+  store: Selected,
   selection: TaskSelection,
   limit: number,
   after: string | null,
@@ -55,7 +57,7 @@ function idAt(ms: number): string {
 }
 
 /** The ranges that contain all selected tasks, each task once. */
-async function rangesOf(store: AdminStore, selection: TaskSelection): Promise<readonly TaskRange[]> {
+async function rangesOf(store: Selected, selection: TaskSelection): Promise<readonly TaskRange[]> {
   const { waitsFor, tool, principal } = selection;
   // What waits has not ended.
   const states = selection.states ?? (waitsFor && openStates);
@@ -96,14 +98,14 @@ function hasText({ statusMessage }: TaskRecord, lower: string): boolean {
 /** The tasks of one range, read on demand. */
 class RangeReader {
   readonly range: TaskRange;
-  readonly #store: AdminStore;
+  readonly #store: Selected;
   #before: string | null;
   #read: readonly TaskRecord[] = [];
   #place = 0;
   #atOnce = readAtOnce;
   #isOver = false;
 
-  constructor(store: AdminStore, range: TaskRange, before: string | null) {
+  constructor(store: Selected, range: TaskRange, before: string | null) {
     this.range = range;
     this.#store = store;
     this.#before = before;

@@ -62,6 +62,10 @@ export const whole = z.int();
 export const wholeOrNull = z.nullable(whole);
 export const time = described(z.int(), "Epoch milliseconds.");
 export const timeOrNull = z.nullable(time);
+export const behindMs = described(
+  z.int(),
+  "How far the replica was behind that this was read from (ms). Left out if it was read from the store itself.",
+);
 export const byMinute = described(z.array(whole), "A number for each minute, the oldest first.");
 
 /** From 1 to `most`; `usual` if it is left out. */

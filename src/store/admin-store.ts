@@ -1,6 +1,7 @@
 import type { StoredAction, GenerationName, TaskRecord } from "../task/record.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
 import type { BulkJobs } from "./bulk-jobs.ts";
+import type { NodeReports } from "./node-reports.ts";
 import type { QueueLength } from "./queue-length.ts";
 
 /** How a task ended. */
@@ -38,6 +39,15 @@ export interface AdminStore {
   readonly bulk: BulkJobs;
   /** Paused tools, whose tasks are not started, sorted by name. */
   paused(): Promise<readonly PausedTool[]>;
+  /** Undefined if the store has no copy, or none that answers. A read of the copy rejects with `store_failed` when it stops answering. */
+  replica?(): Promise<ReplicaReads | undefined>;
+}
+
+/** Reads for lists and charts from a copy of the store, which may be behind. */
+export interface ReplicaReads extends Pick<AdminStore, "tasks" | "count" | "endedTools"> {
+  readonly between: NodeReports["between"];
+  /** How far it is behind (ms). */
+  readonly behindMs: number;
 }
 
 export interface PausedTool {

@@ -123,6 +123,7 @@ const samples: Readonly<Record<string, readonly [text: string, value: unknown]>>
   HOLDFAST_MAX_REQUEST_BODY_SIZE: ["9MiB", 9 * 1024 ** 2],
   HOLDFAST_SQLITE_MAX_BYTES: ["1GiB", 1024 ** 3],
   HOLDFAST_POSTGRES_DIRECT_URL: ["postgres://db/tasks", "postgres://db/tasks"],
+  HOLDFAST_POSTGRES_READ_URL: ["postgres://replica/tasks", "postgres://replica/tasks"],
   HOLDFAST_POSTGRES_PREPARED_STATEMENTS: ["true", true],
   HOLDFAST_DASHBOARD_TRACE_URL: [
     "https://traces.example.com/{traceId}",

@@ -2,13 +2,15 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { useServices } from "../api/services.ts";
 import type { Changed } from "./change-feed.ts";
 
-export interface LoadOptions {
+export interface LoadOptions<T = unknown> {
   /** The changes after which to load again. Default: all. */
   readonly concerns?: (changed: Changed) => boolean;
   /** The minimum pause after a load before a change starts the next one. Default 1,000 ms. */
   readonly restMs?: number;
   /** How often to load again, even without changes. */
   readonly everyMs?: number;
+  /** Whether a value is already known to be old, so that it is loaded again. */
+  readonly isOld?: (value: T) => boolean;
 }
 
 export interface Loaded<T> {
@@ -19,7 +21,7 @@ export interface Loaded<T> {
 }
 
 /** Loads what `key` names, and again when tasks change. One load runs at a time; late answers are dropped. */
-export function useLoaded<T>(key: string, load: () => Promise<T>, options: LoadOptions = {}): Loaded<T> {
+export function useLoaded<T>(key: string, load: () => Promise<T>, options: LoadOptions<T> = {}): Loaded<T> {
   const { feed } = useServices();
   const [state, setState] = useState<{ key: string; value?: T; error?: Error }>({ key });
   const latest = useRef({ load, options });
@@ -39,6 +41,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, options: LoadO
       try {
         const value = await latest.current.load();
         if (!isOver) setState({ key, value });
+        isWanted ||= latest.current.options.isOld?.(value) ?? false;
       } catch (error) {
         const problem = error instanceof Error ? error : new Error(String(error));
         if (!isOver)

@@ -26,6 +26,8 @@ export interface PoolSetup {
   /** How long a connection and, except in a patient pool, a statement may take (ms). */
   readonly timeoutMs: number;
   readonly isPatient?: boolean;
+  /** Whether its servers may be standbys. */
+  readonly isReplica?: boolean;
   /** Whether its connections keep statements; undefined: where nothing is between them and the server. */
   readonly prepares?: boolean | undefined;
 }
@@ -33,10 +35,11 @@ export interface PoolSetup {
 /** A database behind a URL, whose servers may change roles. Connects nothing yet. */
 export async function openDatabase(setup: PoolSetup): Promise<Database> {
   const servers = new Servers(setup.url);
-  const { timeoutMs, isPatient = false, prepares } = setup;
+  const { timeoutMs, isPatient = false, isReplica = false, prepares } = setup;
   return new Database(await openPool(setup, servers), timeoutMs, {
     servers,
     limitsAll: !isPatient,
+    isReplica,
     prepares,
   });
 }

@@ -2,7 +2,14 @@ import type { Pool, PoolClient, QueryArrayResult } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
 import { Codecs } from "../cipher.ts";
 import type { Row } from "../row.ts";
-import { isBroken, isConnectionFault, isWrongServer, refuseStandby, storeFailed } from "./postgres-error.ts";
+import {
+  backendOf,
+  isBroken,
+  isConnectionFault,
+  isWrongServer,
+  refuseStandby,
+  storeFailed,
+} from "./postgres-error.ts";
 import { StatementNames } from "./statement-names.ts";
 import type { Servers } from "./servers.ts";
 
@@ -25,6 +32,8 @@ const mostBroken = 10;
 export interface DatabaseOptions {
   /** Left out: there is one. */
   readonly servers?: Pick<Servers, "each">;
+  /** Only read from, so that its servers may be standbys. */
+  readonly isReplica?: boolean;
   /** Whether its statements have the time limits of transactions, also those outside of any. */
   readonly limitsAll?: boolean;
   /** Whether connections keep statements. Undefined: those that lead to the server itself, and not to a pooler. */
@@ -162,7 +171,7 @@ export class Database implements Queries {
 
   /** A pooler gives a connection a number of its own. */
   async #begin(client: PoolClient): Promise<Session> {
-    const pid = await refuseStandby(client);
+    const pid = await (this.#options.isReplica === true ? backendOf(client) : refuseStandby(client));
     const { processID } = client as unknown as { readonly processID: number | null };
     const isDirect = pid !== undefined && pid === processID;
     const { limitsAll = false, prepares = isDirect } = this.#options;

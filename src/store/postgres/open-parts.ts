@@ -14,6 +14,7 @@ import { refuseBesideOriginal } from "./original-mark.ts";
 import { Owners } from "./ownership.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import type { PostgresSessions } from "./postgres-sessions.ts";
+import { mostToReplica, Replica } from "./replica.ts";
 import { Servers } from "./servers.ts";
 import { assertBegins, assertConnections, assertTransactions } from "./suitable.ts";
 import { WorkSharing } from "./work-sharing.ts";
@@ -42,6 +43,8 @@ export interface OpenParts {
   readonly database: Database;
   readonly owners: Owners;
   readonly reader: PostgresReader;
+  /** For lists and charts. */
+  readonly replica: Replica | undefined;
   /** Reads what a renewal needs, and waits for no other read. */
   readonly renewals: Pick<PostgresReader, "secrets">;
   readonly queue: WriteQueue;
@@ -74,9 +77,13 @@ export async function openParts(setup: OpenSetup): Promise<OpenParts> {
 
 async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   const { url, settings, names, owner, sessions, onCommit, onChanges, onListening } = setup;
-  const { directUrl, timeoutMs, leaseMs, preparedStatements: prepares } = settings;
+  const { directUrl, readUrl, timeoutMs, leaseMs, preparedStatements: prepares } = settings;
   // Of its own, so that no read delays a renewal.
   const leases = await openDatabase({ url, max: 1, timeoutMs, prepares });
+  const copy =
+    readUrl === undefined
+      ? undefined
+      : await openDatabase({ url: readUrl, max: mostToReplica, timeoutMs, prepares, isReplica: true });
   const owners = new Owners(database, names, owner, leaseMs, leases);
   const work = new WorkSharing({ send: (news) => channel.send(news) });
   const rechecks = new RecheckQueue((ids) => {
@@ -121,7 +128,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     rechecks.close();
     work.close();
     await channel.close();
-    await leases.close();
+    await Promise.all([leases.close(), copy?.close()]);
   };
   try {
     await assertConnections(database, leases);
@@ -136,6 +143,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     throw error;
   }
   const reader = new PostgresReader(database, names);
+  const replica = copy && new Replica(names, owner.id, database, copy);
   const renewals = new PostgresReader(leases, names);
   const close = async (): Promise<void> => {
     await queue.close();
@@ -145,7 +153,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await emptyCounts.close();
     await database.close();
   };
-  return { owner: owner.id, database, owners, reader, renewals, queue, channel, work, close };
+  return { owner: owner.id, database, owners, reader, replica, renewals, queue, channel, work, close };
 }
 
 /** Opens connections that bypass a pooler; undefined if there are none. */

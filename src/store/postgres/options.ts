@@ -28,7 +28,19 @@ class DeclaredPostgresStoreOptions {
     variable: "HOLDFAST_POSTGRES_DIRECT_URL",
     secret: true,
   });
-  /** Maximum number of connections of this process, besides one that listens and one that renews its lease. Default 10. */
+  /**
+   * A URL of a replica, a standby that streams from the database: the lists, counts and charts that operators see are read there, with how far
+   * it is behind. Tasks, selections for bulk actions and the actions of operators are read from the database itself, and so is everything
+   * while the replica does not answer. Default: no replica.
+   */
+  readonly readUrl?: string = text("`postgres://HOST/DATABASE`", isPostgresUrl, {
+    variable: "HOLDFAST_POSTGRES_READ_URL",
+    secret: true,
+  });
+  /**
+   * Maximum number of connections of this process, besides one that listens and one that renews its lease, and up to four to a replica.
+   * Default 10.
+   */
   readonly maxConnections?: number = number({
     min: 2,
     default: 10,
@@ -71,6 +83,7 @@ export const postgresStoreOptions = tableOf<PostgresStoreOptions>(DeclaredPostgr
 export interface Settings {
   readonly schema: string;
   readonly directUrl: string | null;
+  readonly readUrl: string | undefined;
   readonly maxConnections: number;
   readonly timeoutMs: number;
   readonly leaseMs: number;
@@ -82,12 +95,12 @@ export interface Settings {
 /** Throws `configuration` for invalid options. */
 export function settingsOf(url: string, options: PostgresStoreOptions): Settings {
   assertOptions("postgresStore", options, postgresStoreOptions);
-  const settings = withDefaults<PostgresStoreOptions, "directUrl" | "preparedStatements">(
+  const settings = withDefaults<PostgresStoreOptions, "directUrl" | "readUrl" | "preparedStatements">(
     postgresStoreOptions,
     options,
   );
-  const { directUrl = url, preparedStatements } = settings;
-  return { ...settings, directUrl, preparedStatements };
+  const { directUrl = url, readUrl, preparedStatements } = settings;
+  return { ...settings, directUrl, readUrl, preparedStatements };
 }
 
 export function isPostgresUrl(given: string): boolean {

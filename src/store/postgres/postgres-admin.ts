@@ -1,7 +1,7 @@
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { inClear } from "../codec.ts";
 import { actionTable, pausedToolTable } from "../tables/tables.ts";
-import type { AdminStore, PausedTool, TaskRange } from "../admin-store.ts";
+import type { AdminStore, PausedTool, ReplicaReads, TaskRange } from "../admin-store.ts";
 import { summedByTool, type QueueLength } from "../queue-length.ts";
 import { columnsOf, integer, integerOrNull, oneOf, text, textOrStored, type Row } from "../row.ts";
 import { storedOrNull, toStored } from "../stored-text.ts";
@@ -9,7 +9,9 @@ import { adminStatements, type AdminStatements } from "./admin-sql.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
 import { PostgresBulk } from "./postgres-bulk.ts";
+import { reportsBetween } from "./postgres-reports.ts";
 import { behindAllTexts, readableTasks } from "./read-task.ts";
+import type { Replica } from "./replica.ts";
 
 const toolAt = columnsOf(["tool"]);
 const keyAt = columnsOf(["key"]);
@@ -33,16 +35,37 @@ interface RangeQuery {
   readonly values: readonly SqlValue[];
 }
 
+interface AdminParts {
+  readonly database: Pick<Database, "read" | "codecs">;
+  readonly replica?: Pick<Replica, "read" | "codecs" | "behindMs"> | undefined;
+}
+
 /** The reads of operators. */
 export class PostgresAdmin implements AdminStore {
   readonly bulk: PostgresBulk;
+  readonly #names: Names;
   readonly #sql: AdminStatements;
-  readonly #open: () => { readonly database: Pick<Database, "read" | "codecs"> };
+  readonly #open: () => AdminParts;
 
-  constructor(names: Names, open: () => { readonly database: Pick<Database, "read" | "codecs"> }) {
+  constructor(names: Names, open: () => AdminParts) {
     this.bulk = new PostgresBulk(names, open);
+    this.#names = names;
     this.#sql = adminStatements(names);
     this.#open = open;
+  }
+
+  async replica(): Promise<ReplicaReads | undefined> {
+    const { replica: database } = this.#open();
+    const behindMs = await database?.behindMs();
+    if (database === undefined || behindMs === undefined) return undefined;
+    const copy = new PostgresAdmin(this.#names, () => ({ database }));
+    return {
+      tasks: (...page) => copy.tasks(...page),
+      count: (...range) => copy.count(...range),
+      endedTools: () => copy.endedTools(),
+      between: (...range) => reportsBetween(database, this.#names, ...range),
+      behindMs,
+    };
   }
 
   async tasks(range: TaskRange, before: string | null, limit: number): Promise<readonly TaskRecord[]> {

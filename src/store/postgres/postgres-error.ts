@@ -63,10 +63,21 @@ export function refusesWrites(error: unknown): boolean {
 
 /** Rejects with `store_failed` if the server of a connection is a standby; resolves with the number of its process. */
 export async function refuseStandby(client: Pick<Client, "query">): Promise<number | undefined> {
+  const [isStandby, pid] = await serverOf(client);
+  if (isStandby) throw new LeadsToStandby();
+  return pid;
+}
+
+/** The number of its process, whatever the server is. */
+export async function backendOf(client: Pick<Client, "query">): Promise<number | undefined> {
+  const [, pid] = await serverOf(client);
+  return pid;
+}
+
+async function serverOf(client: Pick<Client, "query">): Promise<readonly [boolean, number | undefined]> {
   const text = "SELECT pg_is_in_recovery(), pg_backend_pid()";
   const { rows } = await client.query<[boolean, number]>({ text, rowMode: "array" });
-  if (rows[0]?.[0] !== true) return rows[0]?.[1];
-  throw new LeadsToStandby();
+  return [rows[0]?.[0] === true, rows[0]?.[1]];
 }
 
 /** Whether a connection broke that seemed to be open: another one may work. */

@@ -10,8 +10,8 @@ import { ChangeFeed } from "../change-feed.ts";
 import { Lifecycle } from "../lifecycle.ts";
 import type { LimitStore } from "../limits.ts";
 import type { MessageQueues } from "../message-queues.ts";
-import type { NodeReports, LivingOwner, NodeReport } from "../node-reports.ts";
-import type { Outbox, WaitingDeliveries } from "../outbox.ts";
+import type { NodeReports } from "../node-reports.ts";
+import type { Outbox } from "../outbox.ts";
 import type { SessionStore } from "../session-store.ts";
 import type { TaskLogs } from "../task-logs.ts";
 import type {
@@ -37,14 +37,9 @@ import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.
 import { PostgresAdmin } from "./postgres-admin.ts";
 import { PostgresLimits } from "./postgres-limits.ts";
 import { PostgresMessages } from "./postgres-messages.ts";
+import { PostgresOutbox } from "./postgres-outbox.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
-import { columnsOf, idOf, integer, integerOrNull, text } from "../row.ts";
-import { toStored } from "../stored-text.ts";
-import type { Database } from "./database.ts";
-import { seemsToLive, type Owners } from "./ownership.ts";
-import type { StoredDelivery } from "../../task/delivery.ts";
-import { deliveriesIn, failureIn, reportTable, reportOf } from "../tables/tables.ts";
-import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
+import { PostgresReports } from "./postgres-reports.ts";
 
 /**
  * A store in a Postgres database (14 or later), for any number of processes on any number of machines. It needs the package `pg`. The URL
@@ -277,112 +272,5 @@ class PostgresStore implements TaskStore {
     if (this.#parts === undefined) throw new HoldfastError("store_closed", "The store is not open.");
     this.#protection.assertHeld();
     return this.#parts;
-  }
-}
-
-interface ReportParts {
-  readonly database: Pick<Database, "read">;
-  readonly owners: Pick<Owners, "id" | "leaseMs">;
-}
-
-const at = columnsOf(["id", "running", "drainUntil"]);
-
-/** The reports of a schema's owners. */
-export class PostgresReports implements NodeReports {
-  readonly #sql: ReportStatements;
-  readonly #open: () => ReportParts;
-
-  constructor(names: Names, open: () => ReportParts) {
-    this.#sql = reportStatements(names);
-    this.#open = open;
-  }
-
-  /** Writing twice does no harm. */
-  async write({ minute, body }: Omit<NodeReport, "owner">, oldest: number): Promise<void> {
-    const { database, owners } = this.#open();
-    await database.read(this.#sql.write, [toStored(owners.id), minute, toStored(body), oldest]);
-  }
-
-  async between(first: number, last: number, limit: number): Promise<readonly NodeReport[]> {
-    return (await this.#open().database.read(this.#sql.between, [first, last, limit])).map(reportOf);
-  }
-
-  async owners(most: number): Promise<readonly LivingOwner[]> {
-    const { database, owners } = this.#open();
-    const rows = await database.read(this.#sql.owners, [owners.leaseMs, most]);
-    return rows.map((row) => ({
-      id: idOf(row),
-      running: integer(row, at.running),
-      drainUntil: integerOrNull(row, at.drainUntil),
-    }));
-  }
-}
-
-/** The reports of processes, and the tasks that they run. */
-export function reportStatements({ report, owner, task }: Names) {
-  const all = reportTable.list();
-  return {
-    /** Also deletes old reports, unless others are deleting them. */
-    write: `WITH old AS (
-        SELECT minute, owner FROM ${report} WHERE minute < $4 ORDER BY minute, owner LIMIT 1000 FOR UPDATE SKIP LOCKED
-      ), gone AS (DELETE FROM ${report} USING old WHERE report.minute = old.minute AND report.owner = old.owner)
-      INSERT INTO ${report} (${all}) VALUES ($1, $2, $3) ON CONFLICT (minute, owner) DO UPDATE SET body = excluded.body`,
-    between: `SELECT ${all} FROM ${report} WHERE minute BETWEEN $1 AND $2 ORDER BY minute DESC LIMIT $3`,
-    /** A range, so that the order uses the index: for an owner without tasks, all running tasks would be scanned otherwise. */
-    owners: `SELECT id, (SELECT count(*)::int FROM (
-        SELECT 1 FROM ${task} WHERE task.state = 'running' AND task.owner >= living.id AND task.owner <= living.id
-          AND task.waiting = 0 AND task.open_inputs = 0
-        ORDER BY task.owner, task.id LIMIT $2) AS held), drain_until
-      FROM (SELECT id, drain_until FROM ${owner} WHERE ${seemsToLive("$1::float8")}) AS living ORDER BY id`,
-  };
-}
-
-export type ReportStatements = ReturnType<typeof reportStatements>;
-
-const dueAt = columnsOf(["due_at"]);
-
-const oldestAt = columnsOf(["count", "oldest"]);
-
-const hookAt = columnsOf(["hook"]);
-
-/** The reads of webhook messages. */
-export class PostgresOutbox implements Outbox {
-  readonly #sql: OutboxStatements;
-  readonly #open: () => { readonly database: Pick<Database, "read"> };
-
-  constructor(names: Names, open: () => { readonly database: Pick<Database, "read"> }) {
-    this.#sql = outboxStatements(names);
-    this.#open = open;
-  }
-
-  async nextDueAt(hook: string): Promise<number | null> {
-    const [row] = await this.#open().database.read(this.#sql.nextDue, [hook]);
-    return row === undefined ? null : integerOrNull(row, dueAt.due_at);
-  }
-
-  async counts(most: number): Promise<readonly WaitingDeliveries[]> {
-    const { database } = this.#open();
-    const hooks = (await database.read(this.#sql.hooks)).map((row) => text(row, hookAt.hook));
-    return Promise.all(
-      hooks.map(async (hook): Promise<WaitingDeliveries> => {
-        const [[waiting], [givenUp], [failure]] = await Promise.all([
-          database.read(this.#sql.countWaiting, [hook, most]),
-          database.read(this.#sql.countGivenUp, [hook, most]),
-          database.read(this.#sql.lastFailure, [hook]),
-        ]);
-        return {
-          hook,
-          waiting: Number(waiting?.[0] ?? 0),
-          oldestAt: waiting === undefined ? null : integerOrNull(waiting, oldestAt.oldest),
-          givenUp: Number(givenUp?.[0] ?? 0),
-          lastFailure: failureIn(failure),
-        };
-      }),
-    );
-  }
-
-  async ofTask(taskId: string, lookedThrough: number): Promise<readonly StoredDelivery[]> {
-    const { database } = this.#open();
-    return deliveriesIn(await database.read(this.#sql.ofTask, [toStored(taskId), lookedThrough]));
   }
 }

@@ -40,6 +40,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "write.insertChildren": [["new-1"], ["new-2"], ["new-3"], ["k"]],
   "write.updateTasks": [some, ...changed],
   "write.upsertJournal": [some, ...entry],
+  "replica.position": [],
+  "replica.state": ["0/0", "owner-1"],
   "dump.versions": [id(5_418), limit],
   "dump.task": [some],
   "dump.request": [some],

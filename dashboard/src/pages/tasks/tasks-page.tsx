@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { TaskPage } from "../../../../src/admin/admin.ts";
 import { useServices, type Services } from "../../api/services.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
+import { Behind, isBehind } from "../../parts/behind.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { Link } from "../../routing/link.tsx";
 import { navigate } from "../../routing/location.ts";
@@ -26,8 +27,11 @@ export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.E
   usePageTitle("Tasks");
   const filter = filterIn(query);
   const after = query.get("after") ?? undefined;
-  const page = useLoaded(query.toString(), () => listed(admin, filter, after));
-  const { value: counts } = useLoaded("counts", () => admin.counts(), { restMs: countsRestMs });
+  const page = useLoaded(query.toString(), () => listed(admin, filter, after), { isOld: isBehind });
+  const { value: counts } = useLoaded("counts", () => admin.counts(), {
+    restMs: countsRestMs,
+    isOld: isBehind,
+  });
   const show = (changed: Partial<TaskFilter>): void =>
     navigate(`${base}${pathOf({ ...filter, ...changed })}`, { replace: "text" in changed });
   return (
@@ -48,6 +52,7 @@ export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.E
         page.error === undefined && <p class="empty">Loading…</p>
       ) : (
         <>
+          <Behind ms={page.value.behindMs} />
           <TaskTable tasks={page.value.tasks} />
           {page.value.tasks.length === 0 && <Nothing filter={filter} next={page.value.next} />}
           <nav class="pager" aria-label="Pages of the list">

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useServices } from "../../api/services.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { usePageTitle } from "../../parts/page-title.ts";
+import { Behind, isBehind } from "../../parts/behind.tsx";
 import { PeriodChoice } from "../../parts/period-choice.tsx";
 import { periodIn } from "../../parts/period.ts";
 import { Problem } from "../../parts/problem.tsx";
@@ -24,7 +25,7 @@ export function ToolsPage({ query }: { readonly query: URLSearchParams }): JSX.E
     restMs: everyMs,
     everyMs,
   });
-  const counts = useLoaded("counts", () => admin.counts(), { restMs });
+  const counts = useLoaded("counts", () => admin.counts(), { restMs, isOld: isBehind });
   const rows = activity.value && counts.value && toolRows(activity.value, counts.value);
   const shown = tool === null ? rows : rows?.filter((row) => row.tool === tool);
   return (
@@ -50,7 +51,10 @@ export function ToolsPage({ query }: { readonly query: URLSearchParams }): JSX.E
         </p>
       )}
       {shown !== undefined && shown.length > 0 && (
-        <ToolTable rows={shown} query={query} onChange={counts.reload} />
+        <>
+          <Behind ms={counts.value?.behindMs} />
+          <ToolTable rows={shown} query={query} onChange={counts.reload} />
+        </>
       )}
       {tool !== null && <ToolFailures key={tool} tool={tool} />}
     </>

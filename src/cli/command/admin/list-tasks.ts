@@ -3,7 +3,7 @@ import type { Admin } from "../../../admin/operations.ts";
 import type { Context } from "../../context.ts";
 import { exitCodes, type ExitCode } from "../../exit-code.ts";
 import { selectionOf, type SelectionOptions } from "./selection.ts";
-import { taskTable } from "./task-table.ts";
+import { noteBehind, taskTable } from "./task-table.ts";
 import { withAdmin } from "./with-admin.ts";
 
 export interface ListTasksOptions extends SelectionOptions {
@@ -27,6 +27,7 @@ export async function listTasks(
     if (output.json) await output.printJson(page);
     else await output.print(taskTable(page.tasks, now, output.columns));
     if (!output.json && page.next !== null) output.note(`For more, add --after ${page.next}`);
+    noteBehind(output, page);
     return exitCodes.done;
   });
 }
@@ -39,6 +40,7 @@ async function pageOf(
 ): Promise<TaskPage> {
   const tasks: TaskSummary[] = [];
   let next: string | null = after ?? null;
+  let behind: Pick<TaskPage, "behindMs"> = {};
   do {
     const page: TaskPage = await admin.list({
       ...selection,
@@ -47,6 +49,8 @@ async function pageOf(
     });
     tasks.push(...page.tasks);
     next = page.next;
+    const { behindMs } = page;
+    if (behindMs !== undefined) behind = { behindMs: Math.max(behindMs, behind.behindMs ?? 0) };
   } while (next !== null && tasks.length < limit);
-  return { tasks, next };
+  return { tasks, next, ...behind };
 }

@@ -17,7 +17,7 @@ import { duration } from "../../terminal/status-line.ts";
 import { countTable } from "./counts.ts";
 import { findTask } from "./find-task.ts";
 import { taskReport } from "./show-task.ts";
-import { shownId } from "./task-table.ts";
+import { noteBehind, shownId } from "./task-table.ts";
 import type { AdminOptions } from "./with-admin.ts";
 
 // The commands of operations that need nothing but their input: name, words, arguments, options and `--json` come from the table of
@@ -170,6 +170,7 @@ async function run(
     const given = await call(operation.method === "GET" ? admin : act(), operation, input);
     if (output.json) await output.printJson(page.json?.(given, input) ?? (given as object));
     else await output.print(page.text(given, input, { now: now(), cells: output.columns }));
+    noteBehind(output, given);
     return exitCodes.done;
   });
 }

@@ -1,5 +1,6 @@
 import type { TaskSummary } from "../../../admin/admin.ts";
 import { fittedTable, type Column } from "../../output/fitted-table.ts";
+import type { Output } from "../../output/output.ts";
 import { spanText } from "../../output/times.ts";
 import { duration } from "../../terminal/status-line.ts";
 
@@ -39,4 +40,10 @@ function ranText({ startedAt, finishedAt, attempt }: TaskSummary, now: number): 
   if (startedAt === null) return "";
   const span = spanText((finishedAt ?? now) - startedAt);
   return attempt > 1 ? `${span} (${attempt})` : span;
+}
+
+/** Says that a list is older than now because it comes from a replica. */
+export function noteBehind(output: Output, given: unknown): void {
+  const { behindMs = 0 } = (given ?? {}) as { readonly behindMs?: number };
+  if (behindMs > 0 && !output.json) output.note(`Read from a replica, ${spanText(behindMs)} behind.`);
 }
