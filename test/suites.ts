@@ -12,7 +12,7 @@ export const quick = [
 /** `npm run test:slow`: most start, kill or type into dozens of processes; the others try thousands of cases, or need a browser or packages of others. */
 export const slow = [
   "test/artifacts/**/*.test.ts",
-  "test/admin/bulk-killed.test.ts",
+  "test/admin/{bulk,retry}-killed.test.ts",
   "test/bench/**/*.test.ts",
   "test/browser/**/*.test.ts",
   "test/cli/{call,check,dashboard,endings,init,list,login,logs,refresh,save,tasks,tools}.test.ts",

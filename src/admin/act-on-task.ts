@@ -7,7 +7,7 @@ import type { TaskStore } from "../store/store.ts";
 import type { RetryOptions } from "./admin.ts";
 import { invalid } from "./operation.ts";
 import { notBlocked, refusal, retried, unfinished, unknown } from "./refusals.ts";
-import { keptJournal, rerunOf } from "./rerun.ts";
+import { keepsAll, keptJournal, rerunOf } from "./rerun.ts";
 
 /** What actions need besides the store. */
 export interface ActServices {
@@ -67,7 +67,7 @@ export class TaskActs {
     const request = await store.request(id);
     if (request === undefined) throw unknown(id);
     const { keepUpTo, fromStart } = options;
-    const isChoice = keepUpTo !== undefined || fromStart === true || options.arguments !== undefined;
+    const isChoice = !keepsAll(options);
     if (keepUpTo !== undefined && fromStart === true) throw invalid("Give either keepUpTo or fromStart.");
     if (old.retriedAs !== undefined && !isChoice) throw retried(id, old.retriedAs);
     const journal = await keptJournal(store, id, options);

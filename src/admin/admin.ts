@@ -386,8 +386,8 @@ class DeclaredRetryOptions {
 }
 
 /**
- * How a task runs again. Left out: everything in its journal that succeeded is kept, and the rest runs again, with the same idempotency
- * keys.
+ * How a task runs again. Left out: everything in its journal that succeeded is kept, also in the journals of calls that failed, and the
+ * rest runs again, with the same idempotency keys.
  */
 export interface RetryOptions extends DeclaredRetryOptions {}
 

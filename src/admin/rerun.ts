@@ -57,11 +57,17 @@ export function rerunOf(
         ...(toolScopes && { toolScopes }),
         retryOf: old.id,
         ...(options.fromStart !== true && { stepKeys }),
+        ...(keepsAll(options) && { takesUp: true as const }),
       },
       arguments: hasOwn ? JSON.stringify(options.arguments) : request.arguments,
       prepared: hasOwn ? null : request.prepared,
     },
   };
+}
+
+/** Whether nothing that succeeded is repeated, by the task itself or by those that it calls. */
+export function keepsAll({ arguments: given, keepUpTo, fromStart }: RetryOptions): boolean {
+  return given === undefined && keepUpTo === undefined && fromStart !== true;
 }
 
 /**

@@ -21,13 +21,18 @@ export function planNewTask(
   }
   if (!fits(command, usage)) return refused("quota");
   const { journal = [], request } = command;
-  const task = { ...createRecord(command, owner), journalled: journal.length > 0 };
+  const task = beginningWith(journal, createRecord(command, owner));
   const saves = retried === undefined ? [] : [retried];
   return {
     result: { ok: true, created: true, task },
     writes: [...inserting(task, request, journal), ...saves, ...deliveriesForNew(task)],
     changes: [task, ...saves.map((save) => save.task)].map(({ id, version }) => ({ id, version })),
   };
+}
+
+/** The record of a task that begins with these entries: a lost attempt can be resumed. */
+export function beginningWith(journal: readonly JournalEntry[], task: TaskRecord): TaskRecord {
+  return journal.length === 0 ? task : { ...task, journalled: true };
 }
 
 /** Adds a task that begins with these entries. The insert comes first, since it can fail. */

@@ -7,7 +7,7 @@ import { isTerminal } from "../task/outcome.ts";
 import type { Facts } from "./facts.ts";
 import { planSecret, rekey, releaseKey } from "./plan-keys.ts";
 import { planBulk, withBulkEnd } from "./plan-bulk.ts";
-import { inserting, planNewTask } from "./plan-new-task.ts";
+import { beginningWith, inserting, planNewTask } from "./plan-new-task.ts";
 import { planOutbox, deliveriesForDeleted, deliveryWrites } from "./plan-outbox.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 import { extended } from "../task/expiry.ts";
@@ -250,13 +250,16 @@ export function callTool(command: TaskCommand<"call_tool">, { task: before, entr
   const decision = decide(before, command, { owner, entry: lookUp(entries) });
   if (!decision.ok) return refused(decision.reason);
   const { task } = decision;
-  const { key, child, request, now, cancelGraceMs } = command;
+  const { key, child, request, journal = [], now, cancelGraceMs } = command;
   const parent: ParentTask = { id: task.id, key, root: task.parent?.root ?? task.id, cancelGraceMs };
-  const made = createRecord({ task: child, token: null, now, forAnyOwner: true }, owner, parent);
+  const made = beginningWith(
+    journal,
+    createRecord({ task: child, token: null, now, forAnyOwner: true }, owner, parent),
+  );
   const { writes, changes } = saving([decision]);
   return {
     result: { ok: true, task },
-    writes: [...inserting(made, request, []), ...writes],
+    writes: [...inserting(made, request, journal), ...writes],
     changes: [...changes, { id: made.id, version: made.version, isRelative: true }],
   };
 }

@@ -286,6 +286,7 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
     ...wait,
     child: newTask,
     request,
+    journal: optional(listOf(journalEntry)),
     cancelGraceMs: number,
   },
   wait_event: { ...wait, name: text, deadlineAt: wholeOrNull },

@@ -161,10 +161,7 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
   };
   /** Ends a sleep, before its handler continues. Refused as `state` if there is no such open sleep. */
   end_sleep: { readonly id: string; readonly token: string; readonly key: string };
-  /**
-   * Creates a task for a tool that the handler calls, queued for any owner. The call ends with that task. It counts for no quota. Refused
-   * as `taken` if its id exists.
-   */
+  /** Creates a task for a tool that the handler calls, queued for any owner. The call ends with it. It counts for no quota. Refused as `taken`. */
   call_tool: {
     readonly id: string;
     readonly token: string;
@@ -172,6 +169,8 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
     readonly requestHash: string;
     readonly child: NewTask;
     readonly request: TaskRequest;
+    /** As in `create`: of a failed call that this one takes up. */
+    readonly journal?: readonly JournalEntry[];
     /** How long the handler of that task may continue once this one has ended or is to be cancelled (ms). */
     readonly cancelGraceMs: number;
     /** Set if the handler then rests. */

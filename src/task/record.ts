@@ -63,6 +63,8 @@ export interface Origin {
   readonly askedBy?: string;
   /** The task that an operator retried as this one; for the task of a call, the failed one that it takes up. */
   readonly retryOf?: string;
+  /** The task has all that succeeded in `retryOf`, and its calls take up those that failed there. */
+  readonly takesUp?: true;
   /** What the idempotency keys of its steps begin with; left out: its id. */
   readonly stepKeys?: string;
   /** For a task that another task made: the number of tasks above it. */

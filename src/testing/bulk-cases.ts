@@ -1,27 +1,10 @@
 import assert from "node:assert/strict";
 import type { NewBulkJob } from "../task/bulk.ts";
-import type { JournalEntry } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
 import { assertMembers, storeCases } from "./store-case.ts";
-import { changesOf, createQueued, createRunning, noon } from "./sample-task.ts";
+import { changesOf, createQueued, createRunning, noon, kept } from "./sample-task.ts";
 
 const failed: Outcome = { kind: "error", body: '{"code":-32603,"message":"no"}' };
-
-/** What a task that runs again begins with. */
-const kept: JournalEntry = {
-  key: "render",
-  kind: "step",
-  method: null,
-  request: null,
-  requestHash: null,
-  value: '{"pages":1}',
-  error: null,
-  deadlineAt: null,
-  tries: 0,
-  begunAt: noon - 5,
-  doneAt: noon - 1,
-  doneVersion: 1,
-};
 
 const job: NewBulkJob = {
   id: "job-a",

@@ -13,6 +13,7 @@ import {
   aHandler,
   createQueued,
   createRunning,
+  kept,
   noon,
   owner,
   changesOf,
@@ -78,6 +79,17 @@ export const callCases = [
       );
       const claim = { type: "claim", now: noon, handlers: [aHandler], tokens: ["c1"] } as const;
       assertMembers(await store.write(claim), { tasks: [{ id: "task-b", parent }] });
+    },
+
+    "a call that takes up a failed one begins with what that has finished": async ({ store }) => {
+      await store.write(createRunning("a"));
+      await store.write({ ...callTool("a", "b"), journal: [kept] });
+      assertMembers(await store.get("task-b"), { version: 1, journalled: true, attempt: 0, lane: "new" });
+      assert.deepEqual(await wholeJournal(store, "task-b"), [kept]);
+      assertMembers(await wholeJournal(store, id), [{ key: "call-b", doneAt: null }]);
+      await store.write(startTask("b"));
+      await store.write({ ...held, type: "record_step", id: "task-b", key: "next", value: "2", error: null });
+      assertMembers(await wholeJournal(store, "task-b"), [kept, { key: "next", doneVersion: 3 }]);
     },
 
     "a refused call stores nothing": async ({ store }) => {

@@ -73,6 +73,22 @@ export function callTool(
   };
 }
 
+/** A finished step with which a task begins. */
+export const kept: JournalEntry = {
+  key: "render",
+  kind: "step",
+  method: null,
+  request: null,
+  requestHash: null,
+  value: '{"pages":1}',
+  error: null,
+  deadlineAt: null,
+  tries: 0,
+  begunAt: noon - 5,
+  doneAt: noon - 1,
+  doneVersion: 1,
+};
+
 export function startTask(name: string): TaskCommand<"start"> {
   return { type: "start", now: noon + 2, id: `task-${name}`, token: "t1" };
 }

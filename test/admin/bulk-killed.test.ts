@@ -1,47 +1,20 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { remoteAdmin } from "holdfast/client";
-import type { Admin } from "../../src/admin/operations.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { call, kinds, somePlace, type Place } from "../cli/admin/some-place.ts";
+import { started } from "./killable-server.ts";
 import { fullForm } from "../full-form.ts";
 
 const orders = fullForm ? 25_000 : 1_500;
 const minutes = 60_000 * (fullForm ? 20 : 2);
-const script = fileURLToPath(new URL("./bulk-server.ts", import.meta.url));
 const unlimited = {
   maxUnfinished: null,
   maxUnfinishedPerPrincipal: null,
   maxRetained: null,
   maxRetainedPerPrincipal: null,
 };
-const token = "a-long-and-random-token";
-
-/** A server on the place, with the fixed tool. */
-async function started(
-  { url }: Place,
-  payments: string,
-): Promise<{ readonly admin: Admin; readonly child: ChildProcess }> {
-  const child = spawn(process.execPath, [script, url, payments, token], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const failed = once(child, "exit").then(() => Promise.reject(new Error("The server has ended.")));
-  failed.catch(() => undefined); // it is killed later
-  const [line] = (await Promise.race([once(child.stdout ?? child, "data"), failed])) as [Buffer];
-  return { child, admin: remoteAdmin(line.toString().trim(), { token }) };
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  const exited = once(child, "exit");
-  child.kill("SIGKILL");
-  await exited;
-}
 
 /** Orders that were charged, or nobody knows whether they were, and then failed. What was sent to the payment service is in the file. */
 async function failedOrders(place: Place, payments: string): Promise<void> {
@@ -83,7 +56,7 @@ test.each(kinds)(
     for (const part of [0.2, 0.6]) {
       const done = async (): Promise<number> => (await server.admin.bulkJob(job)).counts.done;
       await expect.poll(done, { timeout: minutes, interval: 20 }).toBeGreaterThan(orders * part);
-      await kill(server.child);
+      await server.kill();
       server = await started(place, payments);
     }
     const { admin } = server;
@@ -117,6 +90,6 @@ test.each(kinds)(
     }
     expect([keys.size, Math.max(...[...keys.values()].map(({ size }) => size))]).toEqual([orders, 1]);
     expect(await admin.as("ann").bulk("retry", failed)).toMatchObject({ done: [], created: [], refused: [] });
-    await kill(server.child);
+    await server.kill();
   },
 );

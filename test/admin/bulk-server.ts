@@ -1,4 +1,5 @@
-// The server that the test of bulk jobs kills: node bulk-server.ts STORE PAYMENTS TOKEN. Prints the URL of its admin endpoint.
+// The server that tests of retries kill: node bulk-server.ts STORE PAYMENTS TOKEN [stall]. Prints the URL of its admin endpoint, and with
+// "stall" the orders whose receipts it does not end.
 import { createServer } from "node:http";
 import { appendFileSync } from "node:fs";
 import * as z from "zod";
@@ -6,7 +7,7 @@ import { adminToken, createAdminHandler } from "holdfast/http";
 import { createTasks } from "holdfast";
 import { storeFromUrl } from "holdfast/store";
 
-const [store = "", payments = "", token = ""] = process.argv.slice(2);
+const [store = "", payments = "", token = "", stall] = process.argv.slice(2);
 
 // A test that was killed itself leaves nothing behind.
 process.stdin.on("close", () => process.exit(1)).resume();
@@ -26,10 +27,16 @@ tasks.tool(
     await task.step("charge", ({ idempotencyKey }) =>
       appendFileSync(payments, `${order} ${idempotencyKey}\n`),
     );
-    await task.step("receipt", () => undefined);
+    await task.step("receipt", async () => {
+      if (stall !== undefined) await new Promise(() => process.stdout.write(`${order}\n`));
+    });
     return { content: [] };
   },
 );
+tasks.tool("shop", { onCrash: "resume" }, async (_args, task) => {
+  await Promise.all([1, 2, 3].map((order) => task.call(["buy", order], "order", { order })));
+  return { content: [] };
+});
 await tasks.start();
 const handler = createAdminHandler(tasks, { path: "/admin", authenticate: adminToken(token, "ann") });
 const server = createServer(handler).listen(0, "127.0.0.1", () => {

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { bodyOf, Process, text, type Handler } from "../runtime/harness.ts";
+import { rest } from "../../src/testing/clocks.ts";
+import { bodyOf, Process, text, type Handler, type Setup } from "../runtime/harness.ts";
+import type { BeforeCall, StoreCall } from "../runtime/watched-store.ts";
 import { adminOf } from "./operator.ts";
 
 /** Two steps outside, whose keys and runs a service would see; the second one fails until it is mended. */
@@ -162,4 +164,134 @@ it("stores the files of a task again, which are its own", async () => {
   const { data } = await admin.artifact(again.id, "rows.csv");
   expect(Buffer.from(data, "base64").toString()).toBe("id\n1\n");
   expect(steps).toBe(1);
+});
+
+/** Tools that call each other down to the order, which fails until it is mended; the upper one may close. */
+function mall(): ReturnType<typeof order> & {
+  readonly tools: Readonly<Record<string, Handler>>;
+  readonly open: (isOpen: boolean) => void;
+} {
+  const below = order();
+  let isOpen = true;
+  const tools: Readonly<Record<string, Handler>> = {
+    order: below.handler,
+    shop: async (_args, task) => {
+      await task.step("enter", ({ idempotencyKey }) => below.seen.push(`enter ${idempotencyKey}`));
+      return task.call("buy", "order", { item: 1 });
+    },
+    mall: async (_args, task) => {
+      if (!isOpen) throw new Error("closed");
+      return task.call("visit", "shop");
+    },
+  };
+  return { ...below, tools, open: (is) => void (isOpen = is) };
+}
+
+const countOf = (seen: readonly string[], step: string): number =>
+  seen.filter((run) => run.startsWith(step)).length;
+
+it("goes on where a called task failed, however deep, also after a retry that did not come so far", async () => {
+  const { tools, seen, mend, open } = mall();
+  const process = await Process.started({ tools });
+  const admin = adminOf(process);
+  let id = await process.callId("mall");
+  await process.ended(id);
+  for (const isOpen of [true, false, true]) {
+    open(isOpen);
+    ({ id } = await admin.as("ann").retry(id));
+    await process.ended(id);
+  }
+  mend();
+  ({ id } = await admin.as("ann").retry(id));
+  expect(bodyOf(await process.ended(id))).toEqual(text("sent"));
+  expect([countOf(seen, "enter"), countOf(seen, "charge"), countOf(seen, "receipt")]).toEqual([1, 1, 4]);
+  expect(new Set(seen).size).toBe(3);
+});
+
+it("repeats what called tasks did if it is said what to repeat", async () => {
+  for (const options of [{ fromStart: true }, { arguments: { by: "bob" } }]) {
+    const { tools, seen, mend } = mall();
+    const process = await Process.started({ tools });
+    const admin = adminOf(process);
+    const id = await process.callId("mall");
+    await process.ended(id);
+    mend();
+    const again = await admin.as("ann").retry(id, options);
+    await process.ended(again.id);
+    expect([countOf(seen, "enter"), countOf(seen, "charge"), countOf(seen, "receipt")]).toEqual([2, 2, 2]);
+    expect(new Set(seen).size).toBe(options.fromStart === true ? 6 : 3);
+  }
+});
+
+it("begins a call anew whose arguments are others than before", async () => {
+  const { handler, seen, mend } = order();
+  let item = 1;
+  const shop: Handler = (_args, task) => task.call("buy", "order", { item });
+  const process = await Process.started({ tools: { shop, order: handler } });
+  const id = await process.callId("shop");
+  await process.ended(id);
+  mend();
+  item = 2;
+  const again = await adminOf(process).as("ann").retry(id);
+  expect(bodyOf(await process.ended(again.id))).toEqual(text("sent"));
+  expect([countOf(seen, "charge"), countOf(seen, "receipt")]).toEqual([2, 2]);
+});
+
+it("keeps what a called task did also where the tool that called it runs again by itself", async () => {
+  const { handler, seen, mend } = order();
+  const shop: Handler = async (_args, task) => {
+    try {
+      return await task.call("buy", "order");
+    } finally {
+      mend();
+    }
+  };
+  const config = { retry: { attempts: 2, backoff: { firstMs: 1 } } };
+  const process = await Process.started({ tools: { shop: { config, handler: shop }, order: handler } });
+  const id = await process.callId("shop");
+  await process.until(id, ({ task }) => task.failures === 1 && task.state === "queued");
+  await process.clock.advance(1_000);
+  expect(bodyOf(await process.ended(id))).toEqual(text("sent"));
+  expect([countOf(seen, "charge"), countOf(seen, "receipt")]).toEqual([1, 2]);
+});
+
+it("repeats nothing that called tasks did, wherever the process dies after the retry", async () => {
+  const writes: ReadonlySet<StoreCall> = new Set([
+    "claim",
+    "start",
+    "mark",
+    "call_tool",
+    "record_step",
+    "settle",
+  ]);
+  let dies = true;
+  for (let nth = 1; dies; nth++) {
+    const { tools, seen, mend } = mall();
+    const config = { onCrash: "resume" } as const;
+    const setup: Setup = {
+      tools: Object.fromEntries(Object.entries(tools).map(([name, handler]) => [name, { config, handler }])),
+      options: { crashBackoffMs: 1 },
+    };
+    let count = -Infinity;
+    const died = Promise.withResolvers<undefined>();
+    dies = false;
+    const before: BeforeCall = async (call, about) => {
+      if (about !== undefined && writes.has(call) && !dies) dies = ++count === nth;
+      if (!dies) return;
+      died.resolve(undefined);
+      await new Promise(() => undefined);
+    };
+    let process = await Process.started({ ...setup, before });
+    const id = await process.callId("mall");
+    await process.ended(id);
+    mend();
+    count = 0;
+    const again = await adminOf(process).as("ann").retry(id);
+    await Promise.race([process.ended(again.id).catch(() => undefined), died.promise]);
+    if (dies) process = await process.crash(setup);
+    for (let turn = 0; turn < 6; turn++) await rest();
+    await process.clock.advance(1_000);
+    expect(bodyOf(await process.ended(again.id))).toEqual(text("sent"));
+    expect([nth, countOf(seen, "enter"), countOf(seen, "charge")]).toEqual([nth, 1, 1]);
+  }
 });

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import type { MessageCommand } from "../../src/store/message-command.ts";
 import type { TaskCommand, TaskCommandName } from "../../src/task/command.ts";
 import { inputMethods } from "../../src/task/journal.ts";
+import { kept } from "../../src/testing/sample-task.ts";
 import type { HandlerName, Rest } from "../../src/task/queue.ts";
 import type { Progress } from "../../src/task/record.ts";
 import { latestTime } from "../../src/task/time.ts";
@@ -208,14 +209,18 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
     forget: fc.subarray([1, 2, 3, 4]),
   }),
   call_tool: mostlyRests(
-    fc.record({
-      ...held,
-      key,
-      requestHash: fc.constantFrom("h", "g"),
-      child,
-      request,
-      cancelGraceMs: fc.constantFrom(0, 5, 20),
-    }),
+    fc.record(
+      {
+        ...held,
+        key,
+        requestHash: fc.constantFrom("h", "g"),
+        child,
+        request,
+        journal: fc.constant([kept]),
+        cancelGraceMs: fc.constantFrom(0, 5, 20),
+      },
+      { requiredKeys: ["id", "now", "token", "key", "requestHash", "child", "request", "cancelGraceMs"] },
+    ),
   ),
   wait_event: mostlyRests(
     fc.record({

@@ -178,7 +178,7 @@ function create(model: Model, by: string, command: TaskCommand<"create">): Model
 
 /** The call enters the journal together with its task, which any owner may run. */
 function callTool(model: Model, by: string, command: TaskCommand<"call_tool">): ModelStep {
-  const { id, key, child: wanted, request, now, cancelGraceMs } = command;
+  const { id, key, child: wanted, request, journal = [], now, cancelGraceMs } = command;
   const old = model.tasks.get(id);
   if (old === undefined) return refuse(model, "unknown");
   const done = refusal(old, command, { isServed: false, isWanted: false }) ?? effect(old, command, by);
@@ -187,10 +187,11 @@ function callTool(model: Model, by: string, command: TaskCommand<"call_tool">): 
   if (tasks.some((task) => hasSameId(task, wanted))) return refuse(model, "taken");
   const next = changed(old, { ...done, now: command.now });
   const parent = { id, key, root: old.task.parent?.root ?? id, cancelGraceMs };
-  const child = newTask({ task: wanted, now }, { owner: null, token: null, version: null, parent });
+  const made = newTask({ task: wanted, now }, { owner: null, token: null, version: null, parent });
+  const child = { ...made, journalled: journal.length > 0 };
   const { changes } = step(put(model, next), { ok: true }, id);
   return {
-    model: put(model, next, stored(child, request)),
+    model: put(model, next, { ...stored(child, request), journal }),
     answer: { ok: true, task: next.task },
     changes: [...changes, { id: child.id, version: 1, isRelative: true }],
   };

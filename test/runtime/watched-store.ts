@@ -49,6 +49,7 @@ export function watchedStore(
     ...(inner.pieces === undefined ? {} : { pieces: inner.pieces }),
     ...(inner.limits === undefined ? {} : { limits: inner.limits }),
     ...(inner.messages === undefined ? {} : { messages: inner.messages }),
+    ...(inner.admin === undefined ? {} : { admin: inner.admin }),
   };
 }
 

@@ -2,12 +2,14 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { CallFailure } from "../../task/outcome.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { JournalEnd, JournalKey } from "../../task/journal.ts";
+import type { JournalEnd, JournalEntry, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/stored-text.ts";
 import { type Origin, type TaskRecord, generations, type GenerationName } from "../../task/record.ts";
 import { scopesOfTool, assertMayCall } from "../../task/scopes.ts";
 import { newTask, type FreshTask } from "../dispatch/new-task.ts";
+import { finishedEntries } from "../journal/finished-entries.ts";
 import type { HeldCommand } from "../journal/held-command.ts";
+import type { HeldTask } from "../journal/held-task.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { requestHash } from "../request-hash.ts";
@@ -15,13 +17,20 @@ import type { Services } from "../services.ts";
 import { callErrorOf } from "../tool/tool-errors.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
 import type { Tool } from "../tool/tool.ts";
+import { FailedCalls } from "./failed-calls.ts";
 
 /** Maximum number of calls of a task running at the same time. */
 const mostOpen = 1_000;
 
+/** The task of a call, and the entries that it begins with. */
+interface CalledTask extends FreshTask {
+  readonly journal: readonly JournalEntry[];
+}
+
 export interface CallsSetup {
   readonly services: Services;
   readonly run: Run;
+  readonly task: Pick<HeldTask, "persist">;
   readonly waits: OutsideWaits;
   readonly record: TaskRecord;
   readonly origin: Origin;
@@ -32,10 +41,12 @@ export interface CallsSetup {
 /** Calls other tools of the server for a handler. Each call is a separate task below the handler's, and the handler waits for its end. */
 export class Calls {
   readonly #setup: CallsSetup;
+  readonly #failed: FailedCalls;
   #open = 0;
 
   constructor(setup: CallsSetup) {
     this.#setup = setup;
+    this.#failed = new FailedCalls(setup.services.store, setup);
   }
 
   /** Resolves with the result of the tool. A call that has ended is not repeated. */
@@ -50,7 +61,7 @@ export class Calls {
     if (this.#open >= mostOpen) throw tooManyOpen();
     this.#open++;
     try {
-      let child: FreshTask | undefined;
+      let child: CalledTask | undefined;
       const wait = {
         key: claimed,
         entry,
@@ -64,18 +75,26 @@ export class Calls {
     }
   }
 
-  #commandFor(key: string, hash: string, child: FreshTask | undefined): HeldCommand<"call_tool"> {
+  #commandFor(key: string, hash: string, child: CalledTask | undefined): HeldCommand<"call_tool"> {
     if (child === undefined) throw new HoldfastError("internal", "The call of a tool has no task.");
     const { services, onCalled } = this.#setup;
-    const { task, request } = child;
+    const { task, request, journal } = child;
     onCalled(task.id, expiresAt(task.expiry, services.clock.now(), task.runUntil));
-    return { key, requestHash: hash, child: task, request, cancelGraceMs: services.options.cancelGraceMs };
+    const { cancelGraceMs } = services.options;
+    return {
+      key,
+      requestHash: hash,
+      child: task,
+      request,
+      cancelGraceMs,
+      ...(journal.length > 0 && { journal }),
+    };
   }
 
   /** The task to create for a call; throws if the call is invalid. */
-  async #childOf(key: string, name: string, args: unknown): Promise<FreshTask> {
-    const { services, run, record, origin } = this.#setup;
-    const { registry } = services;
+  async #childOf(key: string, name: string, args: unknown): Promise<CalledTask> {
+    const { services, run, task, record, origin } = this.#setup;
+    const { registry, store } = services;
     const tool = registry.handlerOf({ method: "tools/call", tool: name });
     if (tool === undefined) throw wrong(`this server has no tool "${name}"`);
     assertCallable(tool, { origin, generation: record.generation });
@@ -91,6 +110,9 @@ export class Calls {
     if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
     const { capabilities, caller, toolScopes } = origin;
     const stepKeys = requestHash(run.stepKeys, key);
+    const hash = requestHash(name, args ?? {});
+    const retryOf = await task.persist(() => this.#failed.of(key, hash));
+    const journal = retryOf === undefined ? [] : await task.persist(() => finishedEntries(store, retryOf));
     const trace = run.trace?.called(key, name) ?? origin.trace;
     const made = newTask(
       {
@@ -103,6 +125,7 @@ export class Calls {
           depth,
           // Those of the same call in another run of this handler, whether as another attempt or as another task.
           stepKeys,
+          ...(retryOf !== undefined && { retryOf, takesUp: true as const }),
           ...(caller && { caller }),
           ...(trace && { trace }),
           ...(toolScopes && { toolScopes }),
@@ -113,7 +136,7 @@ export class Calls {
       tool,
       services,
     );
-    return made;
+    return { ...made, journal };
   }
 }
 

@@ -82,7 +82,7 @@ export class HeldRun {
     const { services, timers, run, record } = setup;
     this.#setup = setup;
     this.run = run;
-    const { entries, tool, host } = setup;
+    const { entries, tool, host, origin } = setup;
     const parks = tool.park !== false && tool.onCrash !== "fail" && tool.raw !== true;
     const watcher: TaskWatcher = {
       onRest: () => host.onRest?.(this),
@@ -105,8 +105,8 @@ export class HeldRun {
     this.#waits = new OutsideWaits({ run, task: this.task, limit: this.#limit, clock, timers });
     const questions = this.#questions();
     const onCalled = (child: string, endsBy: number | null): void => host.onCalled?.(this, child, endsBy);
-    const calls = new Calls({ services, run, waits: this.#waits, record, origin: setup.origin, onCalled });
     const waiting = { run, waits: this.#waits, tool };
+    const calls = new Calls({ ...waiting, services, task: this.task, record, origin, onCalled });
     this.effects = {
       ask: (...question) => {
         this.#updates.flush(); // clients see the question with the status text that was set before it
@@ -151,11 +151,11 @@ export class HeldRun {
 
   /**
    * Whether other code may have accepted the arguments before: then it can continue the task. A task that an operator retried repeats
-   * those of another.
+   * those of another, unchecked.
    */
   get #mayHaveAccepted(): boolean {
     const { record, origin, isNew } = this.#setup;
-    return record.attempt > 1 || (isNew !== true && origin.retryOf === undefined);
+    return record.attempt > 1 || (isNew !== true && (origin.retryOf === undefined || record.parent !== null));
   }
 
   /** Changes that the handler may wait for, and that are not in the journal. */
