@@ -59,6 +59,8 @@ export type { ExecOptions, ExecResult } from "./runtime/exec/exec-options.ts";
 export { TaskCallError } from "./runtime/tool/tool-errors.ts";
 export type {
   EventOptions,
+  NextRound,
+  RoundContext,
   StepContext,
   StepFunction,
   StepOptions,

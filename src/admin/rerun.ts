@@ -87,7 +87,12 @@ export async function keptJournal(
   const last = entries.findIndex(({ key }) => key === keepUpTo);
   if (last === -1)
     throw new HoldfastError("invalid_params", `The journal of ${id} has no "${keepUpTo}" that succeeded.`);
-  return withoutArtifacts(entries.slice(0, last + 1));
+  const { doneAt } = entries[last] ?? {};
+  const kept = entries.filter(({ kind, begunAt }, at) => {
+    if (kind !== "loop") return at <= last;
+    return (begunAt ?? 0) <= (doneAt ?? 0); // its first round had ended by then
+  });
+  return withoutArtifacts(kept);
 }
 
 function withoutArtifacts(entries: readonly JournalEntry[]): readonly JournalEntry[] {

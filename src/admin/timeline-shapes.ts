@@ -19,13 +19,13 @@ export const questionMethod = z.enum(inputMethods);
 
 class DeclaredTimelineEntry {
   readonly key = member(text);
-  readonly kind = member(z.enum(["step", "input", "sleep", "call", "event", "artifact"]));
+  readonly kind = member(z.enum(["step", "input", "sleep", "call", "event", "artifact", "loop"]));
   /** The method of a question's request. */
   readonly method = member(z.nullable(questionMethod));
   readonly begunAt = member(timeOrNull);
   readonly doneAt = member(timeOrNull);
   readonly durationMs = member(wholeOrNull);
-  /** Steps only: how often it failed with a retry to follow. */
+  /** Steps: how often it failed with a retry to follow. Loops: the number of its round. */
   readonly tries = member(whole);
   /** When an open wait ends at the latest, or when a step is retried. */
   readonly until = member(timeOrNull);

@@ -206,7 +206,7 @@ export function factsFor(command: TaskCommand): FactsQuery {
           holder,
           parents,
           children,
-          ...(command.type === "delete" && { below: true }),
+          ...((command.type === "delete" || command.type === "next_round") && { below: true }),
           ...eventOf(command),
         },
       };
@@ -243,6 +243,8 @@ function journalKeysOf(command: TaskCommand): readonly string[] {
     case "call_tool":
     case "wait_event":
       return [command.key];
+    case "next_round":
+      return [command.key, ...command.open];
     case "open_input":
       return [command.input.key];
     case "send_event":

@@ -85,6 +85,10 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       return waitForEvent(command, facts);
     case "send_event":
       return sendEvent(command, facts);
+    case "next_round": {
+      const next = change(command, facts);
+      return next.result.ok ? withoutEnded(next, facts) : next;
+    }
     default:
       return change(command, facts);
   }
@@ -183,15 +187,19 @@ function retrieve({ via, now }: TaskCommand<"retrieve">, { task: before }: Facts
 }
 
 /** Failed tasks that were kept below them go with them. */
-function removal(result: CommandResult, ids: readonly string[], { task, below = [] }: Facts): Plan {
+function removal(result: CommandResult, ids: readonly string[], facts: Facts): Plan {
+  const { task } = facts;
   const isChild = task !== undefined && task.parent !== null;
+  const writes = ids.map((id) => ({ do: "remove", id, ...(isChild && { isChild }) }) as const);
+  return withoutEnded({ result, writes, changes: ids.map((id) => ({ id, version: null })) }, facts);
+}
+
+/** Removes also the ended tasks that are kept below. */
+function withoutEnded({ result, writes, changes }: Plan, { below = [] }: Facts): Plan {
   return {
     result,
-    writes: [
-      ...below.map((id) => ({ do: "remove", id, isChild: true }) as const),
-      ...ids.map((id) => ({ do: "remove", id, ...(isChild && { isChild }) }) as const),
-    ],
-    changes: [...below, ...ids].map((id) => ({ id, version: null })),
+    writes: [...below.map((id) => ({ do: "remove", id, isChild: true }) as const), ...writes],
+    changes: [...below.map((id) => ({ id, version: null })), ...changes],
   };
 }
 

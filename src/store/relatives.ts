@@ -16,12 +16,14 @@ export interface Relatives {
 
 /** Whether a command can end a task, or change which of its questions are open. */
 export function concernsParents(type: TaskCommandName): boolean {
-  return endsTask(type) || type === "open_input" || type === "close_wait" || type === "answer_inputs";
+  return endsTask(type) || opensOrCloses.includes(type);
 }
+
+const opensOrCloses: readonly TaskCommandName[] = ["open_input", "close_wait", "answer_inputs", "next_round"];
 
 /** Whether the tasks below are affected by such a command. */
 export function concernsChildren(type: TaskCommandName): boolean {
-  return endsTask(type) || type === "request_cancel";
+  return endsTask(type) || type === "request_cancel" || type === "next_round";
 }
 
 function endsTask(type: TaskCommandName): boolean {
@@ -30,7 +32,7 @@ function endsTask(type: TaskCommandName): boolean {
 
 /**
  * What a change of a task does to the tasks around it, in the same commit: its parent's call ends with it, its root counts its
- * questions, and the cancel of its children is requested when it ends or is to be cancelled.
+ * questions, and the cancel of its children is requested when it ends or is to be cancelled, or the round of a loop that called them ends.
  */
 export function changesOfRelatives(
   before: TaskRecord,
@@ -62,8 +64,12 @@ export function changesOfRelatives(
     apply(id, { type: "end_call", now, id, key, ...callEndOf(decision.outcome, command.type === "expire") });
   }
   const changedAncestors = [...above.values()].flatMap((relative) => relative.decision ?? []);
+  const isNextRound = command.type === "next_round";
+  const { forgets } = decision;
+  const closed = typeof forgets === "object" ? forgets.open : [];
   const cancelled = children.flatMap((child) => {
     const { id, parent: link } = child;
+    if (isNextRound && !closed.includes(link?.key ?? "")) return [];
     const cancelBy = now + (link?.cancelGraceMs ?? 0);
     const decided = decide(
       child,

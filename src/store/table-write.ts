@@ -2,7 +2,7 @@ import type { Action, TaskRecord, TaskRequest } from "../task/record.ts";
 import type { BulkEnd, BulkJob, BulkTask } from "../task/bulk.ts";
 import type { CommandResult } from "../task/command.ts";
 import type { JournalEntry } from "../task/journal.ts";
-import type { PieceChange } from "../task/journal-changes.ts";
+import type { Forgotten, PieceChange } from "../task/journal-changes.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskLine } from "../task/task-line.ts";
 import type { PausedTool } from "./admin-store.ts";
@@ -22,8 +22,7 @@ export type TableWrite =
       readonly before: TaskRecord;
       readonly task: TaskRecord;
       readonly journal: readonly JournalEntry[];
-      /** Entries to remove from the journal: failed steps and calls. */
-      readonly forgets?: "failures";
+      readonly forgets?: Forgotten;
       readonly outcome: Outcome | null;
     }
   /** Adds lines to the log and the output of a task, and removes those with these numbers from its log. */

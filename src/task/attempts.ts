@@ -7,10 +7,20 @@ import type { TaskEvent } from "./transition.ts";
 /**
  * How an attempt ended. `settled`: with a result. `failed`: with an error, or a result that reports one. `parked`: a waiting handler was
  * dropped from memory. `released`: the process stopped, or left the task to others. `retried`: the handler threw, and runs again. `blocked`:
- * the code of the process could not continue the task. `lost`: the process is gone.
+ * the code of the process could not continue the task. `lost`: the process is gone. `next_round`: a round of a loop ended, and the handler runs
+ * again with the next one.
  */
 export type AttemptEnd =
-  "settled" | "failed" | "cancelled" | "expired" | "parked" | "released" | "retried" | "blocked" | "lost";
+  | "settled"
+  | "failed"
+  | "cancelled"
+  | "expired"
+  | "parked"
+  | "released"
+  | "retried"
+  | "blocked"
+  | "lost"
+  | "next_round";
 
 /** One run of a task's handler. Times are epoch milliseconds. */
 export interface TaskAttempt {
@@ -70,6 +80,8 @@ export function attemptsAfter(
       return ended(attempts, now, "parked");
     case "retry":
       return ended(attempts, now, "retried", statusMessage, stack);
+    case "next_round":
+      return ended(attempts, now, type);
     case "block":
       return ended(attempts, now, "blocked", block?.problem);
     case "reclaim":

@@ -163,7 +163,7 @@ const request = members<TaskRequest>({
 
 const journalEntry = members<JournalEntry>({
   key: text,
-  kind: oneOf(["step", "input", "sleep", "call", "event", "artifact"]),
+  kind: oneOf(["step", "input", "sleep", "call", "event", "artifact", "loop"]),
   method: orNull(oneOf(inputMethods)),
   request: textOrNull,
   requestHash: textOrNull,
@@ -267,6 +267,7 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
     begunAt: optional(whole),
     rest,
   },
+  next_round: { ...held, key: text, value: text, round: whole, open: texts },
   open_input: {
     ...held,
     input: members<InputRequest>({

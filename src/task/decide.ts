@@ -25,6 +25,7 @@ import type { JournalEntry } from "./journal.ts";
 import {
   journalChange,
   type JournalCommand,
+  type Forgotten,
   type JournalFacts,
   type PieceChange,
 } from "./journal-changes.ts";
@@ -94,8 +95,7 @@ export interface Decision {
   readonly task: TaskRecord;
   /** Entries to insert, or to replace if the key exists. */
   readonly journal: readonly JournalEntry[];
-  /** Entries to remove: failed steps and calls, and steps that have not ended. */
-  readonly forgets?: "failures";
+  readonly forgets?: Forgotten;
   readonly outcome: Outcome | null;
   /** Lines to add to the task's log and output, and the numbers of log lines to remove. */
   readonly lines?: { readonly add: readonly TaskLine[]; readonly forget: readonly number[] };
@@ -241,8 +241,12 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
       const change = journalChange(task, command, facts);
       if (typeof change === "string") return refuse(change);
       if (change === undefined) return nothing(task);
-      const { pieces } = change;
-      return { ...decision(change.task, change.journal), ...(pieces && { pieces }) };
+      const { pieces, forgets } = change;
+      return {
+        ...decision(change.task, change.journal),
+        ...(pieces && { pieces }),
+        ...(forgets && { forgets }),
+      };
     }
   }
 }

@@ -1,14 +1,15 @@
 /**
  * What a command writes to the journal, and what that changes in the record.
  * - Pure, like `decide.ts`, and used by it for the commands about journal entries.
- * - An entry that has ended is not changed, except that a retry of the handler forgets failed ones.
+ * - An entry that has ended is not changed, except that a retry of the handler forgets failed ones, and the next round of a loop all of its
+ *   rounds.
  */
 
 import type { Refusal, TaskCommand } from "./command.ts";
-import type { JournalEntry, JournalKind } from "./journal.ts";
+import { isEndedByOthers, roundsPrefix, type JournalEntry, type JournalKind } from "./journal.ts";
 import type { TaskRecord } from "./record.ts";
 import { storable } from "./time.ts";
-import { resting, resumed, working } from "./queue.ts";
+import { ready, resting, resumed, working } from "./queue.ts";
 
 /** The end of a call: the task made for it has ended. */
 interface EndCall {
@@ -29,6 +30,7 @@ export type JournalCommand =
       | "write_piece"
       | "retry_step"
       | "begin_step"
+      | "next_round"
       | "open_input"
       | "close_wait"
       | "sleep"
@@ -55,6 +57,23 @@ interface JournalChange {
   readonly task: TaskRecord;
   readonly journal: readonly JournalEntry[];
   readonly pieces?: PieceChange;
+  readonly forgets?: Forgotten;
+}
+
+/** Entries to remove before others are written: failed steps and calls, and steps that have not ended; or those of the rounds of a loop. */
+export type Forgotten = "failures" | ForgottenRounds;
+
+export interface ForgottenRounds {
+  /** What the keys of the rounds begin with. */
+  readonly under: string;
+  /** The keys of questions, calls and waits for events that have not ended. Others that have not ended stay until they end. */
+  readonly open: readonly string[];
+}
+
+/** Whether the entry goes with the rounds of its loop. Artifacts stay. */
+export function goesWith({ under, open }: ForgottenRounds, { key, kind, doneAt }: JournalEntry): boolean {
+  if (!key.startsWith(under) || kind === "artifact" || kind === "loop") return false;
+  return !isEndedByOthers(kind) || doneAt !== null || open.includes(key);
 }
 
 /** What becomes of pieces of artifacts: one is stored, those of an artifact are removed, or those of all that have not ended. */
@@ -138,6 +157,32 @@ export function journalChange(
       return {
         task: { ...task, ...working, journalled: true, ...(goesOn && { crashes: 0 }) },
         journal: [{ ...blank, key, kind: "step", value, tries, begunAt }],
+      };
+    }
+    case "next_round": {
+      const { key, value, round, open } = command;
+      const before = entryOf(key);
+      if (before !== undefined && lasting("loop", before) === undefined) return "duplicate";
+      const under = roundsPrefix(key);
+      const over = [...new Set(open)].flatMap((each) => {
+        const entry = each.startsWith(under) ? entryOf(each) : undefined;
+        return entry?.doneAt === null && isEndedByOthers(entry.kind) ? [entry] : [];
+      });
+      const asked = over.filter(({ kind }) => kind === "input").length;
+      return {
+        task: {
+          ...task,
+          ...ready("woken", now),
+          token: null,
+          openInputs: task.openInputs - asked,
+          openWaits: task.openWaits - (over.length - asked),
+          failures: 0,
+          crashes: 0,
+          journalled: true,
+          ...(asked > 0 && { updatedAt: now }),
+        },
+        journal: [{ ...blank, key, kind: "loop", value, tries: round, begunAt: before?.begunAt ?? now }],
+        forgets: { under, open: over.map((entry) => entry.key) },
       };
     }
     case "open_input": {

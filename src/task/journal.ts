@@ -1,10 +1,11 @@
 /**
- * The journal of a task: one entry for each step, question, wait, sleep, call and artifact of its handler.
+ * The journal of a task: one entry for each step, question, wait, sleep, call and artifact of its handler, and for a loop.
  * - A key is used once per task, and an entry ends once: the first end stays.
+ * - The entry of a loop holds the state of its round and never ends. The keys of a round carry its number, and go with it.
  * - Ends are numbered in the order of their commits, so that a replay shows them in that order.
  */
 
-export type JournalKind = "step" | "input" | "sleep" | "call" | "event" | "artifact";
+export type JournalKind = "step" | "input" | "sleep" | "call" | "event" | "artifact" | "loop";
 
 /** Whether entries of this kind are ended by something else than the attempt: a client, another task of the server, or an event. */
 export function isEndedByOthers(kind: JournalKind): boolean {
@@ -37,7 +38,7 @@ export interface JournalHead {
   readonly requestHash: string | null;
   /** Epoch ms at which an input or a wait for an event times out, a sleep ends, or a step is retried; null if there is none. */
   readonly deadlineAt: number | null;
-  /** Steps only: how often it failed with a retry to follow; for a poll, since it last looked without a failure. */
+  /** Steps: how often it failed with a retry to follow; for a poll, since it last looked without a failure. Loops: the number of its round. */
   readonly tries: number;
   /**
    * Epoch ms at which it began: for a step, the first call of its function; otherwise when the entry was opened. Null for a step whose
@@ -85,14 +86,42 @@ export function encodeJournalKey(key: JournalKey): string {
   return typeof key === "string" ? key : JSON.stringify(key);
 }
 
+/** A round of a loop: the name of the loop, and the number of the round as a part of keys. */
+export type RoundName = readonly [loop: string, round: string];
+
+export function roundName(loop: string, round: number): RoundName {
+  return [loop, `round ${round}`];
+}
+
+/** A key of a round, from that of the author. */
+export function roundKey(round: RoundName, key: JournalKey): JournalKey {
+  return [...round, ...(typeof key === "string" ? [key] : key)];
+}
+
+/** What the stored keys of all rounds of a loop begin with, and no others do. */
+export function roundsPrefix(loop: string): string {
+  return JSON.stringify([loop, "round "]).slice(0, -2);
+}
+
+/** The round of a key, if it has one, and the rest of the key, which is the author's. */
+export function splitRound(key: JournalKey): {
+  readonly round: RoundName | undefined;
+  readonly own: JournalKey;
+} {
+  if (typeof key === "string") return { round: undefined, own: key };
+  const [loop, round, ...own] = key;
+  const isRound = typeof loop === "string" && typeof round === "string" && /^round \d+$/.test(round);
+  return isRound && own.length > 0 ? { round: [loop, round], own } : { round: undefined, own: key };
+}
+
 /**
- * The common name of similar entries, of which there are few: in a loop, the first part of the key. A key that is a single text may look
- * like the encoded form of a list.
+ * The common name of similar entries, of which there are few: for items of a collection, the first part of the key. A key that is a single
+ * text may look like the encoded form of a list.
  */
 export function stemOf(key: string): string {
   if (!key.startsWith("[")) return key;
   try {
-    const [first] = JSON.parse(key) as JournalKey;
+    const [first] = splitRound(JSON.parse(key) as JournalKey).own;
     return first === undefined ? key : String(first);
   } catch {
     return key;

@@ -142,6 +142,15 @@ export const transitions = {
     owner: "same",
     meaning: "a step has begun something that lives on without its attempt, which enters the journal",
   },
+  next_round: {
+    from: ["running"],
+    to: "queued",
+    by: "attempt",
+    underToken: true,
+    owner: "nobody",
+    meaning:
+      "a round of a loop has ended: its entries go, the state of the next round enters the journal, and the handler runs again",
+  },
   open_input: {
     from: ["running"],
     to: "same",

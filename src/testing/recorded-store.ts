@@ -10,9 +10,12 @@ import {
   type JournalEntry,
   encodeJournalKey,
   type JournalKey,
+  roundKey,
+  roundName,
 } from "../task/journal.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../task/record.ts";
 import { Run } from "../runtime/journal/run.ts";
+import { NextRound, type TaskContext } from "../runtime/tool/task-context.ts";
 
 /** The token of the run that replays the recording. */
 const token = "replay";
@@ -204,21 +207,38 @@ export class ReplayedCalls {
   }
 
   /** The same calls, observed. */
-  watch<T extends object>(calls: T): T {
+  watch<T extends object>(calls: T, storedKey = (key: JournalKey): JournalKey => key): T {
     return new Proxy(calls, {
       get: (target, name, receiver) => {
         const member: unknown = Reflect.get(target, name, receiver);
         if (typeof member !== "function") return member;
+        if (name === "loop") return this.#loopOf(member as TaskContext["loop"]);
         return (...args: readonly unknown[]): unknown => {
           const returned: unknown = Reflect.apply(member, target, args);
-          if (returned instanceof Promise) this.#follow(returned, args[0]);
+          if (returned instanceof Promise) this.#follow(returned, storedKey(args[0] as JournalKey));
           return returned;
         };
       },
     });
   }
 
-  #follow(call: Promise<unknown>, key: unknown): void {
+  /** What waits is what a round calls, and the end of the round: the write of the next one. */
+  #loopOf(loop: TaskContext["loop"]): TaskContext["loop"] {
+    return (loopName, initial, fn) => {
+      const rounds = loop(loopName, initial, async (state, context) => {
+        const round = roundName(loopName, context.number);
+        const returned = await fn(
+          state,
+          this.watch(context, (key) => roundKey(round, key)),
+        );
+        if (returned instanceof NextRound) this.#follow(rounds, loopName);
+        return returned;
+      });
+      return rounds;
+    };
+  }
+
+  #follow(call: Promise<unknown>, key: JournalKey): void {
     this.#open.add(call);
     this.#move();
     const ended = (): void => {
@@ -227,7 +247,7 @@ export class ReplayedCalls {
     };
     call.then(ended, (error: unknown) => {
       if (error instanceof HoldfastError && error.code === "replay_mismatch") {
-        const encoded = encodeJournalKey(key as JournalKey); // a key, because it has an entry
+        const encoded = encodeJournalKey(key);
         this.#changed.set(encoded, { key: encoded, problem: error.message });
       }
       ended();

@@ -17,6 +17,7 @@ import { journalCases } from "./journal-cases.ts";
 import { durableSessionCases, messageCases, sessionCases, sharedSessionCases } from "./session-cases.ts";
 import { limitCases, sharedLimitCases } from "./limit-cases.ts";
 import { reclaimCases } from "./reclaim-cases.ts";
+import { loopCases } from "./loop-cases.ts";
 import { retryCases } from "./retry-cases.ts";
 import { runCase, type StorePlace } from "./store-case.ts";
 
@@ -60,6 +61,7 @@ const casesOfAll = [
   waitingCases,
   blockedCases,
   retryCases,
+  loopCases,
   eventCases,
   callCases,
   callCancelCases,

@@ -142,6 +142,10 @@ export const storeRules = {
     says: "Reports of a store's owners, for operators.",
     part: "reports",
   },
+  loops: {
+    of: "TaskCommands.next_round",
+    says: "`value`, the state of the round `round`, replaces all entries of the loop's rounds, and the task is queued to go on with it.",
+  },
   retry: {
     of: "TaskCommands.retry",
     says: "Returns a task whose handler threw to the queue: it runs again from `until` (epoch ms).",

@@ -15,7 +15,8 @@ import { handlers, ids } from "./view.ts";
 const id = arbitraryId;
 const now = fc.integer({ min: 0, max: 60 });
 const token = fc.constantFrom("t1", "t1", "t1", "t1", "t2");
-const key = fc.constantFrom("k1", "k2", "k3", "k4");
+const roundKey = fc.constantFrom('["k1","round 1","a"]', '["k1","round 2","a"]', '["k2","round 1","a"]');
+const key = fc.oneof({ weight: 5, arbitrary: fc.constantFrom("k1", "k2", "k3", "k4") }, roundKey);
 /** Owners are numbered as they come; the first ones see the most of a sequence. */
 const owner = fc.constantFrom("o1", "o1", "o2", "o2", "o3", "o4", "o5");
 const [x, y] = handlers;
@@ -160,6 +161,13 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
     { ...held, key, value: text, begunAt: now, goesOn: fc.constant(true as const) },
     { requiredKeys: ["id", "now", "token", "key", "value"] },
   ),
+  next_round: fc.record({
+    ...held,
+    key: fc.constantFrom("k1", "k1", "k2"),
+    value: text,
+    round: fc.integer({ min: 2, max: 4 }),
+    open: fc.array(fc.oneof({ weight: 3, arbitrary: roundKey }, key), { maxLength: 4 }),
+  }),
   retry_step: mostlyRests(
     fc.record(
       {
@@ -364,6 +372,7 @@ const weights: Partial<Record<TaskCommandName, number>> = {
   send_event: 4,
   retry_step: 3,
   begin_step: 2,
+  next_round: 3,
   retry: 3,
   close_wait: 4,
   join: 3,

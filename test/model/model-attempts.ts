@@ -4,7 +4,7 @@ import type { TaskRecord } from "../../src/task/record.ts";
 
 // What the record says of its attempts: the first, and the nine last.
 
-type Ending = "release" | "retry" | "park" | "block" | "settle" | "expire" | "cancel";
+type Ending = "release" | "retry" | "next_round" | "park" | "block" | "settle" | "expire" | "cancel";
 
 export function attemptOf(number: number, owner: string, startedAt: number): TaskAttempt {
   return { number, owner, startedAt, endedAt: null, end: null };
@@ -27,6 +27,7 @@ export function overBy(task: TaskRecord, command: TaskCommand): readonly TaskAtt
   const ends: Readonly<Record<Ending, AttemptEnd>> = {
     release: "released",
     retry: "retried",
+    next_round: "next_round",
     park: "parked",
     block: "blocked",
     settle: "settled",
@@ -44,7 +45,9 @@ export function overBy(task: TaskRecord, command: TaskCommand): readonly TaskAtt
 }
 
 function isEnding(command: TaskCommand): command is TaskCommand<Ending> {
-  return ["release", "retry", "park", "block", "settle", "expire", "cancel"].includes(command.type);
+  return ["release", "retry", "next_round", "park", "block", "settle", "expire", "cancel"].includes(
+    command.type,
+  );
 }
 
 function over(

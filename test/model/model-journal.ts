@@ -11,6 +11,7 @@ export type JournalCommand = TaskCommand<
   | "write_piece"
   | "retry_step"
   | "begin_step"
+  | "next_round"
   | "sleep"
   | "end_sleep"
   | "open_input"
@@ -55,7 +56,7 @@ export function openOf({ journal }: Pick<ModelTask, "journal">): readonly Journa
 
 /** Ended by the handler itself. */
 function isOwn(kind: JournalEntry["kind"]): boolean {
-  return kind === "step" || kind === "sleep" || kind === "artifact";
+  return kind === "step" || kind === "sleep" || kind === "artifact" || kind === "loop";
 }
 
 export function journalEffect(old: ModelTask, command: JournalCommand): Effect | Refusal {
@@ -120,6 +121,34 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
       const crashes = command.goesOn === true ? 0 : task.crashes;
       return writeStep({ key, kind: "step", value, begunAt }, { ...works, crashes });
     }
+    case "next_round": {
+      const { key, value, round: tries } = command;
+      const before = known(key);
+      if (before !== undefined && before.kind !== "loop") return "duplicate";
+      const over = closedBy(command, own);
+      const asked = over.filter(({ kind }) => kind === "input").length;
+      const waits = over.length - asked;
+      const counts = { openInputs: task.openInputs - asked, openWaits: openWaits - waits };
+      const free = {
+        ...works,
+        state: "queued",
+        token: null,
+        owner: null,
+        lane: "woken",
+        runAfter: now,
+      } as const;
+      const seen = asked > 0 ? { updatedAt: now } : {};
+      const begunAt = before?.begunAt ?? now;
+      return {
+        task: { ...free, ...counts, ...seen, journalled: true, crashes: 0, failures: 0 },
+        entries: [{ ...blank, key, kind: "loop", value, tries, begunAt }],
+        drops: (entry) =>
+          isOfRounds(key, entry) &&
+          (over.includes(entry) ||
+            ["step", "sleep"].includes(entry.kind) ||
+            (!isOwn(entry.kind) && !isOpen(entry))),
+      };
+    }
     case "sleep":
       return write(
         { key: command.key, kind: "sleep", deadlineAt: command.until },
@@ -167,6 +196,19 @@ export function journalEffect(old: ModelTask, command: JournalCommand): Effect |
       return typeof taken === "string" ? taken : { ...taken, events: without(old.events, kept) };
     }
   }
+}
+
+/** Whether an entry is of a round of this loop. */
+export function isOfRounds(loop: string, { key }: JournalEntry): boolean {
+  return key.startsWith(`[${JSON.stringify(loop)},"round `);
+}
+
+/** What a next round closes of what is open. */
+export function closedBy(
+  { key, open }: TaskCommand<"next_round">,
+  all: readonly JournalEntry[],
+): readonly JournalEntry[] {
+  return all.filter((entry) => isOfRounds(key, entry) && open.includes(entry.key));
 }
 
 /** An event that a wait has taken. */

@@ -1,7 +1,7 @@
 import type { JournalEntry } from "../../src/task/journal.ts";
 import { byId, put, type Answer, type Model, type ModelStep } from "./model-state.ts";
 import { changed, type ChangeCommand, type ModelTask } from "./model-task.ts";
-import { isOpen } from "./model-journal.ts";
+import { closedBy, isOpen, openOf } from "./model-journal.ts";
 import { askedToCancel, goesOn } from "./model-waiting.ts";
 
 // Tasks of tasks: what a change of one does to those around it, in the same commit.
@@ -66,7 +66,11 @@ function above(model: Model, old: ModelTask, next: ModelTask, command: ChangeCom
     changedOnes.set(parent.root, changed(root, { task: { ...counts, updatedAt: command.now } }));
   }
   const caller = concerned(parent.id);
-  if (caller !== undefined && finishedAt !== null)
+  // A round of a loop that has ended wants no more of it.
+  const isWanted = caller?.journal.some(
+    (entry) => entry.key === parent.key && entry.kind === "call" && isOpen(entry),
+  );
+  if (caller !== undefined && isWanted === true && finishedAt !== null)
     changedOnes.set(parent.id, callEnded(caller, parent.key, next, command));
   return [...changedOnes.values()];
 }
@@ -97,9 +101,18 @@ function callEnd({ outcome }: ModelTask, expired: boolean): Pick<JournalEntry, "
 }
 
 /** Those that it called are no longer wanted when it ends, or is to be cancelled. */
-function told(model: Model, { task }: ModelTask, { type, now }: ChangeCommand): readonly ModelTask[] {
-  if (task.finishedAt === null && type !== "request_cancel") return [];
-  const wanted = childrenOf(model, task.id).filter((child) => child.task.cancelRequestedAt === null);
+function told(model: Model, { task }: ModelTask, command: ChangeCommand): readonly ModelTask[] {
+  const { type, now } = command;
+  if (task.finishedAt === null && type !== "request_cancel" && type !== "next_round") return [];
+  const old = model.tasks.get(task.id);
+  const closed =
+    command.type === "next_round" && old !== undefined ? closedBy(command, openOf(old)) : undefined;
+  const keys = closed?.map(({ key }) => key);
+  const wanted = childrenOf(model, task.id).filter(
+    (child) =>
+      child.task.cancelRequestedAt === null &&
+      (keys === undefined || keys.includes(child.task.parent?.key ?? "")),
+  );
   return wanted.map((child) => {
     const grace = child.task.parent?.cancelGraceMs ?? 0;
     return changed(child, { task: askedToCancel(child.task, now, now + grace) });

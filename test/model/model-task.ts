@@ -63,6 +63,8 @@ export interface Effect {
   readonly goesOn?: true;
   /** True where the journal forgets what failed. */
   readonly forgets?: true;
+  /** What the journal has no more. */
+  readonly drops?: (entry: JournalEntry) => boolean;
   readonly events?: readonly ModelEvent[];
   readonly lines?: readonly TaskLine[];
   readonly pieces?: readonly ModelPiece[];
@@ -289,13 +291,24 @@ function inItsLane(task: TaskRecord): TaskRecord {
 
 /** The task after an effect: one version on, its journal in the order of first writes. */
 export function changed(old: ModelTask, does: Effect): ModelTask {
-  const { task, entries = [], outcome, visibleUntil, forgets, events = old.events, lines = old.lines } = does;
+  const {
+    task,
+    entries = [],
+    outcome,
+    visibleUntil,
+    forgets,
+    drops,
+    events = old.events,
+    lines = old.lines,
+  } = does;
   const { blocked: _, ...free } = old.task;
   // Half an artifact goes with the end of its task.
   const { pieces = old.pieces } = does;
   const isWhole = (key: string): boolean =>
     old.journal.every((entry) => entry.key !== key || entry.doneAt !== null);
-  const kept = old.journal.filter((entry) => forgets === undefined || !hasFailed(entry));
+  const kept = old.journal.filter(
+    (entry) => !(forgets === true && hasFailed(entry)) && drops?.(entry) !== true,
+  );
   const rewritten = kept.map((entry) => entries.find(({ key }) => key === entry.key) ?? entry);
   const added = entries.filter(({ key }) => !old.journal.some((entry) => entry.key === key));
   const next = { ...(does.goesOn ? free : old.task), ...task, version: old.task.version + 1 };

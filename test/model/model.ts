@@ -259,7 +259,12 @@ function change(model: Model, by: string, command: ChangeCommand): ModelStep {
   };
   const answer = { ok: true, task: next.task, ...more } as const;
   if (done.idle) return unchanged(model, answer);
-  return stepAround(model, old, next, command, answer);
+  const around = stepAround(model, old, next, command, answer);
+  if (command.type !== "next_round") return around;
+  const gone = endedBelow(model, command.id);
+  const tasks = new Map([...around.model.tasks].filter(([id]) => !gone.includes(id)));
+  const changes = [...gone.map((id) => ({ id, version: null })), ...around.changes];
+  return { ...around, model: { ...around.model, tasks }, changes };
 }
 
 /** Ids of finished (or unfinished) tasks whose time has come, the earliest first. */

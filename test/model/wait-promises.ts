@@ -22,7 +22,7 @@ export function assertWait(each: ModelTask): void {
   assert.equal(cancelRequestedAt, null);
 }
 
-const isRunAnew: ReadonlySet<string> = new Set(["retry", "block", "orphan", "unblock"]);
+const isRunAnew: ReadonlySet<string> = new Set(["retry", "next_round", "block", "orphan", "unblock"]);
 
 /** Whatever comes wakes the task, and nothing else does. */
 export function assertWaitMoved(old: ModelTask, now: ModelTask, command: StoreCommand): void {

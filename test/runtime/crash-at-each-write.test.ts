@@ -48,6 +48,16 @@ const handlers: Readonly<Record<string, Handler>> = {
     await Promise.all([task.waitForEvent("other", "other"), task.elicit("q", question)]);
     return text(String(await soon));
   },
+  "rounds of a loop, with a step, a question that stays open and a short sleep": async (_, task) => {
+    await task.loop("loop", 1, async (count, round) => {
+      await round.step("s", () => count);
+      const open = round.elicit("q", question);
+      if (count === 3) await open;
+      await round.sleep("short", 10);
+      return round.next(count + 1);
+    });
+    return text("done");
+  },
   "a chain of steps, changes and a short sleep beside a question": async (_, task) => {
     const open = task.elicit("q", question);
     for (let n = 0; n < 4; n++) {
@@ -71,6 +81,7 @@ const writes: ReadonlySet<StoreCall> = new Set([
   "sleep",
   "end_sleep",
   "update",
+  "next_round",
   "park",
 ]);
 

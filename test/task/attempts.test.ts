@@ -42,6 +42,7 @@ describe("attempts", () => {
     [samples.release, { end: "released" }],
     [samples.park, { end: "parked" }],
     [samples.retry, { end: "retried", error: "failed" }],
+    [samples.next_round, { end: "next_round" }],
     [samples.block, { end: "blocked", error: "It is another question." }],
     [samples.reclaim, { end: "lost", error: "The process that ran it is gone." }],
     [samples.settle, { end: "settled" }],
@@ -59,7 +60,18 @@ describe("attempts", () => {
   });
 
   test("whatever else happens to a task leaves the list as it is, and so does the end of one that does not run", () => {
-    const ends = ["start", "release", "park", "retry", "block", "reclaim", "settle", "cancel", "expire"];
+    const ends = [
+      "start",
+      "release",
+      "park",
+      "retry",
+      "next_round",
+      "block",
+      "reclaim",
+      "settle",
+      "cancel",
+      "expire",
+    ];
     const parked = accepted(running, samples.park).task;
     for (const name of names) {
       const isAboutQueued = ["fail", "wake", "orphan", "unblock"].includes(name);

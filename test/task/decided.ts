@@ -40,6 +40,7 @@ export const samples: Samples = {
   write_piece: { type: "write_piece", now, id, token, key: "file", seq: 0, body: "" },
   retry_step: { type: "retry_step", now, id, token, key: "k", error: "{}", tries: 1, until: now + 50 },
   begin_step: { type: "begin_step", now, id, token, key: "k", value: "{}" },
+  next_round: { type: "next_round", now, id, token, key: "loop", value: "{}", round: 2, open: [] },
   open_input: { type: "open_input", now, id, token, input, requestHash: "h", deadlineAt: null },
   close_wait: { type: "close_wait", now, id, token, key: "ask", error: "{}" },
   sleep: { type: "sleep", now, id, token, key: "nap", until: now + 50 },

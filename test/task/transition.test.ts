@@ -19,6 +19,7 @@ const expected: Record<TaskEvent, readonly [queued: TaskState | undefined, runni
     write_piece: [undefined, "running"],
     retry_step: [undefined, "running"],
     begin_step: [undefined, "running"],
+    next_round: [undefined, "queued"],
     open_input: [undefined, "running"],
     close_wait: [undefined, "running"],
     sleep: [undefined, "running"],

@@ -163,6 +163,11 @@ export class Attempts implements TaskHolder, AttemptHost {
     this.#setup.onParked(task);
   }
 
+  onNextRound({ run }: HeldRun, task: TaskRecord | undefined): void {
+    this.#letGo(run);
+    if (task !== undefined) this.#setup.onParked(task);
+  }
+
   onSweepAt(at: number | null): void {
     this.#setup.onSweepAt(at);
   }

@@ -57,6 +57,8 @@ export interface AttemptHost {
   onUnreadable?(held: HeldRun, problem: HoldfastError): void;
   /** This code cannot continue the task: it was blocked, unless others had taken it. */
   onBlocked?(held: HeldRun, task: TaskRecord | undefined): void;
+  /** A round of a loop has ended: the task was returned to the queue, unless others had taken it. */
+  onNextRound?(held: HeldRun, task: TaskRecord | undefined): void;
   /** The task's end of life moves (epoch ms). */
   onSweepAt?(at: number | null): void;
   /** The handler's call of a tool is about to create a task, which ends by then (epoch ms). */
@@ -89,6 +91,7 @@ export class HeldRun {
       onStir: () => host.onStir?.(this),
       onUnreadable: (problem) => host.onUnreadable?.(this, problem),
       onBlocked: (task) => host.onBlocked?.(this, task),
+      onNextRound: (task) => host.onNextRound?.(this, task),
     };
     this.task = run.hold({ services, task: record, entries, parks, watcher });
     this.#updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
@@ -115,6 +118,7 @@ export class HeldRun {
       call: (...call) => calls.call(...call),
       waitForEvent: (key, name, options) => waitForEvent(waiting, key, name, options),
       eventUrl: (wait) => services.eventUrls.urlOf(wait),
+      nextRound: (next) => run.nextRound(next, () => this.#updates.written()),
       sleep: (key, time) => sleep(run, this.task, this.#limit, timers, services.clock, key, time),
       update: (changes) => this.#underWay(this.#updates.update(changes)),
       append: (...line) => this.#underWay(run.lines.append(...line)),

@@ -12,6 +12,7 @@ import { runExec, type ExecEffects } from "../exec/exec.ts";
 import type { StartedProcesses } from "../exec/started-processes.ts";
 import type { ThreadPool } from "../threads/thread-pool.ts";
 import { runThreadStep, type ThreadStepOptions } from "../threads/thread-step.ts";
+import type { NextRoundOfLoop } from "../journal/held-task.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
@@ -22,6 +23,7 @@ import { elicit } from "../questions/form.ts";
 import { decodeValue } from "../stored-values.ts";
 import { logBody, outputBodies, progressOf, statusOf } from "./reported.ts";
 import { runPoll } from "./poll.ts";
+import { runLoop } from "./loop.ts";
 import { readStepOptions, runStep } from "./step.ts";
 import { storeArtifact } from "./store-artifact.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
@@ -57,6 +59,8 @@ export interface ContextEffects extends StepEffects {
   /** Asks a question and resolves with the answer's result object. */
   ask(key: JournalKey, method: InputMethod, params: object, options: Read<QuestionOptions>): Promise<unknown>;
   sleep(key: JournalKey, time: TimeSpan | Date): Promise<void>;
+  /** As `Run.nextRound`. */
+  nextRound(next: NextRoundOfLoop): Promise<void>;
   /** Calls a tool of the server by its name, and resolves with its result. */
   call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult>;
   waitForEvent(key: JournalKey, name: string, options: Read<EventOptions>): Promise<unknown>;
@@ -163,6 +167,7 @@ export function makeContext(
     step,
     poll: <T>(key: JournalKey, options: PollOptions<T>, fn: StepFn<T>): Promise<never> =>
       entry(runPoll({ run, effects, clock }, key, options, fn) as Promise<never>),
+    loop: (name, initial, round) => entry(runLoop({ run, effects, task: context }, name, initial, round)),
     exec: (key, file, args = [], options = {}) => {
       const logLine: ExecEffects["logLine"] = (level, text, data) =>
         append("log", [logBody(level, text, data, maxLogBytes)]).catch(() => undefined);

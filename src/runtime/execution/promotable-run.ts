@@ -180,6 +180,7 @@ export class PromotableRun {
       waitForEvent: async (key, name, options) => (await durable()).waitForEvent(key, name, options),
       eventUrl: (wait) => this.#setup.services.eventUrls.urlOf(wait), // the run's id becomes the task's
       sleep: async (key, time) => (await durable()).sleep(key, time),
+      nextRound: async (next) => (await durable()).nextRound(next),
       update: (changes) => {
         if (this.#held !== undefined) return this.#held.effects.update(changes);
         this.#early = { ...this.#early, ...changes };

@@ -97,6 +97,7 @@ export async function runInline(
       run.claim(key);
       await run.whileWaiting("sleep", () => timers.pause(until - clock.now(), run.signal), until);
     },
+    nextRound: (next) => run.nextRound(next, async () => undefined),
     update: async () => undefined,
     progress: (reported) => report(call, reported),
     append: (...line) => appendAndReport(call, run.lines, ...line),

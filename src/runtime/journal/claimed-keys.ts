@@ -1,5 +1,11 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { encodeJournalKey, stemOf, type JournalKey, type JournalKind } from "../../task/journal.ts";
+import {
+  encodeJournalKey,
+  splitRound,
+  stemOf,
+  type JournalKey,
+  type JournalKind,
+} from "../../task/journal.ts";
 
 /** Whether the journal of the task has an entry of an earlier attempt under a stored key. */
 type IsInJournal = (stored: string) => boolean;
@@ -51,9 +57,11 @@ export class ClaimedKeys {
     const encoded = encodeJournalKey(key);
     const earlier = this.#earlier.get(nameOf(key));
     if (earlier === undefined || this.#isInJournal(encoded)) return encoded;
-    const old = earlier.map((name) =>
-      encodeJournalKey(typeof key === "string" ? name : [name, ...key.slice(1)]),
-    );
+    const { round, own } = splitRound(key);
+    const old = earlier.map((name) => {
+      if (round !== undefined) return encodeJournalKey([...round, name, ...own.slice(1)]);
+      return encodeJournalKey(typeof key === "string" ? name : [name, ...key.slice(1)]);
+    });
     return old.find(this.#isInJournal) ?? encoded;
   }
 
@@ -75,9 +83,10 @@ export class ClaimedKeys {
   }
 }
 
-/** The name of a key, without the item of a loop. */
+/** The name of a key, without its round and the item of a collection. */
 function nameOf(key: JournalKey): string {
-  return String(typeof key === "string" ? key : key[0]);
+  const { own } = splitRound(key);
+  return String(typeof own === "string" ? own : own[0]);
 }
 
 function shown(key: JournalKey): string {

@@ -5,7 +5,7 @@ import { HoldfastError } from "../../task/fault.ts";
 /**
  * What a task that takes up another one begins with.
  * - Whatever succeeded is kept, also after an entry that failed: a branch beside it may have paid.
- * - What failed, or had not ended, is left out and runs again.
+ * - What failed, or had not ended, is left out and runs again. A loop goes on with the round in which it was.
  * - A replay follows the order in which the entries ended.
  */
 
@@ -27,7 +27,9 @@ export async function finishedEntries(
   let bytes = 0;
   for (let from: string | null = ""; from !== null;) {
     const page: Awaited<ReturnType<TaskStore["journal"]>> = await store.journal(id, from, entriesPerPage);
-    const ended = page.entries.filter(({ key, doneAt }) => doneAt !== null && isMeant(key));
+    const ended = page.entries.filter(
+      ({ key, kind, doneAt }) => (doneAt !== null || kind === "loop") && isMeant(key),
+    );
     bytes += ended.reduce((sum, each) => sum + each.bytes, 0);
     if (bytes > mostBytes) {
       const problem = `The finished steps of ${id} are larger than ${mostBytes} bytes, which is too much to begin another task with`;
@@ -50,7 +52,7 @@ export async function finishedEntries(
     for (const head of page) {
       const entry = await entryOf(store, id, head, ends.get(head.key));
       // One command ends all of them: the one that creates the task.
-      if (entry?.error === null) entries.push({ ...entry, doneVersion: 1 });
+      if (entry?.error === null) entries.push(entry.doneAt === null ? entry : { ...entry, doneVersion: 1 });
     }
   }
   return entries;

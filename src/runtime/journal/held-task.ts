@@ -1,7 +1,7 @@
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
-import type { JournalEnd, WaitReason } from "../../task/journal.ts";
+import { roundsPrefix, type JournalEnd, type WaitReason } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
@@ -25,7 +25,12 @@ export interface TaskWatcher {
   onUnreadable(problem: HoldfastError): void;
   /** The task was blocked, and the run no longer holds it; undefined if others had taken it. */
   onBlocked(task: TaskRecord | undefined): void;
+  /** The task was returned to the queue with the next round of a loop, and the run no longer holds it; undefined if others had taken it. */
+  onNextRound(task: TaskRecord | undefined): void;
 }
+
+/** The round of a loop that comes next. */
+export type NextRoundOfLoop = Pick<TaskCommand<"next_round">, "key" | "value" | "round">;
 
 export interface HeldTaskSetup {
   readonly services: Services;
@@ -284,6 +289,22 @@ export class HeldTask implements TaskWriter {
     } catch (error) {
       if (!isLost(error)) onError(error);
       this.#watcher.onBlocked(undefined);
+    }
+  }
+
+  /** Returns the task to the queue with the next round of a loop, however long the store fails: this process goes on. Never rejects. */
+  async nextRound(next: NextRoundOfLoop): Promise<void> {
+    const { store, clock, onError } = this.#services;
+    const { id, token } = this;
+    const open = this.journal.openUnder(roundsPrefix(next.key));
+    const command = { type: "next_round", now: clock.now(), id, token, open, ...next } as const;
+    try {
+      const write = () => store.write<"next_round">(command);
+      const result = await untilStoreAnswers(write, this.#services, this.#life.over);
+      this.#watcher.onNextRound(result.ok ? result.task : undefined);
+    } catch (error) {
+      if (!isLost(error)) onError(error);
+      this.#watcher.onNextRound(undefined);
     }
   }
 

@@ -79,6 +79,11 @@ export class Journal {
     return isQuiet ? this.#others.open : undefined;
   }
 
+  /** The keys of questions, calls and waits for events under a prefix that are not known to have ended. */
+  openUnder(prefix: string): readonly string[] {
+    return this.#others.keys().filter((key) => key.startsWith(prefix));
+  }
+
   /** An earlier attempt's entry with this key. */
   find(key: string): ListedEntry | undefined {
     return this.#earlier.find(key);

@@ -76,6 +76,11 @@ export class OutsideEnds {
     return ownOpen(this.#seen) === this.#open.size;
   }
 
+  /** The keys of those not known to have ended. */
+  keys(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
   /** The number of those not known to have ended. */
   get open(): number {
     return this.#open.size;

@@ -102,6 +102,7 @@ const kindNames: Readonly<Record<JournalKind, string>> = {
   call: "call",
   event: "wait for an event",
   artifact: "artifact",
+  loop: "loop",
 };
 
 /** What readers of a recording see of it. */

@@ -12,7 +12,7 @@ import { runVersions, type RunVersions } from "../tool/tool-config.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { HeldCommand } from "./held-command.ts";
-import { HeldTask, type HeldTaskSetup } from "./held-task.ts";
+import { HeldTask, type HeldTaskSetup, type NextRoundOfLoop } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
 import { isSame, replayMismatch, type Doing, type Mismatch, type RunRefusal } from "./replay-match.ts";
 import type { PieceWriter } from "./piece-writer.ts";
@@ -82,8 +82,8 @@ export class Run {
   readonly maxBodyBytes: number;
   readonly limits: ArtifactLimits;
   readonly lines: TaskLines;
-  /** The source of lines from the handler itself, outside of its steps. */
-  readonly lineSource: LineSource = { step: "" };
+  /** The source of lines from the handler itself, outside of its steps: of the round of a loop that it is in, if it is in one. */
+  lineSource: LineSource = { step: "" };
   readonly trace: RunTrace | undefined;
   readonly life: RunLife;
   readonly keys = new ClaimedKeys((key) => this.#task?.journal.find(key) !== undefined);
@@ -303,6 +303,30 @@ export class Run {
     } finally {
       if (this.life.stops("write")) await forEver();
     }
+  }
+
+  /**
+   * Ends the round of a loop, once its steps have ended: the task returns to the queue with the next round, and the handler is dropped here.
+   * `beforeWrite` resolves when what the round has reported is stored. Rejects where a checkpoint does. Resolves, for a run without a task, where the next
+   * round begins.
+   */
+  nextRound(next: NextRoundOfLoop, beforeWrite: () => Promise<unknown>): Promise<void> {
+    return this.#slot.whileBeginning(async () => {
+      await this.#begin(false);
+      do {
+        await this.stepsEnd();
+        await Promise.all([beforeWrite(), this.lines.written(), this.#task?.journal.written()]);
+        await this.checkpoint();
+      } while (this.#slot.working); // one that had not run yet
+      if (this.#task === undefined) return;
+      if (this.life.change("release")) {
+        this.trace?.end({ end: "next_round" });
+        this.#slot.end();
+        await this.#task.nextRound(next);
+        this.life.drop();
+      }
+      await forEver();
+    });
   }
 
   /** From now on the task is released at the handler's next journalled call, or at once if it only waits. */

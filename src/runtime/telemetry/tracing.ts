@@ -73,7 +73,16 @@ export interface TracedRun {
 
 /** How a run of a handler ended; `lost`: its task was ended or taken by others. */
 export interface AttemptOutcome {
-  readonly end: "settled" | "failed" | "cancelled" | "parked" | "released" | "retried" | "blocked" | "lost";
+  readonly end:
+    | "settled"
+    | "failed"
+    | "cancelled"
+    | "parked"
+    | "released"
+    | "retried"
+    | "next_round"
+    | "blocked"
+    | "lost";
   readonly error?: unknown;
 }
 

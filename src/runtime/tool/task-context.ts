@@ -179,6 +179,28 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
   ): Promise<T>;
   poll<T>(key: JournalKey, options: PollOptions<T>, fn: StepFunction<T>): Promise<Exclude<T, undefined>>;
   /**
+   * Repeats a piece of work that has no end, or a very late one: a watcher, a subscription, a sync. Each round gets the state that the last one
+   * handed on with `round.next`, in the journal's form; the loop resolves with what a round returns instead. One write ends a round: the new state
+   * takes the place of all that the round had journalled, so the journal stays small however many rounds there are. Then the handler runs again, perhaps in another
+   * process or with newer code: what came before the loop is replayed, and the round begins. The keys of a round, and its idempotency keys, are its
+   * own: use `round` for its steps, questions and waits. A round ends when its steps have ended. Questions and waits for events that are still open
+   * are closed then, and tasks that it has called are cancelled. Give such a tool a `maxRunMs` of `null`.
+   *
+   * ```ts
+   * await task.loop("sync", { cursor: "" }, async ({ cursor }, round) => {
+   *   const page = await round.step("page", () => changesSince(cursor));
+   *   if (page.done) return page.total;
+   *   await round.sleep("pause", "15m");
+   *   return round.next({ cursor: page.cursor });
+   * });
+   * ```
+   */
+  loop<State, Result = never>(
+    name: string,
+    initial: State,
+    round: (state: State, round: RoundContext<State, Prepared, Declared>) => Promise<Result | NextRound>,
+  ): Promise<Result>;
+  /**
    * Runs a program as a step, without a shell, and resolves with what it printed and its exit code. It runs in a process group of its own, which is
    * ended when the task is cancelled or the time is over. A crash or a deploy of the server does not touch it: the next process on this machine reads
    * on where the last one stopped, and takes its exit code, also when it has ended in between (`onCrash`). Its output also goes to the task's log, line
@@ -346,6 +368,27 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
   extend(ttl: TimeSpan | null): Promise<void>;
   /** Sets the poll interval that clients are told to keep, in milliseconds or such as `"30s"`. */
   pollInterval(interval: TimeSpan): Promise<void>;
+}
+
+/** What `round.next` returns: return it from the round. */
+export class NextRound {
+  readonly state: unknown;
+
+  constructor(state: unknown) {
+    this.state = state;
+  }
+}
+
+/** The task within a round of a loop. The keys that it takes are those of the round; names of artifacts are the task's, and stay. */
+export interface RoundContext<
+  State,
+  Prepared = unknown,
+  Declared extends EventSchemas | undefined = undefined,
+> extends Omit<TaskContext<Prepared, Declared>, "loop"> {
+  /** From 1. */
+  readonly number: number;
+  /** Ends the round, once it is returned: the next one begins with this state, which can be what results of steps can be. */
+  next(state: NoInfer<State>): NextRound;
 }
 
 /** Who called a tool, as `authenticate` found it. Stored with the task, without the token. */

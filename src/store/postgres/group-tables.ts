@@ -1,5 +1,6 @@
 import type { BulkJob } from "../../task/bulk.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
+import { goesWith } from "../../task/journal-changes.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import { hasHandler, type Usage } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -191,6 +192,10 @@ export class GroupTables implements TaskTables {
     if (forgets === "failures") {
       for (const [key, entry] of known) if (!(entry instanceof Error) && isFailure(entry)) known.delete(key);
       this.writes.forgetFailures(task.id, isFailure);
+    } else if (forgets !== undefined) {
+      for (const [key, entry] of known)
+        if (!(entry instanceof Error) && goesWith(forgets, entry)) known.delete(key);
+      this.writes.forgetRounds(task.id, forgets);
     }
     for (const entry of journal) known.set(entry.key, entry);
     this.writes.journal(task, journal);
@@ -198,7 +203,7 @@ export class GroupTables implements TaskTables {
   }
 
   #remove(id: string): void {
-    const { tasks, entries, children, events, taken, keyed, deletable } = this.#facts;
+    const { tasks, entries, children, below, events, taken, keyed, deletable } = this.#facts;
     const task = tasks.get(id);
     if (task === undefined || task instanceof Error) {
       const finished = deletable.find((each) => each.id === id);
@@ -209,6 +214,7 @@ export class GroupTables implements TaskTables {
       if (task.idempotencyKey !== null) keyed.delete(keyName(task.principal, task.idempotencyKey));
     }
     for (const each of [tasks, entries, children]) each.delete(id);
+    for (const ended of below.values()) ended.delete(id);
     for (const name of events.keys()) if (name.startsWith(`${id} `)) events.delete(name);
     this.writes.remove(id);
   }

@@ -1,3 +1,4 @@
+import { goesWith, type ForgottenRounds } from "../../task/journal-changes.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
@@ -45,6 +46,7 @@ export class GroupWrites {
   readonly #updates = new Map<string, { readonly before: TaskRecord; after: TaskRecord }>();
   readonly #entries = new Map<string, Map<string, PlacedEntry>>();
   readonly #forgets = new Set<string>();
+  readonly #rounds = new Map<string, ForgottenRounds[]>();
   readonly #outcomes = new Map<string, Outcome>();
   readonly #removes = new Set<string>();
   #events: Kept[] = [];
@@ -87,12 +89,24 @@ export class GroupWrites {
     for (const entry of pending?.values() ?? []) if (isFailure(entry)) pending?.delete(entry.key);
   }
 
+  forgetRounds(id: string, rounds: ForgottenRounds): void {
+    const pending = this.#entries.get(id);
+    const ended = [...(pending?.values() ?? [])]
+      .filter((entry) => goesWith(rounds, entry))
+      .map(({ key }) => key);
+    for (const key of ended) pending?.delete(key);
+    // In the table, those may be open.
+    const all = { ...rounds, open: [...new Set([...rounds.open, ...ended])] };
+    this.#rounds.set(id, [...(this.#rounds.get(id) ?? []), all]);
+  }
+
   outcome(id: string, outcome: Outcome): void {
     this.#outcomes.set(id, outcome);
   }
 
   remove(id: string): void {
-    for (const pending of [this.#updates, this.#entries, this.#outcomes, this.#forgets]) pending.delete(id);
+    for (const pending of [this.#updates, this.#entries, this.#outcomes, this.#forgets, this.#rounds])
+      pending.delete(id);
     this.#events = this.#events.filter(({ taskId }) => taskId !== id);
     this.#appended = this.#appended.filter((write) => write.id !== id);
     this.pieces.remove(id);
@@ -178,6 +192,7 @@ export class GroupWrites {
     );
     this.pieces.send(send, sendRowsApart, sql, codec);
     if (this.#forgets.size > 0) send(sql.deleteFailures, [...this.#forgets].map(toStored));
+    this.#sendRounds(send, sql);
     const entries = [...this.#entries].flatMap(([id, of]) =>
       [...of.values()].map((entry) => ({ id, entry })),
     );
@@ -213,6 +228,23 @@ export class GroupWrites {
   }
 
   /** Of all tasks those columns in which any of them has changed: nobody else can have changed the others, since the rows are locked. */
+  #sendRounds(send: (statement: string, ...values: SqlValue[]) => void, sql: WriteStatements): void {
+    const rounds = [...this.#rounds].flatMap(([id, of]) => of.map((each) => ({ id, ...each })));
+    if (rounds.length === 0) return;
+    send(
+      sql.deleteRounds,
+      rounds.map(({ id }) => toStored(id)),
+      rounds.map(({ under }) => toStored(under)),
+    );
+    const open = rounds.flatMap((of) => of.open.map((key) => ({ id: of.id, key })));
+    if (open.length === 0) return;
+    send(
+      sql.deleteEntries,
+      open.map(({ id }) => toStored(id)),
+      open.map(({ key }) => toStored(key)),
+    );
+  }
+
   #sendUpdates(sendRows: SendRows, sql: WriteStatements, codec: Codec): void {
     const updates = [...this.#updates.values()];
     const changed = new Set(updates.flatMap(({ before, after }) => taskTable.changed(before, after)));

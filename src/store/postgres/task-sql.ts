@@ -30,6 +30,12 @@ export function writeStatements(names: Names) {
     /** Failed entries, and steps that wait for a retry. */
     deleteFailures: `DELETE FROM ${journal}
       WHERE task_id = ANY($1::text[]) AND kind IN ('step', 'call', 'artifact') AND (error IS NOT NULL OR (kind = 'step' AND done_at IS NULL))`,
+    /** Of the rounds of loops, by what their keys begin with: what the handler itself ends, and what has ended. */
+    deleteRounds: `DELETE FROM ${journal} USING unnest($1::text[], $2::text[]) AS gone (task_id, under)
+      WHERE journal.task_id = gone.task_id AND starts_with(journal.key, gone.under)
+        AND (kind IN ('step', 'sleep') OR (kind IN ('input', 'call', 'event') AND done_at IS NOT NULL))`,
+    deleteEntries: `DELETE FROM ${journal} USING unnest($1::text[], $2::text[]) AS gone (task_id, key)
+      WHERE journal.task_id = gone.task_id AND journal.key = gone.key`,
     insertOutcomes: insertRows(outcomeTable, outcome),
     insertEvents: insertRows(eventTable, event),
     forgetEvents: `UPDATE ${event} SET value = NULL WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NOT NULL`,

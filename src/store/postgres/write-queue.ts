@@ -211,7 +211,7 @@ function turnsOnOthers(
 
 function concernsEvents(
   command: TaskCommand,
-): command is TaskCommand<"send_event" | "wait_event" | "close_wait"> {
+): command is TaskCommand<"send_event" | "wait_event" | "close_wait" | "next_round"> {
   const { type } = command;
-  return type === "send_event" || type === "wait_event" || type === "close_wait";
+  return type === "send_event" || type === "wait_event" || type === "close_wait" || type === "next_round";
 }

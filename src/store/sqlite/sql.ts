@@ -277,6 +277,12 @@ export const insertRequest = insertInto(requestTable);
 export const upsertJournal = upsertInto(journalTable);
 
 /** Failed entries, and steps that wait for a retry. */
+/** Of the rounds of a loop, by what their keys begin with: what the handler itself ends, and what has ended. */
+export const deleteRounds = `DELETE FROM journal WHERE task_id = ? AND substr(key, 1, length(?2)) = ?2
+  AND (kind IN ('step', 'sleep') OR (kind IN ('input', 'call', 'event') AND done_at IS NOT NULL))`;
+
+export const deleteEntry = "DELETE FROM journal WHERE task_id = ? AND key = ?";
+
 export const deleteFailures =
   "DELETE FROM journal WHERE task_id = ? AND kind IN ('step', 'call', 'artifact') AND (error IS NOT NULL OR (kind = 'step' AND done_at IS NULL))";
 

@@ -252,6 +252,10 @@ export class SqliteTables implements TaskTables {
     if (names.length > 0) this.#sql.run(sql.updateTask(names), ...values, id);
     this.#records.keep(task, codec);
     if (forgets === "failures") this.#sql.run(sql.deleteFailures, id);
+    else if (forgets !== undefined) {
+      this.#sql.run(sql.deleteRounds, id, toStored(forgets.under));
+      for (const key of forgets.open) this.#sql.run(sql.deleteEntry, id, toStored(key));
+    }
     for (const [index, entry] of entries.entries()) {
       const placed = { ...entry, place: placeOf(task, index) };
       this.#sql.run(sql.upsertJournal, ...journalTable.values(task.id, placed, codec));

@@ -109,6 +109,7 @@ const kinds: Readonly<Record<JournalKind, true>> = {
   call: true,
   event: true,
   artifact: true,
+  loop: true,
 };
 
 const methods: Readonly<Record<InputMethod, true>> = {

@@ -171,6 +171,7 @@ const ends: Readonly<Record<AttemptEnd, true>> = {
   retried: true,
   blocked: true,
   lost: true,
+  next_round: true,
 };
 
 function isEnd(value: unknown): value is AttemptEnd {

@@ -52,6 +52,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "dump.event": [some],
   "load.ids": [id(5_418), id(5_450), limit],
   "write.deleteFailures": [some],
+  "write.deleteRounds": [some, some],
+  "write.deleteEntries": [some, some],
   "write.insertOutcomes": [["new-1"], ["result"], ["{}"]],
   "write.insertEvents": [["new-1"], ["event"], ["{}"], [null]],
   "write.forgetEvents": [[1, 2, 3]],

@@ -172,6 +172,8 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   deleteChild: ["child PRIMARY KEY (id=?)"],
   deleteEvents: ["event INDEX event_task (task_id=?)"],
   deleteFailures: ["journal PRIMARY KEY (task_id=?)"],
+  deleteRounds: ["journal PRIMARY KEY (task_id=?)"],
+  deleteEntry: ["journal PRIMARY KEY (task_id=? AND key=?)"],
   deleteTakenEvent: ["event INTEGER PRIMARY KEY (rowid=?)"],
   insertChild: [],
   insertEvent: [],

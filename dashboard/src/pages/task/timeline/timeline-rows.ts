@@ -100,6 +100,7 @@ const endNames: Readonly<Record<NonNullable<Attempt["end"]>, string>> = {
   retried: "failed, will be retried",
   blocked: "blocked: its code could not continue the task",
   lost: "interrupted: its process is gone",
+  next_round: "ended a round of its loop",
 };
 
 /** How an attempt ended that was followed by another. */
@@ -147,7 +148,8 @@ function entryRow(entry: TimelineEntry, { finishedAt }: Drawn): TimelineRow {
     isFailed: error !== null,
     notes: [
       ...(method !== null && method !== "elicitation/create" ? [method] : []),
-      ...(tries > 0 ? [`retried ${tries} ${tries === 1 ? "time" : "times"}`] : []),
+      ...(kind === "loop" ? [`round ${tries}`] : []),
+      ...(kind !== "loop" && tries > 0 ? [`retried ${tries} ${tries === 1 ? "time" : "times"}`] : []),
     ],
     error,
     until: isOpen ? until : null,
@@ -169,6 +171,7 @@ const doneNames: Readonly<Record<TimelineEntry["kind"], string>> = {
   call: "done",
   event: "received",
   artifact: "stored",
+  loop: "ended",
 };
 
 const openNames: Readonly<Record<TimelineEntry["kind"], string>> = {
@@ -178,6 +181,7 @@ const openNames: Readonly<Record<TimelineEntry["kind"], string>> = {
   call: "running",
   event: "waiting",
   artifact: "being stored",
+  loop: "running",
 };
 
 function cancelRow({ cancelRequestedAt: at }: Drawn): readonly TimelineRow[] {

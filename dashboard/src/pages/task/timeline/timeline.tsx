@@ -17,6 +17,7 @@ const kindNames: Readonly<Record<RowKind, string>> = {
   call: "call",
   event: "event",
   artifact: "artifact",
+  loop: "loop",
   webhook: "webhook",
   cancel: "cancel",
 };
