@@ -2,7 +2,7 @@ import type { Capabilities } from "../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject, metaOf } from "../generation/message.ts";
 import type { MessageExtraInfo } from "@modelcontextprotocol/server";
 import type { Registry } from "../runtime/tool/registry.ts";
-import { taskCaller, type TaskCaller } from "../runtime/tool/task-context.ts";
+import { taskCaller, type TaskCaller } from "../runtime/tool/task-caller.ts";
 import { receivedBy, unstoredParts, type TransportInfo } from "./received.ts";
 import { encodeJson } from "../task/stored-text.ts";
 import { type CallerDetails, type Origin, traceContextIn } from "../task/record.ts";

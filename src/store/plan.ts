@@ -85,10 +85,8 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       return waitForEvent(command, facts);
     case "send_event":
       return sendEvent(command, facts);
-    case "next_round": {
-      const next = change(command, facts);
-      return next.result.ok ? withoutEnded(next, facts) : next;
-    }
+    case "next_round":
+      return withoutEnded(change(command, facts), facts);
     default:
       return change(command, facts);
   }
@@ -188,19 +186,17 @@ function retrieve({ via, now }: TaskCommand<"retrieve">, { task: before }: Facts
 
 /** Failed tasks that were kept below them go with them. */
 function removal(result: CommandResult, ids: readonly string[], facts: Facts): Plan {
-  const { task } = facts;
-  const isChild = task !== undefined && task.parent !== null;
+  const isChild = (facts.task?.parent ?? null) !== null;
   const writes = ids.map((id) => ({ do: "remove", id, ...(isChild && { isChild }) }) as const);
   return withoutEnded({ result, writes, changes: ids.map((id) => ({ id, version: null })) }, facts);
 }
 
 /** Removes also the ended tasks that are kept below. */
-function withoutEnded({ result, writes, changes }: Plan, { below = [] }: Facts): Plan {
-  return {
-    result,
-    writes: [...below.map((id) => ({ do: "remove", id, isChild: true }) as const), ...writes],
-    changes: [...below.map((id) => ({ id, version: null })), ...changes],
-  };
+function withoutEnded({ result, writes, changes }: Plan, facts: Facts): Plan {
+  const { below = [] } = result.ok ? facts : {};
+  const removes = below.map((id) => ({ do: "remove", id, isChild: true }) as const);
+  const gone = below.map((id) => ({ id, version: null }));
+  return { result, writes: [...removes, ...writes], changes: [...gone, ...changes] };
 }
 
 function unlessFinished(task: TaskRecord | undefined): Refusal | undefined {

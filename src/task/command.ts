@@ -11,6 +11,7 @@ import type { TaskLine } from "./task-line.ts";
 import type { BlockCommands } from "./blocked.ts";
 import type { DeliveryCommands, StoredDelivery } from "./delivery.ts";
 import type { StartCommands, StartResults } from "./start-commands.ts";
+import type { LoopCommands } from "./loop-commands.ts";
 import type { Ending } from "./status-text.ts";
 import type { BulkCommands, BulkPlace, BulkResults } from "./bulk.ts";
 
@@ -18,7 +19,8 @@ import type { BulkCommands, BulkPlace, BulkResults } from "./bulk.ts";
  * Every change that a store makes, as plain data: one command is one atomic change, named after the event of the transition table that
  * allows it. `now` is the caller's clock; stores have none.
  */
-export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkCommands, StartCommands {
+export interface TaskCommands
+  extends DeliveryCommands, BlockCommands, BulkCommands, StartCommands, LoopCommands {
   /** Inserts a task. With a `token` it is already running under it; otherwise it is queued, for the owner of the store or for any. */
   create: {
     readonly task: NewTask;
@@ -61,8 +63,7 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
    */
   release: { readonly id: string; readonly token: string; readonly until?: number };
   /**
-   * Returns a task whose handler threw to the queue: it runs again from `until` (epoch ms). Failed steps and calls, and steps that have not
-   * ended, are removed from its journal, and run again.
+   * Returns a task whose handler threw to the queue: it runs again from `until` (epoch ms). Failed steps and calls, and steps that have not ended, run again.
    */
   retry: {
     readonly id: string;
@@ -137,20 +138,6 @@ export interface TaskCommands extends DeliveryCommands, BlockCommands, BulkComma
     /** As in `record_step`. */
     readonly begunAt?: number;
     readonly goesOn?: true;
-  };
-  /**
-   * Ends a round of a loop, whose entry is `key`: `value`, the state of the round `round`, replaces all entries of the loop's rounds, and the
-   * task is queued to go on with it. `open` are the questions, calls and waits for events of the rounds that may be open: they end unanswered,
-   * the tasks of these calls are cancelled, and ended tasks below this one are deleted.
-   */
-  next_round: {
-    readonly id: string;
-    readonly token: string;
-    readonly key: string;
-    /** Raw JSON. */
-    readonly value: string;
-    readonly round: number;
-    readonly open: readonly string[];
   };
   open_input: {
     readonly id: string;

@@ -17,13 +17,14 @@ import { makeContext, type CallContext } from "../runtime/execution/make-context
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
 import { neverReached, type NeverReached } from "../runtime/execution/never-reached.ts";
 import { isSince } from "../runtime/execution/task-version.ts";
-import { ofTask } from "../runtime/journal/run.ts";
+import { ofTask } from "../runtime/journal/run-setup.ts";
 import { TaskLines } from "../runtime/journal/task-lines.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { ThreadPool } from "../runtime/threads/thread-pool.ts";
 import { Timers } from "../runtime/timers.ts";
-import { taskCaller, type TaskContext } from "../runtime/tool/task-context.ts";
+import { taskCaller } from "../runtime/tool/task-caller.ts";
+import type { TaskContext } from "../runtime/tool/task-context.ts";
 import { credentialsOf } from "../runtime/tool/received-request.ts";
 import { Commits } from "../runtime/commits.ts";
 import { Lease } from "../runtime/dispatch/lease.ts";

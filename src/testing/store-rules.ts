@@ -143,7 +143,7 @@ export const storeRules = {
     part: "reports",
   },
   loops: {
-    of: "TaskCommands.next_round",
+    of: "LoopCommands.next_round",
     says: "`value`, the state of the round `round`, replaces all entries of the loop's rounds, and the task is queued to go on with it.",
   },
   retry: {

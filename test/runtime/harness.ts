@@ -7,7 +7,7 @@ import { Registry } from "../../src/runtime/tool/registry.ts";
 import { ProcessCounts } from "../../src/runtime/reports/process-counts.ts";
 import type { ServerTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
-import type { TaskCaller } from "../../src/runtime/tool/task-context.ts";
+import type { TaskCaller } from "../../src/runtime/tool/task-caller.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
 import type { Blobs } from "../../src/store/blobs.ts";
 import type { TaskStore } from "../../src/store/store.ts";

@@ -210,7 +210,7 @@ describe("task.loop", () => {
       return text("never");
     };
     const unstorable: Handler = async (_, task) => {
-      await task.loop<unknown>("bad", 1, async (_state, round) => round.next(() => 1));
+      await task.loop("bad", 1 as unknown, async (_state, round) => round.next(() => 1));
       return text("never");
     };
     const process = await Process.started({ tools: { nested, unstorable } });

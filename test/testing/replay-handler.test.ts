@@ -68,3 +68,64 @@ it("refuses what is no recording", async () => {
   const checked = replayHandler(() => undefined, [{} as JournalRecording]);
   await expect(checked).rejects.toMatchObject({ code: "configuration" });
 });
+
+it("continues a loop with the round of the recording, and compares what its rounds do", async () => {
+  const loops =
+    (key: string, starts = (): void => undefined): Handler =>
+    async (_args, task) => {
+      await task.step("before", () => 1);
+      return task.loop("loop", 1, async (state, round) => {
+        starts();
+        await round.step("same", () => state);
+        if (state === 3) await round.elicit(key, question);
+        return round.next(state + 1);
+      });
+    };
+  const recordings = await recorded({ report: loops("go") });
+  expect(recordings[0]?.entries.map(({ key }) => key)).toEqual([
+    "before",
+    "loop",
+    '["loop","round 3","same"]',
+    '["loop","round 3","go"]',
+  ]);
+  let begun = 0;
+  const same = loops("go", () => void begun++);
+  const fine = { ok: true, end: "waits", added: [], unreached: [] };
+  const checked = await replayHandler((tasks) => tasks.tool("report", {}, same), recordings);
+  expect(checked.journals).toMatchObject([fine]);
+  expect(begun).toBe(1);
+  const renamed = await replayHandler((tasks) => tasks.tool("report", {}, loops("other")), recordings, {
+    settleMs: 20,
+  });
+  const [was, is] = ['["loop","round 3","go"]', '["loop","round 3","other"]'];
+  expect(renamed.journals).toMatchObject([
+    { ok: false, unreached: [was], added: [is], renamed: { [was]: is } },
+  ]);
+  const changed: Handler = async (_args, task) => {
+    await task.step("before", () => 1);
+    await task.loop("loop", 1, async (_state, round) => {
+      await round.sleep("same", 1_000);
+      return round.next(1);
+    });
+    return text("never");
+  };
+  const other = await replayHandler((tasks) => tasks.tool("report", {}, changed), recordings, {
+    settleMs: 20,
+  });
+  expect(other.journals).toMatchObject([{ ok: false, changed: [{ key: '["loop","round 3","same"]' }] }]);
+  // A round that ended without a question goes on to the next one, which the recording does not have.
+  const ends = await replayHandler(
+    (tasks) =>
+      tasks.tool("report", {}, async (_args, task) => {
+        await task.step("before", () => 1);
+        await task.loop("loop", 1, async (state, round) => {
+          await round.step("same", () => state);
+          return round.next(1);
+        });
+        return text("never");
+      }),
+    recordings,
+    { settleMs: 20 },
+  );
+  expect(ends.journals).toMatchObject([{ ok: false, unreached: [was], end: "waits" }]);
+});

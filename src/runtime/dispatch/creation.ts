@@ -16,7 +16,7 @@ import type { Slots } from "./slots.ts";
 import { stopping } from "../stopping.ts";
 import type { Sweeper } from "./sweeper.ts";
 import type { Timers } from "../timers.ts";
-import { taskCaller } from "../tool/task-context.ts";
+import { taskCaller } from "../tool/task-caller.ts";
 import { credentialsOf, type Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Quota } from "../../task/queue.ts";

@@ -81,10 +81,9 @@ export class HeldRun {
   #holdsPermit = false;
 
   constructor(setup: HeldRunSetup) {
-    const { services, timers, run, record } = setup;
+    const { services, timers, run, record, entries, tool, host, origin } = setup;
     this.#setup = setup;
     this.run = run;
-    const { entries, tool, host, origin } = setup;
     const parks = tool.park !== false && tool.onCrash !== "fail" && tool.raw !== true;
     const watcher: TaskWatcher = {
       onRest: () => host.onRest?.(this),

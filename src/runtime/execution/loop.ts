@@ -10,23 +10,24 @@ import { encodeJournalKey, roundKey, roundName, type JournalKey } from "../../ta
 import type { Run } from "../journal/run.ts";
 import { decodeValue, encodeValue } from "../stored-values.ts";
 import { NextRound, type RoundContext, type TaskContext } from "../tool/task-context.ts";
-import type { ContextEffects } from "./make-context.ts";
+import type { NextRoundOfLoop } from "../journal/held-task.ts";
 import { assertOutsideStep } from "./step-try.ts";
 
 interface LoopOf {
   readonly run: Run;
-  readonly effects: Pick<ContextEffects, "nextRound">;
+  /** As `Run.nextRound`. */
+  readonly effects: { nextRound(next: NextRoundOfLoop): Promise<void> };
   readonly task: TaskContext;
 }
 
-type RoundFunction<State, Result> = (state: State, round: RoundContext<State>) => Promise<Result | NextRound>;
+type RoundFunction<State, Result> = (state: State, round: RoundContext<State>) => Promise<Result>;
 
 export async function runLoop<State, Result>(
   { run, effects, task }: LoopOf,
   name: string,
   initial: State,
   fn: RoundFunction<State, Result>,
-): Promise<Result> {
+): Promise<Exclude<Result, NextRound>> {
   if (typeof name !== "string" || typeof fn !== "function")
     throw new TypeError("task.loop takes a name, a state, and a function: the name of a loop is a text.");
   assertOutsideStep(run, name);
@@ -39,7 +40,7 @@ export async function runLoop<State, Result>(
     run.lineSource = { step: encodeJournalKey(roundName(key, number)) }; // the next round may say the same
     const returned = await fn(state, roundContext(task, key, number));
     run.lineSource = outside;
-    if (!(returned instanceof NextRound)) return returned;
+    if (!(returned instanceof NextRound)) return returned as Exclude<Result, NextRound>;
     const terms = { what: `The state of the loop "${name}"`, name: "state", maxBytes: run.maxBodyBytes };
     const value = encodeValue(returned.state, terms);
     await effects.nextRound({ key, value, round: number + 1 });

@@ -31,13 +31,13 @@ import { taskVersion } from "./task-version.ts";
 import {
   eventOptions,
   questionOptions,
-  type TaskCaller,
   type EventOptions,
   type QuestionOptions,
   type StepContext,
   type StepOptions,
   type TaskContext,
 } from "../tool/task-context.ts";
+import type { TaskCaller } from "../tool/task-caller.ts";
 import {
   allOptions,
   type AllOptions,

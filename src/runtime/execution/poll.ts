@@ -14,7 +14,7 @@ import type { Clock } from "../clock.ts";
 import { deadlineAfter } from "../duration.ts";
 import type { Run } from "../journal/run.ts";
 import { isNonRetryable } from "../tool/tool-errors.ts";
-import { type StepContext } from "../tool/task-context.ts";
+import type { StepContext } from "../tool/task-context.ts";
 import { pollOptions, type PollOptions } from "../tool/poll-options.ts";
 import { assertBackoff, runStep } from "./step.ts";
 import type { Looks, StepEffects, StepRun } from "./step-try.ts";

@@ -1,7 +1,8 @@
 import type { CreateMessageResult, ListRootsResult } from "@modelcontextprotocol/server";
 import { type InputMethod, encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
 import type { Clock } from "../clock.ts";
-import type { TaskCaller, PrepareContext } from "../tool/task-context.ts";
+import type { TaskCaller } from "../tool/task-caller.ts";
+import type { PrepareContext } from "../tool/prepare-context.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
 import type { Run } from "../journal/run.ts";
 import { elicit } from "../questions/form.ts";

@@ -59,7 +59,8 @@ export class ClaimedKeys {
     if (earlier === undefined || this.#isInJournal(encoded)) return encoded;
     const { round, own } = splitRound(key);
     const old = earlier.map((name) => {
-      if (round !== undefined) return encodeJournalKey([...round, name, ...own.slice(1)]);
+      if (round !== undefined)
+        return encodeJournalKey([...round, name, ...(typeof own === "string" ? [] : own.slice(1))]);
       return encodeJournalKey(typeof key === "string" ? name : [name, ...key.slice(1)]);
     });
     return old.find(this.#isInJournal) ?? encoded;

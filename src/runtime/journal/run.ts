@@ -1,15 +1,12 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
-import type { Origin, TaskRecord } from "../../task/record.ts";
-import type { PrincipalSlots } from "../dispatch/slots.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import { nextTurn } from "../next-turn.ts";
+import type { ArtifactLimits, RunSetup } from "./run-setup.ts";
 import type { OwnContext } from "../own-context.ts";
-import type { RuntimeSettings } from "../options.ts";
-import type { Services } from "../services.ts";
 import type { RunTrace } from "../telemetry/run-trace.ts";
-import { runVersions, type RunVersions } from "../tool/tool-config.ts";
-import type { Tool } from "../tool/tool.ts";
+import type { RunVersions } from "../tool/tool-config.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { HeldCommand } from "./held-command.ts";
 import { HeldTask, type HeldTaskSetup, type NextRoundOfLoop } from "./held-task.ts";
@@ -18,56 +15,7 @@ import { isSame, replayMismatch, type Doing, type Mismatch, type RunRefusal } fr
 import type { PieceWriter } from "./piece-writer.ts";
 import type { LineSource, TaskLines } from "./task-lines.ts";
 import { SlotHolder, type BeginWait } from "./slot-holder.ts";
-import { WorkLimit, type WorkLimitSetup } from "./work-limit.ts";
-
-export type ArtifactLimits = Pick<RuntimeSettings, "maxArtifactBytes" | "maxArtifactsPerTask">;
-
-export interface RunSetup {
-  readonly taskId: string;
-  /** What the idempotency keys of its steps begin with. */
-  readonly stepKeys: string;
-  readonly wireId: string;
-  readonly attempt: number;
-  /** For code that asks which version the task began with. */
-  readonly versions: RunVersions;
-  readonly maxBodyBytes: number;
-  readonly limits: ArtifactLimits;
-  readonly inOwnContext: OwnContext;
-  /** The log and the output of its task, or of the run itself without a task. */
-  readonly lines: TaskLines;
-  /** The slots from which it has one; left out if it needs none. */
-  readonly slots?: PrincipalSlots;
-  /** How long its handler may work without a break; left out: no limit. */
-  readonly limit?: WorkLimitSetup | undefined;
-  /** Left out if nothing is traced. */
-  readonly trace?: RunTrace | undefined;
-  /** Creates a task for the run before something is journalled; left out for one that stays without. */
-  readonly promote?: () => Promise<unknown>;
-}
-
-/** What a run has from its task, its tool and its runtime. */
-export function ofTask(
-  { id, wireId, attempt, toolVersion }: Pick<TaskRecord, "id" | "wireId" | "attempt" | "toolVersion">,
-  { stepKeys = id }: Pick<Origin, "stepKeys">,
-  tool: Tool,
-  { inOwnContext, options }: Pick<Services, "inOwnContext" | "options">,
-): Pick<
-  RunSetup,
-  "taskId" | "stepKeys" | "wireId" | "attempt" | "versions" | "maxBodyBytes" | "limits" | "inOwnContext"
-> {
-  const versions = runVersions(tool, { toolVersion });
-  const { maxBodyBytes } = options;
-  return { taskId: id, stepKeys, wireId, attempt, versions, maxBodyBytes, limits: options, inOwnContext };
-}
-
-/** The same for a run that begins without a task; a task that is made for it has this id. */
-export function withoutTask(
-  id: string,
-  tool: Tool,
-  services: Pick<Services, "inOwnContext" | "options">,
-): ReturnType<typeof ofTask> {
-  return ofTask({ id, wireId: id, attempt: 1, toolVersion: tool.version }, {}, tool, services);
-}
+import { WorkLimit } from "./work-limit.ts";
 
 /**
  * One run of a handler, and its journal as used by the task context. It holds a task from the start, from its promotion on, or never: then

@@ -19,7 +19,7 @@ import { backoffOptions, type Backoff } from "../backoff.ts";
 import type { WorkerExport, WorkerInput, WorkerOutput, WorkerOptions } from "../threads/worker-options.ts";
 import { isLimitName, type LimitName } from "../limits/limit-options.ts";
 import type { ArtifactOptions, ArtifactSource } from "./artifact-source.ts";
-import type { CallerDetails } from "../../task/record.ts";
+import type { TaskCaller } from "./task-caller.ts";
 
 /** What a step's function gets. */
 export interface StepContext {
@@ -195,11 +195,11 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    * });
    * ```
    */
-  loop<State, Result = never>(
+  loop<State, Result>(
     name: string,
     initial: State,
-    round: (state: State, round: RoundContext<State, Prepared, Declared>) => Promise<Result | NextRound>,
-  ): Promise<Result>;
+    round: (state: State, round: RoundContext<State, Prepared, Declared>) => Promise<Result>,
+  ): Promise<Exclude<Result, NextRound>>;
   /**
    * Runs a program as a step, without a shell, and resolves with what it printed and its exit code. It runs in a process group of its own, which is
    * ended when the task is cancelled or the time is over. A crash or a deploy of the server does not touch it: the next process on this machine reads
@@ -372,10 +372,14 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
 
 /** What `round.next` returns: return it from the round. */
 export class NextRound {
-  readonly state: unknown;
+  readonly #state: unknown;
 
   constructor(state: unknown) {
-    this.state = state;
+    this.#state = state;
+  }
+
+  get state(): unknown {
+    return this.#state;
   }
 }
 
@@ -389,52 +393,4 @@ export interface RoundContext<
   readonly number: number;
   /** Ends the round, once it is returned: the next one begins with this state, which can be what results of steps can be. */
   next(state: NoInfer<State>): NextRound;
-}
-
-/** Who called a tool, as `authenticate` found it. Stored with the task, without the token. */
-export interface TaskCaller {
-  /** The owner of the task; null if the server does not tell callers apart. */
-  readonly principal: string | null;
-  /** The OAuth client that called for the principal. Left out if authentication names none. */
-  readonly clientId?: string;
-  /** The scopes of the call's token. Left out if authentication names none. */
-  readonly scopes?: readonly string[];
-  /** What `authenticate` returned as `claims`: plain JSON data. */
-  readonly claims: Readonly<Record<string, unknown>>;
-}
-
-export function taskCaller(
-  principal: string | null,
-  { clientId, scopes, claims = {} }: CallerDetails = {},
-): TaskCaller {
-  return {
-    principal,
-    ...(clientId !== undefined && { clientId }),
-    ...(scopes !== undefined && { scopes }),
-    claims,
-  };
-}
-
-/**
- * How a tool's `prepare` asks the client before the work begins. In protocol 2026-07-28 the questions are the answer to the call, and the
- * client calls again with its answers (a multi-round-trip request). A question without an answer ends the run of `prepare` at that point,
- * without running `finally`; the next round starts at the top. Questions asked under `Promise.all` go out together. A question whose text
- * differs in the next round is asked again, so keep times and random values out of it. In earlier revisions `prepare` waits for the
- * answers; after a crash it starts at the top and finds the answers that arrived.
- *
- * Each key names one question of `prepare`; the task's own keys are separate. The calls reject with `duplicate_key` and `not_json`, with
- * `missing_capability` if the client cannot be asked, and in earlier revisions with `input_timeout` and `input_failed`, as the task's own
- * questions do.
- */
-export interface PrepareContext {
-  /** Who called; the handler finds the same in `task.caller`. */
-  readonly caller: TaskCaller;
-  /** Aborts when the client disconnects or cancels its call. */
-  readonly signal: AbortSignal;
-  /** Asks the client's user. Declining and cancelling are answers too. */
-  elicit<Of extends Form = JsonForm>(key: JournalKey, params: ElicitParams<Of>): Promise<ElicitAnswer<Of>>;
-  /** Asks the client's model. */
-  sample(key: JournalKey, params: CreateMessageRequestParams): Promise<CreateMessageResult>;
-  /** Asks for the client's roots. */
-  roots(key: JournalKey): Promise<ListRootsResult>;
 }

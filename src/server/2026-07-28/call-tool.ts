@@ -31,7 +31,8 @@ import { openState, sealState } from "./request-state.ts";
 import { elicit } from "../../runtime/questions/form.ts";
 import { judgeAnswer } from "../../runtime/questions/answers.ts";
 import { ClaimedKeys } from "../../runtime/journal/claimed-keys.ts";
-import type { TaskCaller, PrepareContext } from "../../runtime/tool/task-context.ts";
+import type { TaskCaller } from "../../runtime/tool/task-caller.ts";
+import type { PrepareContext } from "../../runtime/tool/prepare-context.ts";
 import type { InputMethod, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/stored-text.ts";
 
