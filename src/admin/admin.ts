@@ -1,6 +1,6 @@
 import { storedFile } from "./artifact-shapes.ts";
 import * as z from "zod/mini";
-import type { TaskAttempt } from "../task/attempts.ts";
+import { attemptEnds, type TaskAttempt } from "../task/attempts.ts";
 import { blockReasons, type Blocked, type BlockReason } from "../task/blocked.ts";
 import type { Suspicion } from "../task/loss.ts";
 import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
@@ -202,20 +202,7 @@ const attempt: Members<TaskAttempt> = {
   owner: text,
   startedAt: time,
   endedAt: timeOrNull,
-  end: z.nullable(
-    z.enum([
-      "settled",
-      "failed",
-      "cancelled",
-      "expired",
-      "parked",
-      "released",
-      "retried",
-      "blocked",
-      "lost",
-      "next_round",
-    ]),
-  ),
+  end: z.nullable(z.enum(attemptEnds)),
   error: z.optional(text),
   stack: z.optional(text),
 };

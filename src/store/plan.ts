@@ -33,10 +33,8 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       return reclaim(command, facts);
     case "wake":
       return wake(command, facts);
-    case "delete_expired": {
-      const deleted = facts.deletable ?? [];
-      return removal({ ok: true, deleted }, deleted, facts);
-    }
+    case "delete_expired":
+      return removal({ ok: true, deleted: facts.deletable ?? [] }, facts.deletable ?? [], facts);
     case "join":
       return callers(facts, (task, others) => withCaller(task, command, facts.owner, others));
     case "leave":

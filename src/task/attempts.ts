@@ -10,17 +10,20 @@ import type { TaskEvent } from "./transition.ts";
  * the code of the process could not continue the task. `lost`: the process is gone. `next_round`: a round of a loop ended, and the handler runs
  * again with the next one.
  */
-export type AttemptEnd =
-  | "settled"
-  | "failed"
-  | "cancelled"
-  | "expired"
-  | "parked"
-  | "released"
-  | "retried"
-  | "blocked"
-  | "lost"
-  | "next_round";
+export const attemptEnds = [
+  "settled",
+  "failed",
+  "cancelled",
+  "expired",
+  "parked",
+  "released",
+  "retried",
+  "blocked",
+  "lost",
+  "next_round",
+] as const;
+
+export type AttemptEnd = (typeof attemptEnds)[number];
 
 /** One run of a task's handler. Times are epoch milliseconds. */
 export interface TaskAttempt {

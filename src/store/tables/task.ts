@@ -6,7 +6,7 @@
  *   nothing else of the task may be read for a caller.
  */
 
-import type { AttemptEnd, TaskAttempt } from "../../task/attempts.ts";
+import { attemptEnds, type AttemptEnd, type TaskAttempt } from "../../task/attempts.ts";
 import { waitReasons } from "../../task/journal.ts";
 import { blockReasons, type Blocked } from "../../task/blocked.ts";
 import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
@@ -161,21 +161,8 @@ function attemptOf(values: unknown): TaskAttempt | undefined {
   return { ...attempt, ...(error !== null && { error }), ...(stack !== undefined && { stack }) };
 }
 
-const ends: Readonly<Record<AttemptEnd, true>> = {
-  settled: true,
-  failed: true,
-  cancelled: true,
-  expired: true,
-  parked: true,
-  released: true,
-  retried: true,
-  blocked: true,
-  lost: true,
-  next_round: true,
-};
-
 function isEnd(value: unknown): value is AttemptEnd {
-  return typeof value === "string" && Object.hasOwn(ends, value);
+  return attemptEnds.some((end) => end === value);
 }
 
 function isInteger(value: unknown): value is number {
