@@ -1,3 +1,4 @@
+/** What attempts say of loops. */
 export interface LoopCommands {
   /**
    * Ends a round of a loop, whose entry is `key`: `value`, the state of the round `round`, replaces all entries of the loop's rounds, and the

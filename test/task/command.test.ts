@@ -34,8 +34,9 @@ test("every command about a task is an event of the table, and the other way rou
   // … and to who runs the tests: types are gone by then, so the names come from the source.
   const files = [...(await sourceFiles("src/task", [".ts"])).values()].join("\n");
   const [, blocks = ""] = /interface BlockCommands \{\n([^]*?)\n\}/.exec(files) ?? [];
-  const [, others = ""] = /interface TaskCommands extends [\w, ]+ \{\n([^]*?)\n\}/.exec(files) ?? [];
-  const body = `${blocks}\n${others}`;
+  const [, loops = ""] = /interface LoopCommands \{\n([^]*?)\n\}/.exec(files) ?? [];
+  const [, others = ""] = /interface TaskCommands\s+extends [\w, ]+ \{\n([^]*?)\n\}/.exec(files) ?? [];
+  const body = `${blocks}\n${loops}\n${others}`;
   const names = [...body.matchAll(/^ {2}(\w+):/gm)].map(([, name = ""]) => name);
   expect([...names, ...aboutOthers].sort()).toEqual([...Object.keys(transitions), ...aboutNoTask].sort());
 });
